@@ -1,0 +1,99 @@
+# Everything runs from the virtual environment .venv in this folder, which `make setup` makes: it needs Python 3.11 or
+# newer with pip and, that once, a package index. `make` alone lists the targets.
+
+PYTHON ?= python3
+RUN ?= runs/demo-$(shell date +%Y%m%d-%H%M%S)
+ARGS ?=
+
+SHELL := bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test lint format bench constraints clean distclean
+
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.setup-done
+LOG := $(VENV)/setup.log
+PIP := $(PY) -m pip --disable-pip-version-check
+# Tools are run through the interpreter: their scripts name a path that breaks when the checkout moves or has spaces.
+RUFF := $(PY) -m ruff
+DANCFR := $(PY) -m dancfr
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+	@echo
+	@echo '  PYTHON=python3.12   interpreter for `make setup`       RUN=runs/mine   run folder of `make demo`'
+	@echo '  ARGS="..."          more for pytest (`make test`) or for the training of `make demo`'
+
+setup: $(STAMP) ## make .venv with all that is needed (redone only when pyproject.toml or constraints.txt change)
+
+demo: $(STAMP) ## train DREAM on Geister for a few minutes, evaluate it, write a report
+	$(DANCFR) train geister-quick --run-dir "$(RUN)" $(ARGS)
+	@for opponent in random heuristic rush; do \
+	    printf '\nAgainst %s, 1000 games of at most 300 plies:\n' $$opponent; \
+	    $(DANCFR) evaluate "$(RUN)" --game geister --against $$opponent --games 1000 --seed 1 --ply-limit 300 || exit 1; \
+	done
+	$(DANCFR) report "$(RUN)"
+	@printf '\nThe report: %s\n' "$$(cd "$(RUN)" && pwd)/report.html"
+
+test: $(STAMP) ## run all tests
+	$(PY) -m pytest $(ARGS)
+
+lint: $(STAMP) ## style, types and the direction of imports: the checks of CI besides the tests
+	@failed=0; \
+	for check in "ruff check ." "ruff format --check ." "mypy"; do \
+	    echo "$$check"; $(PY) -m $$check || failed=1; \
+	done; \
+	echo "lint-imports"; $(PY) $(VENV)/bin/lint-imports || failed=1; \
+	exit $$failed
+
+format: $(STAMP) ## put the source into the house's format
+	$(RUFF) check --fix .
+	$(RUFF) format .
+
+bench: $(STAMP) ## run every benchmark, write docs/benchmarks.json and the table in README.md
+	$(PY) -m dancfr.bench.table
+
+constraints: $(STAMP) ## write the versions that .venv holds to constraints.txt
+	@{ grep '^#' constraints.txt; \
+	   $(PIP) freeze --all --exclude pip --exclude dancfr | grep '==' | sed -E 's/\+[a-z0-9.]+$$//'; } > $(VENV)/constraints.txt
+	@cmp -s $(VENV)/constraints.txt constraints.txt || cp $(VENV)/constraints.txt constraints.txt
+	@touch $(STAMP)
+
+clean: ## remove caches and build results; runs and .venv stay
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find $(wildcard dancfr actors learners envs tests) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv too
+	rm -rf $(VENV)
+
+# --- set-up ----------------------------------------------------------------------------------------------------------
+
+# A .venv that an interrupted set-up left without pip, or that an old Python made, is made anew. setuptools comes first
+# and build isolation is off, so that the pinned setuptools builds what has to be built and a later `make setup` that
+# finds everything in place needs no network.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	    echo "error: dancfr needs Python 3.11 or newer, but '$(PYTHON)' is" \
+	         "$$($(PYTHON) --version 2>/dev/null || echo not to be found): name another, e.g. make $(MAKECMDGOALS) PYTHON=python3.11" >&2; \
+	    exit 1; }
+	@$(PY) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	    echo "Setting up .venv with $$($(PYTHON) --version) (a few minutes, once)"; \
+	    $(PYTHON) -m venv --clear $(VENV); } || { \
+	    echo "error: $(PYTHON) cannot make a virtual environment (on Debian and Ubuntu: apt install python3-venv)" >&2; \
+	    exit 1; }
+	@$(PIP) install --quiet -c constraints.txt setuptools
+	@set -o pipefail; \
+	$(PIP) install --progress-bar off -c constraints.txt --no-build-isolation -e '.[dev,bench]' 2>&1 | tee $(LOG) | { \
+	    count=0; \
+	    while IFS= read -r line; do case "$$line" in \
+	        "Collecting "*|"Processing "*) \
+	            count=$$((count + 1)); name=$${line#* }; name=$${name##*/}; name=$${name%% *}; \
+	            if [ -t 1 ]; then printf '  package %3d: %-50.50s\r' $$count "$$name"; \
+	            elif [ $$((count % 25)) = 0 ]; then echo "  $$count packages found"; fi ;; \
+	        "Installing collected packages"*) \
+	            [ $$count -lt 2 ] || printf '  %-64s\n' "installing $$count packages" ;; \
+	    esac; done; } || { \
+	    echo "error: pip could not install the packages; from the log $(LOG):" >&2; \
+	    { grep -a -A 3 '^ERROR' $(LOG) || cat $(LOG); } | tail -n 12 >&2; exit 1; }
+	@touch $@

@@ -1,0 +1,148 @@
+"""What holds for the repository as a whole: layers, pinned versions, documents that name what exists."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *GUIDES]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+DIRECT = [Requirement(text) for texts in (PROJECT["dependencies"], *EXTRAS.values()) for text in texts]
+
+
+def repository_files() -> list[Path]:
+    """Files of the repository: what git tracks or would add; without git all but hidden and built files."""
+    git = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listing = subprocess.run(git, cwd=ROOT, capture_output=True) if (ROOT / ".git").exists() else None
+    if listing is not None and listing.returncode == 0:
+        paths = [ROOT / os.fsdecode(name) for name in listing.stdout.split(b"\0") if name]
+    else:
+        built = re.compile(r"(^|/)(\.[^/]+|build|dist|runs|wandb|__pycache__|[^/]+\.egg-info)/")
+        paths = [path for path in ROOT.rglob("*") if not built.search(path.relative_to(ROOT).as_posix())]
+    return [path for path in paths if path.is_file()]
+
+
+def pinned_versions() -> dict[str, Version]:
+    pins: dict[str, Version] = {}
+    for line in (ROOT / "constraints.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, version = line.split("==")
+            pins[canonicalize_name(name)] = Version(version)
+    return pins
+
+
+def required_closure() -> set[str]:
+    """Names of all that `dancfr[dev,bench]` needs on this platform, from the installed metadata."""
+    waiting = list(DIRECT)
+    seen: set[tuple[str, str]] = set()
+    while waiting:
+        requirement = waiting.pop()
+        key = (canonicalize_name(requirement.name), ",".join(sorted(requirement.extras)))
+        if key in seen:
+            continue
+        seen.add(key)
+        wanted = {"", *requirement.extras}
+        for text in metadata.requires(requirement.name) or []:
+            inner = Requirement(text)
+            if inner.marker is None or any(inner.marker.evaluate({"extra": extra}) for extra in wanted):
+                waiting.append(inner)
+    return {name for name, _ in seen}
+
+
+def test_imports_only_go_down() -> None:
+    script = Path(sys.executable).parent / "lint-imports"
+    result = subprocess.run([sys.executable, script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "0 broken" in result.stdout
+
+
+def test_constraints_pin_every_direct_dependency_within_its_bounds() -> None:
+    pins = pinned_versions()
+    for requirement in DIRECT:
+        version = pins.get(canonicalize_name(requirement.name))
+        assert version is not None, f"no pin for {requirement.name}: run `make constraints`"
+        assert version in requirement.specifier, f"{requirement.name} is pinned outside pyproject's bounds"
+
+
+def test_constraints_pin_all_that_the_dependencies_need() -> None:
+    unpinned = required_closure() - set(pinned_versions()) - {"dancfr"}
+    # A CUDA build of torch brings its own exactly pinned companions, which a CPU build does not have.
+    assert not {name for name in unpinned if not name.startswith(("nvidia-", "cuda-", "triton"))}
+
+
+def test_torch_is_pinned_without_a_build() -> None:
+    """`2.13.0+cpu` could be installed only from an index of CPU builds; `2.13.0` takes any build."""
+    version = pinned_versions()["torch"]
+    assert version.local is None
+    (requirement,) = [requirement for requirement in DIRECT if requirement.name == "torch"]
+    assert str(requirement.specifier) == ">=2.6"
+
+
+def test_no_file_names_a_place_of_one_machine() -> None:
+    machine_path = re.compile(rb"(?<![\w.$})-])/(?:work|root|tmp/w)/")
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group().decode()}"
+        for path in repository_files()
+        for match in machine_path.finditer(path.read_bytes())
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_documents_name_only_targets_that_exist(document: str) -> None:
+    text = (ROOT / document).read_text()
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    named = set(re.findall(r"(?:^|`|\$ |&& |\w=\S+ )make ([a-z][a-z-]*)", text, flags=re.MULTILINE))
+    assert named <= targets
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_documents_link_only_to_files_that_exist(document: str) -> None:
+    text = (ROOT / document).read_text()
+    links = re.findall(r"\]\((?!https?://|mailto:|#)([^)#\s]+)", text)
+    missing = [link for link in links if not (ROOT / document).parent.joinpath(link).exists()]
+    assert not missing
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    script = ROOT / ".ci/run"
+    assert os.access(script, os.X_OK)
+    assert "make test" in (ROOT / "README.md").read_text()
+    assert re.search(r"^within_limit make .*\btest\b", script.read_text(), flags=re.MULTILINE)
+
+
+def test_make_runs_from_elsewhere_and_lists_its_targets(tmp_path: Path) -> None:
+    result = subprocess.run(
+        ["make", "-C", str(ROOT)], cwd=tmp_path, capture_output=True, text=True, timeout=30
+    )
+    assert result.returncode == 0
+    for target in ("setup", "demo", "test", "lint", "bench", "clean"):
+        assert f"make {target} " in result.stdout
+
+
+def test_make_says_which_python_it_needs(tmp_path: Path) -> None:
+    """An old or absent interpreter is named in one line, before anything is made."""
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    old = tmp_path / "python-old"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.10.1 && exit 0\nexit 1\n')
+    old.chmod(0o755)
+    for python, words in ((old, "is Python 3.10.1"), (tmp_path / "absent", "is not to be found")):
+        result = subprocess.run(
+            ["make", "setup", f"PYTHON={python}"], cwd=tmp_path, capture_output=True, text=True, timeout=30
+        )
+        assert result.returncode != 0
+        assert result.stderr.startswith("error: dancfr needs Python 3.11 or newer")
+        assert words in result.stderr
+        assert not (tmp_path / ".venv").exists()
