@@ -1,0 +1,40 @@
+"""Growing columns that hold the decisions of many games in the order in which they were made."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Rows:
+    """Named columns of one length, kept between uses so that a worker touches fresh memory only once.
+
+    Args:
+        columns: dtype and shape of one row of each column.
+        capacity: Rows to make room for at first.
+    """
+
+    def __init__(self, columns: dict[str, tuple[Any, tuple[int, ...]]], capacity: int = 1024) -> None:
+        self._columns = columns
+        self._held = {name: np.empty((capacity, *shape), dtype) for name, (dtype, shape) in columns.items()}
+        self._capacity = capacity
+        self.length = 0
+
+    def clear(self) -> None:
+        """Forgets all rows, keeps the memory."""
+        self.length = 0
+
+    def append(self, count: int) -> dict[str, NDArray]:
+        """Makes `count` new rows and returns their columns as views to be written."""
+        start, end = self.length, self.length + count
+        if end > self._capacity:
+            self._capacity = max(end, 2 * self._capacity)
+            for name, held in self._held.items():
+                grown = np.empty((self._capacity, *held.shape[1:]), held.dtype)
+                grown[:start] = held[:start]
+                self._held[name] = grown
+        self.length = end
+        return {name: held[start:end] for name, held in self._held.items()}
+
+    def __getitem__(self, name: str) -> NDArray:
+        return self._held[name][: self.length]

@@ -1,0 +1,334 @@
+"""Any two-player PettingZoo AEC environment as a `Game`: slower than compiled rules, with the same learners.
+
+PettingZoo offers no way to copy an environment, while states of a `Game` are values: they may be copied,
+dropped, overwritten and sent to another process. So a state here is what the game grew from, the seed of its
+reset and the actions since, and the adapter keeps a table of live environments by exactly that key. A state
+whose environment is not in the table (a second copy that is stepped, a state from another process, one that
+was pushed out) gets one by replay.
+
+Nothing can leak: nobody owns an environment but the table, which holds at most twice as many as the largest
+batch it was asked about (and at least `reserve`); those of ended games are the first to be used again.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from envs.game import GameSpec, IllegalAction, Packed, States
+
+RUNNING, TERMINATED, TRUNCATED, PLY_LIMIT = 0, 1, 2, 3
+ENDINGS = ("running", "terminated", "truncated", "ply limit")
+MASK = "action_mask"
+
+Key = tuple[int, bytes]
+
+
+@dataclass(slots=True)
+class _Live:
+    """An environment at some state, and the legal actions there, `bool[A]`."""
+
+    env: AECEnv
+    mask: NDArray[np.bool_]
+
+
+class AecGame:
+    """A two-player PettingZoo AEC environment behind the `Game` seam. Satisfies `envs.game.Game`.
+
+    The environment must have discrete actions, the same for both players; observations are either a
+    dictionary with `observation` and `action_mask`, or anything that gymnasium can flatten, then with the
+    mask in ``infos[agent]["action_mask"]`` or else with all actions legal. ``reset(seed)`` must settle all
+    chance, which is checked wherever a state is replayed. A packed infostate is the flattened observation of
+    that player, as bytes of its own type or of float32 where that is shorter. A return is the undiscounted
+    sum of rewards.
+
+    Args:
+        factory: Makes a new environment, wrapped or not; picklable if the game is to travel to other
+            processes.
+        name: Name of the game; ``metadata["name"]`` if left out.
+        max_plies: Longer games are cut off with the ending ``ply limit`` and the returns so far.
+        max_return: Largest absolute return, after scaling.
+        scale: Factor on all rewards.
+        reserve: Number of environments to keep at least, once there were so many.
+
+    Raises:
+        ValueError: the environment is not of this kind; or, from `step`, a return exceeds `max_return`.
+        RuntimeError: the same seed and actions led to another state.
+    """
+
+    def __init__(
+        self,
+        factory: Callable[[], AECEnv],
+        name: str | None = None,
+        *,
+        max_plies: int = 256,
+        max_return: float = 1.0,
+        scale: float = 1.0,
+        reserve: int = 256,
+    ) -> None:
+        if max_plies < 1 or reserve < 1 or max_return <= 0 or scale == 0:
+            raise ValueError("max_plies, reserve and max_return must be positive, and scale not zero")
+        self.factory = factory
+        self.scale = scale
+        self.reserve = reserve
+        env = factory()
+        self.agents: list[Any] = list(env.possible_agents)
+        name = name or str(env.metadata.get("name", type(env.unwrapped).__name__))
+        actions = _common_actions(env, self.agents, name)
+        self._space, flat = _common_observation(env, self.agents, name)
+        self._dtype = (
+            flat.dtype if flat.dtype is not None and flat.dtype.itemsize <= 2 else np.dtype(np.float32)
+        )
+        width = int(np.prod(flat.shape or (1,)))
+        self.spec = GameSpec(
+            name=name,
+            num_players=2,
+            num_actions=actions,
+            packed_size=width * self._dtype.itemsize,
+            shapes={"flat": (width,)},
+            slots={"action": actions},
+            endings=ENDINGS,
+            max_plies=max_plies,
+            max_return=max_return,
+        )
+        self.state_dtype = np.dtype(
+            [
+                ("seed", np.int64),
+                ("plies", np.int32),
+                ("to_move", np.int8),  # -1 once the game has ended
+                ("ending", np.int8),
+                ("total", np.float64, (2,)),  # of each player's rewards, not scaled
+                ("actions", np.min_scalar_type(actions - 1), (max_plies,)),
+            ]
+        )
+        self._forget()
+        self._spare.append(env)
+
+    def _forget(self) -> None:
+        self._running: OrderedDict[Key, _Live] = OrderedDict()  # the one used last is at the end
+        self._ended: OrderedDict[Key, _Live] = OrderedDict()
+        self._spare: list[AECEnv] = []
+        self._room = self.reserve
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("_running", "_ended", "_spare", "_room")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    @property
+    def live(self) -> int:
+        """How many environments the adapter holds at present."""
+        return len(self._running) + len(self._ended) + len(self._spare)
+
+    def close(self) -> None:
+        """Closes all environments. States stay valid, at the price of a replay."""
+        for env in [*self._spare, *(live.env for t in (self._running, self._ended) for live in t.values())]:
+            env.close()
+        self._forget()
+
+    # The table of environments
+
+    def _take_env(self, replay: bool) -> AECEnv:
+        """One to reset: spare, or of an ended game, or new, or else the one that was not used for longest.
+
+        For a replay a new one comes before that of an ended game, whose state may be asked for next.
+        """
+        if self._spare:
+            return self._spare.pop()
+        if self._ended and (not replay or self.live >= self._room):
+            return self._ended.popitem(last=False)[1].env
+        if self.live < self._room:
+            return self.factory()
+        return self._running.popitem(last=False)[1].env
+
+    def _keep(self, key: Key, live: _Live, ending: int) -> None:
+        table = self._running if ending == RUNNING else self._ended
+        replaced = table.pop(key, None)  # two copies of one state were stepped alike
+        if replaced is not None:
+            self._spare.append(replaced.env)
+        table[key] = live
+
+    def _find(self, state: np.void) -> _Live:
+        """The environment at this state, from the table or by replay."""
+        key = _key(state)
+        table = self._running if state["ending"] == RUNNING else self._ended
+        live = table.get(key)
+        if live is None:
+            live = self._replay(state)
+            self._keep(key, live, state["ending"])
+        else:
+            table.move_to_end(key)
+        return live
+
+    def _replay(self, state: np.void) -> _Live:
+        again = np.zeros(1, self.state_dtype)[0]
+        again["seed"] = state["seed"]
+        live = self._start(again, replay=True)
+        for action in state["actions"][: state["plies"]]:
+            live = self._advance(live.env, again, int(action))
+        same = all(np.array_equal(again[f], state[f]) for f in ("to_move", "ending", "total"))
+        if not same:
+            raise RuntimeError(f"{self.spec.name}: reset(seed) and the same actions led to another state")
+        return live
+
+    # One environment
+
+    def _start(self, state: np.void, replay: bool) -> _Live:
+        env = self._take_env(replay)
+        env.reset(seed=int(state["seed"]))
+        return self._look(env, state)
+
+    def _advance(self, env: AECEnv, state: np.void, action: int) -> _Live:
+        """Plays one action in `env` and writes what followed into its state."""
+        env.step(action)
+        state["total"] += [float(env.rewards.get(agent, 0.0)) for agent in self.agents]
+        state["actions"][state["plies"]] = action
+        state["plies"] += 1
+        return self._look(env, state)
+
+    def _look(self, env: AECEnv, state: np.void) -> _Live:
+        """Reads mover, ending and mask. An agent that is out while the other plays on takes its dead step."""
+        dead = {a: env.terminations[a] or env.truncations[a] for a in env.agents}
+        while not all(dead.values()) and dead[env.agent_selection]:
+            del dead[env.agent_selection]
+            env.step(None)
+        if all(dead.values()):
+            truncated = any(env.truncations.values()) and not any(env.terminations.values())
+            state["ending"] = TRUNCATED if truncated else TERMINATED
+        elif state["plies"] >= self.spec.max_plies:
+            state["ending"] = PLY_LIMIT
+        if state["ending"] != RUNNING:
+            state["to_move"] = -1
+            return _Live(env, np.zeros(self.spec.num_actions, np.bool_))
+        state["to_move"] = self.agents.index(env.agent_selection)
+        return _Live(env, self._read_mask(env))
+
+    def _read_mask(self, env: AECEnv) -> NDArray[np.bool_]:
+        agent = env.agent_selection
+        observation = env.observe(agent)
+        mask = observation.get(MASK) if isinstance(observation, dict) else None
+        if mask is None:
+            mask = env.infos[agent].get(MASK)
+        if mask is None:
+            return np.ones(self.spec.num_actions, np.bool_)
+        return np.asarray(mask).astype(np.bool_)
+
+    # The seam
+
+    def _allow_for(self, states: States) -> None:
+        self._room = max(self._room, 2 * len(states))
+
+    def reset(self, batch: int, rng: np.random.Generator) -> States:
+        states = np.zeros(batch, self.state_dtype)
+        states["seed"] = rng.integers(2**31 - 1, size=batch)
+        self._allow_for(states)
+        for state in states:
+            live = self._start(state, replay=False)
+            self._keep(_key(state), live, state["ending"])
+        return states
+
+    def to_move(self, states: States) -> NDArray[np.int8]:
+        return states["to_move"].copy()
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        self._allow_for(states)
+        mask = np.zeros((len(states), self.spec.num_actions), np.bool_)
+        for b in np.flatnonzero(states["ending"] == RUNNING):
+            mask[b] = self._find(states[b]).mask
+        return mask
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        self._allow_for(states)
+        flat = np.empty((len(states), *self.spec.shapes["flat"]), self._dtype)
+        for b, state in enumerate(states):
+            seen = self._find(state).env.observe(self.agents[players[b]])
+            if isinstance(seen, dict) and MASK in seen:
+                seen = seen["observation"]
+            flat[b] = np.asarray(gymnasium.spaces.flatten(self._space, seen))
+        return flat.view(np.uint8)
+
+    def step(
+        self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None
+    ) -> None:
+        running = np.flatnonzero(states["ending"] == RUNNING)
+        chosen = np.asarray(actions)[running]
+        known = (chosen >= 0) & (chosen < self.spec.num_actions)
+        legal = known & self.legal(states[running])[np.arange(len(running)), np.where(known, chosen, 0)]
+        if not legal.all():
+            b = running[np.argmin(legal)]
+            raise IllegalAction(
+                f"{self.spec.name}, game {b}, ply {states[b]['plies']}: {actions[b]} is not legal"
+            )
+        for b, action in zip(running, chosen, strict=True):
+            live = self._find(states[b])
+            del self._running[_key(states[b])]
+            live = self._advance(live.env, states[b], int(action))
+            self._keep(_key(states[b]), live, states[b]["ending"])
+        largest = float(np.abs(self.returns(states)).max(initial=0))
+        if largest > self.spec.max_return * (1 + 1e-6):
+            raise ValueError(
+                f"{self.spec.name}: a return of {largest:g} exceeds max_return={self.spec.max_return:g}: "
+                f"pass max_return={largest:g} or more, or scale the rewards"
+            )
+
+    def finished(self, states: States) -> NDArray[np.bool_]:
+        return states["ending"] != RUNNING
+
+    def returns(self, states: States) -> NDArray[np.float32]:
+        ended = self.finished(states)[:, None]
+        return np.where(ended, states["total"] * self.scale, 0).astype(np.float32)
+
+    def endings(self, states: States) -> NDArray[np.int8]:
+        return states["ending"].copy()
+
+    def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
+        if encoding not in self.spec.shapes:
+            raise ValueError(f"{self.spec.name} has the encoding 'flat' only, not {encoding!r}")
+        return np.ascontiguousarray(packed).view(self._dtype).astype(np.float32)
+
+    def output_slots(self, packed: Packed, layout: str = "action") -> NDArray[np.int16]:
+        every = np.arange(self.spec.num_actions, dtype=np.int16)
+        return np.broadcast_to(every, (len(packed), self.spec.num_actions)).copy()
+
+
+def _key(state: np.void) -> Key:
+    return int(state["seed"]), state["actions"][: state["plies"]].tobytes()
+
+
+def _common_actions(env: AECEnv, agents: list[Any], name: str) -> int:
+    """Their number; raises ValueError unless there are two players with the same discrete actions from 0."""
+    if len(agents) != 2:
+        raise ValueError(f"{name}: only games of 2 players can be adapted, this one has {len(agents)}")
+    first, second = (env.action_space(agent) for agent in agents)
+    if not isinstance(first, gymnasium.spaces.Discrete) or first != second or first.start != 0:
+        raise ValueError(
+            f"{name}: both players need the same Discrete actions from 0, not {first} and {second}"
+        )
+    return int(first.n)
+
+
+def _common_observation(
+    env: AECEnv, agents: list[Any], name: str
+) -> tuple[gymnasium.Space[Any], gymnasium.spaces.Box]:
+    """What a player sees, without the mask, and its flat form; raises ValueError if it has none."""
+    inner = []
+    for agent in agents:
+        space = env.observation_space(agent)
+        masked = isinstance(space, gymnasium.spaces.Dict) and MASK in space.spaces
+        inner.append(space.spaces["observation"] if masked else space)
+    flat = gymnasium.spaces.flatten_space(inner[0])
+    if inner[0] != inner[1] or not isinstance(flat, gymnasium.spaces.Box):
+        raise ValueError(
+            f"{name}: both players need the same observations that can be flattened, not {inner}"
+        )
+    return inner[0], flat
+
+
+__all__ = ["AecGame"]

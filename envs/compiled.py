@@ -1,0 +1,52 @@
+"""Where compiled kernels are cached, and the decorator that every kernel uses.
+
+Numba's on-disk cache looks only at the file of the function itself: editing a callee in another file leaves a stale
+kernel behind, and wrong results. So the cache folder is named after a digest of all sources that hold kernels;
+an edit anywhere gives a fresh folder.
+"""
+
+import hashlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numba
+from numba import njit
+
+_ROOT = Path(__file__).resolve().parent.parent
+_PACKAGES = ("envs", "learners", "actors")
+
+
+def source_digest() -> str:
+    """Hex digest over every Python file that may hold a kernel, and over the Numba and Python versions."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    for package in _PACKAGES:
+        for path in sorted((_ROOT / package).rglob("*.py")):
+            digest.update(path.relative_to(_ROOT).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _choose_cache_dir() -> Path:
+    base = os.environ.get("DANCFR_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    folder = Path(base).expanduser() / "dancfr" / "numba" / source_digest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:  # a read-only home: kernels are compiled again in each process, and results stay right
+        folder = Path(tempfile.gettempdir()) / f"dancfr-numba-{os.getuid()}-{source_digest()}"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.stat().st_uid != os.getuid():
+            folder = Path(tempfile.mkdtemp(prefix="dancfr-numba-"))
+    return folder
+
+
+if "NUMBA_CACHE_DIR" not in os.environ:
+    numba.config.CACHE_DIR = str(_choose_cache_dir())
+
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+"""Decorator of every compiled function: cached on disk, releases the GIL, C-like division."""
+
+__all__ = ["kernel", "source_digest"]

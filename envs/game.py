@@ -1,0 +1,103 @@
+"""The `Game` seam: what a learner may ask of a game, always over a batch of B states.
+
+A game is a stateless object that holds its options. Its states are a NumPy structured array with one record a game
+(`B` records); nothing is allocated per game. Infostates leave the game *packed* (`uint8[B, P]`, a few dozen bytes) and
+are unpacked to `float32` only when a network wants them.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+States = NDArray[np.void]
+Packed = NDArray[np.uint8]
+
+
+class IllegalAction(ValueError):
+    """An action that the rules do not allow in this state."""
+
+
+class GameOver(RuntimeError):
+    """A move, or an observation of the player to move, was asked of a game that has ended."""
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """What never changes while a game is played.
+
+    Attributes:
+        name: Name on the command line, e.g. ``geister``.
+        num_players: Number of players. The learners here need 2 with zero sum.
+        num_actions: `A`. Actions are 0 .. A-1, those not legal are masked.
+        packed_size: `P`, bytes of a packed infostate.
+        shapes: Float shape of an unpacked infostate for each encoding that the game offers,
+            e.g. ``{"planes": (6, 6, 6), "flat": (111,)}``. The first is the default.
+        slots: Number of output slots for each output layout, e.g. ``{"ghost": 32, "square": 144}``. Layout
+            ``"action"`` or the first has one slot an action.
+        endings: Name of each reason for which a game can end, index 0 meaning "still running".
+        max_plies: No game has more decisions than this.
+        max_return: Largest absolute return.
+    """
+
+    name: str
+    num_players: int
+    num_actions: int
+    packed_size: int
+    shapes: dict[str, tuple[int, ...]]
+    slots: dict[str, int]
+    endings: tuple[str, ...]
+    max_plies: int
+    max_return: float = 1.0
+
+
+@runtime_checkable
+class Game(Protocol):
+    """Batched rules of one game. Arrays over a batch have the batch as first dimension."""
+
+    spec: GameSpec
+
+    def reset(self, batch: int, rng: np.random.Generator) -> States:
+        """New games, `[batch]` records, chance at the start already drawn from `rng`."""
+        ...
+
+    def to_move(self, states: States) -> NDArray[np.int8]:
+        """Player to move, `int8[B]`; -1 where the game has ended."""
+        ...
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        """Legal actions of the player to move, `bool[B, A]`; all False where the game has ended."""
+        ...
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        """Packed infostate of `players[b]` in game b, `uint8[B, P]`."""
+        ...
+
+    def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator) -> None:
+        """Plays `actions[b]` in game b, in place. Finished games are left alone.
+
+        Raises:
+            IllegalAction: an action is not legal; no state has been changed.
+        """
+        ...
+
+    def finished(self, states: States) -> NDArray[np.bool_]:
+        """Which games have ended, `bool[B]`."""
+        ...
+
+    def returns(self, states: States) -> NDArray[np.float32]:
+        """Return of each player so far, `float32[B, players]`; all zero while a game runs."""
+        ...
+
+    def endings(self, states: States) -> NDArray[np.int8]:
+        """Index into `spec.endings`, `int8[B]`; 0 while the game runs."""
+        ...
+
+    def encode(self, packed: Packed, encoding: str) -> NDArray[np.float32]:
+        """Unpacks infostates for a network, `float32[B, *spec.shapes[encoding]]`."""
+        ...
+
+    def output_slots(self, packed: Packed, layout: str) -> NDArray[np.int16]:
+        """For each action the network output that stands for it, `int16[B, A]`; -1 where it has none."""
+        ...

@@ -1,0 +1,6 @@
+"""Geister: a two-player board game of hidden colours, as batched rules and as a PettingZoo environment."""
+
+from envs.geister.env import env, raw_env
+from envs.geister.game import Geister
+
+__all__ = ["Geister", "env", "raw_env"]

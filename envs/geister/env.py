@@ -1,0 +1,77 @@
+"""Geister and Mini Geister for PettingZoo: `env()` and `raw_env`."""
+
+from typing import Any
+
+import numpy as np
+from gymnasium.utils import EzPickle
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from envs.geister import render
+from envs.geister.game import Geister
+from envs.pettingzoo_view import METADATA, GameEnv, wrapped
+
+GEISTER_METADATA = {**METADATA, "render_modes": ["human", "ansi", "rgb_array"], "name": "geister_v0"}
+
+
+class raw_env(GameEnv):
+    """Geister (`size` 6) or Mini Geister (4) without wrappers, see `GameEnv`.
+
+    Observations are the planes of paper 000, `float32[6, size, size]`: own blue; own red; opponent's ghosts;
+    opponent's blue taken / 3; red taken / 3; ply / `observation_limit`.
+
+    Args:
+        size, ply_limit, random_setup, forced_escape, observation_limit, clip_ply: See `envs.geister.Geister`.
+        render_mode: ``ansi``, ``rgb_array``, or ``human``, which prints the text after each move.
+        view: Whose colours a picture shows: 0 or 1, or None for a spectator who sees all.
+
+    Raises:
+        ValueError: an option that is out of range.
+        IllegalAction: from `step`, if the rules do not allow the action.
+        GameOver: from `step` and `observe` after the end.
+    """
+
+    metadata = GEISTER_METADATA
+    game: Geister
+
+    def __init__(
+        self,
+        size: int = 6,
+        ply_limit: int = 100,
+        random_setup: bool = True,
+        forced_escape: bool = True,
+        observation_limit: int = 100,
+        clip_ply: bool = True,
+        render_mode: str | None = None,
+        view: int | None = None,
+    ) -> None:
+        if view not in (None, 0, 1):
+            raise ValueError(f"view must be None, 0 or 1, not {view!r}")
+        game = Geister(size, ply_limit, random_setup, forced_escape, observation_limit, clip_ply)
+        super().__init__(game, "geister_v0", "planes", render_mode)
+        EzPickle.__init__(
+            self, size, ply_limit, random_setup, forced_escape, observation_limit, clip_ply, render_mode, view
+        )
+        self.view = view
+
+    def observation_bounds(self) -> tuple[float, float]:
+        """Ghosts taken reach 4/3, and the ply passes 1 where it is not clipped."""
+        game = self.game
+        ply = 1.0 if game.clip_ply else game.ply_limit / game.observation_limit
+        return 0.0, max(4 / 3, ply)
+
+    def picture(self, state: np.void) -> str | NDArray[np.uint8]:
+        draw = render.rgb_array if self.render_mode == "rgb_array" else render.ansi
+        return draw(state, self.game.size, self.game.ply_limit, self.view)
+
+
+def env(**options: Any) -> AECEnv:
+    """Geister with PettingZoo's usual wrappers: an illegal move ends the game with -1 for its player.
+
+    Args:
+        options: Those of `raw_env`.
+    """
+    return wrapped(raw_env(**options))
+
+
+__all__ = ["env", "raw_env"]

@@ -1,0 +1,115 @@
+"""Geister and Mini Geister behind the `Game` seam."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.game import GameSpec, IllegalAction, Packed, States
+from envs.geister import observation, rules
+
+
+@dataclass(frozen=True)
+class Geister:
+    """Batched Geister (6x6) or Mini Geister (4x4). Satisfies `envs.game.Game`.
+
+    Attributes:
+        size: 6 or 4.
+        ply_limit: Both players' moves after which the game is a draw. Paper 000: 100 in training, 300 in evaluation.
+        random_setup: Colour layouts are drawn at the start; otherwise each player's first action chooses one.
+        forced_escape: Who can escape must ("finishing blow assistance", paper 000, 5.1).
+        observation_limit: What the ply is divided by in an observation.
+        clip_ply: Keep that quotient at most 1, as games longer than `observation_limit` would leave the trained range.
+
+    Raises:
+        ValueError: impossible size or limit.
+    """
+
+    size: int = 6
+    ply_limit: int = 100
+    random_setup: bool = True
+    forced_escape: bool = True
+    observation_limit: int = 100
+    clip_ply: bool = True
+    spec: GameSpec = field(init=False, repr=False, compare=False)
+    _layouts: NDArray[np.uint8] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        layouts = rules.layouts(self.size)
+        if not 1 <= self.ply_limit <= 32_000:
+            raise ValueError(f"ply_limit must be from 1 to 32000, not {self.ply_limit}")
+        if self.observation_limit < 1:
+            raise ValueError(f"observation_limit must be at least 1, not {self.observation_limit}")
+        object.__setattr__(self, "_layouts", layouts)
+        moves = 4 * len(rules.start_squares(self.size))
+        area = self.size * self.size
+        spec = GameSpec(
+            name="geister" if self.size == 6 else "mini-geister",
+            num_players=2,
+            num_actions=moves if self.random_setup else max(moves, len(layouts)),
+            packed_size=observation.PACKED_SIZE,
+            shapes={"planes": (6, self.size, self.size), "flat": (3 * area + 4,)},
+            slots={
+                "ghost": moves if self.random_setup else max(moves, len(layouts)),
+                "square": 4 * area,
+            },
+            endings=rules.ENDINGS,
+            max_plies=self.ply_limit + (0 if self.random_setup else 2),
+        )
+        object.__setattr__(self, "spec", spec)
+
+    def reset(self, batch: int, rng: np.random.Generator) -> States:
+        reds = None
+        if self.random_setup:
+            reds = self._layouts[rng.integers(len(self._layouts), size=(batch, 2))]
+        return rules.new_states(batch, self.size, reds)
+
+    def to_move(self, states: States) -> NDArray[np.int8]:
+        return np.where(states["ending"] == rules.RUNNING, states["to_move"], np.int8(-1))
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        mask = np.empty((len(states), self.spec.num_actions), np.bool_)
+        rules.legal_into(states, self.size, self.forced_escape, len(self._layouts), mask)
+        return mask
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        packed = np.empty((len(states), observation.PACKED_SIZE), np.uint8)
+        observation.observe_into(states, players, self.size, packed)
+        return packed
+
+    def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None) -> None:
+        bad = rules.first_illegal(states, actions, self.size, self.forced_escape, len(self._layouts))
+        if bad >= 0:
+            raise IllegalAction(f"game {bad}, ply {states[bad]['ply']}: {self.describe(int(actions[bad]))} is not legal")
+        rules.step_batch(states, actions, self.size, self.ply_limit, self._layouts)
+
+    def finished(self, states: States) -> NDArray[np.bool_]:
+        return states["ending"] != rules.RUNNING
+
+    def returns(self, states: States) -> NDArray[np.float32]:
+        winner = states["winner"]
+        first = np.where(winner == 0, np.float32(1), np.where(winner == 1, np.float32(-1), np.float32(0)))
+        return np.stack([first, -first], axis=1)
+
+    def endings(self, states: States) -> NDArray[np.int8]:
+        return states["ending"].copy()
+
+    def encode(self, packed: Packed, encoding: str = "planes") -> NDArray[np.float32]:
+        out = np.empty((len(packed), *self.spec.shapes[encoding]), np.float32)
+        unpack = observation.encode_planes if encoding == "planes" else observation.encode_flat
+        unpack(packed, self.size, self.observation_limit, self.clip_ply, out)
+        return out
+
+    def output_slots(self, packed: Packed, layout: str) -> NDArray[np.int16]:
+        slots = np.empty((len(packed), self.spec.num_actions), np.int16)
+        if layout == "square":
+            observation.square_slots(packed, self.size, 4 * len(rules.start_squares(self.size)), slots)
+        else:
+            slots[:] = np.arange(self.spec.num_actions, dtype=np.int16)
+        return slots
+
+    def describe(self, action: int) -> str:
+        """Name of an action, such as ``A NORTH``; of a layout by its number."""
+        if 0 <= action < 4 * len(rules.start_squares(self.size)):
+            return f"action {action} ({'ABCDEFGH'[action // 4]} {rules.DIRECTIONS[action % 4]})"
+        return f"action {action}"

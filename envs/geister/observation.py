@@ -1,0 +1,120 @@
+"""What a player of Geister may know, packed into 20 bytes, and unpacked for networks.
+
+Packed layout (own view of the observer):
+    0-7    own squares, ghost by ghost; 255 where the ghost is off the board
+    8      own red ghosts as bits
+    9-13   squares of the opponent's ghosts as bits, little endian
+    14     opponent's blue ghosts taken so far
+    15     opponent's red ghosts taken so far
+    16-17  ply, little endian
+    18     1 while the layouts are being chosen
+    19     1 if the observer moves first in this game
+
+Nothing here depends on the colour of an opponent's ghost that is still on the board.
+"""
+
+import numpy as np
+
+from envs.compiled import kernel
+
+PACKED_SIZE = 20
+OFF = 255
+
+
+@kernel
+def observe_into(states, players, size, packed):
+    """Packs the infostate of `players[b]` in game b into `packed`, `uint8[B, 20]`."""
+    last = size * size - 1
+    for b in range(states.shape[0]):
+        state = states[b]
+        p = players[b]
+        row = packed[b]
+        enemy_bits = np.uint64(0)
+        for ghost in range(8):
+            own = state.square[p, ghost]
+            row[ghost] = own if own >= 0 else OFF
+            other = state.square[1 - p, ghost]
+            if other >= 0:
+                enemy_bits |= np.uint64(1) << np.uint64(last - other)
+        row[8] = state.red[p]
+        for byte in range(5):
+            row[9 + byte] = np.uint8((enemy_bits >> np.uint64(8 * byte)) & np.uint64(255))
+        row[14] = state.taken[1 - p, 0]
+        row[15] = state.taken[1 - p, 1]
+        row[16] = state.ply & 255
+        row[17] = state.ply >> 8
+        row[18] = state.placed < 2
+        row[19] = p == 0
+
+
+@kernel
+def encode_planes(packed, size, scale, clip, out):
+    """The six planes of paper 000, Table 1, into `out`, `float32[B, 6, size, size]`.
+
+    Own blue; own red; opponent's ghosts; opponent's blue taken / 3; opponent's red taken / 3; ply / `scale`
+    (at most 1 with `clip`).
+    """
+    area = size * size
+    flat = out.reshape(out.shape[0], 6, area)
+    for b in range(packed.shape[0]):
+        row = packed[b]
+        ply = np.float32(np.int32(row[16]) + 256 * np.int32(row[17])) / np.float32(scale)
+        if clip and ply > 1:
+            ply = np.float32(1)
+        blue, red = np.float32(row[14]) / np.float32(3), np.float32(row[15]) / np.float32(3)
+        for s in range(area):
+            flat[b, 0, s] = 0
+            flat[b, 1, s] = 0
+            flat[b, 2, s] = (row[9 + (s >> 3)] >> (s & 7)) & 1
+            flat[b, 3, s] = blue
+            flat[b, 4, s] = red
+            flat[b, 5, s] = ply
+        for ghost in range(8):
+            if row[ghost] != OFF:
+                flat[b, (row[8] >> ghost) & 1, row[ghost]] = 1
+
+
+@kernel
+def encode_flat(packed, size, scale, clip, out):
+    """The same facts without the constant planes into `out`, `float32[B, 3 * size * size + 4]`.
+
+    Three planes of squares, opponent's blue and red taken (/ 3), ply / `scale`, and whether the layouts are still
+    being chosen.
+    """
+    area = size * size
+    for b in range(packed.shape[0]):
+        row = packed[b]
+        ply = np.float32(np.int32(row[16]) + 256 * np.int32(row[17])) / np.float32(scale)
+        if clip and ply > 1:
+            ply = np.float32(1)
+        for s in range(2 * area):
+            out[b, s] = 0
+        for s in range(area):
+            out[b, 2 * area + s] = (row[9 + (s >> 3)] >> (s & 7)) & 1
+        for ghost in range(8):
+            if row[ghost] != OFF:
+                out[b, area * ((row[8] >> ghost) & 1) + row[ghost]] = 1
+        out[b, 3 * area] = np.float32(row[14]) / np.float32(3)
+        out[b, 3 * area + 1] = np.float32(row[15]) / np.float32(3)
+        out[b, 3 * area + 2] = ply
+        out[b, 3 * area + 3] = row[18]
+
+
+@kernel
+def square_slots(packed, size, actions, slots):
+    """Slot `4 * own square + direction` of each move into `slots`, `int16[B, A]`; -1 for a ghost off the board.
+
+    While layouts are being chosen an action stands for itself (both layouts of outputs have room for that).
+    """
+    for b in range(packed.shape[0]):
+        row = packed[b]
+        for a in range(slots.shape[1]):
+            slots[b, a] = -1
+        if row[18]:
+            for a in range(slots.shape[1]):
+                slots[b, a] = a
+        else:
+            for a in range(actions):
+                square = row[a >> 2]
+                if square != OFF:
+                    slots[b, a] = 4 * np.int16(square) + (a & 3)

@@ -1,0 +1,202 @@
+"""Any `Game` as a PettingZoo AEC environment: a view of one state, never a second implementation."""
+
+import operator
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.utils import EzPickle
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+from pettingzoo.utils import wrappers
+
+from envs.game import Game, GameOver, IllegalAction
+
+METADATA: dict[str, Any] = {"render_modes": [], "is_parallelizable": False, "render_fps": 2}
+"""What PettingZoo's tools ask of a class; each environment adds its name."""
+
+Observation = dict[str, NDArray[Any]]
+
+
+class GameEnv(AECEnv, EzPickle):
+    """One game of any `Game`, player by player. Players are ``player_0``, ``player_1``, ...
+
+    An observation is ``{"observation": float32, "action_mask": int8[A]}``; the mask is all zero for a player
+    who is not to move, and also stands in ``infos[agent]``, which names the ``ending`` once there is one.
+    Rewards come with the last move. Every ending is a termination, a ply limit that the rules count as a draw
+    included.
+
+    Args:
+        game: The rules.
+        name: ``metadata["name"]``; the game's own name if left out.
+        encoding: One of `game.spec.shapes`; the first if left out.
+        render_mode: One of ``metadata["render_modes"]``. This class draws nothing; a subclass lists its modes
+            and overrides `picture`.
+
+    Raises:
+        ValueError: unknown encoding or render mode.
+    """
+
+    metadata = METADATA
+
+    def __init__(
+        self,
+        game: Game,
+        name: str | None = None,
+        encoding: str | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        EzPickle.__init__(self, game, name, encoding, render_mode)
+        AECEnv.__init__(self)
+        modes = self.metadata["render_modes"]
+        if render_mode is not None and render_mode not in modes:
+            raise ValueError(f"render_mode must be one of {modes} or None, not {render_mode!r}")
+        spec = game.spec
+        self.encoding = next(iter(spec.shapes)) if encoding is None else encoding
+        if self.encoding not in spec.shapes:
+            raise ValueError(f"encoding must be one of {list(spec.shapes)}, not {encoding!r}")
+        self.game = game
+        self.metadata = {**type(self).metadata, "name": name or spec.name}
+        self.render_mode = render_mode
+        self.possible_agents = [f"player_{p}" for p in range(spec.num_players)]
+        self.agents: list[str] = []
+        self.observation_spaces = {agent: self._make_observation_space() for agent in self.possible_agents}
+        self.action_spaces = {a: gymnasium.spaces.Discrete(spec.num_actions) for a in self.possible_agents}
+        self.np_random = np.random.default_rng()
+
+    def _make_observation_space(self) -> gymnasium.spaces.Dict:
+        """Bounds are the float32 range where the game names none: encodings need not stay within [0, 1]."""
+        low, high = self.observation_bounds()
+        shape = self.game.spec.shapes[self.encoding]
+        return gymnasium.spaces.Dict(
+            {
+                "observation": gymnasium.spaces.Box(low, high, shape, np.float32),
+                "action_mask": gymnasium.spaces.Box(0, 1, (self.game.spec.num_actions,), np.int8),
+            }
+        )
+
+    def observation_bounds(self) -> tuple[float, float]:
+        """Smallest and largest number in an observation; for subclasses that know better."""
+        return -np.inf, np.inf
+
+    def picture(self, state: np.void) -> str | NDArray[np.uint8]:
+        """What `render` shows of the state in the current mode; for subclasses."""
+        raise NotImplementedError(
+            f"{self.metadata['name']} has no picture for render_mode {self.render_mode!r}"
+        )
+
+    def observation_space(self, agent: str) -> gymnasium.Space:
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> gymnasium.Space:
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        if seed is not None:
+            self.np_random = np.random.default_rng(seed)
+        self.states = self.game.reset(1, self.np_random)
+        self.agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._skip_agent_selection = None
+        self._look()
+        if self.render_mode == "human":
+            self.render()
+
+    def _look(self) -> None:
+        """Reads the mover, the mask and the infos from the state."""
+        mover = int(self.game.to_move(self.states)[0])
+        if mover >= 0:
+            self.agent_selection = self.possible_agents[mover]
+        self._mask = self.game.legal(self.states)[0].astype(np.int8)
+        self.infos: dict[str, dict[str, Any]] = {a: {"action_mask": self._mask_of(a)} for a in self.agents}
+        ending = int(self.game.endings(self.states)[0])
+        if ending:
+            for info in self.infos.values():
+                info["ending"] = self.game.spec.endings[ending]
+
+    def _mask_of(self, agent: str) -> NDArray[np.int8]:
+        return self._mask.copy() if agent == self.agent_selection else np.zeros_like(self._mask)
+
+    def observe(self, agent: str) -> Observation:
+        """What `agent` may know.
+
+        Raises:
+            GameOver: the agent is no longer in the game.
+        """
+        if agent not in self.agents:
+            raise GameOver(f"{self.metadata['name']}: {agent} is not in a running game; call reset() first")
+        players = np.array([self.possible_agents.index(agent)], np.int8)
+        packed = self.game.observe(self.states, players)
+        return {
+            "observation": self.game.encode(packed, self.encoding)[0],
+            "action_mask": self._mask_of(agent),
+        }
+
+    def step(self, action: int | None) -> None:
+        """Plays for `agent_selection`; None, and only None, once that agent is terminated.
+
+        Raises:
+            GameOver: no agent is left.
+            IllegalAction: the rules do not allow the action; nothing has changed.
+            ValueError: an action for a terminated agent.
+        """
+        if not self.agents:
+            raise GameOver(f"{self.metadata['name']}: the game has ended; call reset() first")
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        chosen = _as_index(action)
+        if not 0 <= chosen < len(self._mask) or not self._mask[chosen]:
+            legal = np.flatnonzero(self._mask).tolist()
+            raise IllegalAction(
+                f"{self.metadata['name']}: {action} is not legal for {agent}, but one of {legal} is"
+            )
+        self._cumulative_rewards[agent] = 0.0
+        self.game.step(self.states, np.array([chosen]), self.np_random)
+        gained = self.game.returns(self.states)[0]  # all zero until the last move
+        self.rewards = {a: float(gained[self.possible_agents.index(a)]) for a in self.agents}
+        over = bool(self.game.finished(self.states)[0])
+        self.terminations = dict.fromkeys(self.agents, over)
+        self._look()
+        self._accumulate_rewards()
+        self._deads_step_first()
+        if self.render_mode == "human":
+            self.render()
+
+    def render(self) -> Any:
+        """The picture: text (``ansi``), an array (``rgb_array``), or None after printing (``human``)."""
+        if self.render_mode is None:
+            gymnasium.logger.warn(
+                "render() does nothing without a render_mode: pass one when making the environment"
+            )
+            return None
+        shown = self.picture(self.states[0])
+        if self.render_mode == "human":
+            print(shown, flush=True)
+            return None
+        return shown
+
+    def close(self) -> None:
+        """Nothing is held open; PettingZoo asks for this of every environment that renders."""
+
+
+def _as_index(action: object) -> int:
+    """The action as an integer; -1, which is never legal, for what is none."""
+    try:
+        return operator.index(action)  # type: ignore[arg-type]
+    except TypeError:
+        return -1
+
+
+def wrapped(raw: AECEnv) -> AECEnv:
+    """The usual wrappers: an illegal move loses; actions out of range and calls out of order raise."""
+    env: AECEnv = wrappers.TerminateIllegalWrapper(raw, illegal_reward=-1)
+    env = wrappers.AssertOutOfBoundsWrapper(env)
+    return wrappers.OrderEnforcingWrapper(env)
+
+
+__all__ = ["METADATA", "GameEnv", "wrapped"]

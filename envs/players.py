@@ -1,0 +1,91 @@
+"""Players that need to know nothing of a game but its `Game` seam."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.compiled import kernel
+from envs.game import Game, States
+
+ONES = np.uint64(0x0101010101010101)
+HIGHS = np.uint64(0x8080808080808080)
+
+
+@kernel
+def _choose_by_bytes(mask, u, actions):
+    """`choose_uniform` for masks of any width: counts the prefixes that hold at most k allowed actions."""
+    for b in range(mask.shape[0]):
+        row = mask[b]
+        count = np.int32(0)
+        for a in range(row.shape[0]):
+            count += row[a]
+        k = np.int32(np.float64(u[b]) * count)  # in float32 the product could round up to `count`
+        seen = np.int32(0)
+        action = np.int32(0)
+        for a in range(row.shape[0]):
+            seen += row[a]
+            action += seen <= k
+        actions[b] = action if count > 0 else -1
+
+
+@kernel
+def _choose_by_words(words, u, actions):
+    """The same for masks that are a multiple of eight wide, eight actions at a time: 2.5 times as fast.
+
+    A word times `ONES` holds in its byte i how many of its actions 0 .. i are allowed. Taken from bytes of
+    128 + k, that leaves the high bit standing exactly where the prefix holds at most k.
+    """
+    for b in range(words.shape[0]):
+        count = np.int64(0)
+        for w in range(words.shape[1]):
+            count += np.int64((words[b, w] * ONES) >> np.uint64(56))
+        k = np.int64(np.float64(u[b]) * count)
+        action = np.int64(0)
+        for w in range(words.shape[1]):
+            prefixes = words[b, w] * ONES
+            reach = max(min(k, np.int64(8)), np.int64(-1))
+            limit = np.uint64(np.int64(128) + reach) * ONES
+            within = ((limit - prefixes) & HIGHS) >> np.uint64(7)
+            action += np.int64((within * ONES) >> np.uint64(56))
+            k -= np.int64(prefixes >> np.uint64(56))
+        actions[b] = action if count > 0 else -1
+
+
+@kernel
+def choose_uniform(mask, u):
+    """One allowed action a row, each with equal probability.
+
+    No branch depends on the mask, which is random and would be mispredicted.
+
+    Args:
+        mask: Allowed actions, `bool[B, A]`, C-contiguous.
+        u: One uniform draw from [0, 1) a row, `float32[B]` or `float64[B]`.
+
+    Returns:
+        The actions, `int64[B]`; -1 in rows that allow none.
+    """
+    actions = np.empty(mask.shape[0], np.int64)
+    if mask.shape[1] % 8 == 0:
+        _choose_by_words(mask.view(np.uint64), u, actions)
+    else:
+        _choose_by_bytes(mask, u, actions)
+    return actions
+
+
+class RandomAgent:
+    """Plays a legal action of any game, each with equal probability. Satisfies `envs.agent.Agent`."""
+
+    name = "random"
+
+    def __init__(self) -> None:
+        self._game: Game | None = None
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        self._game = game
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        if self._game is None:
+            raise RuntimeError("random: call begin(game, batch, rng) before act")
+        return choose_uniform(self._game.legal(states), rng.random(len(states)))
+
+
+__all__ = ["RandomAgent", "choose_uniform"]

@@ -1,0 +1,106 @@
+"""The advantage learner: fits d(s, a) to the sampled immediate advantages of one player's reservoir."""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from envs.game import Game
+from learners.networks.modules import ValueNet
+from learners.networks.settings import NetworkSettings, Weights
+from learners.samples import unpack_mask
+from learners.training import Trainer, TrainingSettings, split_batches
+
+Importance = Literal["none", "clipped", "full"]
+
+
+class AdvantageLearner:
+    """One player's advantage net; mean squared error, each sample weighted by its iteration t (linear CFR).
+
+    Args:
+        game: For unpacking infostates.
+        network: The net.
+        training: How to fit.
+        importance: Weight samples by 1 / x^xi(s) of the traverser's own sampling too (paper 000, 4.7): ``none``,
+            ``full``, or ``clipped`` at `importance_clip` times the mean weight.
+        device: Where to compute.
+        seed: Of the initial weights.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        network: NetworkSettings,
+        training: TrainingSettings,
+        *,
+        importance: Importance = "none",
+        importance_clip: float = 10.0,
+        linear: bool = True,
+        device: torch.device | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.game = game
+        self.network = network
+        self.importance = importance
+        self.importance_clip = importance_clip
+        self.linear = linear
+        self.trainer = Trainer(
+            lambda: ValueNet(network, game.spec), training, device or torch.device("cpu"), seed
+        )
+
+    def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
+        """Trains on blocks of `advantage_dtype` rows, minibatch by minibatch.
+
+        Returns:
+            ``loss`` (mean weighted squared error an output), ``rows`` trained on.
+        """
+        self.trainer.begin_fit()
+        total, batches, rows = torch.zeros((), device=self.trainer.device), 0, 0
+        mean_log_weight: float | None = None
+        for block in blocks:
+            if self.importance != "none" and mean_log_weight is None:  # one scale for the whole fit
+                mean_log_weight = _log_mean(block["log_weight"])
+            for part in split_batches(block, self.trainer.settings.batch):
+                loss = self._loss(part, iteration, mean_log_weight)
+                self.trainer.step(loss)
+                total += loss.detach()
+                batches += 1
+                rows += len(part)
+        return {"loss": float(total) / max(batches, 1), "rows": rows}
+
+    def _loss(self, part: NDArray[np.void], iteration: int, mean_log_weight: float | None) -> torch.Tensor:
+        infostate = np.ascontiguousarray(part["infostate"])
+        actions = self.game.spec.num_actions
+        legal = unpack_mask(np.ascontiguousarray(part["legal"]), actions)
+        weight = part["iteration"] / np.float32(iteration) if self.linear else np.ones(len(part), np.float32)
+        if mean_log_weight is not None:
+            importance = np.exp(np.minimum(part["log_weight"] - mean_log_weight, 80.0))
+            if self.importance == "clipped":
+                importance = np.minimum(importance, self.importance_clip)
+            weight = weight * importance
+        to = self.trainer.tensor
+        views = to(self.game.encode(infostate, self.network.encoding)[None])
+        slots = to(np.maximum(self.game.output_slots(infostate, self.network.outputs), 0).astype(np.int64))
+        with self.trainer.autocast():
+            outputs = self.trainer.net(views)
+        error = torch.gather(outputs.float(), 1, slots) - to(np.ascontiguousarray(part["advantage"]))
+        error = error * to(legal)
+        return (error.square().sum(1) * to(np.asarray(weight, np.float32))).mean() / actions
+
+    def weights(self) -> Weights:
+        """Arrays for `learners.networks.inference.Inference`."""
+        return self.trainer.net.inference_weights()  # type: ignore[operator, no-any-return]
+
+    def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """For a checkpoint, see `Trainer.state_arrays`."""
+        return self.trainer.state_arrays()
+
+    def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
+        """From a checkpoint."""
+        self.trainer.load_state_arrays(arrays, meta)
+
+
+def _log_mean(log_weight: NDArray[np.float32]) -> float:
+    return float(np.logaddexp.reduce(log_weight.astype(np.float64)) - np.log(len(log_weight)))

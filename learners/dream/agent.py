@@ -1,0 +1,180 @@
+"""Agents that play by DREAM's advantage nets: the last iterate, or an average over all iterations.
+
+`T` nets a player, t = 1 .. T in the order of their training. All nets that a decision needs are one batched evaluation
+of stacked weights.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.game import Game, Packed, States
+from learners.dream.regret_matching import match_regrets, sample_actions
+from learners.networks.inference import Inference
+from learners.networks.settings import NetworkSettings, Weights
+
+Average = Literal["exact", "sampled", "paper", "last"]
+Strategies = Mapping[int, Sequence[tuple[int, Weights]]]
+"""For each player the iterations in ascending order with their advantage nets, from the first one on. Linear averaging
+weighs a player's k-th net with k: where players are updated in turn, that is the player's own count (paper 000, 5.3)."""
+
+_OUTPUTS_AT_ONCE = 4_000_000  # floats of network output held at a time
+
+
+class _PlayerNets:
+    """All nets of one player, and what is remembered of each game of the batch."""
+
+    def __init__(self, settings: NetworkSettings, strategies: Sequence[tuple[int, Weights]]) -> None:
+        self.inference = Inference(settings, [weights for _, weights in strategies])
+        self.log_weight = np.log(np.arange(1, len(strategies) + 1))  # linear averaging
+        self.log_reach = np.zeros((0, len(strategies)))  # [batch, T] own reach of each net
+        self.drawn = np.zeros(0, np.int64)  # [batch] net drawn for a game
+
+    def begin(self, batch: int, rng: np.random.Generator) -> None:
+        self.log_reach = np.zeros((batch, len(self.log_weight)))
+        probability = np.exp(self.log_weight - np.logaddexp.reduce(self.log_weight))
+        self.drawn = rng.choice(len(probability), size=batch, p=probability / probability.sum())
+
+
+class DreamAgent:
+    """Plays by the advantage nets of both players.
+
+    Args:
+        game: The game as it was trained on, for encoding infostates.
+        network: Description of the nets.
+        strategies: Nets of each player.
+        average: ``exact``: sum_t t * x_i^t(s) * pi_t(s), normalised, with x_i^t the own reach of net t (paper 000,
+            eq. 4, with linear weights). ``sampled``: one net a game, drawn with probability proportional to t, which
+            plays the same policy (Steinberger 2019). ``paper``: weights t without own reach (paper 000, 6.1).
+            ``last``: the last net alone.
+        name: For messages.
+
+    Raises:
+        ValueError: a player has no net, or `average` is unknown.
+    """
+
+    def __init__(
+        self, game: Game, network: NetworkSettings, strategies: Strategies, average: Average, name: str = "dream"
+    ) -> None:
+        if average not in get_args(Average):
+            raise ValueError(f"average must be one of {', '.join(get_args(Average))}, not {average}")
+        for player in range(game.spec.num_players):
+            if not strategies.get(player):
+                raise ValueError(f"{name} has no strategy yet for player {player}: train at least one iteration for each")
+        self.name = name
+        self.average = average
+        self._trained_on = game
+        self._network = network
+        self._game = game
+        last = slice(-1, None) if average == "last" else slice(None)
+        self._players = [_PlayerNets(network, strategies[p][last]) for p in range(game.spec.num_players)]
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        self._game = game
+        for nets in self._players:
+            nets.begin(batch, rng)
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        mover = self._game.to_move(states)
+        legal = self._game.legal(states)
+        packed = self._game.observe(states, mover)
+        draws = rng.random(len(states), dtype=np.float32)
+        actions = np.empty(len(states), np.int64)
+        for player, nets in enumerate(self._players):
+            at = np.flatnonzero(mover == player)
+            if len(at):
+                policy = self._policy(nets, packed[at], legal[at], games[at])
+                actions[at] = self._sample(policy, legal[at], draws[at])
+                self._remember(nets, games[at], actions[at])
+        return actions
+
+    def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
+        """Policy `float32[B, A]` at the infostates of B new games, where every own reach is 1 and no net is drawn.
+
+        What is remembered of the games being played is neither used nor changed.
+        """
+        nets = self._players[player]
+        return _mix(nets.log_weight[None], self._all_policies(nets, packed, legal))
+
+    def _policy(
+        self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_], games: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        if self.average == "sampled":
+            return self._drawn_policy(nets, packed, legal, nets.drawn[games])
+        self._policies = self._all_policies(nets, packed, legal)
+        log_weight = nets.log_weight[None]
+        if self.average == "exact":
+            log_weight = log_weight + nets.log_reach[games]
+        return _mix(log_weight, self._policies)
+
+    def _all_policies(
+        self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """pi_t of every net, `float32[T, B, A]`."""
+        policies = np.empty((nets.inference.nets, *legal.shape), np.float32)
+        outputs = nets.inference.weights["out.b"].shape[1]
+        rows = max(1, _OUTPUTS_AT_ONCE // (nets.inference.nets * outputs))
+        for start in range(0, len(packed), rows):
+            part = slice(start, start + rows)
+            features = self._trained_on.encode(packed[part], self._network.encoding)
+            slots = self._trained_on.output_slots(packed[part], self._network.outputs)
+            policies[:, part] = _match_all(nets.inference([features[None]]), slots, legal[part])
+        return policies
+
+    def _drawn_policy(
+        self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_], drawn: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Each row by the net drawn for its game: rows grouped by net, groups padded to one length."""
+        order = np.argsort(drawn, kind="stable")
+        used, first, count = np.unique(drawn[order], return_index=True, return_counts=True)
+        group = np.repeat(np.arange(len(used)), count)
+        place = np.arange(len(drawn)) - np.repeat(first, count)
+        features = self._trained_on.encode(packed, self._network.encoding)
+        padded = np.zeros((len(used), count.max(), *features.shape[1:]), np.float32)
+        padded[group, place] = features[order]
+        outputs = nets.inference.subset(used)([padded])
+        chosen = np.empty((len(drawn), outputs.shape[2]), np.float32)
+        chosen[order] = outputs[group, place]
+        policy = np.empty(legal.shape, np.float32)
+        match_regrets(chosen, self._trained_on.output_slots(packed, self._network.outputs), legal, policy)
+        return policy
+
+    def _sample(
+        self, policy: NDArray[np.float32], legal: NDArray[np.bool_], draws: NDArray[np.float32]
+    ) -> NDArray[np.int64]:
+        actions = np.empty(len(policy), np.int64)
+        probability = np.empty(len(policy), np.float32)
+        sample_actions(policy, legal, np.zeros(len(policy), np.float32), draws, actions, probability)
+        return actions
+
+    def _remember(self, nets: _PlayerNets, games: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+        if self.average == "exact":
+            played = self._policies[:, np.arange(len(games)), actions].T
+            with np.errstate(divide="ignore"):
+                nets.log_reach[games] += np.log(played)
+
+
+def _mix(log_weight: NDArray[np.float64], policies: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Mean of `policies [T, B, A]` by weights exp(`log_weight`), `[B, T]` or `[1, T]`, that need not sum to 1."""
+    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True)).astype(np.float32)
+    weight /= weight.sum(axis=1, keepdims=True)
+    if len(weight) == 1:
+        return np.einsum("t,tba->ba", weight[0], policies)
+    return np.einsum("bt,tba->ba", weight, policies)
+
+
+def _match_all(
+    outputs: NDArray[np.float32], slots: NDArray[np.int16], legal: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    """Regret matching of T nets at once: `outputs [T, B, S]` to policies `[T, B, A]`."""
+    nets = len(outputs)
+    policies = np.empty((nets, *legal.shape), np.float32)
+    match_regrets(
+        outputs.reshape(-1, outputs.shape[2]),
+        np.tile(slots, (nets, 1)),
+        np.tile(legal, (nets, 1)),
+        policies.reshape(-1, policies.shape[2]),
+    )
+    return policies

@@ -1,0 +1,97 @@
+"""The baseline learner: expected SARSA on Q(s*(h), a), the value of an action to the player who acts, from the
+infostates of both players (paper 000, 4.7 and 5.2)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from envs.game import Game
+from learners.networks.modules import ValueNet
+from learners.networks.settings import NetworkSettings, Weights
+from learners.training import Trainer, TrainingSettings, split_batches
+
+
+class BaselineLearner:
+    """One player's baseline net.
+
+    The first view is always the acting player's infostate and the value is that player's: in a two-player zero-sum
+    game the value of the other is its negative, so one set of outputs serves decisions of both.
+
+    Args:
+        game: For unpacking infostates.
+        network: The net, with two views.
+        training: How to fit.
+        device: Where to compute.
+        seed: Of the initial weights.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        network: NetworkSettings,
+        training: TrainingSettings,
+        *,
+        device: torch.device | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.game = game
+        self.network = network
+        self.trainer = Trainer(
+            lambda: ValueNet(network, game.spec, views=2), training, device or torch.device("cpu"), seed
+        )
+
+    def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
+        """Trains on blocks of `transition_dtype` rows, minibatch by minibatch; all iterations weigh the same.
+
+        The target is r + sign * sum_a pi'(a) Q(s', a) with pi' as stored at collection and Q the net being trained.
+
+        Returns:
+            ``loss`` (mean squared error), ``rows`` trained on.
+        """
+        self.trainer.begin_fit()
+        total, batches, rows = torch.zeros((), device=self.trainer.device), 0, 0
+        for block in blocks:
+            for part in split_batches(block, self.trainer.settings.batch):
+                target = self._targets(part)
+                values, slots = self._values(part["infostates"])
+                slot = slots.gather(1, self.trainer.tensor(part["action"].astype(np.int64))[:, None])
+                loss = torch.nn.functional.mse_loss(values.gather(1, slot)[:, 0], target)
+                self.trainer.step(loss)
+                total += loss.detach()
+                batches += 1
+                rows += len(part)
+        return {"loss": float(total) / max(batches, 1), "rows": rows}
+
+    def _values(self, infostates: NDArray[np.uint8]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Outputs `[B, S]` and the slot of each action `[B, A]` for packed pairs `uint8[B, 2, P]`, actor first."""
+        pair = [np.ascontiguousarray(infostates[:, view]) for view in (0, 1)]
+        views = np.stack([self.game.encode(one, self.network.encoding) for one in pair])
+        slots = np.maximum(self.game.output_slots(pair[0], self.network.outputs), 0).astype(np.int64)
+        with self.trainer.autocast():
+            outputs = self.trainer.net(self.trainer.tensor(views))
+        return outputs.float(), self.trainer.tensor(slots)
+
+    def _targets(self, part: NDArray[np.void]) -> torch.Tensor:
+        to = self.trainer.tensor
+        with torch.no_grad():
+            self.trainer.net.eval()  # targets must not enter the running moments of batch normalisation
+            values, slots = self._values(part["next_infostates"])
+            self.trainer.net.train()
+            following = (values.gather(1, slots) * to(np.ascontiguousarray(part["next_policy"]))).sum(1)
+            sign = to(part["next_sign"].astype(np.float32))
+            return to(np.ascontiguousarray(part["reward"])) + sign * following
+
+    def weights(self) -> Weights:
+        """Arrays for `learners.networks.inference.Inference`."""
+        return self.trainer.net.inference_weights()  # type: ignore[operator, no-any-return]
+
+    def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """For a checkpoint, see `Trainer.state_arrays`."""
+        return self.trainer.state_arrays()
+
+    def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
+        """From a checkpoint."""
+        self.trainer.load_state_arrays(arrays, meta)

@@ -1,0 +1,63 @@
+"""Baseline-adjusted sampled values, backward over sampled games (paper 000, eqs. 5-7), compiled.
+
+Rows are the decisions of many games in the order in which they were made, those of one game interleaved with those of
+the others. Every value is of the traverser; the baseline's are of the player who acts, hence the signs.
+"""
+
+import numpy as np
+
+from envs.compiled import kernel
+
+
+@kernel
+def sampled_advantages(
+    game, actor, action, probability, policy, legal, baseline, traverser, returns, ratio_bound, inverse_bound, advantage
+):
+    """Sampled immediate advantages u(h, a) - v(h) at every decision of the traverser.
+
+    With Q the baseline and a the sampled action, u(h, a) = Q(h, a) + c * (v(h') - Q(h, a)), c = 1 / xi(a), and
+    u(h, b) = Q(h, b) otherwise; v(h) = sum_b pi(b) Q(h, b) + rho * (v(h') - Q(h, a)), rho = pi(a) / xi(a);
+    v(z) is the return. `ratio_bound` truncates rho as Retrace does (Munos et al. 2016, eq. 4), `inverse_bound`
+    truncates c: both bound the variance at the price of a bias, and infinity leaves the estimates unbiased.
+
+    Args:
+        game: Game of each row, `int32[N]`.
+        actor: Player who acted, `int8[N]`.
+        action: Sampled action, `int64[N]`.
+        probability: xi of that action, `float32[N]`.
+        policy: pi at the row, `float32[N, A]`.
+        legal: `bool[N, A]`.
+        baseline: Q of the actor for each action, `float32[N, A]`.
+        traverser: 0 or 1.
+        returns: Return of the traverser in each game, `float32[games]`; overwritten.
+        ratio_bound: Bound on rho.
+        inverse_bound: Bound on c.
+        advantage: Result, `float32[N, A]`; only rows of the traverser are written.
+    """
+    for i in range(game.shape[0] - 1, -1, -1):
+        sign = np.float32(1) if actor[i] == traverser else np.float32(-1)
+        following = returns[game[i]]
+        expected = np.float32(0)
+        for a in range(policy.shape[1]):
+            if legal[i, a]:
+                expected += policy[i, a] * baseline[i, a]
+        chosen = action[i]
+        sampled = sign * baseline[i, chosen]
+        error = following - sampled
+        inverse = np.float32(1) / probability[i]
+        rho = min(policy[i, chosen] * inverse, ratio_bound)
+        value = sign * expected + rho * error
+        if actor[i] == traverser:
+            for a in range(policy.shape[1]):
+                advantage[i, a] = baseline[i, a] - value if legal[i, a] else np.float32(0)
+            advantage[i, chosen] = sampled + min(inverse, inverse_bound) * error - value
+        returns[game[i]] = value
+
+
+@kernel
+def link_rows(game, games, following):
+    """Row of the next decision of the same game into `following`, `int64[N]`; -1 for the last one."""
+    latest = np.full(games, -1, np.int64)
+    for i in range(game.shape[0] - 1, -1, -1):
+        following[i] = latest[game[i]]
+        latest[game[i]] = i

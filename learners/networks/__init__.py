@@ -1,0 +1,1 @@
+"""Networks: their description, their torch modules for training, and their NumPy forward pass for playing."""
