@@ -16,7 +16,7 @@ from actors.rows import Rows
 from envs.game import Game
 from learners.dream.recursion import link_rows, sampled_advantages
 from learners.dream.regret_matching import match_regrets, sample_actions, uniform_policy
-from learners.networks.inference import Inference
+from learners.networks.inference import Inference, action_values
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import advantage_dtype, pack_mask, transition_dtype
 from learners.settings import Settings
@@ -220,8 +220,10 @@ class DreamTraverser:
                 uniform_policy(legal, policy)
             else:
                 packed = np.ascontiguousarray(new["infostates"][at, 0])
-                outputs = net([self.game.encode(packed, self.network.encoding)[None]])[0]
-                match_regrets(outputs, self.game.output_slots(packed, self.network.outputs), legal, policy)
+                outputs = net([self.game.encode(packed, self.network.encoding)[None]])
+                slots = self.game.output_slots(packed, self.network.outputs)
+                action_values(outputs, slots, legal, policy[None])
+                match_regrets(policy[None], legal, policy[None])
             new["policy"][at] = policy
 
     def _baseline_values(self, weights: TraversalWeights) -> NDArray[np.float32]:
@@ -232,11 +234,12 @@ class DreamTraverser:
             return values
         net = Inference(settings, [weights.baseline])
         for start in range(0, rows.length, BASELINE_BATCH):
-            part = rows["infostates"][start : start + BASELINE_BATCH]
+            batch = slice(start, start + BASELINE_BATCH)
+            part = rows["infostates"][batch]
             actor, other = np.ascontiguousarray(part[:, 0]), np.ascontiguousarray(part[:, 1])
-            outputs = net([self.game.encode(one, settings.encoding)[None] for one in (actor, other)])[0]
-            slots = self.game.output_slots(actor, settings.outputs).astype(np.intp)
-            values[start : start + BASELINE_BATCH] = np.take_along_axis(outputs, np.maximum(slots, 0), axis=1)
+            outputs = net([self.game.encode(one, settings.encoding)[None] for one in (actor, other)])
+            slots = self.game.output_slots(actor, settings.outputs, other)
+            action_values(outputs, slots, rows["legal"][batch], values[None, batch])
         return values
 
     def _advantages(

@@ -293,9 +293,11 @@ class AecGame:
             raise ValueError(f"{self.spec.name} has the encoding 'flat' only, not {encoding!r}")
         return np.ascontiguousarray(packed).view(self._dtype).astype(np.float32)
 
-    def output_slots(self, packed: Packed, layout: str = "action") -> NDArray[np.int16]:
-        every = np.arange(self.spec.num_actions, dtype=np.int16)
-        return np.broadcast_to(every, (len(packed), self.spec.num_actions)).copy()
+    def output_slots(
+        self, packed: Packed, layout: str = "action", other: Packed | None = None
+    ) -> NDArray[np.int16]:
+        every = np.arange(self.spec.num_actions, dtype=np.int16)[None, :, None]
+        return np.broadcast_to(every, (len(packed), self.spec.num_actions, 1))
 
 
 def _key(state: np.void) -> Key:

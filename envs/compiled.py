@@ -5,6 +5,7 @@ kernel behind, and wrong results. So the cache folder is named after a digest of
 an edit anywhere gives a fresh folder.
 """
 
+import functools
 import hashlib
 import os
 import sys
@@ -12,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import numba
+import numpy as np
 from numba import njit
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -44,9 +46,27 @@ def _choose_cache_dir() -> Path:
 
 
 if "NUMBA_CACHE_DIR" not in os.environ:
-    numba.config.CACHE_DIR = str(_choose_cache_dir())
+    numba.config.CACHE_DIR = str(_choose_cache_dir())  # type: ignore[attr-defined]
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+def _interpreted(function):
+    """What `kernel` is under NUMBA_DISABLE_JIT=1, for debuggers and coverage.
+
+    Outside compiled code the fields of a state are attributes only if the array is a record array, and a uint64 that
+    wraps, as it should, gives a warning.
+    """
+
+    @functools.wraps(function)
+    def run(*args):
+        records = [a.view(np.recarray) if isinstance(a, np.ndarray) and a.dtype.names else a for a in args]
+        with np.errstate(over="ignore"):
+            return function(*records)
+
+    return run
+
+
+_interpret = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+kernel = _interpreted if _interpret else njit(cache=True, nogil=True, error_model="numpy")
 """Decorator of every compiled function: cached on disk, releases the GIL, C-like division."""
 
 __all__ = ["kernel", "source_digest"]

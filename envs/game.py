@@ -34,8 +34,8 @@ class GameSpec:
         packed_size: `P`, bytes of a packed infostate.
         shapes: Float shape of an unpacked infostate for each encoding that the game offers,
             e.g. ``{"planes": (6, 6, 6), "flat": (111,)}``. The first is the default.
-        slots: Number of output slots for each output layout, e.g. ``{"ghost": 32, "square": 144}``. Layout
-            ``"action"`` or the first has one slot an action.
+        slots: Number of network outputs for each output layout, e.g. ``{"ghost": 32, "square": 144}``, see
+            `Game.output_slots`. The first has one output an action.
         endings: Name of each reason for which a game can end, index 0 meaning "still running".
         max_plies: No game has more decisions than this.
         max_return: Largest absolute return.
@@ -56,7 +56,10 @@ class GameSpec:
 class Game(Protocol):
     """Batched rules of one game. Arrays over a batch have the batch as first dimension."""
 
-    spec: GameSpec
+    @property
+    def spec(self) -> GameSpec:
+        """What never changes while the game is played."""
+        ...
 
     def reset(self, batch: int, rng: np.random.Generator) -> States:
         """New games, `[batch]` records, chance at the start already drawn from `rng`."""
@@ -98,6 +101,12 @@ class Game(Protocol):
         """Unpacks infostates for a network, `float32[B, *spec.shapes[encoding]]`."""
         ...
 
-    def output_slots(self, packed: Packed, layout: str) -> NDArray[np.int16]:
-        """For each action the network output that stands for it, `int16[B, A]`; -1 where it has none."""
+    def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
+        """The network outputs whose sum stands for each action, `int16[B, A, K]`; -1 for none.
+
+        Args:
+            packed: Infostates of the players to move, `uint8[B, P]`.
+            layout: Key of `spec.slots`; `K` depends on it.
+            other: Infostates of the other players, for networks that see both.
+        """
         ...

@@ -127,3 +127,12 @@ def split_batches(block: NDArray, batch: int) -> Iterator[NDArray]:
         part = block[start : start + batch]
         if len(part) > 1:
             yield part
+
+
+def gather_actions(outputs: Tensor, slots: Tensor) -> Tensor:
+    """The value of each action, `[B, A]`: the sum of the outputs `[B, S]` that stand for it, `slots [B, A, K]`."""
+    batch, actions, summands = slots.shape
+    gathered = outputs.gather(1, slots.clamp(min=0).reshape(batch, -1)).reshape(batch, actions, summands)
+    if summands == 1:  # a slot of -1 then means an action that is never legal
+        return gathered[:, :, 0]
+    return (gathered * (slots >= 0)).sum(2)

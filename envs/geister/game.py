@@ -52,6 +52,7 @@ class Geister:
             slots={
                 "ghost": moves if self.random_setup else max(moves, len(layouts)),
                 "square": 4 * area,
+                "move": 4 * area + observation.KINDS,
             },
             endings=rules.ENDINGS,
             max_plies=self.ply_limit + (0 if self.random_setup else 2),
@@ -100,12 +101,17 @@ class Geister:
         unpack(packed, self.size, self.observation_limit, self.clip_ply, out)
         return out
 
-    def output_slots(self, packed: Packed, layout: str) -> NDArray[np.int16]:
-        slots = np.empty((len(packed), self.spec.num_actions), np.int16)
-        if layout == "square":
-            observation.square_slots(packed, self.size, 4 * len(rules.start_squares(self.size)), slots)
-        else:
-            slots[:] = np.arange(self.spec.num_actions, dtype=np.int16)
+    def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
+        """``ghost``: by ghost and direction; ``square``: by square and direction, since the planes do not show which
+        ghost is which; ``move``: ``square`` plus an output for each kind of move, shared by all squares."""
+        actions, moves = self.spec.num_actions, 4 * len(rules.start_squares(self.size))
+        if layout == "ghost":
+            every = np.arange(actions, dtype=np.int16)[None, :, None]
+            return np.broadcast_to(every, (len(packed), actions, 1))
+        slots = np.empty((len(packed), actions, 2 if layout == "move" else 1), np.int16)
+        observation.square_slots(packed, self.size, moves, slots)
+        if layout == "move":
+            observation.move_kinds(packed, packed[:0] if other is None else other, self.size, moves, slots)
         return slots
 
     def describe(self, action: int) -> str:

@@ -14,6 +14,7 @@ Nothing here depends on the colour of an opponent's ghost that is still on the b
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from envs.compiled import kernel
 
@@ -100,21 +101,90 @@ def encode_flat(packed, size, scale, clip, out):
         out[b, 3 * area + 3] = row[18]
 
 
+KINDS = 49
+"""Kinds of moves in layout ``move``: `24 * red mover + 8 * target + 4 * next to an enemy after the move
++ 2 * next to one before it + ends on an exit`, with target 0 empty, 1 an enemy (blue, where it is known), 2 a red enemy;
+and 48 for an escape."""
+
+
+def neighbours(size: int) -> NDArray[np.uint64]:
+    """Orthogonal neighbours of each square as bits, `uint64[size * size]`."""
+    table = np.zeros(size * size, np.uint64)
+    for s in range(size * size):
+        y, x = divmod(s, size)
+        near = [(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)]
+        table[s] = sum(1 << (v * size + u) for v, u in near if 0 <= v < size and 0 <= u < size)
+    return table
+
+
+NEIGHBOURS_6, NEIGHBOURS_4 = neighbours(6), neighbours(4)
+
+
 @kernel
 def square_slots(packed, size, actions, slots):
-    """Slot `4 * own square + direction` of each move into `slots`, `int16[B, A]`; -1 for a ghost off the board.
+    """Slot `4 * own square + direction` of each move into `slots`, `int16[B, A, 1]`; -1 for a ghost off the board.
 
     While layouts are being chosen an action stands for itself (both layouts of outputs have room for that).
     """
     for b in range(packed.shape[0]):
         row = packed[b]
         for a in range(slots.shape[1]):
-            slots[b, a] = -1
-        if row[18]:
-            for a in range(slots.shape[1]):
-                slots[b, a] = a
-        else:
+            slots[b, a, 0] = a if row[18] else -1
+        if not row[18]:
             for a in range(actions):
                 square = row[a >> 2]
                 if square != OFF:
-                    slots[b, a] = 4 * np.int16(square) + (a & 3)
+                    slots[b, a, 0] = 4 * np.int16(square) + (a & 3)
+
+
+@kernel
+def move_kinds(packed, other, size, actions, slots):
+    """Slot `4 * size * size + kind` of each move, see `KINDS`, into `slots[:, :, 1]`, `int16[B, A, 2]`.
+
+    Args:
+        other: The opponents' infostates, which tell the colour of a ghost that would be taken; or of length 0.
+    """
+    area = size * size
+    near = NEIGHBOURS_6 if size == 6 else NEIGHBOURS_4
+    for b in range(packed.shape[0]):
+        row = packed[b]
+        enemies = np.uint64(0)
+        for byte in range(5):
+            enemies |= np.uint64(row[9 + byte]) << np.uint64(8 * byte)
+        for a in range(slots.shape[1]):
+            slots[b, a, 1] = -1
+        if row[18]:
+            continue
+        for ghost in range(actions >> 2):
+            square = np.int64(row[ghost])
+            if square == OFF:
+                continue
+            before = 2 if enemies & near[square] != 0 else 0
+            red = np.int64((row[8] >> ghost) & 1)
+            for direction in range(4):
+                a = 4 * ghost + direction
+                if direction == 0:
+                    target = square - size
+                elif direction == 1:
+                    target = square + 1
+                elif direction == 2:
+                    target = square - 1
+                else:
+                    target = square + size
+                if target < 0:
+                    slots[b, a, 1] = 4 * area + 48
+                    continue
+                if target >= area:
+                    continue
+                kind = 24 * red + before
+                if (enemies >> np.uint64(target)) & np.uint64(1) != 0:
+                    kind += 8
+                    if len(other):
+                        for enemy in range(actions >> 2):
+                            if other[b, enemy] == area - 1 - target:
+                                kind += 8 * np.int64((other[b, 8] >> enemy) & 1)
+                if enemies & near[target] != 0:
+                    kind += 4
+                if target == 0 or target == size - 1:
+                    kind += 1
+                slots[b, a, 1] = 4 * area + kind

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from envs.agent import Agent
 from envs.compiled import kernel
 from envs.game import Game, States
-from envs.geister import rules
 from envs.geister.game import Geister
 from envs.geister.observation import OFF
 from envs.players import RandomAgent
@@ -157,7 +156,7 @@ def choose_heuristic(packed, mask, u, size, distance, around, weights, guard_wit
         The actions, `int64[B]`; -1 in rows that allow none.
     """
     actions = np.empty(packed.shape[0], np.int64)
-    offsets = (-size, 1, -1, size)  # by direction
+    offsets = (-size, 1, -1, size)  # in the order of rules.DIRECTIONS
     temperature = weights[4]
     for b in range(packed.shape[0]):
         row = packed[b]
@@ -238,5 +237,3 @@ __all__ = [
     "heuristic",
     "rush",
 ]
-
-assert rules.DIRECTIONS == ("NORTH", "EAST", "WEST", "SOUTH")  # the order of `offsets` in `choose_heuristic`

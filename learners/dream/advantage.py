@@ -11,7 +11,7 @@ from envs.game import Game
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import unpack_mask
-from learners.training import Trainer, TrainingSettings, split_batches
+from learners.training import Trainer, TrainingSettings, gather_actions, split_batches
 
 Importance = Literal["none", "clipped", "full"]
 
@@ -82,16 +82,16 @@ class AdvantageLearner:
             weight = weight * importance
         to = self.trainer.tensor
         views = to(self.game.encode(infostate, self.network.encoding)[None])
-        slots = to(np.maximum(self.game.output_slots(infostate, self.network.outputs), 0).astype(np.int64))
+        slots = to(self.game.output_slots(infostate, self.network.outputs).astype(np.int64))
         with self.trainer.autocast():
             outputs = self.trainer.net(views)
-        error = torch.gather(outputs.float(), 1, slots) - to(np.ascontiguousarray(part["advantage"]))
+        error = gather_actions(outputs.float(), slots) - to(np.ascontiguousarray(part["advantage"]))
         error = error * to(legal)
         return (error.square().sum(1) * to(np.asarray(weight, np.float32))).mean() / actions
 
     def weights(self) -> Weights:
         """Arrays for `learners.networks.inference.Inference`."""
-        return self.trainer.net.inference_weights()  # type: ignore[operator, no-any-return]
+        return self.trainer.net.inference_weights()  # type: ignore[operator]
 
     def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """For a checkpoint, see `Trainer.state_arrays`."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from envs.game import Game, Packed, States
 from learners.dream.regret_matching import match_regrets, sample_actions
-from learners.networks.inference import Inference
+from learners.networks.inference import Inference, action_values
 from learners.networks.settings import NetworkSettings, Weights
 
 Average = Literal["exact", "sampled", "paper", "last"]
@@ -137,9 +137,7 @@ class DreamAgent:
         outputs = nets.inference.subset(used)([padded])
         chosen = np.empty((len(drawn), outputs.shape[2]), np.float32)
         chosen[order] = outputs[group, place]
-        policy = np.empty(legal.shape, np.float32)
-        match_regrets(chosen, self._trained_on.output_slots(packed, self._network.outputs), legal, policy)
-        return policy
+        return _match_all(chosen[None], self._trained_on.output_slots(packed, self._network.outputs), legal)[0]
 
     def _sample(
         self, policy: NDArray[np.float32], legal: NDArray[np.bool_], draws: NDArray[np.float32]
@@ -169,12 +167,8 @@ def _match_all(
     outputs: NDArray[np.float32], slots: NDArray[np.int16], legal: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
     """Regret matching of T nets at once: `outputs [T, B, S]` to policies `[T, B, A]`."""
-    nets = len(outputs)
-    policies = np.empty((nets, *legal.shape), np.float32)
-    match_regrets(
-        outputs.reshape(-1, outputs.shape[2]),
-        np.tile(slots, (nets, 1)),
-        np.tile(legal, (nets, 1)),
-        policies.reshape(-1, policies.shape[2]),
-    )
+    advantages = np.empty((len(outputs), *legal.shape), np.float32)
+    action_values(outputs, slots, legal, advantages)
+    policies = np.empty_like(advantages)
+    match_regrets(advantages, legal, policies)
     return policies

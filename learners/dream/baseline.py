@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from envs.game import Game
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings, Weights
-from learners.training import Trainer, TrainingSettings, split_batches
+from learners.training import Trainer, TrainingSettings, gather_actions, split_batches
 
 
 class BaselineLearner:
@@ -56,37 +56,37 @@ class BaselineLearner:
         for block in blocks:
             for part in split_batches(block, self.trainer.settings.batch):
                 target = self._targets(part)
-                values, slots = self._values(part["infostates"])
-                slot = slots.gather(1, self.trainer.tensor(part["action"].astype(np.int64))[:, None])
-                loss = torch.nn.functional.mse_loss(values.gather(1, slot)[:, 0], target)
+                values = self._values(part["infostates"])
+                action = self.trainer.tensor(part["action"].astype(np.int64))[:, None]
+                loss = torch.nn.functional.mse_loss(values.gather(1, action)[:, 0], target)
                 self.trainer.step(loss)
                 total += loss.detach()
                 batches += 1
                 rows += len(part)
         return {"loss": float(total) / max(batches, 1), "rows": rows}
 
-    def _values(self, infostates: NDArray[np.uint8]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Outputs `[B, S]` and the slot of each action `[B, A]` for packed pairs `uint8[B, 2, P]`, actor first."""
-        pair = [np.ascontiguousarray(infostates[:, view]) for view in (0, 1)]
-        views = np.stack([self.game.encode(one, self.network.encoding) for one in pair])
-        slots = np.maximum(self.game.output_slots(pair[0], self.network.outputs), 0).astype(np.int64)
+    def _values(self, infostates: NDArray[np.uint8]) -> torch.Tensor:
+        """Q of every action `[B, A]` for packed pairs `uint8[B, 2, P]`, actor first."""
+        actor, other = (np.ascontiguousarray(infostates[:, view]) for view in (0, 1))
+        views = np.stack([self.game.encode(one, self.network.encoding) for one in (actor, other)])
+        slots = self.game.output_slots(actor, self.network.outputs, other).astype(np.int64)
         with self.trainer.autocast():
             outputs = self.trainer.net(self.trainer.tensor(views))
-        return outputs.float(), self.trainer.tensor(slots)
+        return gather_actions(outputs.float(), self.trainer.tensor(slots))
 
     def _targets(self, part: NDArray[np.void]) -> torch.Tensor:
         to = self.trainer.tensor
         with torch.no_grad():
             self.trainer.net.eval()  # targets must not enter the running moments of batch normalisation
-            values, slots = self._values(part["next_infostates"])
+            values = self._values(part["next_infostates"])
             self.trainer.net.train()
-            following = (values.gather(1, slots) * to(np.ascontiguousarray(part["next_policy"]))).sum(1)
+            following = (values * to(np.ascontiguousarray(part["next_policy"]))).sum(1)
             sign = to(part["next_sign"].astype(np.float32))
             return to(np.ascontiguousarray(part["reward"])) + sign * following
 
     def weights(self) -> Weights:
         """Arrays for `learners.networks.inference.Inference`."""
-        return self.trainer.net.inference_weights()  # type: ignore[operator, no-any-return]
+        return self.trainer.net.inference_weights()  # type: ignore[operator]
 
     def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """For a checkpoint, see `Trainer.state_arrays`."""

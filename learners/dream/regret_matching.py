@@ -7,35 +7,35 @@ from envs.compiled import kernel
 
 
 @kernel
-def match_regrets(outputs, slots, legal, policy):
+def match_regrets(advantages, legal, policies):
     """Regret matching as Deep CFR does it (paper 000, 4.5): proportional to the positive advantages; when there is
     none, the legal action with the greatest advantage gets probability 1.
 
     Args:
-        outputs: Network outputs, `float32[B, S]`.
-        slots: Output that stands for each action, `int16[B, A]`.
+        advantages: Of T nets at B infostates, `float32[T, B, A]`.
         legal: `bool[B, A]`.
-        policy: Result, `float32[B, A]`.
+        policies: Result, `float32[T, B, A]`; may be `advantages` itself.
     """
-    for b in range(policy.shape[0]):
-        total = np.float32(0)
-        best = -1
-        greatest = np.float32(0)
-        for a in range(policy.shape[1]):
-            policy[b, a] = 0
-            if legal[b, a]:
-                advantage = outputs[b, slots[b, a]]
-                if best < 0 or advantage > greatest:
-                    best = a
-                    greatest = advantage
-                if advantage > 0:
-                    policy[b, a] = advantage
-                    total += advantage
-        if total > 0:
-            for a in range(policy.shape[1]):
-                policy[b, a] /= total  # 1 / total would overflow for the smallest
-        elif best >= 0:
-            policy[b, best] = 1
+    for t in range(policies.shape[0]):
+        for b in range(policies.shape[1]):
+            total = np.float32(0)
+            best = -1
+            greatest = np.float32(0)
+            for a in range(policies.shape[2]):
+                advantage = advantages[t, b, a]
+                policies[t, b, a] = 0
+                if legal[b, a]:
+                    if best < 0 or advantage > greatest:
+                        best = a
+                        greatest = advantage
+                    if advantage > 0:
+                        policies[t, b, a] = advantage
+                        total += advantage
+            if total > 0:
+                for a in range(policies.shape[2]):
+                    policies[t, b, a] /= total  # 1 / total would overflow for the smallest
+            elif best >= 0:
+                policies[t, b, best] = 1
 
 
 @kernel

@@ -83,6 +83,27 @@ def _patches(planes, out):
                     row[3 * channels + c] = planes[b, c, y + 1, x + 1]
 
 
+@_fast
+def action_values(outputs, slots, legal, values):
+    """The value of each action: the sum of the outputs that stand for it; 0 where it is not legal.
+
+    Args:
+        outputs: `float32[T, B, S]`.
+        slots: From `Game.output_slots`, `int16[B, A, K]`.
+        legal: `bool[B, A]`.
+        values: Result, `float32[T, B, A]`.
+    """
+    for t in range(outputs.shape[0]):
+        for b in range(outputs.shape[1]):
+            for a in range(slots.shape[1]):
+                value = np.float32(0)
+                if legal[b, a]:
+                    for k in range(slots.shape[2]):
+                        if slots[b, a, k] >= 0:
+                            value += outputs[t, b, slots[b, a, k]]
+                values[t, b, a] = value
+
+
 def stack_weights(nets: Sequence[Weights]) -> Weights:
     """The weights of T nets of one description with a leading dimension T."""
     return {name: np.stack([net[name] for net in nets]) for name in nets[0]}

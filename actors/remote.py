@@ -1,0 +1,280 @@
+"""The one place where a plain class becomes a Ray actor. What it offers is described by `actors.runtime`."""
+
+import copy
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actors import cluster
+from actors.runtime import (
+    BlockLost,
+    Handle,
+    InlineRef,
+    InlineRuntime,
+    Ref,
+    RemoteError,
+    RemoteTraceback,
+    ResourcesMissing,
+    Runtime,
+    WorkerDied,
+    name_of,
+)
+
+__all__ = [
+    "BlockLost",
+    "Handle",
+    "InlineRuntime",
+    "RayRuntime",
+    "Ref",
+    "RemoteError",
+    "ResourcesMissing",
+    "Runtime",
+    "WorkerDied",
+    "fetch",
+]
+
+
+def fetch(ref: Ref) -> Any:
+    """Value of a ref, from anywhere: in the driver, in an actor, inline. Raises what `Runtime.get` raises."""
+    if isinstance(ref, InlineRef):
+        return ref.value()
+    import ray
+
+    try:
+        return ray.get(ref)
+    except ray.exceptions.RayError as error:
+        translated = _translated(error)
+        raise translated from translated.__cause__
+
+
+class _Host:
+    """What runs inside an actor's process: a plain object, and its calls.
+
+    A constructor that fails does not take the actor down: every call then raises its exception, so that the
+    caller learns the reason instead of that "the actor died".
+    """
+
+    def __init__(self, factory: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+        self._target: Any = None
+        self._failure: Exception | None = None
+        try:
+            self._target = factory(*args, **kwargs)
+        except Exception as error:
+            self._failure = _portable(error)
+
+    def ready(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def invoke(self, method: str, /, *args: Any, **kwargs: Any) -> Any:
+        self.ready()
+        try:
+            return getattr(self._target, method)(*args, **kwargs)
+        except Exception as error:
+            raise _portable(error) from error
+
+
+class RayHandle:
+    """A plain object in a Ray actor."""
+
+    def __init__(self, name: str, actor: Any) -> None:
+        self.name = name
+        self.actor = actor
+
+    def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
+        """See `Handle.call`."""
+        if returns == 1:
+            return self.actor.invoke.remote(method, *args, **kwargs)
+        return tuple(self.actor.invoke.options(num_returns=returns).remote(method, *args, **kwargs))
+
+    def ready(self) -> Ref:
+        """See `Handle.ready`."""
+        return self.actor.ready.remote()
+
+
+class RayRuntime:
+    """Objects as Ray actors, on a Ray that is started for this process or on one that runs.
+
+    Actors are never restarted by Ray, nor calls repeated: whoever can replay a call knows it (see
+    `actors.pool`).
+
+    Args:
+        address: `auto` or `host:port` of a running Ray. None takes the one of the job this process was
+            submitted as (`RAY_ADDRESS`), and otherwise starts one for this process, which listens on
+            127.0.0.1 only.
+        workers: One-core workers that are wanted; by default as many as there are CPUs.
+        dashboard: Serve Ray's dashboard, on 127.0.0.1; only for a Ray started here.
+
+    Raises:
+        ResourcesMissing: there are not so many CPUs.
+        RayUnavailable: Ray is not installed, did not come up, or does not answer.
+    """
+
+    def __init__(
+        self, address: str | None = None, workers: int | None = None, dashboard: bool = False
+    ) -> None:
+        self.parallel = True
+        self._handles: dict[str, tuple[RayHandle, float, float]] = {}
+        address = address or os.environ.get("RAY_ADDRESS")
+        if address is None:
+            cpus = cluster.available_cpus()
+            _check_workers(workers, cpus, "this machine")  # before the seconds that a start takes
+        self._owner = not cluster.running()
+        if self._owner and address is None:
+            cluster.start_local(cpus, dashboard)
+        elif self._owner and address is not None:
+            cluster.join(address)
+        import ray
+
+        total = int(ray.cluster_resources().get("CPU", 0))
+        try:
+            _check_workers(workers, total, "Ray")
+        except ResourcesMissing:
+            self.shutdown()
+            raise
+        self.workers = workers or max(total, 1)
+
+    def start(
+        self,
+        factory: Callable[..., Any],
+        *args: Any,
+        cpus: float = 1.0,
+        gpus: float = 0.0,
+        name: str = "",
+        preflight: bool = True,
+        **kwargs: Any,
+    ) -> RayHandle:
+        """See `Runtime.start`."""
+        import ray
+
+        name = name or name_of(factory)
+        if preflight:
+            self._check_room(name, cpus, gpus)
+        # The class is named after what it hosts, which is what `ps`, `ray list actors` and the dashboard
+        # show.
+        host: Any = ray.remote(type(name_of(factory), (_Host,), {"__module__": __name__}))
+        options = {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, "max_task_retries": 0}
+        actor = host.options(**options).remote(factory, *args, **kwargs)
+        handle = RayHandle(name, actor)
+        self._handles[actor._actor_id.hex()] = (handle, cpus, gpus)
+        return handle
+
+    def put(self, value: Any) -> Ref:
+        """See `Runtime.put`."""
+        import ray
+
+        return ray.put(value)
+
+    def get(self, refs: Any, timeout: float | None = None) -> Any:
+        """See `Runtime.get`."""
+        import ray
+
+        try:
+            return ray.get(refs, timeout=timeout)
+        except ray.exceptions.GetTimeoutError:
+            raise TimeoutError(f"no result within {timeout:g} s") from None
+        except ray.exceptions.RayError as error:
+            translated = _translated(error, self._name_of_actor(error))
+            raise translated from translated.__cause__
+
+    def wait(self, refs: Sequence[Ref], count: int = 1, timeout: float | None = None) -> list[Ref]:
+        """See `Runtime.wait`."""
+        import ray
+
+        count = min(count, len(refs))
+        if count == 0:
+            return []
+        return ray.wait(list(refs), num_returns=count, timeout=timeout, fetch_local=False)[0]
+
+    def stop(self, handle: Handle) -> None:
+        """See `Runtime.stop`."""
+        import ray
+
+        if not isinstance(handle, RayHandle):
+            return
+        if self._handles.pop(handle.actor._actor_id.hex(), None) is not None:
+            ray.kill(handle.actor, no_restart=True)
+
+    def shutdown(self) -> None:
+        """See `Runtime.shutdown`. A Ray that was joined, or that the caller had started, goes on."""
+        import ray
+
+        if not ray.is_initialized():
+            return
+        for handle, _, _ in list(self._handles.values()):
+            self.stop(handle)
+        if self._owner:
+            ray.shutdown()
+
+    def _check_room(self, name: str, cpus: float, gpus: float) -> None:
+        """Ray lets an actor wait for ever for resources that do not exist; this says so instead."""
+        import ray
+
+        total = ray.cluster_resources()
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        held = self._handles.values()
+        taken_cpus, taken_gpus = sum(entry[1] for entry in held), sum(entry[2] for entry in held)
+        for kind, wanted, taken in (("CPU", cpus, taken_cpus), ("GPU", gpus, taken_gpus)):
+            there = total.get(kind, 0.0)
+            largest = max((node.get(kind, 0.0) for node in nodes), default=0.0)
+            if wanted > there - taken + 1e-6 or wanted > largest + 1e-6:
+                raise ResourcesMissing(
+                    f"{name} asks for {wanted:g} {kind}s, but Ray has {there:g} (at most {largest:g} on one "
+                    f"machine), {taken:g} of them in use by this run; ask for fewer workers or add machines"
+                )
+
+    def _name_of_actor(self, error: Exception) -> str:
+        known = self._handles.get(str(getattr(error, "actor_id", None)))
+        return known[0].name if known else "an actor"
+
+
+def _check_workers(workers: int | None, cpus: int, where: str) -> None:
+    if workers is not None and not 1 <= workers <= cpus:
+        raise ResourcesMissing(f"{workers} workers were asked for, {where} has {cpus} CPUs: use 1 to {cpus}")
+
+
+def _portable(error: Exception) -> Exception:
+    """The exception itself where it survives being sent, else a `RemoteError` that tells of it."""
+    from ray import cloudpickle
+
+    try:
+        cloudpickle.dumps(error)
+        if str(copy.copy(error)) == str(error):  # made anew by its constructor, as on the other side
+            return error
+    except Exception:
+        pass  # e.g. a constructor with other arguments than the message
+    return RemoteError(f"{type(error).__name__}: {error}")
+
+
+def _translated(error: Exception, name: str = "an actor") -> Exception:
+    """Ray's exceptions as the ones of this module, and what a method raised as it was raised."""
+    import ray.exceptions as known
+
+    if isinstance(error, known.RayTaskError):
+        cause = error.cause
+        while isinstance(cause, known.RayTaskError):  # it failed because a ref it was given had failed
+            cause = cause.cause
+        if not isinstance(cause, Exception):
+            return RemoteError(str(error).strip().splitlines()[-1])
+        if isinstance(cause, known.RayError):
+            return _translated(cause, name)
+        cause.__cause__ = RemoteTraceback(str(error))
+        return cause
+    text = " ".join(str(error).split())
+    if isinstance(error, known.ObjectLostError):
+        return BlockLost(f"a result is gone: {text[:200]}")
+    died = (known.ActorDiedError, known.ActorUnavailableError, known.WorkerCrashedError, known.NodeDiedError)
+    if isinstance(error, (*died, known.OutOfMemoryError)):
+        return WorkerDied(f"{name} died: {_reason(text)}")
+    return RemoteError(f"{type(error).__name__}: {text[:300]}")
+
+
+def _reason(text: str) -> str:
+    """What Ray knows of a death, without its advice."""
+    if "killed by `ray.kill`" in text:
+        return "it was stopped"
+    if "unexpectedly exits with a connection error" in text:
+        return "its process was killed or crashed"
+    detail = re.search(r"Worker exit detail: (.*?)\.(?: |$)", text)
+    return detail[1] if detail else text[:200]

@@ -1,0 +1,27 @@
+"""The methods, one driver each: the file that a reader opens first."""
+
+from typing import Any
+
+from dancfr.config import Config
+from dancfr.errors import UsageError, nearest
+from dancfr.options import TrainOptions
+from dancfr.runs import Run
+from dancfr.tracking import Tracker
+
+METHODS = ("dream",)
+
+
+def train(run: Run, method: str, config: Config, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
+    """Runs a method to its end; see the `train` of its driver.
+
+    Raises:
+        UsageError: there is no such method, or the configuration is not one of it.
+    """
+    if method == "dream":
+        from dancfr.experiments.config import DreamConfig
+        from dancfr.experiments.dream import train as train_dream
+
+        if not isinstance(config, DreamConfig):
+            raise UsageError(f"method dream needs a DreamConfig, not a {type(config).__name__}")
+        return train_dream(run, config, tracker, options)
+    raise UsageError(nearest(method, METHODS, "method"))

@@ -1,0 +1,108 @@
+"""Configuration of a DREAM run: every key that `dancfr train PRESET key=value` knows."""
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from actors.traversal import SamplingSettings
+from dancfr.config import Config
+from learners.dream.advantage import Importance
+from learners.dream.agent import Average
+from learners.networks.settings import NetworkSettings
+from learners.training import TrainingSettings
+
+
+class EvaluationConfig(Config):
+    """Evaluation along the run.
+
+    Attributes:
+        every: Iterations between evaluations; 0 for none.
+        opponents: Names of bots.
+        games: Games against each opponent with each policy, half of them in each seat.
+        ply_limit: Length of these games; None keeps the game's own.
+        average: How the average policy is played: ``sampled`` costs one net a move, the others all of them.
+        last: Evaluate the last iterate too.
+    """
+
+    every: int = Field(10, ge=0)
+    opponents: tuple[str, ...] = ("random", "heuristic", "rush")
+    games: int = Field(1000, ge=2)
+    ply_limit: int | None = Field(300, ge=1)
+    average: Average = "sampled"
+    last: bool = True
+
+
+class DreamConfig(Config):
+    """DREAM (Steinberger, Lerer, Brown 2020) as paper 000 applies it to Geister.
+
+    Attributes:
+        game: Name of the game, see `dancfr games`.
+        game_options: Options of the game.
+        seed: Of everything random in the run.
+        iterations: Iterations in all. With alternating updates each one trains one player.
+        minutes: Stop after so many minutes of training, evaluations and checkpoints left out; None: no limit.
+        updates: ``alternating``: one player an iteration, against the other's newest net; ``simultaneous``: both
+            players in each iteration, by the nets of the last one.
+        traversals: Games for each player that is updated.
+        chunk: Games of a chunk, the unit of work of a traversal worker. Part of what the seed determines.
+        sampling: Exploration and bounds of the sampled values.
+        network: Advantage nets.
+        baseline: Train baseline nets; without them Q = 0.
+        baseline_network: Baseline nets.
+        advantage_training, baseline_training: How to fit.
+        importance: Importance weights of the advantage samples.
+        importance_clip: Bound of ``clipped``, in mean weights.
+        linear: Weigh advantage samples by iteration (linear CFR).
+        reservoir: Rows of each player's advantage buffer.
+        circular: Rows of each player's baseline buffer.
+        average: How the trained agent plays, unless its name says otherwise.
+        evaluation: Evaluation along the run.
+        checkpoint_every: Iterations between checkpoints.
+    """
+
+    resumable: ClassVar[frozenset[str]] = frozenset(
+        {"iterations", "minutes", "average", "evaluation", "checkpoint_every"}
+    )
+
+    game: str = "geister"
+    game_options: dict[str, Any] = Field(default_factory=dict)
+    seed: int = Field(1, ge=0, lt=2**32)
+    iterations: int = Field(200, ge=1)
+    minutes: float | None = Field(None, gt=0)
+    updates: Literal["alternating", "simultaneous"] = "alternating"
+    traversals: int = Field(7680, ge=1)
+    chunk: int = Field(512, ge=1)
+    sampling: SamplingSettings = SamplingSettings()
+    network: NetworkSettings = NetworkSettings()
+    baseline: bool = True
+    baseline_network: NetworkSettings = NetworkSettings()
+    advantage_training: TrainingSettings = TrainingSettings()
+    baseline_training: TrainingSettings = TrainingSettings()
+    importance: Importance = "none"
+    importance_clip: float = Field(10.0, gt=0)
+    linear: bool = True
+    reservoir: int = Field(500_000, ge=1)
+    circular: int = Field(500_000, ge=1)
+    average: Average = "exact"
+    evaluation: EvaluationConfig = EvaluationConfig()
+    checkpoint_every: int = Field(25, ge=1)
+
+    @model_validator(mode="after")
+    def _buffers_hold_a_batch(self) -> "DreamConfig":
+        if self.reservoir < self.advantage_training.batch:
+            raise ValueError(
+                f"reservoir={self.reservoir} is smaller than advantage_training.batch={self.advantage_training.batch}"
+            )
+        if self.baseline and self.circular < self.baseline_training.batch:
+            raise ValueError(
+                f"circular={self.circular} is smaller than baseline_training.batch={self.baseline_training.batch}"
+            )
+        return self
+
+    def updated_players(self, iteration: int) -> tuple[int, ...]:
+        """Players whose nets iteration t trains."""
+        return (0, 1) if self.updates == "simultaneous" else ((iteration - 1) % 2,)
+
+    def own_count(self, iteration: int) -> int:
+        """How often a player updated in iteration t has been updated then: the weight of linear CFR."""
+        return iteration if self.updates == "simultaneous" else (iteration + 1) // 2

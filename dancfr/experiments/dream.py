@@ -1,0 +1,290 @@
+"""The driver of DREAM (Steinberger, Lerer, Brown 2020, algorithm 1; paper 000, 5.3): the whole method in one loop.
+
+Everything it calls returns at once where Ray carries it: the baseline net of a player trains while the other player's
+iteration goes on, and evaluations run beside the training. The order of what depends on what is the same inline, so
+both give the same nets from the same seed.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+from actors.remote import Ref
+from actors.traversal import TraversalTask, TraversalWeights, effective_sample_size
+from dancfr import checkpoints
+from dancfr.errors import RunError
+from dancfr.experiments.config import DreamConfig
+from dancfr.experiments.crew import DreamCrew
+from dancfr.options import TrainOptions
+from dancfr.progress import Progress
+from dancfr.runs import Run
+from dancfr.signals import Stop, catching
+from dancfr.tracking import Tracker
+from learners.networks.settings import Weights
+
+SAVE_FAILURES = 3
+"""After so many failed checkpoints in a row a run ends: going on would only lose more."""
+
+
+def train(run: Run, config: DreamConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
+    """Trains until `config.iterations`, the time limit, or a signal; resumes where `options` say so.
+
+    Returns:
+        ``iterations``, ``seconds`` of training, ``samples`` offered to the advantage buffers, ``metrics``: the last
+        win rates by policy and opponent.
+    """
+    with Progress(config.iterations, options.progress, config.minutes) as progress, catching() as stop:
+        progress.phase("starting")
+        dream = Dream(run, config, tracker, options, progress)
+        try:
+            if options.resume:
+                dream.restore()
+            while dream.iteration < config.iterations and not dream.out_of_time() and not stop.requested:
+                dream.iterate(stop)
+            return dream.finish()
+        finally:
+            dream.crew.close()
+
+
+class Dream:
+    """State of a run between iterations: nets for playing, counters, and what is still under way."""
+
+    def __init__(
+        self, run: Run, config: DreamConfig, tracker: Tracker, options: TrainOptions, progress: Progress
+    ) -> None:
+        self.run, self.config, self.tracker, self.progress = run, config, tracker, progress
+        self.crew = DreamCrew(config, options, progress.event)
+        self.iteration = 0
+        self.seconds = 0.0
+        self.samples = {"advantages": 0, "transitions": 0}
+        self.policies: list[Weights | None] = [None, None]  # iteration 1 plays uniform
+        self.baselines: list[Weights | None] = [None, None]
+        self._baseline_fits: dict[int, tuple[Ref, Ref]] = {}
+        self._evaluations: list[tuple[int, float, Ref]] = []
+        self._save_failures = 0
+        self._latest: dict[str, float] = {}
+
+    def iterate(self, stop: Stop) -> None:
+        """One iteration: sample, store, train, publish."""
+        started = perf_counter()
+        t = self.iteration + 1
+        players = self.config.updated_players(t)
+        row: dict[str, Any] = {"kind": "train", "iteration": t, "player": players[0]}
+
+        with self._timed(row, "traversal"):
+            for player in players:
+                row |= self._traverse(t, player)
+        with self._timed(row, "advantage"):
+            self._fit_baselines(t, players)
+            row |= self._fit_advantages(t, players)
+        row |= self._baseline_metrics()
+
+        self.iteration = t
+        self.seconds += perf_counter() - started
+        row |= {"elapsed_s": self.seconds, "samples/advantage": self.samples["advantages"]}
+        row["samples/transitions"] = self.samples["transitions"]
+        self._evaluate_if_due(t)
+        self._collect_evaluations(wait=False)
+        if t % self.config.checkpoint_every == 0:
+            with self._timed(row, "checkpoint"):
+                self.save()
+        self.tracker.log(row)
+        self.progress.advance(t, self.seconds, row, self._latest)
+
+    def _traverse(self, t: int, player: int) -> dict[str, Any]:
+        """Outcome-sampling traversals with `player` as traverser; samples go to that player's buffers."""
+        config, crew = self.config, self.crew
+        self.progress.phase("traversal")
+        started = perf_counter()
+        weights = crew.runtime.put(
+            TraversalWeights(t - 1, (self.policies[0], self.policies[1]), self._baseline_of(player))
+        )
+        count, sizes = config.own_count(t), _chunk_sizes(config.traversals, config.chunk)
+        tasks = [
+            (TraversalTask((config.seed, t, player, chunk), count, player, games), weights)
+            for chunk, games in enumerate(sizes)
+        ]
+        added, stats = [], []
+        for task, small, block in crew.pool.run("traverse", tasks):
+            stats.append(small)
+            chunk_id = (t, *task[0].seed[2:])
+            for (_, owner), buffer in crew.buffers.items():
+                if owner == player:
+                    added.append(buffer.call("add", chunk_id, block, task[0].seed))
+        crew.runtime.get(added)
+        decisions = sum(s["decisions"] for s in stats)
+        self.samples["advantages"] += sum(s["advantage_rows"] for s in stats)
+        self.samples["transitions"] += decisions if config.baseline else 0
+        return {
+            "traversal/decisions_per_second": decisions / (perf_counter() - started),
+            "traversal/effective_sample_size": effective_sample_size([s["log_weights"] for s in stats]),
+            "traversal/mean_plies": decisions / config.traversals,
+            "traversal/advantage_rms": sum(s["advantage_rms"] for s in stats) / len(stats),
+        }
+
+    def _fit_baselines(self, t: int, players: tuple[int, ...]) -> None:
+        """Starts the baseline fits; nobody waits for one before that player's next traversal."""
+        if not self.config.baseline:
+            return
+        for player in players:
+            buffer = self.crew.buffers["transitions", player]
+            seed = (self.config.seed, t, player, 2**31)
+            self._baseline_fits[player] = self.crew.learners["transitions"].call(
+                "fit", player, self.config.own_count(t), buffer, seed, returns=2
+            )
+
+    def _fit_advantages(self, t: int, players: tuple[int, ...]) -> dict[str, Any]:
+        """Trains the players' advantage nets on their reservoirs and keeps the nets of this iteration."""
+        self.progress.phase("training")
+        learner = self.crew.learners["advantages"]
+        fits = [
+            learner.call(
+                "fit",
+                player,
+                self.config.own_count(t),
+                self.crew.buffers["advantages", player],
+                (self.config.seed, t, player, 2**31 + 1),
+                returns=2,
+            )
+            for player in players
+        ]
+        results = [self.crew.runtime.get([metrics, weights]) for metrics, weights in fits]
+        for player, (_, weights) in zip(players, results, strict=True):
+            self.policies[player] = weights
+            self.run.save_strategy(player, t, weights, {"count": self.config.own_count(t)})
+            if self.crew.evaluation:
+                self.crew.evaluation.call("add", player, t, weights)
+        fill = self.crew.runtime.get(self.crew.buffers["advantages", players[0]].call("stats"))["fill"]
+        return _fit_metrics("advantage", [metrics for metrics, _ in results]) | {"buffer/advantage_fill": fill}
+
+    def _baseline_of(self, player: int) -> Weights | None:
+        """The player's newest baseline net, once its fit is done."""
+        if player in self._baseline_fits:
+            self.baselines[player] = self.crew.runtime.get(self._baseline_fits[player][1])
+        return self.baselines[player]
+
+    def _baseline_metrics(self) -> dict[str, Any]:
+        """Of the fits that are done."""
+        done = [
+            self.crew.runtime.get(metrics)
+            for metrics, _ in self._baseline_fits.values()
+            if self.crew.runtime.wait([metrics], timeout=0)
+        ]
+        if not done:
+            return {}
+        player = next(iter(self._baseline_fits))
+        fill = self.crew.runtime.get(self.crew.buffers["transitions", player].call("stats"))["fill"]
+        return _fit_metrics("baseline", done) | {"buffer/baseline_fill": fill, "time/baseline_s": done[-1]["seconds"]}
+
+    def _evaluate_if_due(self, t: int) -> None:
+        every = self.config.evaluation.every
+        if self.crew.evaluation and every and t % every == 0 and all(w is not None for w in self.policies):
+            seed = (self.config.seed, t, 2**31 + 2)
+            games = self.config.evaluation.games
+            self._evaluations.append((t, self.seconds, self.crew.evaluation.call("evaluate", t, games, seed)))
+
+    def _collect_evaluations(self, wait: bool) -> None:
+        """Logs the evaluations that are done, in their order."""
+        while self._evaluations:
+            t, seconds, ref = self._evaluations[0]
+            if not wait and not self.crew.runtime.wait([ref], timeout=0):
+                return
+            self._evaluations.pop(0)
+            for row in self.crew.runtime.get(ref):
+                self._latest[f"{row['policy']}/{row['opponent']}"] = row["win_rate"]
+                self.tracker.log(row | {"elapsed_s": seconds})
+
+    def save(self) -> None:
+        """Writes a checkpoint. A failure is reported and survived twice in a row.
+
+        Raises:
+            RunError: the third failure in a row.
+        """
+        self.progress.phase("checkpoint")
+        self._settle()
+        try:
+            with checkpoints.writing(self.run, self.iteration) as folder:
+                self.crew.save(folder)
+                (folder / "driver.json").write_text(json.dumps(self._driver_state()))
+        except checkpoints.CheckpointFailed as failure:
+            self._save_failures += 1
+            if self._save_failures >= SAVE_FAILURES:
+                raise RunError(f"{SAVE_FAILURES} checkpoints in a row could not be written: {failure}") from failure
+            self.progress.event(str(failure))
+        else:
+            self._save_failures = 0
+            self.tracker.checkpoint(self.iteration)
+
+    def _settle(self) -> None:
+        """Waits for all fits and evaluations, so that a checkpoint and its metrics are of one iteration."""
+        for player in list(self._baseline_fits):
+            self._baseline_of(player)
+        self._baseline_fits.clear()
+        self._collect_evaluations(wait=True)
+
+    def _driver_state(self) -> dict[str, Any]:
+        return {"iteration": self.iteration, "seconds": self.seconds, "samples": self.samples}
+
+    def restore(self) -> None:
+        """Continues from the newest whole checkpoint; what was written after it is done again.
+
+        Raises:
+            UsageError: there is no checkpoint, or none is whole.
+        """
+        checkpoint = checkpoints.latest(self.run)
+        if checkpoint is not None:
+            self.crew.load(checkpoint.folder)
+            state = json.loads((checkpoint.folder / "driver.json").read_text())
+            self.iteration, self.seconds = state["iteration"], state["seconds"]
+            self.samples = state["samples"]
+        self.run.truncate_metrics(self.iteration)
+        self.run.discard_strategies_after(self.iteration)
+        for file in self.run.list_strategies():
+            net, _ = self.run.load_strategy(file.player, file.iteration)
+            self.policies[file.player] = net
+            if self.crew.evaluation:
+                self.crew.evaluation.call("add", file.player, file.iteration, net)
+        if self.config.baseline:
+            for player, policy in enumerate(self.policies):
+                if policy is not None:
+                    learner = self.crew.learners["transitions"]
+                    self.baselines[player] = self.crew.runtime.get(learner.call("weights", player))
+        self.progress.resumed(self.iteration, self.seconds)
+
+    def out_of_time(self) -> bool:
+        """Whether the configured minutes of training are over."""
+        return self.config.minutes is not None and self.seconds >= 60 * self.config.minutes
+
+    def finish(self) -> dict[str, Any]:
+        """Final checkpoint and result."""
+        self._settle()
+        newest = checkpoints.listed(self.run)
+        if self.iteration and (not newest or newest[-1].iteration != self.iteration):
+            self.save()
+        return {
+            "iterations": self.iteration,
+            "seconds": self.seconds,
+            "samples": self.samples["advantages"],
+            "metrics": self._latest,
+        }
+
+    @contextmanager
+    def _timed(self, row: dict[str, Any], phase: str) -> Iterator[None]:
+        started = perf_counter()
+        yield
+        row[f"time/{phase}_s"] = perf_counter() - started
+
+
+def _chunk_sizes(games: int, chunk: int) -> list[int]:
+    return [min(chunk, games - start) for start in range(0, games, chunk)]
+
+
+def _fit_metrics(kind: str, metrics: list[dict[str, float]]) -> dict[str, float]:
+    mean = {key: sum(m[key] for m in metrics) / len(metrics) for key in ("loss", "rows_per_second", "waited")}
+    return {
+        f"loss/{kind}": mean["loss"],
+        f"learner/{kind}_rows_per_second": mean["rows_per_second"],
+        f"learner/{kind}_waited_s": mean["waited"],
+    }

@@ -1,0 +1,99 @@
+"""Named experiments. A preset is a complete configuration; `dancfr train PRESET key=value` changes single keys of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dancfr.config import Config
+from dancfr.experiments.config import DreamConfig, EvaluationConfig
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named configuration of a method.
+
+    Attributes:
+        name: As on the command line.
+        method: Which driver runs it, see `dancfr.experiments.train`.
+        config: Complete configuration.
+        description: One line.
+    """
+
+    name: str
+    method: str
+    config: Config
+    description: str
+
+
+def _paper(traversals: int, **changes: Any) -> DreamConfig:
+    """Paper 000, 5 and 6.1: its network, buffers, warm starts of one epoch, unbounded targets."""
+    network = {"trunk": "conv", "width": 128, "depth": 3, "norm": "batch", "outputs": "ghost"}
+    training = {"batch": 3584, "minibatches": None, "learning_rate": 1e-3, "clip": 1.0, "warm_start": True}
+    settings: dict[str, Any] = {
+        "game": "geister",
+        "game_options": {"ply_limit": 100, "random_setup": True, "forced_escape": True},
+        "iterations": 200,
+        "updates": "alternating",
+        "traversals": traversals,
+        "network": network,
+        "baseline_network": network,
+        "advantage_training": training,
+        "baseline_training": training,
+        "reservoir": 2_150_400,
+        "circular": 2_150_400,
+        "average": "paper",
+        "evaluation": EvaluationConfig(every=10, games=1000, average="paper", last=True),
+        "checkpoint_every": 10,
+    }
+    return DreamConfig.model_validate(settings | changes)
+
+
+def _bounded(**changes: Any) -> DreamConfig:
+    """What makes DREAM learn Geister fast: bounded sampled values, outputs by square and direction, a small net on
+    packed features."""
+    settings: dict[str, Any] = {
+        "game": "geister",
+        "game_options": {"ply_limit": 100, "random_setup": True, "forced_escape": True},
+        "iterations": 100_000,
+        "minutes": 5.0,
+        "updates": "alternating",
+        "traversals": 512,
+        "sampling": {"epsilon": 0.5, "ratio_bound": 1.0, "inverse_bound": 4.0},
+        "network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "square"},
+        "baseline_network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "square"},
+        "advantage_training": {"batch": 1024, "minibatches": 200},
+        "baseline_training": {"batch": 1024, "minibatches": 100},
+        "reservoir": 500_000,
+        "circular": 500_000,
+        "average": "exact",
+        "evaluation": EvaluationConfig(every=10, games=400),
+        "checkpoint_every": 50,
+    }
+    return DreamConfig.model_validate(settings | changes)
+
+
+_ALL = (
+    Preset("geister-dream", "dream", _paper(7680), "paper 000 with 7,680 traversals an iteration: its best setting"),
+    Preset("geister-dream-3840", "dream", _paper(3840), "paper 000 with 3,840 traversals an iteration"),
+    Preset("geister-dream-10240", "dream", _paper(10240), "paper 000 with 10,240 traversals an iteration"),
+    Preset(
+        "geister-dream-no-baseline",
+        "dream",
+        _paper(3840, baseline=False),
+        "paper 000 with 3,840 traversals and no baseline net",
+    ),
+    Preset("geister-quick", "dream", _bounded(), "a strong Geister agent in 5 minutes on 2 cores"),
+    Preset("geister-dream-robust", "dream", _bounded(minutes=30.0), "the same ideas for 30 minutes, without the drift"),
+    Preset(
+        "mini-geister-dream",
+        "dream",
+        _bounded(
+            game="mini-geister",
+            game_options={"ply_limit": 30},
+            minutes=2.0,
+            evaluation=EvaluationConfig(every=10, games=1000, ply_limit=None),
+        ),
+        "DREAM on Mini Geister (4x4), 2 minutes",
+    ),
+)
+
+PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}

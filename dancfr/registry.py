@@ -1,0 +1,152 @@
+"""Games by the name they have on the command line."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from dancfr.errors import UsageError, nearest
+from envs.aec import AecGame
+from envs.game import Game
+from envs.geister import Geister
+
+PETTINGZOO = "pettingzoo:"
+"""Prefix of any PettingZoo AEC environment: ``pettingzoo:pettingzoo.classic.leduc_holdem_v4``."""
+
+_ADAPTER_OPTIONS = ("max_plies", "max_return", "scale", "reserve")
+
+
+@dataclass(frozen=True)
+class GameEntry:
+    """A game of the registry.
+
+    Attributes:
+        name: On the command line.
+        make: Makes the game from options.
+        options: Names of the options and their defaults.
+        description: One line.
+    """
+
+    name: str
+    make: Callable[..., Game]
+    options: Mapping[str, Any]
+    description: str
+
+
+@dataclass(frozen=True)
+class PettingZooFactory:
+    """Makes environments of a module; may be sent to other processes.
+
+    Attributes:
+        module: Import path of a module that has `raw_env` or `env`.
+        options: Keyword arguments of that function.
+    """
+
+    module: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def __call__(self) -> Any:
+        module = importlib.import_module(self.module)
+        make = getattr(module, "raw_env", None) or module.env
+        return make(**dict(self.options))
+
+
+def _geister(size: int) -> Callable[..., Game]:
+    """Plies of Mini Geister are at most 30 (paper 002), and its observations count them by that."""
+
+    def make(**options: Any) -> Game:
+        limits = {} if size == 6 else {"ply_limit": 30, "observation_limit": 30}
+        return Geister(size=size, **(limits | options))
+
+    return make
+
+
+def _geister_options(**changes: Any) -> dict[str, Any]:
+    return {f.name: f.default for f in fields(Geister) if f.init and f.name != "size"} | changes
+
+
+GAMES: dict[str, GameEntry] = {
+    entry.name: entry
+    for entry in (
+        GameEntry("geister", _geister(6), _geister_options(), "Geister on 6x6, 8 ghosts a player"),
+        GameEntry(
+            "mini-geister",
+            _geister(4),
+            _geister_options(ply_limit=30, observation_limit=30),
+            "Mini Geister on 4x4, 2 ghosts a player",
+        ),
+    )
+}
+
+
+def make_game(name: str, **options: Any) -> Game:
+    """The game of that name.
+
+    Args:
+        name: One of `GAMES`, or ``pettingzoo:`` and a module with a two-player AEC environment.
+        options: Options of the game. For PettingZoo, those of `envs.aec.AecGame` go to the adapter
+            (`max_plies`, `max_return`, `scale`, `reserve`), all others to the environment.
+
+    Raises:
+        UsageError: no such game, no such option, or a value that it refuses.
+    """
+    if name.startswith(PETTINGZOO):
+        return _make_pettingzoo(name, options)
+    if name not in GAMES:
+        raise UsageError(
+            f"{nearest(name, list(GAMES), 'game')} (or {PETTINGZOO}MODULE for a PettingZoo game)"
+        )
+    entry = GAMES[name]
+    for option in options:
+        if option not in entry.options:
+            raise UsageError(nearest(option, list(entry.options), f"option of {name}"))
+        default = entry.options[option]
+        if type(options[option]) is not type(default):
+            kind = {bool: "true or false", int: "an integer"}.get(type(default), type(default).__name__)
+            raise UsageError(f"option {option} of {name} expects {kind}, not {options[option]!r}")
+    try:
+        return entry.make(**options)
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}") from None
+
+
+def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:
+    module = name.removeprefix(PETTINGZOO)
+    try:
+        found = importlib.import_module(module)
+    except ImportError as error:
+        raise UsageError(f"{name}: cannot import {module!r} ({error})") from None
+    except ValueError:
+        raise UsageError(f"{name}: write {PETTINGZOO}MODULE, e.g. {_EXAMPLE}") from None
+    if not (hasattr(found, "raw_env") or hasattr(found, "env")):
+        raise UsageError(f"{name}: {module} has no raw_env or env; write for example {_EXAMPLE}")
+    adapter = {key: value for key, value in options.items() if key in _ADAPTER_OPTIONS}
+    inner = tuple(sorted((key, value) for key, value in options.items() if key not in adapter))
+    try:
+        return AecGame(PettingZooFactory(module, inner), name, **adapter)
+    except (TypeError, ValueError, AttributeError, ImportError) as error:
+        raise UsageError(f"{name}: {str(error).splitlines()[0].removeprefix(f'{name}: ')}") from None
+
+
+_EXAMPLE = f"{PETTINGZOO}pettingzoo.classic.leduc_holdem_v4"
+
+
+def describe_games() -> list[dict[str, Any]]:
+    """Name, description, sizes and options of every game of the registry."""
+    described = []
+    for name, entry in GAMES.items():
+        spec = entry.make().spec
+        described.append(
+            {
+                "name": name,
+                "description": entry.description,
+                "players": spec.num_players,
+                "actions": spec.num_actions,
+                "max_plies": spec.max_plies,
+                "observation": {encoding: list(shape) for encoding, shape in spec.shapes.items()},
+                "outputs": dict(spec.slots),
+                "endings": list(spec.endings[1:]),
+                "options": dict(entry.options),
+            }
+        )
+    return described

@@ -1,0 +1,54 @@
+"""Ctrl-C and SIGTERM: the first asks the driver to write a checkpoint and end, the second ends at once."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_active: "Stop | None" = None
+
+
+class Stop:
+    """Whether somebody has asked the run to end.
+
+    Attributes:
+        requested: A first signal has come.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt(signal.Signals(number).name)
+        self.requested = True
+        name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+        with suppress(OSError):  # past Python's buffers, in whose midst the signal may have come
+            os.write(2, f"{name}: writing a checkpoint, then ending; once more aborts\n".encode())
+
+
+@contextmanager
+def catching() -> Iterator[Stop]:
+    """Signals set `requested` within the block; nested blocks share one flag. Then the old handlers return.
+
+    A second signal raises KeyboardInterrupt in the main thread. In other threads, which get no signals, the
+    flag is simply never set.
+    """
+    global _active
+    if _active is not None:
+        yield _active
+        return
+    if threading.current_thread() is not threading.main_thread():
+        yield Stop()
+        return
+    _active = Stop()
+    before = {number: signal.signal(number, _active._receive) for number in _SIGNALS}
+    try:
+        yield _active
+    finally:
+        _active = None
+        for number, handler in before.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)

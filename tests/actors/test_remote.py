@@ -1,0 +1,256 @@
+"""Objects in this process and in actors: same values, same exceptions, and what only Ray can do wrong."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+from actors import cluster
+from actors.remote import (
+    InlineRuntime,
+    RayRuntime,
+    RemoteError,
+    ResourcesMissing,
+    Runtime,
+    WorkerDied,
+    fetch,
+)
+
+
+class OddError(Exception):
+    """Cannot be made again from its message."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(f"{text} ({code})")
+
+
+class Counter:
+    """Adds up; the object that the tests start."""
+
+    def __init__(self, start: int = 0, refuse: bool = False) -> None:
+        if refuse:
+            raise LookupError("nothing to count")
+        self.total = start
+
+    def add(self, amount: int, times: int = 1) -> int:
+        self.total += amount * times
+        return self.total
+
+    def split(self, array: np.ndarray) -> tuple[int, np.ndarray]:
+        return len(array), array[::-1].copy()
+
+    def refuse(self, kind: str) -> None:
+        if kind == "odd":
+            raise OddError(3, "odd")
+        raise {"value": ValueError, "key": KeyError}[kind](f"{kind} is wrong\nin two lines")
+
+    def total_of(self, box: list) -> int:
+        return sum(fetch(ref) for ref in box)
+
+    def ask(self, other, amount: int) -> int:
+        return fetch(other.call("add", amount))
+
+    def pid(self) -> int:
+        return os.getpid()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def end(self, how: str) -> None:
+        if how == "exit":
+            sys.exit(3)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def surroundings(self) -> tuple[dict[str, str], list[str]]:
+        names = [sys.modules[name].__file__ for name in ("actors", "envs", "learners") if __import__(name)]
+        return {name: os.environ.get(name, "") for name in cluster.THREADS}, names
+
+
+@pytest.fixture(params=["inline", "ray"])
+def runtime(request: pytest.FixtureRequest) -> Runtime:
+    return InlineRuntime() if request.param == "inline" else request.getfixturevalue("ray_runtime")
+
+
+def test_calls_run_in_order_and_refs_are_passed_on(runtime: Runtime) -> None:
+    counter = runtime.start(Counter, runtime.put(5), name="counter")
+    assert runtime.get(counter.ready()) is None
+    first, second = counter.call("add", 2), counter.call("add", runtime.put(3), times=runtime.put(10))
+    third = counter.call("add", first)  # the value, 7, not the ref
+    assert runtime.get([third, second, first]) == [44, 37, 7]
+
+
+def test_several_values_have_refs_of_their_own(runtime: Runtime) -> None:
+    counter = runtime.start(Counter)
+    count, array = counter.call("split", np.arange(100_000), returns=2)
+    assert len(runtime.wait([count, array], 2)) == 2
+    assert runtime.get(count) == 100_000
+    assert fetch(array)[0] == 99_999
+    refs = counter.call("split", np.arange(3), returns=3)
+    with pytest.raises(ValueError, match="2"):
+        runtime.get(refs[2])
+
+
+def test_refs_inside_of_arguments_stay_refs_and_handles_may_be_passed(runtime: Runtime) -> None:
+    asker, counter = runtime.start(Counter, cpus=0), runtime.start(Counter, cpus=0)
+    assert runtime.get(asker.call("total_of", [runtime.put(4), counter.call("add", 6)])) == 10
+    assert runtime.get(asker.call("ask", counter, 1)) == 7
+
+
+@pytest.mark.parametrize("kind", ["value", "key"])
+def test_an_exception_arrives_with_its_type_and_message(runtime: Runtime, kind: str) -> None:
+    counter = runtime.start(Counter)
+    expected = {"value": ValueError, "key": KeyError}[kind]
+    failed = counter.call("refuse", kind)
+    assert runtime.wait([failed], timeout=20) == [failed]
+    for ref in (failed, counter.call("add", failed), counter.call("total_of", [failed])):
+        with pytest.raises(expected) as caught:
+            runtime.get(ref)
+        assert type(caught.value) is expected
+        assert caught.value.args == (f"{kind} is wrong\nin two lines",)
+    for part in counter.call("refuse", kind, returns=2):
+        with pytest.raises(expected):
+            fetch(part)
+    with pytest.raises(AttributeError, match="no attribute 'missing'"):
+        runtime.get(counter.call("missing"))
+    assert runtime.get(counter.call("add", 1)) == 1, "it goes on after all that"
+
+
+def test_a_constructor_that_raises_is_told_by_every_call(runtime: Runtime) -> None:
+    counter = runtime.start(Counter, refuse=True)
+    for ref in (counter.ready(), counter.call("add", 1)):
+        with pytest.raises(LookupError, match="nothing to count"):
+            runtime.get(ref)
+
+
+def test_a_stopped_object_answers_no_more(runtime: Runtime) -> None:
+    counter = runtime.start(Counter)
+    runtime.get(counter.ready())
+    runtime.stop(counter)
+    runtime.stop(counter)
+    with pytest.raises(WorkerDied, match="stopped"):
+        runtime.get(counter.call("add", 1))
+
+
+def test_inline_needs_no_ray() -> None:
+    code = (
+        "import sys; import actors.remote, actors.pool, actors.buffer\n"
+        "runtime = actors.remote.InlineRuntime()\n"
+        "assert runtime.get(runtime.start(list, (1, 2)).call('pop')) == 2\n"
+        "assert 'ray' not in sys.modules and 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=cluster.ROOT)
+
+
+def test_an_exception_of_an_actor_tells_where_it_was_raised(ray_runtime: RayRuntime) -> None:
+    counter = ray_runtime.start(Counter)
+    with pytest.raises(ValueError, match="value is wrong") as caught:
+        ray_runtime.get(counter.call("refuse", "value"))
+    assert "in refuse" in str(caught.value.__cause__)
+    with pytest.raises(RemoteError, match=r"OddError: odd \(3\)"):
+        ray_runtime.get(counter.call("refuse", "odd"))
+
+
+@pytest.mark.parametrize("how", ["kill", "exit"])
+def test_a_death_is_told_at_once_by_name_and_not_on_standard_output(ray_runtime, how, capfd) -> None:
+    counter = ray_runtime.start(Counter, name="the counter")
+    ray_runtime.get(counter.ready())
+    begin = time.monotonic()
+    with pytest.raises(WorkerDied, match=r"the counter died: .+") as caught:
+        ray_runtime.get(counter.call("end", how))
+    with pytest.raises(WorkerDied, match=r"the counter died: .+"):
+        ray_runtime.get(counter.call("add", 1))
+    assert time.monotonic() - begin < 5
+    assert "\n" not in str(caught.value)
+    time.sleep(0.5)  # Ray's node manager reports a little later
+    assert capfd.readouterr().out == ""
+
+
+def test_waiting_has_an_end(ray_runtime: RayRuntime) -> None:
+    counter = ray_runtime.start(Counter)
+    slow = counter.call("sleep", 30)
+    assert ray_runtime.wait([slow], timeout=0.05) == []
+    with pytest.raises(TimeoutError, match=r"0\.1 s"):
+        ray_runtime.get(slow, timeout=0.1)
+
+
+def test_resources_that_do_not_exist_are_an_error_at_once(ray_runtime: RayRuntime) -> None:
+    begin = time.monotonic()
+    with pytest.raises(
+        ResourcesMissing, match=r"big asks for 3 CPUs, but Ray has 2 .*fewer workers"
+    ) as caught:
+        ray_runtime.start(Counter, cpus=3, name="big")
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ResourcesMissing, match="1 GPUs, but Ray has 0"):
+        ray_runtime.start(Counter, gpus=1)
+    one = ray_runtime.start(Counter, cpus=1.5)
+    with pytest.raises(ResourcesMissing, match=r"1\.5 of them in use"):
+        ray_runtime.start(Counter, cpus=1)
+    coordinators = [ray_runtime.start(Counter, cpus=0) for _ in range(2)]
+    ray_runtime.stop(one)
+    ray_runtime.start(Counter, cpus=1)
+    with pytest.raises(ResourcesMissing, match=r"999 workers were asked for, this machine has"):
+        RayRuntime(workers=999)
+    with pytest.raises(ResourcesMissing, match=r"-1 workers"):
+        RayRuntime(workers=-1)
+    assert time.monotonic() - begin < 5
+    assert ray_runtime.get([handle.call("add", 2) for handle in coordinators]) == [2, 2]
+
+
+def test_actors_compute_on_one_core_with_this_code(ray_runtime: RayRuntime) -> None:
+    threads, files = ray_runtime.get(ray_runtime.start(Counter).call("surroundings"))
+    assert set(threads.values()) == {"1"}
+    assert all(file.startswith(str(cluster.ROOT)) for file in files)
+
+
+def test_ray_listens_on_the_loopback_interface_only(ray_runtime: RayRuntime) -> None:
+    ray_runtime.get(ray_runtime.start(Counter).ready())
+    processes = [process for process in psutil.Process().children(recursive=True) if process.is_running()]
+    heard = [
+        connection.laddr
+        for process in processes
+        for connection in process.net_connections()
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert len(heard) > 3
+    assert {address.ip.removeprefix("::ffff:") for address in heard} == {"127.0.0.1"}
+
+
+def test_signals_and_environment_of_the_caller_are_left_alone(ray_session: RayRuntime) -> None:
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert "MKL_NUM_THREADS" not in os.environ
+    assert threading.current_thread() is threading.main_thread()
+
+
+def test_an_address_that_cannot_serve_is_refused_at_once_with_the_reason() -> None:
+    begin = time.monotonic()
+    with pytest.raises(cluster.RayUnavailable, match="ray job submit"):
+        cluster.join("ray://192.0.2.1:10001")
+    with pytest.raises(cluster.RayUnavailable, match="say auto, or host:port"):
+        cluster.join("somewhere")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+    with pytest.raises(cluster.RayUnavailable, match=rf"nothing answers at {address}"):
+        cluster.join(address)
+    assert time.monotonic() - begin < 5
+
+
+def test_a_missing_ray_is_told_in_one_line() -> None:
+    code = (
+        "import sys; sys.modules['ray'] = None\n"
+        "from actors import cluster, remote\n"
+        "try: remote.RayRuntime()\n"
+        "except cluster.RayUnavailable as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, timeout=60, cwd=cluster.ROOT, capture_output=True, text=True
+    )
+    assert "--inline" in done.stdout
+    assert done.stdout.count("\n") == 1
