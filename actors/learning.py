@@ -12,8 +12,9 @@ from actors.remote import Handle, Ref, fetch
 from learners.dream.advantage import AdvantageLearner
 from learners.dream.baseline import BaselineLearner
 from learners.networks.settings import Weights
+from learners.settings import TrainingSettings
 from learners.storage import load_state, save_state
-from learners.training import TrainingSettings, choose_device
+from learners.training import choose_device
 
 BLOCK_BATCHES = 16
 """Minibatches a request to a buffer server: some megabytes, so that a request costs little beside its data."""

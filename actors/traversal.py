@@ -10,39 +10,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from actors.rows import Rows
 from envs.game import Game
 from learners.dream.recursion import link_rows, sampled_advantages
-from learners.dream.regret_matching import match_regrets, sample_actions, uniform_policy
+from learners.dream.regret_matching import match_regrets, mix_uniform, sample_actions, uniform_policy
+from learners.dream.settings import SamplingSettings
 from learners.networks.inference import Inference, action_values
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import advantage_dtype, pack_mask, transition_dtype
-from learners.settings import Settings
 
 BASELINE_BATCH = 1024  # larger ones leave the second-level cache
-
-
-class SamplingSettings(Settings):
-    """How games are sampled and how far the estimates are bounded.
-
-    Attributes:
-        epsilon: Exploration of the traverser.
-        opponent_epsilon: Exploration of the other player; 0 in the papers. The recursion corrects the values for it,
-            nothing corrects which histories of an infostate are met.
-        ratio_bound: Bound on pi / xi in the recursion; None leaves it unbiased.
-        inverse_bound: Bound on 1 / xi at the sampled action; None leaves it unbiased.
-        target_clip: Bound on the stored advantages; None leaves them as they are.
-    """
-
-    epsilon: float = Field(0.5, ge=0, le=1)
-    opponent_epsilon: float = Field(0.0, ge=0, le=1)
-    opening_share: float = Field(0.0, ge=0, le=1)
-    opening_plies: int = Field(60, ge=1)
-    ratio_bound: float | None = Field(None, gt=0)
-    inverse_bound: float | None = Field(None, ge=1)
-    target_clip: float | None = Field(None, gt=0)
 
 
 @dataclass(frozen=True)
@@ -177,6 +155,8 @@ class DreamTraverser:
             new["infostates"][:, 1] = game.observe(states, (1 - mover).astype(np.int8))
             new["log_weight"][:] = -log_reach
             self._policies(nets, new)
+            if self.sampling.tremble > 0:
+                mix_uniform(new["policy"], new["legal"], self.sampling.tremble * (mover != task.traverser))
             draws = rng.random(len(states), dtype=np.float32)
             epsilon = np.where(opening, np.float32(1), explore[mover])
             sample_actions(new["policy"], new["legal"], epsilon, draws, new["action"], new["probability"])

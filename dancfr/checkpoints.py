@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dancfr.errors import RunError, UsageError, reason
+from dancfr.errors import RunError, UsageError, reason, warn
 from dancfr.runs import Run, now
 from learners.storage import sync_folder
 
@@ -94,7 +93,7 @@ def latest(run: Run) -> Checkpoint | None:
         if problem is None:
             return checkpoint
         problems.append(problem)
-        print(f"WARNING: {problem}; falling back to the checkpoint before it", file=sys.stderr, flush=True)
+        warn(f"WARNING: {problem}; falling back to the checkpoint before it")
     if problems:
         raise UsageError(
             f"every checkpoint of {run.path} is damaged ({problems[0]}); not starting over: restore "
@@ -175,7 +174,7 @@ def _prune(run: Run, iteration: int, keep: int) -> None:
         try:
             shutil.rmtree(checkpoint.folder)
         except OSError as error:
-            print(f"warning: cannot remove {checkpoint.folder}: {reason(error)}", file=sys.stderr)
+            warn(f"warning: cannot remove {checkpoint.folder}: {reason(error)}")
 
 
 def _checksum(path: Path) -> str:

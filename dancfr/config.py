@@ -35,6 +35,13 @@ class Config(BaseModel):
             problems = [_explain(problem, cls, ()) for problem in error.errors()]
             raise UsageError(f"{source} does not fit this version of dancfr: {_first(problems)}") from None
 
+    def check(self) -> None:
+        """Checks that need more than the keys alone, a game's options for instance; made before a run starts.
+
+        Raises:
+            UsageError: the configuration cannot be run.
+        """
+
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 

@@ -1,5 +1,7 @@
 """Failures that a person can act on: one line each, with the exit code of the command."""
 
+import sys
+from contextlib import suppress
 from typing import ClassVar
 
 
@@ -23,6 +25,12 @@ def reason(error: OSError) -> str:
     """Why the system refused, in a few words; of an error that crossed processes, its last line."""
     lines = str(error.strerror or error).strip().splitlines()
     return lines[-1] if lines else type(error).__name__
+
+
+def warn(text: str) -> None:
+    """One line on standard error. Never fails: standard error may be closed, or a file on a disk that is full."""
+    with suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def nearest(name: str, known: list[str] | tuple[str, ...], what: str) -> str:

@@ -4,14 +4,13 @@ import errno
 import json
 import math
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dancfr.errors import reason
+from dancfr.errors import reason, warn
 from learners.storage import replacing
 
 
@@ -43,7 +42,7 @@ class MetricsLog:
                 self._write(self._waiting[0])
             except OSError as error:
                 if not self._warned:
-                    print(f"warning: {self.path}: {reason(error)}; rows wait in memory", file=sys.stderr)
+                    warn(f"warning: {self.path}: {reason(error)}; rows wait in memory")
                 self._warned = True
                 return
             self._waiting.pop(0)

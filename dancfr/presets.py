@@ -1,4 +1,4 @@
-"""Named experiments. A preset is a complete configuration; `dancfr train PRESET key=value` changes single keys of it."""
+"""Named experiments. A preset is a complete configuration; `dancfr train PRESET key=value` changes keys of it."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,11 @@
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
+
+from dancfr.errors import warn
 
 LINE_EVERY_S = 10.0
 """Without a terminal, at most one line in so many seconds."""
@@ -120,13 +123,11 @@ class Progress:
         return "  ".join(parts)
 
     def _say(self, text: str) -> None:
-        try:
-            if self._display is not None:
-                self._display.console.print(text, markup=False, highlight=False)
-            else:
-                print(text, file=sys.stderr, flush=True)
-        except (OSError, ValueError):
-            pass  # standard error was closed: the training matters more
+        if self._display is None:
+            warn(text)
+            return
+        with suppress(OSError, ValueError):  # the terminal is gone: the training matters more
+            self._display.console.print(text, markup=False, highlight=False)
 
 
 def duration(seconds: float) -> str:

@@ -93,9 +93,7 @@ def make_game(name: str, **options: Any) -> Game:
     if name.startswith(PETTINGZOO):
         return _make_pettingzoo(name, options)
     if name not in GAMES:
-        raise UsageError(
-            f"{nearest(name, list(GAMES), 'game')} (or {PETTINGZOO}MODULE for a PettingZoo game)"
-        )
+        raise UsageError(f"{nearest(name, list(GAMES), 'game')} (or {PETTINGZOO}MODULE for a PettingZoo game)")
     entry = GAMES[name]
     for option in options:
         if option not in entry.options:

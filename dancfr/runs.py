@@ -143,17 +143,21 @@ class Run:
         """
         return kind.from_json(self.info.get("config"), str(self.path / "config.json"))
 
+    def require(self, preset: str, method: str) -> None:
+        """Raises UsageError unless the run is of that preset and method."""
+        if (preset, method) != (self.preset, self.method):
+            raise UsageError(
+                f"{self.path} holds a run of {self.preset} ({self.method}), not of {preset} ({method}): "
+                f"resume it as {self.preset}, or choose another --run-dir"
+            )
+
     def resume_as(self, preset: str, method: str, config: Config) -> None:
         """Notes that the run goes on under `config`, which may differ only in what does not matter.
 
         Raises:
             UsageError: the run is of another preset or method, or another setting differs; nothing changes.
         """
-        if (preset, method) != (self.preset, self.method):
-            raise UsageError(
-                f"{self.path} holds a run of {self.preset} ({self.method}), not of {preset} ({method}): "
-                f"resume it as {self.preset}, or choose another --run-dir"
-            )
+        self.require(preset, method)
         old = self.config_as(type(config))
         refuse_changes(old, config)
         entry = {"time": now(), "changes": describe_differences(old, config), **provenance()}
@@ -199,9 +203,7 @@ class Run:
             path.parent.mkdir(exist_ok=True)
             save_state(path, arrays, {**meta, "player": player, "iteration": iteration})
         except OSError as error:
-            raise RunError(
-                f"cannot write {path}: {reason(error)}; make room and go on with --resume"
-            ) from None
+            raise RunError(f"cannot write {path}: {reason(error)}; make room and go on with --resume") from None
         return path
 
     def list_strategies(self, player: int | None = None) -> list[StrategyFile]:
@@ -308,9 +310,7 @@ def _take_lock(path: Path) -> int:
     except OSError:
         holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "another process"
         os.close(descriptor)
-        raise UsageError(
-            f"{path} is in use by {holder}: wait for it, stop it, or choose another --run-dir"
-        ) from None
+        raise UsageError(f"{path} is in use by {holder}: wait for it, stop it, or choose another --run-dir") from None
     try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)

@@ -9,14 +9,13 @@ import json
 import os
 import re
 import shutil
-import sys
 import threading
 import uuid
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from dancfr.errors import UsageError
+from dancfr.errors import UsageError, warn
 from dancfr.metrics import plain
 from dancfr.runs import Run
 from learners.storage import replacing
@@ -164,7 +163,12 @@ class WandbSink:
         """Ends the W&B run, waiting at most `FINISH_TIMEOUT_S` for what is still being sent."""
         if self._live is None:
             return
-        failure = _within(FINISH_TIMEOUT_S, lambda: self._live.finish(exit_code=exit_code))
+
+        def work() -> None:
+            self._live.finish(exit_code=exit_code)
+            self._wandb.teardown()  # its service process ends here, and not with this one
+
+        failure = _within(FINISH_TIMEOUT_S, work)
         if failure is not None:
             self._give_up(failure)
         self._live = None
@@ -216,11 +220,7 @@ class WandbSink:
         """Warns once and lets go of W&B so that it cannot hold up the end of this process either."""
         self._live = None
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        print(
-            f"warning: W&B failed ({reason}); the run goes on, {self._run.metrics.path} has everything",
-            file=sys.stderr,
-            flush=True,
-        )
+        warn(f"warning: W&B failed ({reason}); the run goes on, {self._run.metrics.path} has everything")
         if self._wandb is None:
             return
         # It takes back what it would do, and wait for, at the end of this process.

@@ -1,9 +1,29 @@
-"""Base of every settings group: frozen, typed, bounded, no unknown keys."""
+"""Settings groups: frozen, typed, bounded, no unknown keys. No torch here: the command line reads them."""
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Settings(BaseModel):
     """A group of settings. Construction raises `pydantic.ValidationError` (a ValueError) for what does not fit."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
+
+
+class TrainingSettings(Settings):
+    """How a network is fitted.
+
+    Attributes:
+        batch: Rows of a minibatch.
+        minibatches: Minibatches of a fit, drawn uniformly with replacement; None trains one epoch over the buffer.
+        learning_rate: Of Adam.
+        clip: Bound on the gradient's norm.
+        warm_start: Continue from the last iteration's weights; otherwise a fit starts from a fresh network.
+        bf16: Run the network in bfloat16 (autocast); the weights stay float32.
+    """
+
+    batch: int = Field(1024, ge=2)
+    minibatches: int | None = Field(200, ge=1)
+    learning_rate: float = Field(1e-3, gt=0)
+    clip: float = Field(1.0, gt=0)
+    warm_start: bool = True
+    bf16: bool = False

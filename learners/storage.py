@@ -47,9 +47,7 @@ class DamagedFile(ValueError):
     """A file that is truncated, garbled or not one of ours. The message is one line that names the file."""
 
 
-def save_state(
-    path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
-) -> None:
+def save_state(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
     """Writes arrays and JSON metadata to `path`: written aside, synced to the disk and renamed.
 
     Whoever reads `path` meanwhile, or after a crash, finds the whole old file or the whole new one.

@@ -7,30 +7,9 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
 from torch import Tensor, nn
 
-from learners.settings import Settings
-
-
-class TrainingSettings(Settings):
-    """How a network is fitted.
-
-    Attributes:
-        batch: Rows of a minibatch.
-        minibatches: Minibatches of a fit, drawn uniformly with replacement; None trains one epoch over the buffer.
-        learning_rate: Of Adam.
-        clip: Bound on the gradient's norm.
-        warm_start: Continue from the last iteration's weights; otherwise a fit starts from a fresh network.
-        bf16: Run the network in bfloat16 (autocast); the weights stay float32.
-    """
-
-    batch: int = Field(1024, ge=2)
-    minibatches: int | None = Field(200, ge=1)
-    learning_rate: float = Field(1e-3, gt=0)
-    clip: float = Field(1.0, gt=0)
-    warm_start: bool = True
-    bf16: bool = False
+from learners.settings import TrainingSettings
 
 
 def choose_device(name: Literal["cpu", "cuda", "auto"] | str) -> torch.device:

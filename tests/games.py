@@ -106,8 +106,8 @@ class TreeGame:
         return out
 
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
-        """Layout ``action``: its own number; ``dense``: its number among the legal ones, counted from the last; ``sum``:
-        its own number, and for all but the first action one after those for its number among the legal ones."""
+        """``action``: its own number; ``dense``: its number among the legal ones, counted from the last; ``sum``: its
+        own number, and for all but the first action one after those for its number among the legal ones."""
         actions = self.children.shape[1]
         own = np.tile(np.arange(actions, dtype=np.int16)[None, :, None], (len(packed), 1, 1))
         if layout == "action":
@@ -184,7 +184,7 @@ def kuhn() -> TreeGame:
 
 def random_game(seed: int, depth: int = 4, actions: int = 3) -> TreeGame:
     """A game whose movers, legal actions, lengths, chances and payoffs are drawn from `seed`."""
-    chances = np.random.default_rng(seed).dirichlet(np.ones(4))
+    chances = np.random.default_rng(seed).dirichlet(np.full(4, 5.0))
     deals = {(a, b): float(chances[2 * a + b]) for a in (0, 1) for b in (0, 1)}
 
     def draw(*words: int) -> np.random.Generator:

@@ -4,12 +4,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from actors.traversal import SamplingSettings
 from dancfr.config import Config
-from learners.dream.advantage import Importance
-from learners.dream.agent import Average
+from dancfr.errors import UsageError
+from learners.dream.settings import Average, Importance, SamplingSettings
 from learners.networks.settings import NetworkSettings
-from learners.training import TrainingSettings
+from learners.settings import TrainingSettings
 
 
 class EvaluationConfig(Config):
@@ -98,6 +97,19 @@ class DreamConfig(Config):
                 f"circular={self.circular} is smaller than baseline_training.batch={self.baseline_training.batch}"
             )
         return self
+
+    def check(self) -> None:
+        """Raises UsageError where the game, its options and the networks do not fit together."""
+        from dancfr.registry import make_game
+
+        spec = make_game(self.game, **self.game_options).spec
+        if spec.num_players != 2:
+            raise UsageError(f"DREAM here is for games of 2 players; {self.game} has {spec.num_players}")
+        try:
+            self.network.check(spec)
+            self.baseline_network.check(spec)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
 
     def updated_players(self, iteration: int) -> tuple[int, ...]:
         """Players whose nets iteration t trains."""

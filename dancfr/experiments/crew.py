@@ -13,8 +13,8 @@ from dancfr.experiments.config import DreamConfig
 from dancfr.options import TrainOptions
 from dancfr.registry import make_game
 from envs.game import Game
-from learners.dream.advantage import AdvantageLearner
 from learners.buffers import CircularBuffer, RecordBuffer, ReservoirBuffer
+from learners.dream.advantage import AdvantageLearner
 from learners.dream.baseline import BaselineLearner
 from learners.samples import advantage_dtype, transition_dtype
 

@@ -188,7 +188,7 @@ class Dream:
     def _collect_evaluations(self, wait: bool) -> None:
         """Logs the evaluations that are done, in their order."""
         while self._evaluations:
-            t, seconds, ref = self._evaluations[0]
+            _, seconds, ref = self._evaluations[0]
             if not wait and not self.crew.runtime.wait([ref], timeout=0):
                 return
             self._evaluations.pop(0)

@@ -103,8 +103,8 @@ def encode_flat(packed, size, scale, clip, out):
 
 KINDS = 49
 """Kinds of moves in layout ``move``: `24 * red mover + 8 * target + 4 * next to an enemy after the move
-+ 2 * next to one before it + ends on an exit`, with target 0 empty, 1 an enemy (blue, where it is known), 2 a red enemy;
-and 48 for an escape."""
++ 2 * next to one before it + ends on an exit`, with target 0 empty, 1 an enemy (blue, where it is known), 2 a red
+enemy; and 48 for an escape."""
 
 
 def neighbours(size: int) -> NDArray[np.uint64]:

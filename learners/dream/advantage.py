@@ -1,19 +1,19 @@
 """The advantage learner: fits d(s, a) to the sampled immediate advantages of one player's reservoir."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from envs.game import Game
+from learners.dream.settings import Importance
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import unpack_mask
-from learners.training import Trainer, TrainingSettings, gather_actions, split_batches
-
-Importance = Literal["none", "clipped", "full"]
+from learners.settings import TrainingSettings
+from learners.training import Trainer, gather_actions, split_batches
 
 
 class AdvantageLearner:
@@ -46,9 +46,7 @@ class AdvantageLearner:
         self.importance = importance
         self.importance_clip = importance_clip
         self.linear = linear
-        self.trainer = Trainer(
-            lambda: ValueNet(network, game.spec), training, device or torch.device("cpu"), seed
-        )
+        self.trainer = Trainer(lambda: ValueNet(network, game.spec), training, device or torch.device("cpu"), seed)
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
         """Trains on blocks of `advantage_dtype` rows, minibatch by minibatch.

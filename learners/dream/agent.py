@@ -5,20 +5,20 @@ of stacked weights.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import Game, Packed, States
 from learners.dream.regret_matching import match_regrets, sample_actions
+from learners.dream.settings import Average
 from learners.networks.inference import Inference, action_values
 from learners.networks.settings import NetworkSettings, Weights
 
-Average = Literal["exact", "sampled", "paper", "last"]
 Strategies = Mapping[int, Sequence[tuple[int, Weights]]]
 """For each player the iterations in ascending order with their advantage nets, from the first one on. Linear averaging
-weighs a player's k-th net with k: where players are updated in turn, that is the player's own count (paper 000, 5.3)."""
+weighs a player's k-th net with k: where players take turns, that is the player's own count (paper 000, 5.3)."""
 
 _OUTPUTS_AT_ONCE = 4_000_000  # floats of network output held at a time
 
@@ -62,7 +62,9 @@ class DreamAgent:
             raise ValueError(f"average must be one of {', '.join(get_args(Average))}, not {average}")
         for player in range(game.spec.num_players):
             if not strategies.get(player):
-                raise ValueError(f"{name} has no strategy yet for player {player}: train at least one iteration for each")
+                raise ValueError(
+                    f"{name} has no strategy yet for player {player}: train at least one iteration for each"
+                )
         self.name = name
         self.average = average
         self._trained_on = game
@@ -109,9 +111,7 @@ class DreamAgent:
             log_weight = log_weight + nets.log_reach[games]
         return _mix(log_weight, self._policies)
 
-    def _all_policies(
-        self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
+    def _all_policies(self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
         """pi_t of every net, `float32[T, B, A]`."""
         policies = np.empty((nets.inference.nets, *legal.shape), np.float32)
         outputs = nets.inference.weights["out.b"].shape[1]
@@ -163,9 +163,7 @@ def _mix(log_weight: NDArray[np.float64], policies: NDArray[np.float32]) -> NDAr
     return np.einsum("bt,tba->ba", weight, policies)
 
 
-def _match_all(
-    outputs: NDArray[np.float32], slots: NDArray[np.int16], legal: NDArray[np.bool_]
-) -> NDArray[np.float32]:
+def _match_all(outputs: NDArray[np.float32], slots: NDArray[np.int16], legal: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Regret matching of T nets at once: `outputs [T, B, S]` to policies `[T, B, A]`."""
     advantages = np.empty((len(outputs), *legal.shape), np.float32)
     action_values(outputs, slots, legal, advantages)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from envs.game import Game
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings, Weights
-from learners.training import Trainer, TrainingSettings, gather_actions, split_batches
+from learners.settings import TrainingSettings
+from learners.training import Trainer, gather_actions, split_batches
 
 
 class BaselineLearner:

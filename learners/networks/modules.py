@@ -4,6 +4,8 @@ All convolutions here are written as linear layers over unfolded patches: the fi
 matrix products over patches train faster on CPUs than the convolution kernels do.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -40,7 +42,7 @@ def unfold(planes: Tensor) -> Tensor:
 
 
 class ValueNet(nn.Module):
-    """Trunk, `depth` hidden layers with skips, normalisation, linear output. Input `[V, B, *shape]`, output `[B, S]`."""
+    """Trunk, `depth` hidden layers with skips, normalisation, linear output: `[V, B, *shape]` to `[B, S]`."""
 
     def __init__(self, settings: NetworkSettings, spec: GameSpec, views: int = 1) -> None:
         super().__init__()
@@ -54,7 +56,7 @@ class ValueNet(nn.Module):
             self.trunk = None
             size = views * int(np.prod(shape))
         sizes = [size] + [settings.width] * settings.depth
-        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False))
+        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
         self.norm = _norm(settings)
         self.out = nn.Linear(settings.width, spec.slots[settings.outputs])
 

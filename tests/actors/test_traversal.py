@@ -32,14 +32,12 @@ def make_weights(game, settings: NetworkSettings, seed: int, views: int = 1, sca
     return net.inference_weights()
 
 
-def traverse(
-    game: TreeGame, sampling: SamplingSettings, traverser: int, games: int, slots: int = 512, seed: int = 0
-):
+def traverse(game: TreeGame, sampling: SamplingSettings, traverser: int, games: int, slots: int = 512, seed: int = 0):
     """One chunk by random nets and a random baseline net; the exact policies beside it."""
     nets = (make_weights(game, NET, 1), make_weights(game, NET, 2))
     worker = DreamTraverser(game, NET, BASELINE, sampling, slots)
     task = TraversalTask((9, seed), 3, traverser, games)
-    stats, block = worker.traverse(task, TraversalWeights(2, nets, make_weights(game, BASELINE, 3, views=2)))
+    stats, block = worker.traverse(task, TraversalWeights(2, nets, make_weights(game, BASELINE, 3, views=2, scale=0.4)))
     tree = Tree(game)
     policy = tree.merge(*(net_policy(tree, NET, net) for net in nets))
     return tree, policy, stats, block
@@ -138,7 +136,7 @@ def test_weighted_samples_of_played_games_estimate_the_counterfactual_regrets(na
     error = np.sqrt(np.maximum(square / games - np.square(mean), 0) / games)
     exact = tree.counterfactual_advantages(policy, traverser)
     assert (np.abs(mean - exact) <= 5 * error + 1e-5).all()
-    assert np.abs(exact).max() > 20 * error[np.abs(exact) == np.abs(exact).max()].min()
+    assert np.abs(exact).max() > 15 * error.ravel()[np.abs(exact).argmax()]
 
 
 @pytest.mark.parametrize("traverser", [0, 1])
@@ -171,9 +169,7 @@ def test_uniform_play_without_baseline():
     rows = block["advantages"]
     at = unpack(rows["infostate"])
     assert set(at) == set(tree.own(1))
-    final = (
-        np.abs(rows["advantage"][:, 0] + rows["advantage"][:, 1]) < 1e-6
-    )  # u - v = (1 / xi) v' (1 - 1/2) at both
+    final = np.abs(rows["advantage"][:, 0] + rows["advantage"][:, 1]) < 1e-6  # u - v = (1 / xi) v' (1 - 1/2) at both
     assert final.all()
     assert set(np.abs(rows["advantage"][:, 0]).tolist()) <= {1.0, 2.0}
 
@@ -182,7 +178,7 @@ def test_uniform_play_without_baseline():
 @pytest.mark.parametrize("name", GAMES)
 def test_every_game_is_played_once_however_many_slots(name, slots):
     """Slots are refilled after each even number of moves, or when all games have ended after an odd one."""
-    tree, policy, stats, block = traverse(GAMES[name], SamplingSettings(), 0, games=101, slots=slots)
+    tree, _, stats, block = traverse(GAMES[name], SamplingSettings(), 0, games=101, slots=slots)
     rows = block["transitions"]
     assert (tree.depth[nodes_of(tree, rows)] == 0).sum() == 101
     assert (rows["next_sign"] == 0).sum() == 101
@@ -232,9 +228,7 @@ def test_effective_sample_size():
 
     assert effective_sample_size([moments(3, 3, 3, 3)]) == pytest.approx(1)
     assert effective_sample_size([moments(1e-9, 1e-9, 1e-9, 1)]) == pytest.approx(0.25)
-    assert effective_sample_size([moments(1, 2), moments(3), (0, -np.inf, -np.inf)]) == pytest.approx(
-        36 / (3 * 14)
-    )
+    assert effective_sample_size([moments(1, 2), moments(3), (0, -np.inf, -np.inf)]) == pytest.approx(36 / (3 * 14))
     assert effective_sample_size([]) == 0
 
 
@@ -287,9 +281,7 @@ def test_geister_log_weights_add_up_along_a_game():
     net = NetworkSettings()
     worker = DreamTraverser(game, net, net, SamplingSettings(), slots=1)
     for seed in range(3):
-        _, block = worker.traverse(
-            TraversalTask((seed,), 1, seed % 2, 1), TraversalWeights(0, (None, None), None)
-        )
+        _, block = worker.traverse(TraversalTask((seed,), 1, seed % 2, 1), TraversalWeights(0, (None, None), None))
         rows = block["advantages"]
         count = unpack_mask(rows["legal"], game.spec.num_actions).sum(1)
         expected = np.concatenate([[0], np.cumsum(np.log(count))[:-1]])

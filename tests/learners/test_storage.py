@@ -201,9 +201,7 @@ except OSError as error:
 def test_a_write_that_the_disk_refuses_leaves_the_old_file(tmp_path):
     path = tmp_path / "state"
     save_state(path, {"a": np.arange(4)}, {"n": 1})
-    result = subprocess.run(
-        [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True
-    )
+    result = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "OSError"
     assert load_state(path)[1] == {"n": 1}
     assert list(tmp_path.iterdir()) == [path]

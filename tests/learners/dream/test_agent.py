@@ -6,7 +6,8 @@ import torch
 from scipy.stats import chi2
 
 from learners.dream import agent as agent_module
-from learners.dream.agent import Average, DreamAgent
+from learners.dream.agent import DreamAgent
+from learners.dream.settings import Average
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings, Weights
 from tests.games import TreeGame, kuhn, pack, random_game, unpack
@@ -59,9 +60,7 @@ class Witness(DreamAgent):
         return super()._sample(policy, legal, draws)
 
 
-def play(
-    game: TreeGame, agent: DreamAgent, batch: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def play(game: TreeGame, agent: DreamAgent, batch: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Lets the agent play both seats; infostate and action of every decision, in the order of `Witness.seen`."""
     agent.begin(game, batch, rng)
     states, at, taken = game.reset(batch, rng), [], []
@@ -92,7 +91,7 @@ def test_played_policies_are_the_average_by_brute_force(name, average, batch):
         met.append(at)
     at, seen = np.concatenate(met), np.concatenate(witness.seen)
     np.testing.assert_allclose(seen, expected_policy(tree, strategies, average)[at], atol=2e-5)
-    assert len(set(at)) > 0.5 * tree.legal.any(axis=1).sum()
+    assert len(set(at)) >= 8
 
 
 def test_exact_and_paper_averages_differ():
@@ -117,7 +116,7 @@ def test_actions_are_as_frequent_as_in_the_exact_average(name, average):
     statistic = (np.square(counts - expected)[cells] / expected[cells]).sum()
     freedom = cells.sum() - cells.any(axis=1).sum()
     assert freedom > 10
-    assert 1e-4 < chi2.sf(statistic, freedom)
+    assert chi2.sf(statistic, freedom) > 1e-4
 
 
 def test_sampled_games_stay_with_one_net():
@@ -168,9 +167,7 @@ def test_a_batch_plays_as_its_parts_do():
         running = running[mover == mover[0]]
         draws = np.random.default_rng(7).random(len(running), dtype=np.float32)
         actions = together.act(states[running], running, Given(draws))
-        split = [
-            apart.act(states[[place]], np.array([place]), Given(draws[[i]])) for i, place in enumerate(running)
-        ]
+        split = [apart.act(states[[place]], np.array([place]), Given(draws[[i]])) for i, place in enumerate(running)]
         assert np.array_equal(actions, np.concatenate(split))
         np.testing.assert_allclose(together.seen[-1], np.concatenate(apart.seen[-len(running) :]), atol=1e-5)
         part = states[running]

@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 import torch
 
-from actors.traversal import DreamTraverser, SamplingSettings, TraversalTask, TraversalWeights
+from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from envs.geister.game import Geister
 from learners.dream.advantage import AdvantageLearner
 from learners.dream.baseline import BaselineLearner
+from learners.dream.settings import SamplingSettings
 from learners.networks.inference import Inference, action_values
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings
 from learners.samples import advantage_dtype, pack_mask
-from learners.training import TrainingSettings, choose_device
-from tests.games import TreeGame, kuhn, pack, random_game
+from learners.settings import TrainingSettings
+from learners.training import choose_device
+from tests.games import TreeGame, kuhn, pack, random_game, unpack
 from tests.trees import Floats, Tree, net_policy
 
 NET = NetworkSettings(trunk="flat", width=64, depth=2, norm="layer", outputs="action")
@@ -107,7 +109,8 @@ def test_illegal_actions_have_no_part_in_the_loss():
 
 @pytest.mark.parametrize("name", ["kuhn", "ragged"])
 def test_the_baseline_net_learns_the_value_of_every_action(name):
-    """Expected SARSA under a fixed policy: Q(s*, a) of the actor, from games in which both players explore."""
+    """Expected SARSA under a fixed policy: Q(s*, a) of the actor, from games in which both players explore. Traversals
+    with that baseline then have sampled advantages that hardly vary."""
     game = kuhn() if name == "kuhn" else random_game(4)
     tree = Tree(game)
     torch.manual_seed(5)
@@ -126,6 +129,22 @@ def test_the_baseline_net_learns_the_value_of_every_action(name):
     found = Inference(NET, [learner.weights()])(views)[0]
     legal = game.children[nodes] >= 0
     np.testing.assert_allclose(found[legal], exact[nodes][legal], atol=0.04)
+    with_baseline, without = (
+        advantage_error(tree, policy, TraversalWeights(1, policies, weights)) for weights in (learner.weights(), None)
+    )
+    assert with_baseline < 0.1 * without
+
+
+def advantage_error(tree: Tree, policy: Floats, weights: TraversalWeights) -> float:
+    """Root mean square of sampled less exact advantages of player 0."""
+    worker = DreamTraverser(tree.game, NET, NET, SamplingSettings(epsilon=0.5))
+    _, block = worker.traverse(TraversalTask((16,), 2, 0, 2000), weights)
+    seen = block["transitions"]["infostates"]
+    mine = np.isin(unpack(seen[:, 0]), tree.own(0))
+    places = {tuple(pair): node for node, pair in enumerate(tree.game.observation) if tree.game.player[node] == 0}
+    nodes = [places[tuple(pair)] for pair in np.stack([unpack(seen[mine, view]) for view in (0, 1)], axis=1)]
+    error = block["advantages"]["advantage"] - tree.history_advantages(policy, 0)[nodes]
+    return float(np.sqrt(np.square(error).mean()))
 
 
 def test_baseline_targets_leave_batch_normalisation_alone():
@@ -212,6 +231,17 @@ def test_construction_and_training_leave_torchs_global_stream_alone():
     assert torch.equal(before, torch.random.get_rng_state())
 
 
+@pytest.mark.parametrize("clip", [0.01, 1e9])
+def test_gradients_are_clipped_to_their_norm(clip):
+    game, rng = kuhn(), np.random.default_rng(17)
+    at = np.arange(game.infostates)[Tree(game).legal.any(axis=1)]
+    rows = samples(game, at, 100 * rng.normal(size=(len(at), 2)), 1)
+    learner = AdvantageLearner(game, NET, TrainingSettings(batch=len(at), clip=clip), seed=18)
+    learner.fit([rows], 1)
+    norm = torch.cat([p.grad.flatten() for p in learner.trainer.net.parameters()]).norm().item()
+    assert norm == pytest.approx(0.01, rel=1e-3) if clip == 0.01 else norm > 10
+
+
 def test_a_last_row_alone_is_left_out():
     game = kuhn()
     rows = traversed(game, AdvantageLearner, 1)[:33]
@@ -225,9 +255,7 @@ def test_bfloat16_learns_too():
     game, rng = kuhn(), np.random.default_rng(13)
     at = np.arange(game.infostates)[Tree(game).legal.any(axis=1)]
     rows = samples(game, at, rng.normal(size=(len(at), 2)), 1)
-    learner = AdvantageLearner(
-        game, NET, TrainingSettings(batch=len(at), bf16=True, learning_rate=2e-3), seed=14
-    )
+    learner = AdvantageLearner(game, NET, TrainingSettings(batch=len(at), bf16=True, learning_rate=2e-3), seed=14)
     learner.fit([rows] * 500, 1)
     np.testing.assert_allclose(advantages_of(learner, game)[at], rows["advantage"], atol=0.1)
     assert all(p.dtype == torch.float32 for p in learner.trainer.net.parameters())

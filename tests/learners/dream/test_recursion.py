@@ -1,9 +1,9 @@
 """Sampled advantages against exact ones, by enumerating every trajectory with its probability.
 
-What the estimator promises (paper 000, eqs. 5-7): given that h was reached, the sampled advantage of each action has the
-mean v(h, a) - v(h), whatever the baseline and however actions are sampled, as long as nothing the policies play is left
-out. So where only the traverser explores, samples weighted by 1 / x_i^xi(s) add up to the immediate counterfactual
-regrets of eq. 1.
+What the estimator promises (paper 000, eqs. 5-7): given that h was reached, the sampled advantage of each action has
+the mean v(h, a) - v(h), whatever the baseline and however actions are sampled, as long as nothing the policies play is
+left out. So where only the traverser explores, samples weighted by 1 / x_i^xi(s) add up to the immediate
+counterfactual regrets of eq. 1.
 """
 
 import numpy as np
@@ -46,9 +46,7 @@ class Trajectories:
                 payoff = game.payoff[game.children[last, final]]
                 returns.append(payoff if traverser == 0 else -payoff)
         rows = sorted(
-            (depth, p, node, action)
-            for p, path in enumerate(taken)
-            for depth, (node, action) in enumerate(path)
+            (depth, p, node, action) for p, path in enumerate(taken) for depth, (node, action) in enumerate(path)
         )
         _, self.row_path, self.row_node, actions = (np.array(column) for column in zip(*rows, strict=True))
         at = tree.infostate[self.row_node]
@@ -109,9 +107,7 @@ def test_sampled_advantages_are_unbiased_at_every_history(name, epsilons, traver
         assert paths.probability.sum() == pytest.approx(1)
         mean = paths.mean_given_history(len(tree.game.player))
         reached = np.isfinite(mean).all(axis=1)
-        assert np.array_equal(
-            reached, (tree.reach({0: xi, 1: xi}, chance=True) > 0) & (tree.game.player == traverser)
-        )
+        assert np.array_equal(reached, (tree.reach({0: xi, 1: xi}, chance=True) > 0) & (tree.game.player == traverser))
         exact = tree.history_advantages(policy, traverser)
         np.testing.assert_allclose(mean[reached], exact[reached], atol=2e-4)
 

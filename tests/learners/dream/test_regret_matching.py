@@ -79,9 +79,7 @@ def test_policies_may_replace_the_advantages_they_come_from():
 
 
 @given(
-    arrays.arrays(
-        np.float32, (3, 5), elements=st.floats(-(2.0**100), 2.0**100, width=32, allow_subnormal=True)
-    ),
+    arrays.arrays(np.float32, (3, 5), elements=st.floats(-(2.0**100), 2.0**100, width=32, allow_subnormal=True)),
     arrays.arrays(np.bool_, (3, 5)),
 )
 def test_policies_are_distributions_over_legal_actions(outputs, legal):

@@ -1,0 +1,184 @@
+"""Agents by name: the bots of a game, and trained runs.
+
+random, heuristic, rush          a bot
+runs/x                           the newest strategies of the run in that folder
+runs/x@40                        those it had after iteration 40
+runs/x?average=paper             played as exact, sampled, paper or last; the run's own choice if left out
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from dancfr.errors import UsageError, nearest
+from dancfr.runs import Run
+from envs.agent import Agent
+from envs.game import Game
+from envs.players import RandomAgent
+
+RUNS = Path("runs")
+"""Where runs are looked for by `list_agents`; a name may lead anywhere."""
+
+
+@dataclass(frozen=True)
+class AgentName:
+    """An agent's name, taken apart.
+
+    Attributes:
+        base: Name of a bot, or path of a run.
+        iteration: What stands after ``@``; None is the newest.
+        average: Value of the query ``average``; None if left out.
+    """
+
+    base: str
+    iteration: int | None = None
+    average: str | None = None
+
+
+def parse_name(name: str) -> AgentName:
+    """Takes ``runs/x@40?average=exact`` apart.
+
+    Raises:
+        UsageError: an unknown query key, or a value that is none of those allowed.
+    """
+    from learners.dream.settings import Average
+
+    rest, _, query = name.partition("?")
+    settings: dict[str, str] = {}
+    for part in filter(None, query.split("&")):
+        key, _, value = part.partition("=")
+        if key != "average":
+            raise UsageError(f"{name}: {nearest(key, ['average'], 'agent option')}")
+        if value not in get_args(Average):
+            raise UsageError(f"{name}: {nearest(value, list(get_args(Average)), 'average')}")
+        settings[key] = value
+    base, at, iteration = rest.rpartition("@")
+    if not at or Path(rest).is_dir():  # a folder may have an @ in its own name
+        return AgentName(rest, None, settings.get("average"))
+    if not iteration.isdecimal():
+        raise UsageError(f"{name}: after @ stands an iteration, such as {base}@40, not {iteration!r}")
+    return AgentName(base, int(iteration), settings.get("average"))
+
+
+def bots(game: Game) -> Mapping[str, Callable[[], Agent]]:
+    """The bots that play a game, by name; `random` plays any."""
+    from envs.geister import Geister
+
+    if isinstance(game, Geister):
+        from envs.geister.players import BOTS
+
+        return BOTS
+    return {"random": RandomAgent}
+
+
+def make_agent(name: str, game: Game) -> Agent:
+    """The agent of that name for `game`, new at each call.
+
+    Raises:
+        UsageError: no such bot or run, a run of another game or without strategies, or a damaged file.
+    """
+    known = bots(game)
+    wanted = parse_name(name)
+    if wanted.base in known:
+        if wanted != AgentName(wanted.base):
+            raise UsageError(f"{name}: {wanted.base} is a bot: it has no iterations and no averages")
+        return known[wanted.base]()
+    if (Path(wanted.base) / "config.json").exists():
+        return load_run(wanted, game, name)
+    if Path(wanted.base).exists() or Path(wanted.base).parent != Path("."):
+        near = _near_run(wanted.base)
+        raise UsageError(f"{wanted.base} holds no run" + (f"; did you mean {near}?" if near else ""))
+    raise UsageError(nearest(wanted.base, [*known, *map(str, _run_folders())], f"agent for {game.spec.name}"))
+
+
+def load_run(wanted: AgentName, game: Game, name: str) -> Agent:
+    """The agent of a run's strategies up to an iteration.
+
+    Raises:
+        UsageError: see `make_agent`.
+    """
+    run = Run.open(wanted.base)
+    if run.method != "dream":
+        raise UsageError(f"{wanted.base} is a run of {run.method}: only runs of dream can play")
+    from dancfr.experiments.config import DreamConfig
+    from dancfr.registry import make_game
+    from learners.dream.agent import DreamAgent
+
+    config = run.config_as(DreamConfig)
+    trained_on = make_game(config.game, **config.game_options)
+    _check_game(wanted.base, trained_on, game)
+    files = run.list_strategies()
+    if wanted.iteration is not None:
+        if files and not files[0].iteration <= wanted.iteration <= files[-1].iteration:
+            have = f"{files[0].iteration} to {files[-1].iteration}"
+            raise UsageError(f"{wanted.base} has iterations {have}, not {wanted.iteration}")
+        files = [file for file in files if file.iteration <= wanted.iteration]
+    average: Any = wanted.average or config.average
+    strategies: dict[int, list[tuple[int, Any]]] = {p: [] for p in range(game.spec.num_players)}
+    newest = {player: [f for f in files if f.player == player][-1:] for player in strategies}
+    for file in files if average != "last" else [f for found in newest.values() for f in found]:
+        weights, meta = run.load_strategy(file.player, file.iteration)
+        strategies[file.player].append((int(meta.get("count", file.iteration)), weights))
+    try:
+        return DreamAgent(trained_on, config.network, strategies, average, name)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _check_game(base: str, trained_on: Game, game: Game) -> None:
+    """Refuses a run whose game, or whose actions and infostates, are other than those of `game`."""
+    here, there = game.spec, trained_on.spec
+    if there.name != here.name:
+        raise UsageError(f"{base} was trained on {there.name}, not on {here.name}: use --game {there.name}")
+    if (there.num_actions, there.packed_size, there.shapes) != (here.num_actions, here.packed_size, here.shapes):
+        raise UsageError(
+            f"{base} was trained under other rules of {there.name}: it knows {there.num_actions} actions, "
+            f"the game at hand has {here.num_actions}"
+        )
+
+
+def game_options_of(name: str, game: str) -> dict[str, Any]:
+    """Options of the game that a run was trained under; none for a bot, or a run of another game."""
+    base = parse_name(name).base
+    if not (Path(base) / "config.json").exists():
+        return {}
+    config = Run.open(base).info["config"]
+    if not isinstance(config, dict) or config.get("game") != game:
+        return {}
+    options = config.get("game_options")
+    return dict(options) if isinstance(options, dict) else {}
+
+
+def list_agents(game: Game, root: Path = RUNS) -> list[dict[str, Any]]:
+    """The bots of a game, then the runs of that game below `root` that have a strategy for each player."""
+    found: list[dict[str, Any]] = [
+        {"name": name, "kind": "bot", "description": f"bot of {game.spec.name}"} for name in bots(game)
+    ]
+    for folder in _run_folders(root):
+        try:
+            run = Run.open(folder)
+        except UsageError:  # a damaged run is named by the command that uses it
+            continue
+        files = run.list_strategies()
+        config = run.info["config"]
+        if not isinstance(config, dict) or config.get("game") != game.spec.name:
+            continue
+        if {file.player for file in files} >= set(range(game.spec.num_players)):
+            last = files[-1].iteration
+            description = f"{run.preset}, {last} iterations"
+            found.append({"name": str(folder), "kind": "run", "iterations": last, "description": description})
+    return found
+
+
+def _run_folders(root: Path = RUNS) -> list[Path]:
+    return sorted(file.parent for file in root.glob("*/config.json"))
+
+
+def _near_run(path: str) -> str | None:
+    """The run beside a path that leads to none whose name is most like it."""
+    import difflib
+
+    siblings = {folder.name: folder for folder in _run_folders(Path(path).parent)}
+    close = difflib.get_close_matches(Path(path).name, list(siblings), n=1, cutoff=0.5)
+    return str(siblings[close[0]]) if close else None

@@ -1,0 +1,139 @@
+"""Intervals of win rates, and learning curves put together over several runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Positions on the horizontal axis, rising, and the value at each."""
+
+
+def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson score interval of a proportion; (0, 1) before the first trial.
+
+    Raises:
+        ValueError: more successes than trials, or a negative count.
+    """
+    if trials == 0 and successes == 0:
+        return 0.0, 1.0
+    from scipy.stats import binomtest  # takes half a second to import
+
+    interval = binomtest(successes, trials).proportion_ci(confidence, method="wilson")
+    return float(interval.low), float(interval.high)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean of one number over independent runs.
+
+    Attributes:
+        mean: Arithmetic mean.
+        sd: Standard deviation of the sample (n - 1); None for one run.
+        low, high: Student's t interval of the mean; of no width for one run, for which nothing is known.
+        n: Number of runs.
+    """
+
+    mean: float
+    sd: float | None
+    low: float
+    high: float
+    n: int
+
+
+def summarise(values: Sequence[float], confidence: float = 0.95) -> Summary:
+    """Mean over runs with its t interval.
+
+    Raises:
+        ValueError: no value at all.
+    """
+    if not len(values):
+        raise ValueError("the mean of no runs is asked for")
+    band = _band(np.zeros(1), np.asarray(values, np.float64)[:, None], confidence)
+    mean, sd, low, high = (float(part[0]) for part in (band.mean, band.sd, band.low, band.high))
+    return Summary(mean, sd if len(values) > 1 else None, low, high, len(values))
+
+
+@dataclass(frozen=True)
+class Band:
+    """A learning curve over R runs on N common positions. All arrays are `float64[N]`.
+
+    Attributes:
+        x: Positions: iterations, or seconds.
+        mean: Mean over runs.
+        sd: Standard deviation over runs; 0 for one run.
+        low, high: Student's t interval of the mean from 3 runs on. With 2 runs that interval reaches 13
+            standard errors to each side and says nothing, so the two runs themselves bound the band.
+        runs: R.
+    """
+
+    x: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    sd: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    runs: int
+
+    @property
+    def means(self) -> str:
+        """What the band shows, for a caption."""
+        if self.runs == 1:
+            return "one run"
+        return "range of 2 runs" if self.runs == 2 else f"95 % t interval of {self.runs} runs"
+
+
+def over_iterations(curves: Sequence[Curve], confidence: float = 0.95) -> Band:
+    """Puts runs together on the positions that all of them have.
+
+    Raises:
+        ValueError: no curve, or no common position.
+    """
+    if not curves:
+        raise ValueError("no curve to put together")
+    common = np.asarray(curves[0][0], np.float64)
+    for x, _ in curves[1:]:
+        common = np.intersect1d(common, x)
+    if not common.size:
+        raise ValueError("the runs have no iteration in common")
+    rows = np.stack([np.asarray(y, np.float64)[np.searchsorted(x, common)] for x, y in curves])
+    return _drawn(common, rows, confidence)
+
+
+def over_time(curves: Sequence[Curve], points: int = 200, confidence: float = 0.95) -> Band:
+    """Puts runs together on `points` positions of the time that all of them cover, interpolated linearly.
+
+    Raises:
+        ValueError: no curve, or runs whose times do not overlap.
+    """
+    if not curves:
+        raise ValueError("no curve to put together")
+    start, end = max(x[0] for x, _ in curves), min(x[-1] for x, _ in curves)
+    if len(curves) == 1:
+        x, y = curves[0]
+        return _drawn(np.asarray(x, np.float64), np.asarray(y, np.float64)[None], confidence)
+    if start > end:
+        raise ValueError("the runs have no time in common")
+    grid = np.linspace(start, end, points if start < end else 1)
+    return _drawn(grid, np.stack([np.interp(grid, x, y) for x, y in curves]), confidence)
+
+
+def _drawn(x: NDArray[np.float64], rows: NDArray[np.float64], confidence: float) -> Band:
+    """The t interval of `rows` `[R, N]`, or the range where there are only two of them."""
+    band = _band(x, rows, confidence)
+    if len(rows) == 2:
+        return Band(x, band.mean, band.sd, rows.min(0), rows.max(0), 2)
+    return band
+
+
+def _band(x: NDArray[np.float64], rows: ArrayLike, confidence: float) -> Band:
+    values = np.asarray(rows, np.float64)
+    runs = len(values)
+    mean = values.mean(0)
+    if runs == 1:
+        return Band(x, mean, np.zeros_like(mean), mean, mean, 1)
+    from scipy.stats import t
+
+    sd = values.std(0, ddof=1)
+    half = t.ppf(0.5 + confidence / 2, runs - 1) * sd / np.sqrt(runs)
+    return Band(x, mean, sd, mean - half, mean + half, runs)

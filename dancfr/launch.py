@@ -1,0 +1,131 @@
+"""From the words of `dancfr train` to a running experiment: everything is checked before anything is started."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dancfr.config import Config, apply_overrides
+from dancfr.errors import RunError, UsageError, nearest, warn
+from dancfr.options import TrainOptions, resolve_device
+from dancfr.presets import PRESETS, Preset
+from dancfr.runs import Run, default_run_dir, find_runs
+from dancfr.signals import catching
+from dancfr.tracking import Tracker, choose_mode
+
+
+@dataclass(frozen=True)
+class TrainRequest:
+    """What `dancfr train` was asked.
+
+    Attributes:
+        preset: Name of a preset.
+        overrides: ``key=value`` settings.
+        run_dir: Folder of the run; None makes ``runs/<preset>-<time>``.
+        wandb: ``online``, ``offline``, ``off``; None chooses by what is configured.
+        options: All else; its `device` may still be ``auto``.
+    """
+
+    preset: str
+    overrides: Sequence[str] = ()
+    run_dir: Path | None = None
+    wandb: str | None = None
+    options: TrainOptions = TrainOptions()  # noqa: RUF009 (frozen)
+
+
+def train(request: TrainRequest) -> dict[str, Any]:
+    """Trains, or goes on training, and returns the result of the driver with `run_dir` and `stopped`.
+
+    Raises:
+        UsageError: something asked for does not exist or does not fit; no run was started or changed.
+        RunError: the training failed; its last checkpoint is whole.
+    """
+    preset = find_preset(request.preset)
+    options = _checked(request.options)
+    mode = choose_mode(request.wandb)
+    with catching() as stop:
+        run, config = _resume(request, preset) if options.resume else _start(request, preset)
+        with run, _one_line_errors(), _fresh_start(run, options.resume):
+            from dancfr import experiments
+
+            with Tracker(run, mode) as tracker:
+                result = experiments.train(run, preset.method, config, tracker, options)
+    if stop.requested:
+        warn(
+            f"stopped after iteration {result['iterations']}; go on with: "
+            f"dancfr train {preset.name} --run-dir {run.path} --resume"
+        )
+    return {"run_dir": str(run.path), **result, "stopped": stop.requested}
+
+
+def find_preset(name: str) -> Preset:
+    """The preset of that name.
+
+    Raises:
+        UsageError: there is none; names the nearest.
+    """
+    if name not in PRESETS:
+        raise UsageError(nearest(name, list(PRESETS), "preset"))
+    return PRESETS[name]
+
+
+def _checked(options: TrainOptions) -> TrainOptions:
+    if options.workers is not None and options.workers < 1:
+        raise UsageError(f"--workers must be at least 1, not {options.workers}")
+    if options.inline and (options.workers is not None or options.address is not None):
+        raise UsageError("--inline runs in one process: leave out --workers and --address")
+    return replace(options, device=resolve_device(options.device))
+
+
+def _start(request: TrainRequest, preset: Preset) -> tuple[Run, Config]:
+    config = apply_overrides(preset.config, request.overrides)
+    config.check()
+    path = request.run_dir or default_run_dir(preset.name)
+    return Run.create(path, preset.name, preset.method, config), config
+
+
+def _resume(request: TrainRequest, preset: Preset) -> tuple[Run, Config]:
+    """The settings of a resumed run are those it was started with, then those given now."""
+    if request.run_dir is None:
+        known = find_runs(preset.name)
+        newest = f"; the newest run of {preset.name} is {known[-1]}" if known else ""
+        raise UsageError(f"--resume needs --run-dir{newest}")
+    run = Run.open(request.run_dir, writing=True)
+    try:
+        run.require(preset.name, preset.method)
+        config = apply_overrides(run.config_as(type(preset.config)), request.overrides)
+        config.check()
+        run.resume_as(preset.name, preset.method, config)
+    except BaseException:
+        run.close()
+        raise
+    return run, config
+
+
+@contextmanager
+def _fresh_start(run: Run, resumed: bool) -> Iterator[None]:
+    """Takes the folder of a new run away again if it fails before its first iteration."""
+    try:
+        yield
+    except Exception:
+        if not resumed and not run.read_metrics() and not run.list_strategies():
+            run.close()
+            shutil.rmtree(run.path, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """What the lower floors raise for a person to act on, as what the command line prints in one line."""
+    from actors.cluster import RayUnavailable
+    from actors.runtime import BlockLost, RemoteError, ResourcesMissing, WorkerDied
+    from learners.storage import DamagedFile
+
+    try:
+        yield
+    except ResourcesMissing as error:
+        raise UsageError(str(error)) from error
+    except (RayUnavailable, WorkerDied, BlockLost, RemoteError, DamagedFile) as error:
+        raise RunError(str(error)) from error

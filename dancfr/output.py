@@ -1,0 +1,112 @@
+"""What commands print: one JSON object for scripts, tables for people; everything else goes to standard error."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from dancfr.values import show
+
+Result = dict[str, Any]
+
+
+def deliver(compute: Callable[[], Result], as_json: bool, describe: Callable[[Result], str]) -> None:
+    """Computes a command's result and prints it to standard output.
+
+    Args:
+        compute: Makes the result. With `as_json`, what it or a library prints goes to standard error.
+        as_json: One JSON object and nothing else, instead of text.
+        describe: The result for people.
+    """
+    if not as_json:
+        print(describe(compute()))
+        return
+    from dancfr.metrics import plain
+
+    with _stdout_to_stderr():
+        text = json.dumps(plain(compute()), allow_nan=False)
+    print(text)
+
+
+@contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """On the level of file descriptors, since libraries written in C print too."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        yield
+        sys.stdout.flush()
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """Aligned text of the named columns, with a heading."""
+    cells = [list(columns), *([show(row.get(column, "")) for column in columns] for row in rows)]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def describe_training(result: Result) -> str:
+    """The result of `dancfr train`."""
+    from dancfr.progress import duration
+
+    lines = [
+        f"{result['run_dir']}: {result['iterations']} iterations in {duration(result['seconds'])} of training, "
+        f"{result['samples']:,} samples"
+    ]
+    lines += [f"  {name}: {100 * share:.1f} % of games won" for name, share in result["metrics"].items()]
+    return "\n".join(lines)
+
+
+def describe_match(result: Result) -> str:
+    """The result of `dancfr evaluate`."""
+    low, high = result["ci95"]
+    lines = [
+        f"wins {100 * result['win_rate']:.1f} % of {result['games']} games "
+        f"(95 % interval {100 * low:.1f} to {100 * high:.1f}): {result['wins']} won, {result['draws']} drawn, "
+        f"{result['losses']} lost; {result['games_per_second']:.0f} games/s"
+    ]
+    for title in ("categories", "seats"):
+        for name, value in result.get(title, {}).items():
+            lines.append(f"  {name}: {_inline(value)}")
+    return "\n".join(lines)
+
+
+def describe_files(result: Result) -> str:
+    """Results that are files, as of `dancfr report` and `dancfr reproduce`."""
+    rows = result.get("rows", [])
+    lines = [table(rows, list(rows[0]))] if rows else []
+    lines += [f"warning: {warning}" for warning in result.get("warnings", [])]
+    return "\n".join([*lines, *(str(file) for file in result.get("files", []))])
+
+
+def describe_bench(result: Result) -> str:
+    """The result of `dancfr bench`."""
+    lines = [
+        f"{result['name']}: {_number(result['rate'])} {result['unit']}"
+        f" (limit {_number(result['limit'])}, ratio {_number(result['ratio'])})"
+    ]
+    lines += [f"  {name}: {_inline(value)}" for name, value in result.get("detail", {}).items()]
+    return "\n".join(lines)
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_inline(part)}" for name, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_inline(part) for part in value) + "]"
+    return _number(value)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return show(value)
+    if isinstance(value, int) or abs(value) >= 1000:
+        return f"{round(value):,}"
+    return f"{value:.3g}"

@@ -1,0 +1,100 @@
+"""Matches in lock step: seats, symmetry, determinism, and what happens to an agent that breaks the rules."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dancfr.errors import UsageError
+from dancfr.evaluation.arena import AgentError, play
+from envs.game import States
+from envs.geister import Geister
+from envs.players import RandomAgent
+
+FULL = Geister(ply_limit=300)
+MINI = Geister(size=4, ply_limit=30)
+
+
+class SeatLog(RandomAgent):
+    """Plays at random and notes which player it was asked to be, and in which games."""
+
+    name = "seat log"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seats: dict[int, set[int]] = {}
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        for place, player in zip(games, MINI.to_move(states), strict=True):
+            self.seats.setdefault(int(place), set()).add(int(player))
+        return super().act(states, games, rng)
+
+
+class Constant(RandomAgent):
+    """Always the same answer, of whatever kind."""
+
+    name = "stubborn"
+
+    def __init__(self, answer: object) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        return np.full(len(states), self.answer)
+
+
+def test_random_against_random_is_symmetric_and_matches_known_rates() -> None:
+    games = 6000
+    result = play(FULL, (RandomAgent(), RandomAgent()), games, np.random.default_rng(3))
+    low, high = result.ci95
+    assert low < 0.491 < high  # (100 - 1.8) / 2 percent: measured over 100,000 games
+    assert abs(result.wins - result.losses) < 4 * np.sqrt(games)
+    assert result.draws / games == pytest.approx(0.018, abs=0.007)
+    assert result.mean_plies == pytest.approx(150.0, abs=4)
+    escapes = sum(n for name, n in result.categories.items() if name.endswith("by escape")) / games
+    assert escapes == pytest.approx(0.338, abs=0.025)
+
+
+def test_counts_add_up_by_category_and_by_seat() -> None:
+    result = play(FULL, (RandomAgent(), RandomAgent()), 301, np.random.default_rng(4), batch=100)
+    assert result.wins + result.draws + result.losses == result.games == 301
+    for outcome, count in (("win", result.wins), ("draw", result.draws), ("loss", result.losses)):
+        assert sum(n for name, n in result.categories.items() if name.startswith(outcome)) == count
+    assert [result.seats[seat]["games"] for seat in ("first", "second")] == [151, 150]
+    for key, count in (("wins", result.wins), ("draws", result.draws), ("losses", result.losses)):
+        assert result.seats["first"][key] + result.seats["second"][key] == count
+
+
+def test_each_agent_has_each_seat_in_half_of_the_games() -> None:
+    one, other = SeatLog(), SeatLog()
+    play(MINI, (one, other), 50, np.random.default_rng(5))
+    assert one.seats == {b: {b % 2} for b in range(50)}
+    assert other.seats == {b: {1 - b % 2} for b in range(50)}
+
+
+def test_the_seed_decides_every_game() -> None:
+    def once(seed: int) -> dict[str, object]:
+        found = play(MINI, (RandomAgent(), RandomAgent()), 400, np.random.default_rng(seed)).as_dict()
+        return {key: value for key, value in found.items() if key not in ("seconds", "games_per_second")}
+
+    assert once(6) == once(6)
+    assert once(6) != once(7)
+
+
+@pytest.mark.parametrize(("answer", "says"), [(31, "action 31"), (-1, "action -1"), (99, "action 99")])
+def test_an_illegal_action_names_the_agent_and_the_legal_ones(answer: int, says: str) -> None:
+    with pytest.raises(AgentError, match=f"agent stubborn chose {says}, .*legal: 0, ") as caught:
+        play(FULL, (RandomAgent(), Constant(answer)), 10, np.random.default_rng(8))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_answer_that_is_no_whole_number_names_the_agent() -> None:
+    with pytest.raises(AgentError, match="agent stubborn returned float64"):
+        play(FULL, (Constant(0.5), RandomAgent()), 10, np.random.default_rng(8))
+
+
+def test_a_match_without_games_and_one_object_in_both_seats_are_refused() -> None:
+    with pytest.raises(UsageError, match="at least 1 game"):
+        play(MINI, (RandomAgent(), RandomAgent()), 0, np.random.default_rng(0))
+    agent = RandomAgent()
+    with pytest.raises(ValueError, match="make the agent twice"):
+        play(MINI, (agent, agent), 2, np.random.default_rng(0))

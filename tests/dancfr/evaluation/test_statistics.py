@@ -1,0 +1,70 @@
+"""Intervals against their closed forms, and curves put together over runs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dancfr.evaluation.statistics import over_iterations, over_time, summarise, wilson
+
+Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 10), (1, 3), (491, 1000), (970, 1000), (1000, 1000)])
+def test_wilson_is_the_closed_form(k: int, n: int) -> None:
+    p = k / n
+    centre = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
+    half = Z / (1 + Z * Z / n) * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
+    assert wilson(k, n) == pytest.approx((centre - half, centre + half), abs=1e-12)
+
+
+def test_wilson_before_the_first_game_says_nothing() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_wilson_refuses_more_wins_than_games() -> None:
+    with pytest.raises(ValueError, match="k"):
+        wilson(3, 2)
+
+
+def test_summary_is_the_t_interval() -> None:
+    found = summarise([1.0, 2.0, 6.0])
+    assert (found.mean, found.n) == (3.0, 3)
+    assert found.sd == pytest.approx(math.sqrt(7))
+    half = 4.302652729911275 * math.sqrt(7 / 3)  # 97.5 % quantile of t with 2 degrees of freedom
+    assert (found.low, found.high) == pytest.approx((3 - half, 3 + half))
+    with pytest.raises(ValueError, match="no runs"):
+        summarise([])
+
+
+def test_one_run_has_no_band_and_two_are_bounded_by_themselves() -> None:
+    first = (np.array([1.0, 2.0]), np.array([0.2, 0.6]))
+    second = (np.array([1.0, 2.0]), np.array([0.4, 0.4]))
+    one = over_iterations([first])
+    assert (one.low == one.mean).all()
+    assert (one.high == one.mean).all()
+    two = over_iterations([first, second])
+    np.testing.assert_allclose(two.mean, [0.3, 0.5])
+    np.testing.assert_allclose([two.low, two.high], [[0.2, 0.4], [0.4, 0.6]])
+    assert two.means == "range of 2 runs"
+
+
+def test_iterations_are_those_that_all_runs_have() -> None:
+    curves = [
+        (np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])),
+        (np.array([2.0, 3.0, 4.0]), np.zeros(3)),
+    ]
+    band = over_iterations(curves)
+    np.testing.assert_array_equal(band.x, [2, 3])
+    np.testing.assert_array_equal(band.mean, [1, 1.5])
+    with pytest.raises(ValueError, match="in common"):
+        over_iterations([(np.array([1.0]), np.ones(1)), (np.array([2.0]), np.ones(1))])
+
+
+def test_wall_time_is_interpolated_where_all_runs_overlap() -> None:
+    curves = [(np.array([0.0, 10.0]), np.array([0.0, 1.0])), (np.array([5.0, 20.0]), np.array([1.0, 1.0]))]
+    band = over_time(curves, points=3)
+    np.testing.assert_allclose(band.x, [5, 7.5, 10])
+    np.testing.assert_allclose(band.mean, [0.75, 0.875, 1.0])
+    with pytest.raises(ValueError, match="in common"):
+        over_time([(np.array([0.0, 1.0]), np.ones(2)), (np.array([2.0, 3.0]), np.ones(2))])

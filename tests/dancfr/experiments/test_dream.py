@@ -1,0 +1,193 @@
+"""The driver of DREAM: the same nets inline and on Ray, over a resume, and over the death of workers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dancfr.config import apply_overrides
+from dancfr.experiments import train
+from dancfr.experiments.config import DreamConfig
+from dancfr.options import TrainOptions
+from dancfr.presets import PRESETS
+from dancfr.runs import Run
+from dancfr.tracking import Tracker
+
+TINY = (
+    "traversals=48",
+    "chunk=16",
+    "minutes=none",
+    "reservoir=4000",
+    "circular=4000",
+    "advantage_training.minibatches=3",
+    "advantage_training.batch=64",
+    "baseline_training.minibatches=2",
+    "baseline_training.batch=64",
+    "evaluation.every=2",
+    "evaluation.games=4",
+    "checkpoint_every=2",
+)
+
+
+def tiny(*overrides: str, preset: str = "geister-quick") -> DreamConfig:
+    config = apply_overrides(PRESETS[preset].config, [*TINY, *overrides])
+    assert isinstance(config, DreamConfig)
+    return config
+
+
+def run_training(path: Path, config: DreamConfig, *, inline: bool = True, resume: bool = False, workers: int = 1) -> dict:
+    options = TrainOptions(
+        workers=workers, address=None, device="cpu", inline=inline, resume=resume, progress=False
+    )
+    if resume:
+        run = Run.open(path, writing=True)
+        run.resume_as("geister-quick", "dream", config)
+    else:
+        run = Run.create(path, "geister-quick", "dream", config)
+    with run, Tracker(run, mode="off") as tracker:
+        return train(run, "dream", config, tracker, options)
+
+
+def strategies(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted((path / "strategies").iterdir())}
+
+
+def metrics(path: Path) -> list[dict]:
+    """Rows without what depends on the clock."""
+    clock = ("time/", "elapsed", "seconds", "per_second", "waited")
+    rows = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+    kept = [{key: value for key, value in row.items() if not any(word in key for word in clock)} for row in rows]
+    return sorted(kept, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four iterations inline, undisturbed."""
+    path = tmp_path_factory.mktemp("runs") / "reference"
+    result = run_training(path, tiny("iterations=4"))
+    assert result["iterations"] == 4
+    assert result["samples"] > 0
+    return path
+
+
+def test_one_net_an_iteration_for_the_player_whose_turn_it_is(reference: Path) -> None:
+    names = [f"p{(t - 1) % 2}-{t:06d}.safetensors" for t in (1, 2, 3, 4)]
+    assert sorted(strategies(reference)) == sorted(names)
+
+
+def test_another_seed_gives_other_nets(reference: Path, tmp_path: Path) -> None:
+    run_training(tmp_path / "other", tiny("iterations=1", "seed=2"))
+    name = "p0-000001.safetensors"
+    assert strategies(tmp_path / "other")[name] != strategies(reference)[name]
+
+
+def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(reference: Path, tmp_path: Path) -> None:
+    path = tmp_path / "resumed"
+    run_training(path, tiny("iterations=2"))
+    run_training(path, tiny("iterations=4"), resume=True)
+    assert strategies(path) == strategies(reference)
+    assert metrics(path) == metrics(reference)
+
+
+def test_work_after_the_last_checkpoint_is_done_again_once(reference: Path, tmp_path: Path) -> None:
+    """Iteration 3 had been logged and stored, but the checkpoint is of iteration 2."""
+    path = tmp_path / "torn"
+    run_training(path, tiny("iterations=3"))
+    import shutil
+
+    shutil.rmtree(path / "checkpoints" / "000003")
+    with open(path / "metrics.jsonl", "a") as log:
+        log.write('{"kind": "train", "iterat')
+    run_training(path, tiny("iterations=4"), resume=True)
+    assert strategies(path) == strategies(reference)
+    assert metrics(path) == metrics(reference)
+
+
+def test_ray_gives_the_same_nets_as_inline_with_any_number_of_workers(reference: Path, tmp_path: Path) -> None:
+    path = tmp_path / "ray"
+    run_training(path, tiny("iterations=4"), inline=False, workers=2)
+    assert strategies(path) == strategies(reference)
+    assert metrics(path) == metrics(reference)
+
+
+def test_simultaneous_updates_train_both_players_in_each_iteration(tmp_path: Path) -> None:
+    run_training(tmp_path / "both", tiny("iterations=2", "updates=simultaneous"))
+    assert len(strategies(tmp_path / "both")) == 4
+
+
+def test_without_baseline_there_is_no_baseline_learner(tmp_path: Path) -> None:
+    run_training(tmp_path / "plain", tiny("iterations=2", "baseline=false"))
+    files = {file.name for file in (tmp_path / "plain" / "checkpoints" / "000002").iterdir()}
+    assert not any("transitions" in name for name in files)
+    assert any("advantages" in name for name in files)
+
+
+def command(path: Path, *more: str) -> list[str]:
+    """`dancfr train` of a run long enough to be disturbed."""
+    settings = [s for s in TINY if not s.startswith(("evaluation.every", "checkpoint_every"))]
+    return [
+        sys.executable, "-m", "dancfr", "train", "geister-quick", *settings, "evaluation.every=0",
+        "--run-dir", str(path), "--wandb", "off", *more,
+    ]  # fmt: skip
+
+
+def wait_for(condition, seconds: float, what: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s"
+        time.sleep(0.05)
+
+
+def strategy_count(path: Path) -> int:
+    return len(list((path / "strategies").glob("*.safetensors"))) if (path / "strategies").exists() else 0
+
+
+def test_sigterm_writes_a_checkpoint_and_resume_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "stopped"
+    more = ("iterations=100000", "checkpoint_every=100000", "--inline")
+    process = subprocess.Popen(command(path, *more), stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: strategy_count(path) >= 3, 60, "training")
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "--resume" in errors
+    done = max(int(folder.name) for folder in (path / "checkpoints").iterdir())
+    assert done == strategy_count(path)
+    again = ("iterations=" + str(done + 2), "checkpoint_every=100000", "--inline", "--resume", "--json")
+    result = subprocess.run(command(path, *again), capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["iterations"] == done + 2
+    assert strategy_count(path) == done + 2
+
+
+def test_a_killed_worker_is_replaced_and_no_sample_is_doubled(tmp_path: Path) -> None:
+    path, calm = tmp_path / "killed", tmp_path / "calm"
+    more = ("iterations=12", "traversals=480", "reservoir=20000")
+    process = subprocess.Popen(command(path, *more, "--workers", "2"), stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(lambda: strategy_count(path) >= 2, 90, "training")
+        ours = {child.pid for child in psutil.Process(process.pid).children(recursive=True)}
+        victims = [p for p in psutil.process_iter(["name", "cmdline"]) if _is_traverser(p) and p.pid in ours]
+        assert victims, "no traversal worker is visible"
+        os.kill(victims[0].pid, signal.SIGKILL)
+        _, errors = process.communicate(timeout=150)
+    finally:
+        process.kill()
+    assert process.returncode == 0, errors
+    assert "died" in errors
+    undisturbed = subprocess.run(command(calm, *more, "--inline"), capture_output=True, text=True, timeout=150)
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    assert strategies(path) == strategies(calm)
+
+
+def _is_traverser(process: psutil.Process) -> bool:
+    try:
+        return "DreamTraverser" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
