@@ -34,9 +34,7 @@ class BufferServer:
         part: Key under which a block that is a mapping holds this buffer's rows, e.g. ``"advantages"``.
     """
 
-    def __init__(
-        self, kind: type[RecordBuffer], capacity: int, dtype: np.dtype[Any], part: str | None = None
-    ) -> None:
+    def __init__(self, kind: type[RecordBuffer], capacity: int, dtype: np.dtype[Any], part: str | None = None) -> None:
         self.buffer = kind(capacity, dtype)
         self.part = part
         self._seen: set[Words] = set()

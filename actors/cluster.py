@@ -31,7 +31,13 @@ THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THR
 # The first makes the node's address 127.0.0.1, so that every server of Ray binds to loopback. A Ray that
 # other machines may join is started with `ray start` and joined by its address.
 _CLUSTER_SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-_PRIVATE = {_CLUSTER_SWITCH: "0", "RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
+# Ray gives its workers the lowest priority but a few; on a machine that does anything else they would hardly run.
+_PRIVATE = {
+    _CLUSTER_SWITCH: "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",
+}
 
 _MIB = 2**20
 
@@ -144,9 +150,7 @@ def _init(**options: Any) -> None:
             reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
             if local:
                 raise RayUnavailable(f"no local Ray could be started: {reason}") from error
-            cure = (
-                "" if "RAY_AUTH_MODE" in os.environ else "; if it asks for a token, set RAY_AUTH_MODE=token"
-            )
+            cure = "" if "RAY_AUTH_MODE" in os.environ else "; if it asks for a token, set RAY_AUTH_MODE=token"
             raise RayUnavailable(f"no Ray could be joined at {options['address']}: {reason}{cure}") from error
     _keep_stdout_clean()
 

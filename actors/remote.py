@@ -111,9 +111,7 @@ class RayRuntime:
         RayUnavailable: Ray is not installed, did not come up, or does not answer.
     """
 
-    def __init__(
-        self, address: str | None = None, workers: int | None = None, dashboard: bool = False
-    ) -> None:
+    def __init__(self, address: str | None = None, workers: int | None = None, dashboard: bool = False) -> None:
         self.parallel = True
         self._handles: dict[str, tuple[RayHandle, float, float]] = {}
         address = address or os.environ.get("RAY_ADDRESS")

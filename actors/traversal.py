@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from actors.rows import Rows
 from envs.game import Game
 from learners.dream.recursion import link_rows, sampled_advantages
-from learners.dream.regret_matching import match_regrets, mix_uniform, sample_actions, uniform_policy
+from learners.dream.regret_matching import match_regrets, sample_actions, uniform_policy
 from learners.dream.settings import SamplingSettings
 from learners.networks.inference import Inference, action_values
 from learners.networks.settings import NetworkSettings, Weights
@@ -141,12 +141,9 @@ class DreamTraverser:
         states = game.reset(started, rng)
         ids = np.arange(started, dtype=np.int32)
         log_reach = np.zeros(started, np.float32)  # log of the traverser's own sampling reach
-        openings = self._openings(task.games, rng)  # plies left of each game's random opening
         lock_step = 0
         while len(states):
             mover = game.to_move(states)
-            opening = openings[ids] > 0
-            openings[ids] -= 1
             new = rows.append(len(states))
             new["game"][:] = ids
             new["actor"][:] = mover
@@ -155,11 +152,8 @@ class DreamTraverser:
             new["infostates"][:, 1] = game.observe(states, (1 - mover).astype(np.int8))
             new["log_weight"][:] = -log_reach
             self._policies(nets, new)
-            if self.sampling.tremble > 0:
-                mix_uniform(new["policy"], new["legal"], self.sampling.tremble * (mover != task.traverser))
             draws = rng.random(len(states), dtype=np.float32)
-            epsilon = np.where(opening, np.float32(1), explore[mover])
-            sample_actions(new["policy"], new["legal"], epsilon, draws, new["action"], new["probability"])
+            sample_actions(new["policy"], new["legal"], explore[mover], draws, new["action"], new["probability"])
             log_reach += np.where(mover == task.traverser, np.log(new["probability"]), np.float32(0))
             game.step(states, new["action"], rng)
             lock_step += 1
@@ -179,13 +173,6 @@ class DreamTraverser:
                     log_reach = np.concatenate([log_reach, np.zeros(fresh, np.float32)])
                     started += fresh
         return returns, endings
-
-    def _openings(self, games: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        """Length of each game's random opening, `int32[games]`; 0 for none."""
-        if self.sampling.opening_share == 0:
-            return np.zeros(games, np.int32)
-        chosen = rng.random(games) < self.sampling.opening_share
-        return np.where(chosen, rng.integers(1, self.sampling.opening_plies + 1, games), 0).astype(np.int32)
 
     def _policies(self, nets: list[Inference | None], new: dict[str, NDArray]) -> None:
         """Writes the policy of each new row by its actor's net."""

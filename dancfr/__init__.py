@@ -30,11 +30,7 @@ def _check_siblings() -> None:
     """
     for name in ("envs", "learners", "actors"):
         spec = importlib.util.find_spec(name)
-        folders = (
-            [Path(place).resolve().parent for place in (spec.submodule_search_locations or ())]
-            if spec
-            else []
-        )
+        folders = [Path(place).resolve().parent for place in (spec.submodule_search_locations or ())] if spec else []
         if not folders or folders[0] != _ROOT:
             found = f"comes from {folders[0]}" if folders else "is missing"
             raise ImportError(

@@ -57,18 +57,42 @@ def _bounded(**changes: Any) -> DreamConfig:
         "minutes": 5.0,
         "updates": "alternating",
         "traversals": 512,
+        "chunk": 128,
+        "history": 0.5,
         "sampling": {"epsilon": 0.5, "ratio_bound": 1.0, "inverse_bound": 4.0},
-        "network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "square"},
-        "baseline_network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "square"},
+        "network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "move"},
+        "baseline_network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "move"},
         "advantage_training": {"batch": 1024, "minibatches": 200},
         "baseline_training": {"batch": 1024, "minibatches": 100},
         "reservoir": 500_000,
         "circular": 500_000,
-        "average": "exact",
-        "evaluation": EvaluationConfig(every=10, games=400),
+        "average": "paper",
+        "evaluation": EvaluationConfig(every=10, games=400, average="paper"),
         "checkpoint_every": 50,
     }
     return DreamConfig.model_validate(settings | changes)
+
+
+def _leduc_holdem() -> DreamConfig:
+    """Unbounded targets with importance weights, as in Steinberger et al. 2020, on a game that only PettingZoo has."""
+    network = {"trunk": "flat", "width": 64, "depth": 3, "norm": "layer", "outputs": "action"}
+    settings: dict[str, Any] = {
+        "game": "pettingzoo:pettingzoo.classic.leduc_holdem_v4",
+        "game_options": {"max_return": 7.0},
+        "iterations": 40,
+        "traversals": 450,
+        "importance": "full",
+        "network": network,
+        "baseline_network": network,
+        "advantage_training": {"batch": 512, "minibatches": 200},
+        "baseline_training": {"batch": 512, "minibatches": 100},
+        "reservoir": 200_000,
+        "circular": 50_000,
+        "average": "exact",
+        "evaluation": EvaluationConfig(every=10, opponents=("random",), games=1000, ply_limit=None),
+        "checkpoint_every": 10,
+    }
+    return DreamConfig.model_validate(settings)
 
 
 _ALL = (
@@ -83,6 +107,7 @@ _ALL = (
     ),
     Preset("geister-quick", "dream", _bounded(), "a strong Geister agent in 5 minutes on 2 cores"),
     Preset("geister-dream-robust", "dream", _bounded(minutes=30.0), "the same ideas for 30 minutes, without the drift"),
+    Preset("pettingzoo-leduc-dream", "dream", _leduc_holdem(), "DREAM on PettingZoo's leduc_holdem_v4, by the adapter"),
     Preset(
         "mini-geister-dream",
         "dream",

@@ -81,9 +81,7 @@ class AecGame:
         name = name or str(env.metadata.get("name", type(env.unwrapped).__name__))
         actions = _common_actions(env, self.agents, name)
         self._space, flat = _common_observation(env, self.agents, name)
-        self._dtype = (
-            flat.dtype if flat.dtype is not None and flat.dtype.itemsize <= 2 else np.dtype(np.float32)
-        )
+        self._dtype = flat.dtype if flat.dtype is not None and flat.dtype.itemsize <= 2 else np.dtype(np.float32)
         width = int(np.prod(flat.shape or (1,)))
         self.spec = GameSpec(
             name=name,
@@ -254,18 +252,14 @@ class AecGame:
             flat[b] = np.asarray(gymnasium.spaces.flatten(self._space, seen))
         return flat.view(np.uint8)
 
-    def step(
-        self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None
-    ) -> None:
+    def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None) -> None:
         running = np.flatnonzero(states["ending"] == RUNNING)
         chosen = np.asarray(actions)[running]
         known = (chosen >= 0) & (chosen < self.spec.num_actions)
         legal = known & self.legal(states[running])[np.arange(len(running)), np.where(known, chosen, 0)]
         if not legal.all():
             b = running[np.argmin(legal)]
-            raise IllegalAction(
-                f"{self.spec.name}, game {b}, ply {states[b]['plies']}: {actions[b]} is not legal"
-            )
+            raise IllegalAction(f"{self.spec.name}, game {b}, ply {states[b]['plies']}: {actions[b]} is not legal")
         for b, action in zip(running, chosen, strict=True):
             live = self._find(states[b])
             del self._running[_key(states[b])]
@@ -293,9 +287,7 @@ class AecGame:
             raise ValueError(f"{self.spec.name} has the encoding 'flat' only, not {encoding!r}")
         return np.ascontiguousarray(packed).view(self._dtype).astype(np.float32)
 
-    def output_slots(
-        self, packed: Packed, layout: str = "action", other: Packed | None = None
-    ) -> NDArray[np.int16]:
+    def output_slots(self, packed: Packed, layout: str = "action", other: Packed | None = None) -> NDArray[np.int16]:
         every = np.arange(self.spec.num_actions, dtype=np.int16)[None, :, None]
         return np.broadcast_to(every, (len(packed), self.spec.num_actions, 1))
 
@@ -310,15 +302,11 @@ def _common_actions(env: AECEnv, agents: list[Any], name: str) -> int:
         raise ValueError(f"{name}: only games of 2 players can be adapted, this one has {len(agents)}")
     first, second = (env.action_space(agent) for agent in agents)
     if not isinstance(first, gymnasium.spaces.Discrete) or first != second or first.start != 0:
-        raise ValueError(
-            f"{name}: both players need the same Discrete actions from 0, not {first} and {second}"
-        )
+        raise ValueError(f"{name}: both players need the same Discrete actions from 0, not {first} and {second}")
     return int(first.n)
 
 
-def _common_observation(
-    env: AECEnv, agents: list[Any], name: str
-) -> tuple[gymnasium.Space[Any], gymnasium.spaces.Box]:
+def _common_observation(env: AECEnv, agents: list[Any], name: str) -> tuple[gymnasium.Space[Any], gymnasium.spaces.Box]:
     """What a player sees, without the mask, and its flat form; raises ValueError if it has none."""
     inner = []
     for agent in agents:
@@ -327,9 +315,7 @@ def _common_observation(
         inner.append(space.spaces["observation"] if masked else space)
     flat = gymnasium.spaces.flatten_space(inner[0])
     if inner[0] != inner[1] or not isinstance(flat, gymnasium.spaces.Box):
-        raise ValueError(
-            f"{name}: both players need the same observations that can be flattened, not {inner}"
-        )
+        raise ValueError(f"{name}: both players need the same observations that can be flattened, not {inner}")
     return inner[0], flat
 
 

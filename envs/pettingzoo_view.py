@@ -81,9 +81,7 @@ class GameEnv(AECEnv, EzPickle):
 
     def picture(self, state: np.void) -> str | NDArray[np.uint8]:
         """What `render` shows of the state in the current mode; for subclasses."""
-        raise NotImplementedError(
-            f"{self.metadata['name']} has no picture for render_mode {self.render_mode!r}"
-        )
+        raise NotImplementedError(f"{self.metadata['name']} has no picture for render_mode {self.render_mode!r}")
 
     def observation_space(self, agent: str) -> gymnasium.Space:
         return self.observation_spaces[agent]
@@ -152,9 +150,7 @@ class GameEnv(AECEnv, EzPickle):
         chosen = _as_index(action)
         if not 0 <= chosen < len(self._mask) or not self._mask[chosen]:
             legal = np.flatnonzero(self._mask).tolist()
-            raise IllegalAction(
-                f"{self.metadata['name']}: {action} is not legal for {agent}, but one of {legal} is"
-            )
+            raise IllegalAction(f"{self.metadata['name']}: {action} is not legal for {agent}, but one of {legal} is")
         self._cumulative_rewards[agent] = 0.0
         self.game.step(self.states, np.array([chosen]), self.np_random)
         gained = self.game.returns(self.states)[0]  # all zero until the last move
@@ -170,9 +166,7 @@ class GameEnv(AECEnv, EzPickle):
     def render(self) -> Any:
         """The picture: text (``ansi``), an array (``rgb_array``), or None after printing (``human``)."""
         if self.render_mode is None:
-            gymnasium.logger.warn(
-                "render() does nothing without a render_mode: pass one when making the environment"
-            )
+            gymnasium.logger.warn("render() does nothing without a render_mode: pass one when making the environment")
             return None
         shown = self.picture(self.states[0])
         if self.render_mode == "human":

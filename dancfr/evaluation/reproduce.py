@@ -56,21 +56,21 @@ SCALES = {
     "paper": Scale(seeds=(1, 2, 3, 4)),
     "quick": Scale(
         seeds=(1, 2),
-        divisor=60,
+        divisor=30,
         overrides=(
-            "iterations=40",
-            "reservoir=35840",
-            "circular=35840",
+            "iterations=20",
+            "reservoir=71680",
+            "circular=71680",
             "chunk=64",
             "advantage_training.batch=512",
             "baseline_training.batch=512",
-            "evaluation.every=4",
+            "evaluation.every=2",
             "evaluation.games=400",
             "evaluation.opponents=[random]",
             "evaluation.last=false",
-            "checkpoint_every=40",
+            "checkpoint_every=20",
         ),
-        note="scaled down: traversals and buffers 1/60, batch 1/7, 40 of 200 iterations, 400 of 1,000 games",
+        note="scaled: traversals and buffers 1/30, batch 1/7, 20 of 200 iterations, 400 of 1,000 games",
     ),
 }
 

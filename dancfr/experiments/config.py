@@ -44,6 +44,8 @@ class DreamConfig(Config):
             players in each iteration, by the nets of the last one.
         traversals: Games for each player that is updated.
         chunk: Games of a chunk, the unit of work of a traversal worker. Part of what the seed determines.
+        history: Share of an iteration's chunks in which the opponent plays one of its former nets, drawn uniformly for
+            each chunk; 0 in the papers. Self-play alone forgets how to beat weaker opponents.
         sampling: Exploration and bounds of the sampled values.
         network: Advantage nets.
         baseline: Train baseline nets; without them Q = 0.
@@ -51,7 +53,7 @@ class DreamConfig(Config):
         advantage_training, baseline_training: How to fit.
         importance: Importance weights of the advantage samples.
         importance_clip: Bound of ``clipped``, in mean weights.
-        linear: Weigh advantage samples by iteration (linear CFR).
+        iteration_power: Advantage samples weigh their iteration to this power; 1 is linear CFR.
         reservoir: Rows of each player's advantage buffer.
         circular: Rows of each player's baseline buffer.
         average: How the trained agent plays, unless its name says otherwise.
@@ -71,6 +73,7 @@ class DreamConfig(Config):
     updates: Literal["alternating", "simultaneous"] = "alternating"
     traversals: int = Field(7680, ge=1)
     chunk: int = Field(512, ge=1)
+    history: float = Field(0.0, ge=0, le=1)
     sampling: SamplingSettings = SamplingSettings()
     network: NetworkSettings = NetworkSettings()
     baseline: bool = True
@@ -79,7 +82,7 @@ class DreamConfig(Config):
     baseline_training: TrainingSettings = TrainingSettings()
     importance: Importance = "none"
     importance_clip: float = Field(10.0, gt=0)
-    linear: bool = True
+    iteration_power: float = Field(1.0, ge=0, le=100)
     reservoir: int = Field(500_000, ge=1)
     circular: int = Field(500_000, ge=1)
     average: Average = "exact"

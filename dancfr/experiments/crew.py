@@ -89,7 +89,7 @@ class DreamCrew:
                     "training": config.advantage_training,
                     "importance": config.importance,
                     "importance_clip": config.importance_clip,
-                    "linear": config.linear,
+                    "iteration_power": config.iteration_power,
                 },
             )
         }

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from actors.remote import Ref
 from actors.traversal import TraversalTask, TraversalWeights, effective_sample_size
 from dancfr import checkpoints
@@ -62,6 +64,7 @@ class Dream:
         self.policies: list[Weights | None] = [None, None]  # iteration 1 plays uniform
         self.baselines: list[Weights | None] = [None, None]
         self._baseline_fits: dict[int, tuple[Ref, Ref]] = {}
+        self._baseline_row: dict[str, Any] = {}
         self._evaluations: list[tuple[int, float, Ref]] = []
         self._save_failures = 0
         self._latest: dict[str, float] = {}
@@ -76,10 +79,10 @@ class Dream:
         with self._timed(row, "traversal"):
             for player in players:
                 row |= self._traverse(t, player)
-        with self._timed(row, "advantage"):
-            self._fit_baselines(t, players)
-            row |= self._fit_advantages(t, players)
-        row |= self._baseline_metrics()
+        self._fit_baselines(t, players)
+        row |= self._fit_advantages(t, players)
+        row |= self._baseline_row
+        self._baseline_row = {}
 
         self.iteration = t
         self.seconds += perf_counter() - started
@@ -98,12 +101,10 @@ class Dream:
         config, crew = self.config, self.crew
         self.progress.phase("traversal")
         started = perf_counter()
-        weights = crew.runtime.put(
-            TraversalWeights(t - 1, (self.policies[0], self.policies[1]), self._baseline_of(player))
-        )
         count, sizes = config.own_count(t), _chunk_sizes(config.traversals, config.chunk)
+        weights = self._weights_by_chunk(t, player, len(sizes))
         tasks = [
-            (TraversalTask((config.seed, t, player, chunk), count, player, games), weights)
+            (TraversalTask((config.seed, t, player, chunk), count, player, games), weights[chunk])
             for chunk, games in enumerate(sizes)
         ]
         added, stats = [], []
@@ -123,6 +124,20 @@ class Dream:
             "traversal/mean_plies": decisions / config.traversals,
             "traversal/advantage_rms": sum(s["advantage_rms"] for s in stats) / len(stats),
         }
+
+    def _weights_by_chunk(self, t: int, player: int, chunks: int) -> list[Ref]:
+        """The nets that each chunk plays by: the newest ones, but in the last chunks a former net of the opponent."""
+        baseline, put = self._baseline_of(player), self.crew.runtime.put
+        newest = put(TraversalWeights(t - 1, (self.policies[0], self.policies[1]), baseline))
+        former = [file.iteration for file in self.run.list_strategies(1 - player) if file.iteration < t]
+        historic = round(self.config.history * chunks) if former else 0
+        rng = np.random.default_rng(np.random.SeedSequence((self.config.seed, t, player, 2**31 + 3)))
+        weights = [newest] * (chunks - historic)
+        for drawn in rng.choice(former, size=historic) if historic else ():
+            opponent, _ = self.run.load_strategy(1 - player, int(drawn))
+            policies = (opponent, self.policies[1]) if player == 1 else (self.policies[0], opponent)
+            weights.append(put(TraversalWeights(t - 1, policies, baseline)))
+        return weights
 
     def _fit_baselines(self, t: int, players: tuple[int, ...]) -> None:
         """Starts the baseline fits; nobody waits for one before that player's next traversal."""
@@ -160,23 +175,13 @@ class Dream:
         return _fit_metrics("advantage", [metrics for metrics, _ in results]) | {"buffer/advantage_fill": fill}
 
     def _baseline_of(self, player: int) -> Weights | None:
-        """The player's newest baseline net, once its fit is done."""
+        """The player's newest baseline net, once its fit is done; its metrics go into the next row."""
         if player in self._baseline_fits:
-            self.baselines[player] = self.crew.runtime.get(self._baseline_fits[player][1])
+            fit = self._baseline_fits.pop(player)
+            metrics, self.baselines[player] = self.crew.runtime.get(list(fit))
+            fill = self.crew.runtime.get(self.crew.buffers["transitions", player].call("stats"))["fill"]
+            self._baseline_row |= _fit_metrics("baseline", [metrics]) | {"buffer/baseline_fill": fill}
         return self.baselines[player]
-
-    def _baseline_metrics(self) -> dict[str, Any]:
-        """Of the fits that are done."""
-        done = [
-            self.crew.runtime.get(metrics)
-            for metrics, _ in self._baseline_fits.values()
-            if self.crew.runtime.wait([metrics], timeout=0)
-        ]
-        if not done:
-            return {}
-        player = next(iter(self._baseline_fits))
-        fill = self.crew.runtime.get(self.crew.buffers["transitions", player].call("stats"))["fill"]
-        return _fit_metrics("baseline", done) | {"buffer/baseline_fill": fill, "time/baseline_s": done[-1]["seconds"]}
 
     def _evaluate_if_due(self, t: int) -> None:
         every = self.config.evaluation.every
@@ -221,11 +226,15 @@ class Dream:
         """Waits for all fits and evaluations, so that a checkpoint and its metrics are of one iteration."""
         for player in list(self._baseline_fits):
             self._baseline_of(player)
-        self._baseline_fits.clear()
         self._collect_evaluations(wait=True)
 
     def _driver_state(self) -> dict[str, Any]:
-        return {"iteration": self.iteration, "seconds": self.seconds, "samples": self.samples}
+        return {
+            "iteration": self.iteration,
+            "seconds": self.seconds,
+            "samples": self.samples,
+            "baseline_row": self._baseline_row,
+        }
 
     def restore(self) -> None:
         """Continues from the newest whole checkpoint; what was written after it is done again.
@@ -238,7 +247,7 @@ class Dream:
             self.crew.load(checkpoint.folder)
             state = json.loads((checkpoint.folder / "driver.json").read_text())
             self.iteration, self.seconds = state["iteration"], state["seconds"]
-            self.samples = state["samples"]
+            self.samples, self._baseline_row = state["samples"], state["baseline_row"]
         self.run.truncate_metrics(self.iteration)
         self.run.discard_strategies_after(self.iteration)
         for file in self.run.list_strategies():
@@ -284,6 +293,7 @@ def _chunk_sizes(games: int, chunk: int) -> list[int]:
 def _fit_metrics(kind: str, metrics: list[dict[str, float]]) -> dict[str, float]:
     mean = {key: sum(m[key] for m in metrics) / len(metrics) for key in ("loss", "rows_per_second", "waited")}
     return {
+        f"time/{kind}_s": sum(m["seconds"] for m in metrics),
         f"loss/{kind}": mean["loss"],
         f"learner/{kind}_rows_per_second": mean["rows_per_second"],
         f"learner/{kind}_waited_s": mean["waited"],

@@ -63,9 +63,7 @@ class HeuristicWeights:
 
     def numbers(self) -> NDArray[np.float64]:
         """The five numbers in the order of the fields, `float64[5]`."""
-        return np.array(
-            [self.attack, self.capture, self.neighbours, self.defence, self.temperature], np.float64
-        )
+        return np.array([self.attack, self.capture, self.neighbours, self.defence, self.temperature], np.float64)
 
 
 CAREFUL = HeuristicWeights()
@@ -209,9 +207,7 @@ class HeuristicAgent:
         size = game.size
         guard = self.weights.kind == "reds"
         noise = rng.random(mask.shape)
-        return choose_heuristic(
-            packed, mask, noise, size, _distances(size), _around(size), self._numbers, guard
-        )
+        return choose_heuristic(packed, mask, noise, size, _distances(size), _around(size), self._numbers, guard)
 
 
 def heuristic() -> HeuristicAgent:

@@ -17,7 +17,7 @@ from learners.training import Trainer, gather_actions, split_batches
 
 
 class AdvantageLearner:
-    """One player's advantage net; mean squared error, each sample weighted by its iteration t (linear CFR).
+    """One player's advantage net; mean squared error, each sample weighted by a power of its iteration t.
 
     Args:
         game: For unpacking infostates.
@@ -25,6 +25,8 @@ class AdvantageLearner:
         training: How to fit.
         importance: Weight samples by 1 / x^xi(s) of the traverser's own sampling too (paper 000, 4.7): ``none``,
             ``full``, or ``clipped`` at `importance_clip` times the mean weight.
+        iteration_power: Samples weigh t to this power: 1 is linear CFR, 0 plain CFR, more forgets faster (discounted
+            CFR, Brown and Sandholm 2019).
         device: Where to compute.
         seed: Of the initial weights.
     """
@@ -37,7 +39,7 @@ class AdvantageLearner:
         *,
         importance: Importance = "none",
         importance_clip: float = 10.0,
-        linear: bool = True,
+        iteration_power: float = 1.0,
         device: torch.device | None = None,
         seed: int = 0,
     ) -> None:
@@ -45,7 +47,7 @@ class AdvantageLearner:
         self.network = network
         self.importance = importance
         self.importance_clip = importance_clip
-        self.linear = linear
+        self.iteration_power = iteration_power
         self.trainer = Trainer(lambda: ValueNet(network, game.spec), training, device or torch.device("cpu"), seed)
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
@@ -72,7 +74,7 @@ class AdvantageLearner:
         infostate = np.ascontiguousarray(part["infostate"])
         actions = self.game.spec.num_actions
         legal = unpack_mask(np.ascontiguousarray(part["legal"]), actions)
-        weight = part["iteration"] / np.float32(iteration) if self.linear else np.ones(len(part), np.float32)
+        weight = (part["iteration"] / np.float32(iteration)) ** np.float32(self.iteration_power)
         if mean_log_weight is not None:
             importance = np.exp(np.minimum(part["log_weight"] - mean_log_weight, 80.0))
             if self.importance == "clipped":

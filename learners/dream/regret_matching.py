@@ -50,19 +50,6 @@ def uniform_policy(legal, policy):
 
 
 @kernel
-def mix_uniform(policy, legal, share):
-    """policy_b = (1 - share_b) * policy_b + share_b * uniform, in place; `share` is `float[B]`."""
-    for b in range(policy.shape[0]):
-        if share[b] > 0:
-            count = 0
-            for a in range(policy.shape[1]):
-                count += legal[b, a]
-            for a in range(policy.shape[1]):
-                if legal[b, a]:
-                    policy[b, a] = (1 - share[b]) * policy[b, a] + share[b] / count
-
-
-@kernel
 def sample_actions(policy, legal, epsilon, draws, actions, probability):
     """Samples from xi = epsilon_b * uniform + (1 - epsilon_b) * policy.
 

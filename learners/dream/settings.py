@@ -27,9 +27,6 @@ class SamplingSettings(Settings):
 
     epsilon: float = Field(0.5, ge=0, le=1)
     opponent_epsilon: float = Field(0.0, ge=0, le=1)
-    tremble: float = Field(0.0, ge=0, le=1)
-    opening_share: float = Field(0.0, ge=0, le=1)
-    opening_plies: int = Field(60, ge=1)
     ratio_bound: float | None = Field(None, gt=0)
     inverse_bound: float | None = Field(None, ge=1)
     target_clip: float | None = Field(None, gt=0)

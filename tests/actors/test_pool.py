@@ -152,9 +152,7 @@ def test_a_worker_that_hangs_is_replaced_at_its_deadline(undisturbed, ray_runtim
 
 
 @pytest.mark.parametrize("place", ["inline", "ray"])
-def test_a_method_that_always_raises_ends_the_run_with_chunk_seed_and_cause(
-    place, request, undisturbed
-) -> None:
+def test_a_method_that_always_raises_ends_the_run_with_chunk_seed_and_cause(place, request, undisturbed) -> None:
     runtime = InlineRuntime() if place == "inline" else request.getfixturevalue("ray_runtime")
     pool = WorkerPool(runtime, Sampler, kwargs={"fault": "raises"})
     begin = time.monotonic()
@@ -164,8 +162,7 @@ def test_a_method_that_always_raises_ends_the_run_with_chunk_seed_and_cause(
             seen.append(small["number"])
     times = "once" if place == "inline" else "5 times"
     assert str(caught.value) == (
-        f"chunk 3 of sample: Chunk(number=3, seed=(11, 0, 3)) failed {times}, "
-        "last: ZeroDivisionError: no such move"
+        f"chunk 3 of sample: Chunk(number=3, seed=(11, 0, 3)) failed {times}, last: ZeroDivisionError: no such move"
     )
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert seen == [0, 1, 2]
@@ -177,9 +174,7 @@ def test_a_method_that_always_raises_ends_the_run_with_chunk_seed_and_cause(
 def test_a_chunk_that_kills_its_workers_ends_the_run(ray_runtime: RayRuntime) -> None:
     with (
         WorkerPool(ray_runtime, Sampler, kwargs={"fault": "kills"}, size=2, max_failures=3) as pool,
-        pytest.raises(
-            ChunkFailed, match=r"chunk 3 of sample: Chunk.*seed=\(11, 0, 3\).* 3 times, last: WorkerDied"
-        ),
+        pytest.raises(ChunkFailed, match=r"chunk 3 of sample: Chunk.*seed=\(11, 0, 3\).* 3 times, last: WorkerDied"),
     ):
         list(pool.run("sample", tasks(np.zeros(1, np.float32))))
     assert pool.counts["died"] >= 3
@@ -236,6 +231,4 @@ def test_tasks_are_read_as_they_are_needed_and_a_run_may_be_left(place, request,
             assert len(read) <= at + 1 + (0 if place == "inline" else AHEAD * DEPTH * 2)
             if at == 10:
                 break
-        assert outcome(runtime, pool) == undisturbed, (
-            "calls of the run that was left are not taken for new ones"
-        )
+        assert outcome(runtime, pool) == undisturbed, "calls of the run that was left are not taken for new ones"

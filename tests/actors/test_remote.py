@@ -182,9 +182,7 @@ def test_waiting_has_an_end(ray_runtime: RayRuntime) -> None:
 
 def test_resources_that_do_not_exist_are_an_error_at_once(ray_runtime: RayRuntime) -> None:
     begin = time.monotonic()
-    with pytest.raises(
-        ResourcesMissing, match=r"big asks for 3 CPUs, but Ray has 2 .*fewer workers"
-    ) as caught:
+    with pytest.raises(ResourcesMissing, match=r"big asks for 3 CPUs, but Ray has 2 .*fewer workers") as caught:
         ray_runtime.start(Counter, cpus=3, name="big")
     assert "\n" not in str(caught.value)
     with pytest.raises(ResourcesMissing, match="1 GPUs, but Ray has 0"):

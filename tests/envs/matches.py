@@ -7,9 +7,7 @@ from envs.agent import Agent
 from envs.game import Game, States
 
 
-def play(
-    game: Game, agents: tuple[Agent, Agent], batch: int, rng: np.random.Generator
-) -> tuple[States, NDArray]:
+def play(game: Game, agents: tuple[Agent, Agent], batch: int, rng: np.random.Generator) -> tuple[States, NDArray]:
     """Plays `batch` games to the end; in odd ones the second agent has the first seat.
 
     Returns:

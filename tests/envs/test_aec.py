@@ -85,9 +85,7 @@ def test_leduc_says_what_the_environment_says() -> None:
             assert list(envs[b].rewards.values()) == game.returns(states)[b].tolist()
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"size": 4, "ply_limit": 12}, {"random_setup": False, "ply_limit": 20}]
-)
+@pytest.mark.parametrize("options", [{}, {"size": 4, "ply_limit": 12}, {"random_setup": False, "ply_limit": 20}])
 def test_adapted_geister_equals_the_compiled_game(options: dict[str, Any]) -> None:
     compiled = Geister(**options)
     adapted = AecGame(partial(raw_env, **options))

@@ -20,9 +20,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"ply_limit": 300, "clip_ply": False},
 ]
 # PettingZoo's test asks for plain boxes of every environment that it does not know by name.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Observation is not a NumPy", "ignore:Observation space for each"
-)
+pytestmark = pytest.mark.filterwarnings("ignore:Observation is not a NumPy", "ignore:Observation space for each")
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -113,9 +111,7 @@ def test_raw_env_refuses_illegal_actions(action: Any) -> None:
     made = raw_env()
     made.reset(seed=0)
     before = made.states.copy()
-    with pytest.raises(
-        IllegalAction, match=r"^geister_v0: [^\n]+ is not legal for player_0, but one of \[0, [^\n]+$"
-    ):
+    with pytest.raises(IllegalAction, match=r"^geister_v0: [^\n]+ is not legal for player_0, but one of \[0, [^\n]+$"):
         made.step(action)
     assert np.array_equal(made.states, before)
     assert made.agent_selection == "player_0"

@@ -43,9 +43,7 @@ def test_conservation(case: Case) -> None:
     on_board = square >= 0
     taken = states["taken"].sum(2)
     assert np.array_equal((square == rules.CAPTURED).sum(2), taken)
-    assert np.array_equal(
-        on_board.sum(2) + taken + (square == rules.ESCAPED).sum(2), np.full(taken.shape, ghosts)
-    )
+    assert np.array_equal(on_board.sum(2) + taken + (square == rules.ESCAPED).sum(2), np.full(taken.shape, ghosts))
     reds = (states["red"][:, :, None] >> np.arange(ghosts)) & 1
     placed = states["placed"][:, None] > np.arange(2)
     assert np.array_equal(reds.sum(2)[placed], np.full(placed.sum(), ghosts // 2))
@@ -109,9 +107,7 @@ def test_nothing_depends_on_a_hidden_colour(case: Case) -> None:
         packed = game.observe(states, observers)
         assert np.array_equal(packed, game.observe(other, observers))
         for encoding in game.spec.shapes:
-            assert np.array_equal(
-                game.encode(packed, encoding), game.encode(game.observe(other, observers), encoding)
-            )
+            assert np.array_equal(game.encode(packed, encoding), game.encode(game.observe(other, observers), encoding))
     other = recolour(states, states["to_move"], np.random.default_rng(case.seed))
     assert np.array_equal(game.legal(states), game.legal(other))
     games = np.arange(len(states))

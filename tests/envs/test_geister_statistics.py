@@ -79,9 +79,7 @@ def test_bots_against_random(game: Geister, bot: str, wins: float, draws: float 
     won, drawn, _ = (100 * share for share in results(game, states, seat))
     assert abs(won - wins) <= tolerance(wins, MATCHES, REFERENCE_MATCHES), f"{bot} wins {won:.1f} %"
     if draws is not None:
-        assert abs(drawn - draws) <= tolerance(draws, MATCHES, REFERENCE_MATCHES), (
-            f"{bot} draws {drawn:.1f} %"
-        )
+        assert abs(drawn - draws) <= tolerance(draws, MATCHES, REFERENCE_MATCHES), f"{bot} draws {drawn:.1f} %"
 
 
 def test_rush_beats_heuristic() -> None:
@@ -89,7 +87,5 @@ def test_rush_beats_heuristic() -> None:
     states, seat = play(FULL, (BOTS["rush"](), BOTS["heuristic"]()), MATCHES, np.random.default_rng(23))
     won, drawn, lost = (100 * share for share in results(FULL, states, seat))
     share = 100 * won / (won + lost)
-    assert abs(share - 98) <= tolerance(98, MATCHES, REFERENCE_MATCHES) + 0.5, (
-        f"{share:.1f} % of decided games"
-    )
+    assert abs(share - 98) <= tolerance(98, MATCHES, REFERENCE_MATCHES) + 0.5, f"{share:.1f} % of decided games"
     assert drawn < 8

@@ -49,9 +49,7 @@ def test_bots_play_every_option(bot: str, size: int, random_setup: bool, forced_
     game = Geister(size, 60, random_setup, forced_escape)
     agent = BOTS[bot]()
     assert agent.name == bot
-    states, _ = play(
-        game, (agent, BOTS["random"]()), 50, np.random.default_rng(1)
-    )  # step refuses what is illegal
+    states, _ = play(game, (agent, BOTS["random"]()), 50, np.random.default_rng(1))  # step refuses what is illegal
     assert game.finished(states).all()
     assert len(np.unique(states["red"])) > 1
 
@@ -65,16 +63,12 @@ def test_layouts_are_chosen_at_random() -> None:
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
-def choices(
-    weights: HeuristicWeights, game: Geister, *places: dict[str, int], games: int = 400
-) -> dict[str, float]:
+def choices(weights: HeuristicWeights, game: Geister, *places: dict[str, int], games: int = 400) -> dict[str, float]:
     """How often a heuristic player makes each move in a position of `geister_positions.position`."""
     states = np.repeat(position(game, *places), games)
     agent = HeuristicAgent(weights)
     agent.begin(game, games, np.random.default_rng(0))
-    actions, counts = np.unique(
-        agent.act(states, np.arange(games), np.random.default_rng(3)), return_counts=True
-    )
+    actions, counts = np.unique(agent.act(states, np.arange(games), np.random.default_rng(3)), return_counts=True)
     names = [f"{'ABCDEFGH'[a // 4]} {'NEWS'[a % 4]}" for a in actions]
     return dict(zip(names, (counts / games).tolist(), strict=True))
 
@@ -120,10 +114,7 @@ def test_each_feature(weights: HeuristicWeights, own: dict, enemy: dict, best: s
 def test_noise_makes_a_softmax() -> None:
     """The largest of scores with Gumbel noise is a draw proportional to exp(score / temperature)."""
     found = choices(only(attack=1, temperature=0.5), FREE, {"A": 12, "Br": 35}, FAR, games=40_000)
-    weights = {
-        move: np.exp(-steps / 0.5)
-        for move, steps in {"A N": 2, "A E": 4, "A S": 4, "B N": 3, "B W": 3}.items()
-    }
+    weights = {move: np.exp(-steps / 0.5) for move, steps in {"A N": 2, "A E": 4, "A S": 4, "B N": 3, "B W": 3}.items()}
     assert set(found) == set(weights)
     for move, weight in weights.items():
         assert found[move] == pytest.approx(weight / sum(weights.values()), abs=0.01)

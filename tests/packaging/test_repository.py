@@ -123,9 +123,7 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 
 
 def test_make_runs_from_elsewhere_and_lists_its_targets(tmp_path: Path) -> None:
-    result = subprocess.run(
-        ["make", "-C", str(ROOT)], cwd=tmp_path, capture_output=True, text=True, timeout=30
-    )
+    result = subprocess.run(["make", "-C", str(ROOT)], cwd=tmp_path, capture_output=True, text=True, timeout=30)
     assert result.returncode == 0
     for target in ("setup", "demo", "test", "lint", "bench", "clean"):
         assert f"make {target} " in result.stdout

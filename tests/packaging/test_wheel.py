@@ -92,9 +92,7 @@ def test_wheel_names_the_command_and_the_dependencies(wheel: Path) -> None:
     assert "dancfr = dancfr.cli:main" in entry_points
     assert "License-Expression: Apache-2.0" in metadata
     assert "Requires-Python: >=3.11" in metadata
-    assert "Requires-Dist: torch>=2.6" in metadata, (
-        "an exact torch here would keep users from their CUDA build"
-    )
+    assert "Requires-Dist: torch>=2.6" in metadata, "an exact torch here would keep users from their CUDA build"
 
 
 def test_installed_copy_runs_from_another_folder(installed: Path, tmp_path: Path) -> None:
@@ -114,9 +112,7 @@ def test_uninstalled_working_directory_runs(tree: Path) -> None:
 
 def test_editable_install_runs_this_checkout(tmp_path: Path) -> None:
     places = json.loads(run_python("-c", LOCATE, cwd=tmp_path))
-    assert places == [str(ROOT / name) for name in PACKAGES], (
-        "dancfr is not installed from here: run `make setup`"
-    )
+    assert places == [str(ROOT / name) for name in PACKAGES], "dancfr is not installed from here: run `make setup`"
 
 
 def test_version_of_an_installed_copy_comes_from_its_metadata(installed: Path, tmp_path: Path) -> None:

@@ -131,11 +131,11 @@ def test_what_is_no_run_is_refused_in_one_line(write_run: Any, tmp_path: Path) -
 def test_a_report_that_cannot_be_written_says_why(write_run: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(RunError, match=r"cannot write the report .*: "):
-        report_command([write_run("fine", record(2))], tmp_path / "file" / "below")
+        report_command([write_run("fine", [evaluation_row(1, 50)])], tmp_path / "file" / "below")
 
 
 def test_names_are_escaped(write_run: Any) -> None:
-    found = report_command([write_run("<script>alert(1)", record(2))])
+    found = report_command([write_run("<script>alert(1)", [evaluation_row(1, 50)])])
     assert "<script" not in Path(found["report"]).read_text()
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -41,10 +42,10 @@ def tiny(*overrides: str, preset: str = "geister-quick") -> DreamConfig:
     return config
 
 
-def run_training(path: Path, config: DreamConfig, *, inline: bool = True, resume: bool = False, workers: int = 1) -> dict:
-    options = TrainOptions(
-        workers=workers, address=None, device="cpu", inline=inline, resume=resume, progress=False
-    )
+def run_training(
+    path: Path, config: DreamConfig, *, inline: bool = True, resume: bool = False, workers: int = 1
+) -> dict:
+    options = TrainOptions(workers=workers, address=None, device="cpu", inline=inline, resume=resume, progress=False)
     if resume:
         run = Run.open(path, writing=True)
         run.resume_as("geister-quick", "dream", config)
@@ -99,8 +100,6 @@ def test_work_after_the_last_checkpoint_is_done_again_once(reference: Path, tmp_
     """Iteration 3 had been logged and stored, but the checkpoint is of iteration 2."""
     path = tmp_path / "torn"
     run_training(path, tiny("iterations=3"))
-    import shutil
-
     shutil.rmtree(path / "checkpoints" / "000003")
     with open(path / "metrics.jsonl", "a") as log:
         log.write('{"kind": "train", "iterat')
@@ -126,6 +125,16 @@ def test_without_baseline_there_is_no_baseline_learner(tmp_path: Path) -> None:
     files = {file.name for file in (tmp_path / "plain" / "checkpoints" / "000002").iterdir()}
     assert not any("transitions" in name for name in files)
     assert any("advantages" in name for name in files)
+
+
+def test_former_opponents_come_in_once_there_are_two_of_them(reference: Path, tmp_path: Path) -> None:
+    """Up to iteration 3 the only former net of the opponent is its newest one."""
+    run_training(tmp_path / "newest", tiny("iterations=6", "history=0"))
+    run_training(tmp_path / "former", tiny("iterations=6", "history=1"))
+    newest, former = strategies(tmp_path / "newest"), strategies(tmp_path / "former")
+    first = [f"p{(t - 1) % 2}-{t:06d}.safetensors" for t in (1, 2, 3)]
+    assert all(newest[name] == former[name] == strategies(reference)[name] for name in first)
+    assert newest["p1-000006.safetensors"] != former["p1-000006.safetensors"]
 
 
 def command(path: Path, *more: str) -> list[str]:
@@ -168,7 +177,7 @@ def test_sigterm_writes_a_checkpoint_and_resume_goes_on(tmp_path: Path) -> None:
 
 def test_a_killed_worker_is_replaced_and_no_sample_is_doubled(tmp_path: Path) -> None:
     path, calm = tmp_path / "killed", tmp_path / "calm"
-    more = ("iterations=12", "traversals=480", "reservoir=20000")
+    more = ("iterations=12", "traversals=480", "chunk=96", "reservoir=20000")
     process = subprocess.Popen(command(path, *more, "--workers", "2"), stderr=subprocess.PIPE, text=True)
     try:
         wait_for(lambda: strategy_count(path) >= 2, 90, "training")

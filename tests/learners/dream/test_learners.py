@@ -54,19 +54,19 @@ def converge(learner: AdvantageLearner | BaselineLearner, rows: np.ndarray, iter
         assert learner.fit([rows] * steps, iteration)["rows"] == steps * len(rows)
 
 
-@pytest.mark.parametrize("linear", [True, False])
+@pytest.mark.parametrize("power", [1.0, 0.0, 3.0])
 @pytest.mark.parametrize("outputs", ["action", "dense", "sum"])
-def test_the_advantage_net_learns_the_weighted_mean_of_its_samples(linear, outputs):
+def test_the_advantage_net_learns_the_weighted_mean_of_its_samples(power, outputs):
     """Linear CFR: with weights t it is sum_t t * d_t(s, a) / sum_t t at every infostate, on legal actions."""
     game, rng = random_game(4), np.random.default_rng(1)
     tree, iterations = Tree(game), 6
     at = rng.choice(np.concatenate([tree.own(0), tree.own(1)]), size=160)
     rows = samples(game, at, rng.normal(size=(160, 3)), rng.integers(1, iterations + 1, size=160))
     settings = NET.model_copy(update={"outputs": outputs})
-    learner = AdvantageLearner(game, settings, TrainingSettings(batch=160), linear=linear, seed=2)
+    learner = AdvantageLearner(game, settings, TrainingSettings(batch=160), iteration_power=power, seed=2)
 
     converge(learner, rows, iterations, steps=300)
-    weight = rows["iteration"].astype(float) if linear else np.ones(160)
+    weight = rows["iteration"].astype(float) ** power
     expected = weighted_mean(rows, at, weight, game.infostates)
     everywhere = np.unique(at)
     legal = tree.legal[everywhere]

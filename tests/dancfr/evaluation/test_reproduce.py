@@ -1,0 +1,173 @@
+"""Repeating the paper's experiments: what the rows say, and that runs are trained once, gone on with, and shared."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dancfr.errors import RunError, UsageError
+from dancfr.evaluation.history import History, Settings
+from dancfr.evaluation.reproduce import (
+    EXPERIMENTS,
+    PRESETS,
+    SCALES,
+    reproduce,
+    run_path,
+    scaled,
+    single_run_rows,
+    time_rows,
+    train_run,
+    win_rate_rows,
+)
+from dancfr.launch import TrainRequest, train
+from dancfr.options import TrainOptions
+from dancfr.presets import PRESETS as ALL_PRESETS
+from tests.dancfr.evaluation.records import evaluation_row, train_row
+
+TINY = (
+    "iterations=2",
+    "traversals=4",
+    "chunk=4",
+    "reservoir=500",
+    "circular=500",
+    "advantage_training.batch=32",
+    "baseline_training.batch=32",
+    "evaluation.every=2",
+    "evaluation.games=4",
+    "evaluation.ply_limit=20",
+)
+
+
+def settings_with(wins: dict[str, list[list[int]]], seconds: dict[str, list[float]] | None = None) -> Settings:
+    """Histories of the four settings: for each run its wins in 100 games at iterations 10, 20, ..."""
+    found: Settings = {}
+    for preset in PRESETS:
+        found[preset] = []
+        for i, curve in enumerate(wins[preset]):
+            evaluations = tuple(evaluation_row(10 * (k + 1), count) for k, count in enumerate(curve))
+            elapsed = seconds[preset][i] if seconds else 1.0
+            rows = (train_row(10 * len(curve) + 1, 0, elapsed_s=elapsed),)
+            short = tuple(row | {"elapsed_s": 0.0} for row in evaluations)
+            info = {"preset": preset, "config": {}}
+            found[preset].append(History(f"{preset}-seed{i + 1}", Path(preset), info, rows, short))
+    return found
+
+
+WINS = {
+    "geister-dream-no-baseline": [[50, 70], [60, 74]],
+    "geister-dream-3840": [[60, 80], [60, 78]],
+    "geister-dream": [[60, 86], [88, 84]],
+    "geister-dream-10240": [[60, 79], [60, 79]],
+}
+
+
+def by_cell(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    assert all(set(row) == {"cell", "paper", "ours", "sd", "note"} for row in rows)
+    return {row["cell"]: row for row in rows}
+
+
+def test_fig_4_compares_final_and_best_win_rates_with_the_paper() -> None:
+    rows = by_cell(win_rate_rows(settings_with(WINS)))
+    final = rows["final win rate, geister-dream"]
+    assert final["paper"] == 0.80
+    assert final["ours"] == pytest.approx(0.85)
+    assert final["sd"] == pytest.approx(2**0.5 / 100)
+    best = rows["best win rate, geister-dream"]
+    assert (best["paper"], best["ours"]) == (0.85, 0.88)
+    assert rows["final win rate, geister-dream minus the best other"]["ours"] == pytest.approx(0.06)
+    worst = rows["final win rate, geister-dream-no-baseline minus the worst other"]
+    assert worst["ours"] == pytest.approx(-0.07)
+
+
+def test_fig_3_has_times_and_the_ratios_that_the_paper_tells_of() -> None:
+    seconds = {preset: [100.0, 120.0] for preset in PRESETS}
+    seconds |= {"geister-dream-10240": [220.0, 220.0], "geister-dream-no-baseline": [55.0, 55.0]}
+    rows = by_cell(time_rows(settings_with(WINS, seconds)))
+    assert rows["training time, geister-dream"]["ours"] == 110.0
+    assert rows["training time, geister-dream"]["paper"] is None  # its bars carry no numbers
+    assert rows["training time, geister-dream-10240 / geister-dream-3840"]["ours"] == 2.0
+    assert rows["training time, geister-dream-no-baseline / geister-dream-3840"]["ours"] == 0.5
+
+
+def test_figs_5_to_8_have_every_run_and_their_spread() -> None:
+    rows = by_cell(single_run_rows(settings_with(WINS)))
+    assert rows["final win rate, geister-dream-seed2"]["ours"] == 0.84
+    assert "best 0.880 at iteration 10" in rows["final win rate, geister-dream-seed2"]["note"]
+    assert rows["spread of final win rates, geister-dream-10240"]["ours"] == 0.0
+    one = {preset: curves[:1] for preset, curves in WINS.items()}
+    assert not any("spread" in cell for cell in by_cell(single_run_rows(settings_with(one))))
+
+
+def test_runs_that_were_never_evaluated_are_named() -> None:
+    with pytest.raises(RunError, match="geister-dream-no-baseline have no evaluation against random"):
+        win_rate_rows(settings_with({preset: [[]] for preset in PRESETS}))
+
+
+def test_scales_keep_the_proportions_of_the_paper() -> None:
+    assert scaled("geister-dream", SCALES["paper"]) == ()
+    assert len(SCALES["paper"].seeds) == 4
+    quick = [scaled(preset, SCALES["quick"])[0] for preset in PRESETS]
+    assert quick == ["traversals=128", "traversals=128", "traversals=256", "traversals=341"]
+    paper: Any = ALL_PRESETS["geister-dream"].config
+    assert f"reservoir={paper.reservoir // SCALES['quick'].divisor}" in SCALES["quick"].overrides
+
+
+def test_an_experiment_trains_its_runs_once_and_the_next_one_shares_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    arguments: dict[str, Any] = {"out_dir": tmp_path, "seeds": (1,), "inline": True, "overrides": TINY}
+    first = reproduce("geister-fig4", "quick", **arguments)
+    assert set(first) >= {"experiment", "rows", "files", "seconds"}
+    assert json.loads(json.dumps(first))["rows"] == first["rows"]
+    assert all("also iterations=2" in row["note"] and "1/30" in row["note"] for row in first["rows"])
+    records = {preset: run_path(tmp_path, preset, 1) / "metrics.jsonl" for preset in PRESETS}
+    before = {preset: path.stat().st_mtime_ns for preset, path in records.items()}
+
+    second = reproduce("geister-fig5-8", "quick", **arguments)
+    assert {preset: path.stat().st_mtime_ns for preset, path in records.items()} == before
+    assert second["runs"] == first["runs"]
+    assert [Path(file).name for file in second["files"]] == [
+        "geister-fig5-8.html",
+        *(f"single-runs-{preset}.png" for preset in PRESETS),
+    ]
+    assert all(Path(file).stat().st_size > 1000 for file in [*first["files"], *second["files"]])
+    assert "about 80 %" in Path(first["files"][0]).read_text()
+
+    with pytest.raises(UsageError, match="keeps its configuration"):
+        reproduce("geister-fig4", "quick", **(arguments | {"overrides": (*TINY, "traversals=6")}))
+    with pytest.raises(UsageError, match="ended after 2 iterations"):
+        reproduce("geister-fig4", "quick", **(arguments | {"overrides": (*TINY, "iterations=3")}))
+
+
+def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
+    path, options = tmp_path / "run", TrainOptions(inline=True, progress=False)
+    train(TrainRequest("geister-dream-no-baseline", (*TINY, "iterations=1"), path, "off", options))
+    first = (path / "strategies" / "p0-000001.safetensors").stat().st_mtime_ns
+    train_run(path, "geister-dream-no-baseline", TINY, options)
+    assert History.read(path).iterations == 2
+    assert (path / "strategies" / "p0-000001.safetensors").stat().st_mtime_ns == first
+    assert not (path / "checkpoints").exists()
+
+
+def test_a_run_of_another_setting_in_its_place_is_refused(tmp_path: Path) -> None:
+    path, options = tmp_path / "run", TrainOptions(inline=True, progress=False)
+    train(TrainRequest("geister-dream-no-baseline", (*TINY, "iterations=1"), path, "off", options))
+    with pytest.raises(UsageError, match="holds a run of geister-dream-no-baseline, not of geister-dream:"):
+        train_run(path, "geister-dream", TINY, options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"name": "geister-fig2"}, "did you mean geister-fig"),
+        ({"scale": "quik"}, "did you mean quick"),
+        ({"seeds": ()}, "at least one seed"),
+        ({"seeds": (1, 1)}, "each once"),
+    ],
+)
+def test_wrong_use_is_refused_before_anything_is_trained(arguments: dict[str, Any], says: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=says):
+        reproduce(**({"name": next(iter(EXPERIMENTS)), "out_dir": tmp_path} | arguments))
+    assert list(tmp_path.iterdir()) == []
