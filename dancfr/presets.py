@@ -73,6 +73,18 @@ def _bounded(**changes: Any) -> DreamConfig:
     return DreamConfig.model_validate(settings | changes)
 
 
+def _robust() -> DreamConfig:
+    """As `geister-quick`, but nothing is forgotten: all iterations weigh the same in regrets and in the average."""
+    return _bounded(
+        minutes=30.0,
+        iteration_power=0.0,
+        average_power=0.0,
+        reservoir=1_000_000,
+        evaluation=EvaluationConfig(every=40, games=400, average="paper"),
+        checkpoint_every=100,
+    )
+
+
 def _leduc_holdem() -> DreamConfig:
     """Unbounded targets with importance weights, as in Steinberger et al. 2020, on a game that only PettingZoo has."""
     network = {"trunk": "flat", "width": 64, "depth": 3, "norm": "layer", "outputs": "action"}
@@ -106,7 +118,7 @@ _ALL = (
         "paper 000 with 3,840 traversals and no baseline net",
     ),
     Preset("geister-quick", "dream", _bounded(), "a strong Geister agent in 5 minutes on 2 cores"),
-    Preset("geister-dream-robust", "dream", _bounded(minutes=30.0), "the same ideas for 30 minutes, without the drift"),
+    Preset("geister-dream-robust", "dream", _robust(), "the same ideas for 30 minutes, without the drift"),
     Preset("pettingzoo-leduc-dream", "dream", _leduc_holdem(), "DREAM on PettingZoo's leduc_holdem_v4, by the adapter"),
     Preset(
         "mini-geister-dream",

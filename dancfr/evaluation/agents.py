@@ -121,7 +121,7 @@ def load_run(wanted: AgentName, game: Game, name: str) -> Agent:
         weights, meta = run.load_strategy(file.player, file.iteration)
         strategies[file.player].append((int(meta.get("count", file.iteration)), weights))
     try:
-        return DreamAgent(trained_on, config.network, strategies, average, name)
+        return DreamAgent(trained_on, config.network, strategies, average, name, config.average_power)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -23,6 +23,7 @@ class EvaluationServer:
         network: Description of the advantage nets.
         opponents: Names of bots.
         average: How the average policy is played.
+        average_power: How nets are weighed in it, see `DreamAgent`.
         last: Evaluate the last iterate too.
     """
 
@@ -33,8 +34,10 @@ class EvaluationServer:
         network: NetworkSettings,
         opponents: Sequence[str],
         average: Average,
+        average_power: float,
         last: bool,
     ) -> None:
+        self._average_power = average_power
         self._game = game
         self._evaluated = evaluated
         self._network = network
@@ -51,7 +54,7 @@ class EvaluationServer:
         rows = []
         start = perf_counter()
         for number, (policy, average) in enumerate(self._policies.items()):
-            agent = DreamAgent(self._game, self._network, self._strategies, average, name=policy)
+            agent = DreamAgent(self._game, self._network, self._strategies, average, policy, self._average_power)
             for place, opponent in enumerate(self._opponents):
                 rng = np.random.default_rng(np.random.SeedSequence((*seed, number, place)))
                 bot = make_agent(opponent, self._evaluated)

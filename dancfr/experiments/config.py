@@ -57,12 +57,13 @@ class DreamConfig(Config):
         reservoir: Rows of each player's advantage buffer.
         circular: Rows of each player's baseline buffer.
         average: How the trained agent plays, unless its name says otherwise.
+        average_power: Nets weigh their iteration to this power in averages; 1 is linear averaging.
         evaluation: Evaluation along the run.
         checkpoint_every: Iterations between checkpoints.
     """
 
     resumable: ClassVar[frozenset[str]] = frozenset(
-        {"iterations", "minutes", "average", "evaluation", "checkpoint_every"}
+        {"iterations", "minutes", "average", "average_power", "evaluation", "checkpoint_every"}
     )
 
     game: str = "geister"
@@ -86,6 +87,7 @@ class DreamConfig(Config):
     reservoir: int = Field(500_000, ge=1)
     circular: int = Field(500_000, ge=1)
     average: Average = "exact"
+    average_power: float = Field(1.0, ge=0, le=100)
     evaluation: EvaluationConfig = EvaluationConfig()
     checkpoint_every: int = Field(25, ge=1)
 

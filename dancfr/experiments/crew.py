@@ -130,6 +130,7 @@ class DreamCrew:
             config.network,
             config.evaluation.opponents,
             config.evaluation.average,
+            config.average_power,
             config.evaluation.last,
             cpus=0,
             name="evaluation",

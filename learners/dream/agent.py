@@ -17,8 +17,8 @@ from learners.networks.inference import Inference, action_values
 from learners.networks.settings import NetworkSettings, Weights
 
 Strategies = Mapping[int, Sequence[tuple[int, Weights]]]
-"""For each player the iterations in ascending order with their advantage nets, from the first one on. Linear averaging
-weighs a player's k-th net with k: where players take turns, that is the player's own count (paper 000, 5.3)."""
+"""For each player the iterations in ascending order with their advantage nets, from the first one on. A player's
+k-th net has iteration number t = k in averages: where players take turns, its own count (paper 000, 5.3)."""
 
 _OUTPUTS_AT_ONCE = 4_000_000  # floats of network output held at a time
 
@@ -26,9 +26,11 @@ _OUTPUTS_AT_ONCE = 4_000_000  # floats of network output held at a time
 class _PlayerNets:
     """All nets of one player, and what is remembered of each game of the batch."""
 
-    def __init__(self, settings: NetworkSettings, strategies: Sequence[tuple[int, Weights]]) -> None:
+    def __init__(
+        self, settings: NetworkSettings, strategies: Sequence[tuple[int, Weights]], average_power: float
+    ) -> None:
         self.inference = Inference(settings, [weights for _, weights in strategies])
-        self.log_weight = np.log(np.arange(1, len(strategies) + 1))  # linear averaging
+        self.log_weight = average_power * np.log(np.arange(1, len(strategies) + 1))
         self.log_reach = np.zeros((0, len(strategies)))  # [batch, T] own reach of each net
         self.drawn = np.zeros(0, np.int64)  # [batch] net drawn for a game
 
@@ -49,6 +51,7 @@ class DreamAgent:
             eq. 4, with linear weights). ``sampled``: one net a game, drawn with probability proportional to t, which
             plays the same policy (Steinberger 2019). ``paper``: weights t without own reach (paper 000, 6.1).
             ``last``: the last net alone.
+        average_power: Net t weighs t to this power where the above says t: 1 is linear averaging, 0 weighs all alike.
         name: For messages.
 
     Raises:
@@ -56,7 +59,13 @@ class DreamAgent:
     """
 
     def __init__(
-        self, game: Game, network: NetworkSettings, strategies: Strategies, average: Average, name: str = "dream"
+        self,
+        game: Game,
+        network: NetworkSettings,
+        strategies: Strategies,
+        average: Average,
+        name: str = "dream",
+        average_power: float = 1.0,
     ) -> None:
         if average not in get_args(Average):
             raise ValueError(f"average must be one of {', '.join(get_args(Average))}, not {average}")
@@ -71,7 +80,7 @@ class DreamAgent:
         self._network = network
         self._game = game
         last = slice(-1, None) if average == "last" else slice(None)
-        self._players = [_PlayerNets(network, strategies[p][last]) for p in range(game.spec.num_players)]
+        self._players = [_PlayerNets(network, strategies[p][last], average_power) for p in range(game.spec.num_players)]
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         self._game = game

@@ -91,7 +91,7 @@ def test_a_run_plays_its_strategies_up_to_the_iteration_asked_for(mini_run: Path
     newest, early = make_agent(str(mini_run), MINI), make_agent(f"{mini_run}@2", MINI)
     last = make_agent(f"{mini_run}?average=last", MINI)
     assert isinstance(newest, DreamAgent)
-    assert newest.average == "exact"  # what the run's configuration says
+    assert newest.average == "paper"  # what the run's configuration says
     policies = [first_policy(agent, MINI) for agent in (newest, early, last)]
     weights = np.array([1, 2])  # linear averaging by the player's own iterations; at the start reach is 1
     np.testing.assert_allclose(policies[0], (policies[1] + 2 * policies[2]) / weights.sum(), atol=1e-6)
