@@ -1,4 +1,4 @@
-"""Growing columns that hold the decisions of many games in the order in which they were made."""
+"""Growing columns that hold the decisions of many games in the order in which they were made; moving records."""
 
 from typing import Any
 
@@ -38,3 +38,14 @@ class Rows:
 
     def __getitem__(self, name: str) -> NDArray:
         return self._held[name][: self.length]
+
+
+def take_records(records: NDArray[np.void], which: NDArray[np.int64]) -> NDArray[np.void]:
+    """`records[which]`. As opaque bytes: NumPy moves records field by field, which takes ten times as long."""
+    return records.view(f"V{records.dtype.itemsize}")[which].view(records.dtype)
+
+
+def join_records(records: NDArray[np.void], more: NDArray[np.void]) -> NDArray[np.void]:
+    """Both, one after the other, moved as opaque bytes too."""
+    opaque = f"V{records.dtype.itemsize}"
+    return np.concatenate([records.view(opaque), more.view(opaque)]).view(records.dtype)

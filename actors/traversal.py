@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.rows import Rows
-from envs.game import Game
+from actors.records import write_advantages, write_transitions
+from actors.rows import Rows, join_records, take_records
+from envs.game import Game, Packed
 from learners.dream.recursion import link_rows, sampled_advantages
 from learners.dream.regret_matching import match_regrets, sample_actions, uniform_policy
 from learners.dream.settings import SamplingSettings
-from learners.networks.inference import Inference, action_values
+from learners.networks.inference import Inference, encoder
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import advantage_dtype, pack_mask, transition_dtype
 
-BASELINE_BATCH = 1024  # larger ones leave the second-level cache
+BASELINE_BATCH = 512  # larger ones leave the second-level cache
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class DreamTraverser:
         self.baseline_network = baseline_network
         self.sampling = sampling
         self.slots = slots
+        self._encode = encoder(game, network)
         actions = game.spec.num_actions
         self._rows = Rows(
             {
@@ -94,6 +96,8 @@ class DreamTraverser:
                 "action": (np.int64, ()),
                 "probability": (np.float32, ()),
                 "log_weight": (np.float32, ()),
+                "baseline": (np.float32, (actions,)),
+                "advantage": (np.float32, (actions,)),
             },
             capacity=slots * 64,
         )
@@ -107,8 +111,8 @@ class DreamTraverser:
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         returns, endings = self._play(task, weights, rng)
         rows = self._rows
-        baseline = self._baseline_values(weights)
-        advantages = self._advantages(task, baseline, returns[:, task.traverser].copy())
+        self._evaluate_baseline(weights)
+        advantages, squares = self._advantages(task, returns[:, task.traverser].copy())
         transitions = self._transitions(returns) if self.baseline_network is not None else None
         block = {"advantages": advantages}
         if transitions is not None:
@@ -122,7 +126,7 @@ class DreamTraverser:
             "endings": np.bincount(endings, minlength=len(self.game.spec.endings)).tolist(),
             "log_weights": _log_moments(log_weight),
             "advantage_rows": len(advantages),
-            "advantage_rms": _root_mean_square(advantages["advantage"]),
+            "advantage_rms": (squares / max(advantages["advantage"].size, 1)) ** 0.5,
         }
         return stats, block
 
@@ -144,76 +148,86 @@ class DreamTraverser:
         lock_step = 0
         while len(states):
             mover = game.to_move(states)
+            legal = game.legal(states)
+            infostates = game.observe(states, mover)
             new = rows.append(len(states))
             new["game"][:] = ids
             new["actor"][:] = mover
-            new["legal"][:] = game.legal(states)
-            new["infostates"][:, 0] = game.observe(states, mover)
-            new["infostates"][:, 1] = game.observe(states, (1 - mover).astype(np.int8))
-            new["log_weight"][:] = -log_reach
-            self._policies(nets, new)
+            new["legal"][:] = legal
+            new["infostates"][:, 0] = infostates
+            new["infostates"][:, 1] = game.observe(states, 1 - mover)
+            np.negative(log_reach, out=new["log_weight"])
+            self._policies(nets, mover, infostates, legal, new["policy"])
             draws = rng.random(len(states), dtype=np.float32)
             sample_actions(new["policy"], new["legal"], explore[mover], draws, new["action"], new["probability"])
-            log_reach += np.where(mover == task.traverser, np.log(new["probability"]), np.float32(0))
+            np.add(log_reach, np.log(new["probability"]), out=log_reach, where=mover == task.traverser)
             game.step(states, new["action"], rng)
             lock_step += 1
             over = game.finished(states)
             if over.any():
-                returns[ids[over]] = game.returns(states[over])
-                endings[ids[over]] = game.endings(states[over])
+                ended = take_records(states, np.flatnonzero(over))
+                returns[ids[over]] = game.returns(ended)
+                endings[ids[over]] = game.endings(ended)
                 keep = np.flatnonzero(~over)
-                states, ids, log_reach = states[keep], ids[keep], log_reach[keep]
+                states, ids, log_reach = take_records(states, keep), ids[keep], log_reach[keep]
             if len(states) == 0:
                 lock_step = 0
             if lock_step % game.spec.num_players == 0:  # so that in most games all slots have the same mover
                 fresh = min(self.slots - len(states), task.games - started)
                 if fresh:
-                    states = np.concatenate([states, game.reset(fresh, rng)])
+                    states = join_records(states, game.reset(fresh, rng))
                     ids = np.concatenate([ids, np.arange(started, started + fresh, dtype=np.int32)])
                     log_reach = np.concatenate([log_reach, np.zeros(fresh, np.float32)])
                     started += fresh
         return returns, endings
 
-    def _policies(self, nets: list[Inference | None], new: dict[str, NDArray]) -> None:
-        """Writes the policy of each new row by its actor's net."""
+    def _policies(
+        self,
+        nets: list[Inference | None],
+        mover: NDArray[np.int8],
+        infostates: Packed,
+        legal: NDArray[np.bool_],
+        policies: NDArray[np.float32],
+    ) -> None:
+        """Writes the policy of each row by its mover's net into `policies`, `float32[B, A]`."""
         for player, net in enumerate(nets):
-            at: Any = np.flatnonzero(new["actor"] == player)
-            if len(at) == 0:
-                continue
-            if len(at) == len(new["actor"]):
-                at = slice(None)  # all rows at once need no copies
-            legal, policy = new["legal"][at], new["policy"][at]
-            if net is None:
-                uniform_policy(legal, policy)
-            else:
-                packed = np.ascontiguousarray(new["infostates"][at, 0])
-                outputs = net([self.game.encode(packed, self.network.encoding)[None]])
-                slots = self.game.output_slots(packed, self.network.outputs)
-                action_values(outputs, slots, legal, policy[None])
-                match_regrets(policy[None], legal, policy[None])
-            new["policy"][at] = policy
+            at = mover == player
+            if at.all():  # as in most steps: no copies
+                self._policy(net, infostates, legal, policies)
+            elif at.any():
+                part = np.empty((np.count_nonzero(at), policies.shape[1]), np.float32)
+                self._policy(net, infostates[at], legal[at], part)
+                policies[at] = part
 
-    def _baseline_values(self, weights: TraversalWeights) -> NDArray[np.float32]:
-        """Q of the actor at every row, `float32[N, A]`."""
+    def _policy(
+        self, net: Inference | None, infostates: Packed, legal: NDArray[np.bool_], policy: NDArray[np.float32]
+    ) -> None:
+        if net is None:
+            uniform_policy(legal, policy)
+            return
+        slots = self.game.output_slots(infostates, self.network.outputs)
+        advantages = net.action_values([self._encode(infostates)], slots, legal)
+        match_regrets(advantages, legal, policy[None])
+
+    def _evaluate_baseline(self, weights: TraversalWeights) -> None:
+        """Writes Q of the actor for every row."""
         rows, settings = self._rows, self.baseline_network
-        values = np.zeros((rows.length, self.game.spec.num_actions), np.float32)
         if weights.baseline is None or settings is None:
-            return values
+            rows["baseline"][:] = 0
+            return
+        encode = encoder(self.game, settings)
         net = Inference(settings, [weights.baseline])
         for start in range(0, rows.length, BASELINE_BATCH):
             batch = slice(start, start + BASELINE_BATCH)
             part = rows["infostates"][batch]
             actor, other = np.ascontiguousarray(part[:, 0]), np.ascontiguousarray(part[:, 1])
-            outputs = net([self.game.encode(one, settings.encoding)[None] for one in (actor, other)])
+            views = [encode(actor), encode(other)]
             slots = self.game.output_slots(actor, settings.outputs, other)
-            action_values(outputs, slots, rows["legal"][batch], values[None, batch])
-        return values
+            net.action_values(views, slots, rows["legal"][batch], rows["baseline"][None, batch])
 
-    def _advantages(
-        self, task: TraversalTask, baseline: NDArray[np.float32], returns: NDArray[np.float32]
-    ) -> NDArray[np.void]:
+    def _advantages(self, task: TraversalTask, returns: NDArray[np.float32]) -> tuple[NDArray[np.void], float]:
+        """The traverser's samples, and the sum of their squared advantages."""
         rows, sampling = self._rows, self.sampling
-        advantage = np.empty((rows.length, self.game.spec.num_actions), np.float32)
         sampled_advantages(
             rows["game"],
             rows["actor"],
@@ -221,50 +235,60 @@ class DreamTraverser:
             rows["probability"],
             rows["policy"],
             rows["legal"],
-            baseline,
+            rows["baseline"],
             task.traverser,
             returns,
-            np.float32(np.inf if sampling.ratio_bound is None else sampling.ratio_bound),
-            np.float32(np.inf if sampling.inverse_bound is None else sampling.inverse_bound),
-            advantage,
+            _bound(sampling.ratio_bound),
+            _bound(sampling.inverse_bound),
+            rows["advantage"],
         )
         mine = np.flatnonzero(rows["actor"] == task.traverser)
         samples = np.empty(len(mine), advantage_dtype(self.game.spec))
-        samples["infostate"] = rows["infostates"][mine, 0]
-        samples["advantage"] = advantage[mine]
-        if sampling.target_clip is not None:
-            np.clip(samples["advantage"], -sampling.target_clip, sampling.target_clip, out=samples["advantage"])
-        samples["legal"] = pack_mask(rows["legal"][mine])
-        samples["iteration"] = task.iteration
-        samples["log_weight"] = rows["log_weight"][mine]
-        return samples
+        squares = write_advantages(
+            mine,
+            rows["infostates"],
+            rows["advantage"],
+            pack_mask(rows["legal"][mine]),
+            rows["log_weight"],
+            task.iteration,
+            _bound(sampling.target_clip),
+            samples,
+        )
+        return samples, squares
 
     def _transitions(self, returns: NDArray[np.float32]) -> NDArray[np.void]:
         rows = self._rows
         following = np.empty(rows.length, np.int64)
         link_rows(rows["game"], len(returns), following)
-        last = following < 0
-        following = np.maximum(following, 0)
-        actor = rows["actor"]
         samples = np.empty(rows.length, transition_dtype(self.game.spec))
-        samples["infostates"] = rows["infostates"]
-        samples["next_infostates"] = rows["infostates"][following]
-        samples["next_policy"] = rows["policy"][following]
-        samples["reward"] = np.where(last, returns[rows["game"], actor], np.float32(0))
-        samples["action"] = rows["action"]
-        samples["next_sign"] = np.where(last, 0, np.where(actor[following] == actor, 1, -1))
+        write_transitions(
+            rows["game"],
+            rows["actor"],
+            rows["action"],
+            rows["policy"],
+            rows["infostates"],
+            following,
+            returns,
+            samples,
+        )
         return samples
 
 
-def _root_mean_square(values: NDArray[np.float32]) -> float:
-    return float(np.sqrt(np.square(values).sum(dtype=np.float64) / max(values.size, 1)))
+def _bound(bound: float | None) -> np.float32:
+    return np.float32(np.inf if bound is None else bound)
 
 
 def _log_moments(log_weight: NDArray[np.float64]) -> tuple[int, float, float]:
     """(n, log sum w, log sum w^2): enough to add up effective sample sizes over chunks."""
     if len(log_weight) == 0:
         return 0, -np.inf, -np.inf
-    return len(log_weight), float(np.logaddexp.reduce(log_weight)), float(np.logaddexp.reduce(2 * log_weight))
+    greatest = log_weight.max()
+    weight = np.exp(log_weight - greatest)
+    return (
+        len(log_weight),
+        float(greatest + np.log(weight.sum())),
+        float(2 * greatest + np.log(np.square(weight).sum())),
+    )
 
 
 def effective_sample_size(moments: list[tuple[int, float, float]]) -> float:

@@ -11,6 +11,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.sparse import Sparse
+
 States = NDArray[np.void]
 Packed = NDArray[np.uint8]
 
@@ -109,4 +111,13 @@ class Game(Protocol):
             layout: Key of `spec.slots`; `K` depends on it.
             other: Infostates of the other players, for networks that see both.
         """
+        ...
+
+
+@runtime_checkable
+class SparseGame(Game, Protocol):
+    """A game that knows which inputs of its flat encoding are not 0: networks then skip the others."""
+
+    def encode_sparse(self, packed: Packed) -> Sparse:
+        """Encoding ``flat`` of infostates `uint8[B, P]` by its inputs that are not 0."""
         ...

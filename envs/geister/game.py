@@ -7,11 +7,14 @@ from numpy.typing import NDArray
 
 from envs.game import GameSpec, IllegalAction, Packed, States
 from envs.geister import observation, rules
+from envs.sparse import Sparse, dense
+
+_RETURNS = np.array([[1, -1], [-1, 1], [0, 0]], np.float32)  # by winner; the last row is for -1, nobody
 
 
 @dataclass(frozen=True)
 class Geister:
-    """Batched Geister (6x6) or Mini Geister (4x4). Satisfies `envs.game.Game`.
+    """Batched Geister (6x6) or Mini Geister (4x4). Satisfies `envs.game.SparseGame`.
 
     Attributes:
         size: 6 or 4.
@@ -100,18 +103,24 @@ class Geister:
         return states["ending"] != rules.RUNNING
 
     def returns(self, states: States) -> NDArray[np.float32]:
-        winner = states["winner"]
-        first = np.where(winner == 0, np.float32(1), np.where(winner == 1, np.float32(-1), np.float32(0)))
-        return np.stack([first, -first], axis=1)
+        return _RETURNS[states["winner"]]
 
     def endings(self, states: States) -> NDArray[np.int8]:
         return states["ending"].copy()
 
     def encode(self, packed: Packed, encoding: str = "planes") -> NDArray[np.float32]:
         out = np.empty((len(packed), *self.spec.shapes[encoding]), np.float32)
-        unpack = observation.encode_planes if encoding == "planes" else observation.encode_flat
-        unpack(packed, self.size, self.observation_limit, self.clip_ply, out)
+        if encoding == "planes":
+            observation.encode_planes(packed, self.size, self.observation_limit, self.clip_ply, out)
+        else:
+            dense(*self.encode_sparse(packed), out)
         return out
+
+    def encode_sparse(self, packed: Packed) -> Sparse:
+        shape = len(packed), observation.SPARSE_INPUTS
+        place, value = np.empty(shape, np.int16), np.empty(shape, np.float32)
+        observation.encode_sparse(packed, self.size, self.observation_limit, self.clip_ply, place, value)
+        return Sparse(place, value)
 
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
         """``ghost``: by ghost and direction; ``square``: by square and direction, since the planes do not show

@@ -49,6 +49,15 @@ def observe_into(states, players, size, packed):
 
 
 @kernel
+def _enemies(packed, b):
+    """Squares of the opponent's ghosts as bits."""
+    bits = np.uint64(0)
+    for byte in range(5):
+        bits |= np.uint64(packed[b, 9 + byte]) << np.uint64(8 * byte)
+    return bits
+
+
+@kernel
 def encode_planes(packed, size, scale, clip, out):
     """The six planes of paper 000, Table 1, into `out`, `float32[B, 6, size, size]`.
 
@@ -63,10 +72,11 @@ def encode_planes(packed, size, scale, clip, out):
         if clip and ply > 1:
             ply = np.float32(1)
         blue, red = np.float32(row[14]) / np.float32(3), np.float32(row[15]) / np.float32(3)
+        enemies = _enemies(packed, b)
         for s in range(area):
             flat[b, 0, s] = 0
             flat[b, 1, s] = 0
-            flat[b, 2, s] = (row[9 + (s >> 3)] >> (s & 7)) & 1
+            flat[b, 2, s] = np.int32((enemies >> np.uint64(s)) & np.uint64(1))
             flat[b, 3, s] = blue
             flat[b, 4, s] = red
             flat[b, 5, s] = ply
@@ -75,30 +85,38 @@ def encode_planes(packed, size, scale, clip, out):
                 flat[b, (row[8] >> ghost) & 1, row[ghost]] = 1
 
 
+SPARSE_INPUTS = 20
+
+
 @kernel
-def encode_flat(packed, size, scale, clip, out):
-    """The same facts without the constant planes into `out`, `float32[B, 3 * size * size + 4]`.
+def encode_sparse(packed, size, scale, clip, place, value):
+    """The same facts without the constant planes, `3 * size * size + 4` inputs, as an `envs.sparse.Sparse`.
 
     Three planes of squares, opponent's blue and red taken (/ 3), ply / `scale`, and whether the layouts are still
     being chosen.
     """
     area = size * size
     for b in range(packed.shape[0]):
-        row = packed[b]
-        ply = np.float32(np.int32(row[16]) + 256 * np.int32(row[17])) / np.float32(scale)
-        if clip and ply > 1:
-            ply = np.float32(1)
-        for s in range(2 * area):
-            out[b, s] = 0
-        for s in range(area):
-            out[b, 2 * area + s] = (row[9 + (s >> 3)] >> (s & 7)) & 1
         for ghost in range(8):
-            if row[ghost] != OFF:
-                out[b, area * ((row[8] >> ghost) & 1) + row[ghost]] = 1
-        out[b, 3 * area] = np.float32(row[14]) / np.float32(3)
-        out[b, 3 * area + 1] = np.float32(row[15]) / np.float32(3)
-        out[b, 3 * area + 2] = ply
-        out[b, 3 * area + 3] = row[18]
+            square = np.int16(packed[b, ghost])
+            red = np.int16((packed[b, 8] >> ghost) & 1)
+            place[b, ghost] = area * red + square if square != OFF else 0
+            value[b, ghost] = square != OFF
+        enemies = _enemies(packed, b)
+        n = np.int64(0)
+        for s in range(area):  # no branch; a place that turns out not to count is overwritten
+            place[b, 8 + n] = 2 * area + s
+            n += np.int64((enemies >> np.uint64(s)) & np.uint64(1))
+        for k in range(8):
+            value[b, 8 + k] = k < n
+            place[b, 8 + k] = place[b, 8 + k] if k < n else 0
+        for k in range(4):
+            place[b, 16 + k] = 3 * area + k
+        ply = np.float32(np.int32(packed[b, 16]) + 256 * np.int32(packed[b, 17])) / np.float32(scale)
+        value[b, 16] = np.float32(packed[b, 14]) / np.float32(3)
+        value[b, 17] = np.float32(packed[b, 15]) / np.float32(3)
+        value[b, 18] = min(ply, np.float32(1)) if clip else ply
+        value[b, 19] = packed[b, 18]
 
 
 KINDS = 49
@@ -127,14 +145,16 @@ def square_slots(packed, size, actions, slots):
     While layouts are being chosen an action stands for itself (both layouts of outputs have room for that).
     """
     for b in range(packed.shape[0]):
-        row = packed[b]
-        for a in range(slots.shape[1]):
-            slots[b, a, 0] = a if row[18] else -1
-        if not row[18]:
-            for a in range(actions):
-                square = row[a >> 2]
-                if square != OFF:
-                    slots[b, a, 0] = 4 * np.int16(square) + (a & 3)
+        if packed[b, 18]:
+            for a in range(slots.shape[1]):
+                slots[b, a, 0] = a
+            continue
+        for ghost in range(actions >> 2):
+            square = np.int16(packed[b, ghost])
+            for direction in range(4):
+                slots[b, 4 * ghost + direction, 0] = 4 * square + direction if square != OFF else -1
+        for a in range(actions, slots.shape[1]):
+            slots[b, a, 0] = -1
 
 
 @kernel
@@ -148,9 +168,7 @@ def move_kinds(packed, other, size, actions, slots):
     near = NEIGHBOURS_6 if size == 6 else NEIGHBOURS_4
     for b in range(packed.shape[0]):
         row = packed[b]
-        enemies = np.uint64(0)
-        for byte in range(5):
-            enemies |= np.uint64(row[9 + byte]) << np.uint64(8 * byte)
+        enemies = _enemies(packed, b)
         for a in range(slots.shape[1]):
             slots[b, a, 1] = -1
         if row[18]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from envs.game import Game, Packed, States
 from learners.dream.regret_matching import match_regrets, sample_actions
 from learners.dream.settings import Average
-from learners.networks.inference import Inference, action_values
+from learners.networks.inference import Inference, action_values, encoder
 from learners.networks.settings import NetworkSettings, Weights
 
 Strategies = Mapping[int, Sequence[tuple[int, Weights]]]
@@ -78,6 +78,7 @@ class DreamAgent:
         self.average = average
         self._trained_on = game
         self._network = network
+        self._encode = encoder(game, network)
         self._game = game
         last = slice(-1, None) if average == "last" else slice(None)
         self._players = [_PlayerNets(network, strategies[p][last], average_power) for p in range(game.spec.num_players)]
@@ -127,9 +128,9 @@ class DreamAgent:
         rows = max(1, _OUTPUTS_AT_ONCE // (nets.inference.nets * outputs))
         for start in range(0, len(packed), rows):
             part = slice(start, start + rows)
-            features = self._trained_on.encode(packed[part], self._network.encoding)
             slots = self._trained_on.output_slots(packed[part], self._network.outputs)
-            policies[:, part] = _match_all(nets.inference([features[None]]), slots, legal[part])
+            advantages = nets.inference.action_values([self._encode(packed[part])], slots, legal[part])
+            match_regrets(advantages, legal[part], policies[:, part])
         return policies
 
     def _drawn_policy(
@@ -146,7 +147,11 @@ class DreamAgent:
         outputs = nets.inference.subset(used)([padded])
         chosen = np.empty((len(drawn), outputs.shape[2]), np.float32)
         chosen[order] = outputs[group, place]
-        return _match_all(chosen[None], self._trained_on.output_slots(packed, self._network.outputs), legal)[0]
+        slots = self._trained_on.output_slots(packed, self._network.outputs)
+        advantages, policy = np.empty((2, 1, *legal.shape), np.float32)
+        action_values(chosen[None], slots, legal, advantages)
+        match_regrets(advantages, legal, policy)
+        return policy[0]
 
     def _sample(
         self, policy: NDArray[np.float32], legal: NDArray[np.bool_], draws: NDArray[np.float32]
@@ -170,12 +175,3 @@ def _mix(log_weight: NDArray[np.float64], policies: NDArray[np.float32]) -> NDAr
     if len(weight) == 1:
         return np.einsum("t,tba->ba", weight[0], policies)
     return np.einsum("bt,tba->ba", weight, policies)
-
-
-def _match_all(outputs: NDArray[np.float32], slots: NDArray[np.int16], legal: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Regret matching of T nets at once: `outputs [T, B, S]` to policies `[T, B, A]`."""
-    advantages = np.empty((len(outputs), *legal.shape), np.float32)
-    action_values(outputs, slots, legal, advantages)
-    policies = np.empty_like(advantages)
-    match_regrets(advantages, legal, policies)
-    return policies

@@ -7,9 +7,10 @@ the others. Every value is of the traverser; the baseline's are of the player wh
 import numpy as np
 
 from envs.compiled import kernel
+from learners.networks.kernels import fast
 
 
-@kernel
+@fast
 def sampled_advantages(
     game, actor, action, probability, policy, legal, baseline, traverser, returns, ratio_bound, inverse_bound, advantage
 ):
@@ -39,8 +40,7 @@ def sampled_advantages(
         following = returns[game[i]]
         expected = np.float32(0)
         for a in range(policy.shape[1]):
-            if legal[i, a]:
-                expected += policy[i, a] * baseline[i, a]
+            expected += policy[i, a] * baseline[i, a] if legal[i, a] else np.float32(0)
         chosen = action[i]
         sampled = sign * baseline[i, chosen]
         error = following - sampled

@@ -47,6 +47,7 @@ class ValueNet(nn.Module):
     def __init__(self, settings: NetworkSettings, spec: GameSpec, views: int = 1) -> None:
         super().__init__()
         settings.check(spec)
+        self.settings = settings
         shape = spec.shapes[settings.encoding]
         if settings.trunk == "conv":
             channels, height, width = shape

@@ -1,0 +1,208 @@
+"""Compiled kernels of the networks: what stands between matrix products, and products with few non-zero factors.
+
+`T` nets, `m` rows each, `I` inputs and `H` units of a layer. Arrays are `float32`.
+"""
+
+import numpy as np
+from numba import njit
+
+fast = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+"""Decorator of kernels in which sums may be reordered, so that they are vectorised."""
+
+# tanh(x) = x P(x^2) / Q(x^2) on [-9, 9], and 1 in float32 beyond: a minimax fit, relative error 2.1e-8 before
+# rounding.
+_P1, _P2, _P3, _P4 = (np.float32(c) for c in (0.13381013, 3.495574e-3, 2.0608852e-5, 1.3354352e-8))
+_Q1, _Q2, _Q3, _Q4 = (np.float32(c) for c in (0.4671433, 2.5876928e-2, 3.2856117e-4, 7.776429e-7))
+_ZERO, _ONE, _END = np.float32(0), np.float32(1), np.float32(9)
+
+
+@fast
+def _tanh(x):
+    """Within 5e-7 of tanh(x). Vectorised, and so 6 to 20 times as fast as the library's function."""
+    x = min(max(x, -_END), _END)
+    z = x * x
+    numerator = x * (_ONE + z * (_P1 + z * (_P2 + z * (_P3 + z * _P4))))
+    return numerator / (_ONE + z * (_Q1 + z * (_Q2 + z * (_Q3 + z * _Q4))))
+
+
+@fast
+def bias_tanh(x, bias):
+    """x = tanh(x + bias), `x [T, m, H]`, `bias [T, H]`."""
+    for t in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                x[t, b, j] = _tanh(x[t, b, j] + bias[t, j])
+
+
+@fast
+def bias_relu(x, bias):
+    """x = ReLU(x + bias), `x [T, m, H]`, `bias [T, H]`."""
+    for t in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                x[t, b, j] = max(x[t, b, j] + bias[t, j], _ZERO)
+
+
+@fast
+def bias_skip_relu(x, bias, skip):
+    """x = ReLU(x + bias + skip), `x [T, m, H]`, `bias [T, H]`, `skip [T, m, H]` or `[1, m, H]` for all nets."""
+    for t in range(x.shape[0]):
+        s = t if skip.shape[0] > 1 else 0
+        for b in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                x[t, b, j] = max(x[t, b, j] + bias[t, j] + skip[s, b, j], _ZERO)
+
+
+@fast
+def layer_norm(x):
+    """Each row of `x [T, m, H]` to mean 0 and variance 1."""
+    width = np.float32(x.shape[2])
+    for t in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            total = _ZERO
+            for j in range(x.shape[2]):
+                total += x[t, b, j]
+            mean = total / width
+            square = _ZERO
+            for j in range(x.shape[2]):
+                square += (x[t, b, j] - mean) * (x[t, b, j] - mean)
+            scale = _ONE / np.sqrt(square / width + np.float32(1e-5))
+            for j in range(x.shape[2]):
+                x[t, b, j] = (x[t, b, j] - mean) * scale
+
+
+@fast
+def add_bias(x, bias):
+    """x += bias, `x [T, m, H]`, `bias [T, H]`."""
+    for t in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                x[t, b, j] += bias[t, j]
+
+
+@fast
+def few_products(x, matrix, out):
+    """out = x @ matrix for few rows: reading the matrix is what costs then, so rows of it whose input is 0, like
+    half of a ReLU's outputs, are not read.
+
+    Args:
+        x: `[T, m, I]`, or `[1, m, I]` for all nets alike.
+        matrix: `[T, I, H]`.
+        out: Result, `[T, m, H]`.
+    """
+    inputs, units = x.shape[2], out.shape[2]
+    total = np.zeros(units, np.float32)
+    for t in range(out.shape[0]):
+        s = t if x.shape[0] > 1 else 0
+        for b in range(out.shape[1]):
+            for j in range(units):
+                total[j] = 0
+            for i in range(inputs):  # one by one: the processor fetches a single stream ahead, several less well
+                value = x[s, b, i]
+                if value != 0:
+                    for j in range(units):
+                        total[j] += value * matrix[t, i, j]
+            for j in range(units):
+                out[t, b, j] = total[j]
+
+
+@fast
+def sparse_layer(place, value, matrix, first, begin, end, bias, out):
+    """out = ReLU(x @ matrix + bias) for an encoding x that is sparse, see `envs.sparse.Sparse`.
+
+    Args:
+        place: `int16[m, K]`, K a multiple of 4; the same for all nets.
+        value: `[m, K]`.
+        matrix: `[T, I, H]`.
+        first: Row of the matrix that stands for input 0 of this view.
+        begin: Whether this is the first view that makes up x; the others add to what is in `out`.
+        end: Whether it is the last one.
+        bias: `[T, H]`.
+        out: Result, `[T, m, H]`.
+    """
+    units = out.shape[2]
+    total = np.zeros(units, np.float32)
+    for t in range(out.shape[0]):
+        for b in range(out.shape[1]):
+            for j in range(units):
+                total[j] = bias[t, j] if begin else out[t, b, j]
+            for k in range(0, place.shape[1], 4):
+                v0, v1, v2, v3 = value[b, k], value[b, k + 1], value[b, k + 2], value[b, k + 3]
+                w0, w1 = matrix[t, first + place[b, k]], matrix[t, first + place[b, k + 1]]
+                w2, w3 = matrix[t, first + place[b, k + 2]], matrix[t, first + place[b, k + 3]]
+                for j in range(units):
+                    total[j] += v0 * w0[j] + v1 * w1[j] + v2 * w2[j] + v3 * w3[j]
+            for j in range(units):
+                out[t, b, j] = max(total[j], _ZERO) if end else total[j]
+
+
+@fast
+def chosen_outputs(x, matrix, bias, slots, legal, values):
+    """`action_values` from the last hidden layer: only outputs that stand for a legal action are computed.
+
+    Args:
+        x: Last hidden layer, `[T, m, H]`.
+        matrix: Output matrix, transposed, `[T, S, H]`.
+        bias: `[T, S]`.
+        slots: From `Game.output_slots`, `int16[m, A, K]`.
+        legal: `bool[m, A]`.
+        values: Result, `[T, m, A]`.
+    """
+    actions = legal.shape[1]
+    place = np.zeros(actions + 1, np.int32)
+    for b in range(legal.shape[0]):
+        n = 0
+        for a in range(actions):  # without a branch: which actions are legal cannot be predicted
+            place[n] = a
+            n += legal[b, a]
+        for t in range(x.shape[0]):
+            for a in range(actions):
+                values[t, b, a] = 0
+            for i in range(n):
+                value = _ZERO
+                for k in range(slots.shape[2]):
+                    slot = slots[b, place[i], k]
+                    if slot >= 0:
+                        value += bias[t, slot]
+                        for j in range(x.shape[2]):
+                            value += x[t, b, j] * matrix[t, slot, j]
+                values[t, b, place[i]] = value
+
+
+@fast
+def action_values(outputs, slots, legal, values):
+    """The value of each action: the sum of the outputs that stand for it; 0 where it is not legal.
+
+    Args:
+        outputs: `[T, m, S]`.
+        slots: From `Game.output_slots`, `int16[m, A, K]`.
+        legal: `bool[m, A]`.
+        values: Result, `[T, m, A]`.
+    """
+    for t in range(outputs.shape[0]):
+        for b in range(outputs.shape[1]):
+            for a in range(slots.shape[1]):
+                value = _ZERO
+                if legal[b, a]:
+                    for k in range(slots.shape[2]):
+                        if slots[b, a, k] >= 0:
+                            value += outputs[t, b, slots[b, a, k]]
+                values[t, b, a] = value
+
+
+@fast
+def patches(planes, out):
+    """2x2 patches of `[B, C, H, W]` into `[B, (H - 1) * (W - 1), 4 * C]`, in the order of `modules.unfold`."""
+    batch, channels, height, width = planes.shape
+    last = np.empty((height, width * channels), np.float32)  # one row's planes with the channel last
+    for b in range(batch):
+        for y in range(height):
+            for c in range(channels):
+                for x in range(width):
+                    last[y, x * channels + c] = planes[b, c, y, x]
+        for y in range(height - 1):
+            for x in range(width - 1):
+                p = y * (width - 1) + x
+                for i in range(2 * channels):
+                    out[b, p, i] = last[y, x * channels + i]
+                    out[b, p, 2 * channels + i] = last[y + 1, x * channels + i]
