@@ -181,9 +181,17 @@ def test_a_training_that_cannot_start_leaves_no_folder(command: Command, tmp_pat
     outcome = command(*arguments, "--workers", "100000")
     assert outcome.code == 2
     assert "100000 workers were asked for" in outcome.err.splitlines()[-1]
-    outcome = command(*arguments, "--address", "127.0.0.1:9")
-    assert outcome.code == 1
-    assert "nothing answers at 127.0.0.1:9" in outcome.err.splitlines()[-1]
+    process = [
+        sys.executable,
+        "-m",
+        "dancfr",
+        *arguments,
+        "--address",
+        "127.0.0.1:9",
+    ]  # this one may have a Ray already
+    ended = subprocess.run(process, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1
+    assert "nothing answers at 127.0.0.1:9" in ended.stderr.splitlines()[-1]
     outcome = command(*training(tmp_path / "run", "game_options.ply_limt=3"))
     assert outcome.code == 2
     assert "did you mean ply_limit?" in outcome.err.splitlines()[-1]
