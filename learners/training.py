@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from learners.networks.modules import ValueNet
 from learners.settings import TrainingSettings
 
 
@@ -41,7 +42,7 @@ class Trainer:
         self.device = device
         self.seed = seed
         self.fits = 0
-        self.net: nn.Module
+        self.net: ValueNet
         self.optimiser: torch.optim.Adam
         self._fresh()
 
@@ -106,12 +107,3 @@ def split_batches(block: NDArray, batch: int) -> Iterator[NDArray]:
         part = block[start : start + batch]
         if len(part) > 1:
             yield part
-
-
-def gather_actions(outputs: Tensor, slots: Tensor) -> Tensor:
-    """The value of each action, `[B, A]`: the sum of the outputs `[B, S]` that stand for it, `slots [B, A, K]`."""
-    batch, actions, summands = slots.shape
-    gathered = outputs.gather(1, slots.clamp(min=0).reshape(batch, -1)).reshape(batch, actions, summands)
-    if summands == 1:  # a slot of -1 then means an action that is never legal
-        return gathered[:, :, 0]
-    return (gathered * (slots >= 0)).sum(2)

@@ -14,9 +14,9 @@ Nothing here depends on the colour of an opponent's ghost that is still on the b
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from envs.compiled import kernel
+from envs.geister.rules import EAST, NORTH, SOUTH
 
 PACKED_SIZE = 20
 OFF = 255
@@ -58,6 +58,12 @@ def _enemies(packed, b):
 
 
 @kernel
+def _bit(board, square):
+    """1 if that square is in a set of squares, else 0."""
+    return np.int32((board >> np.uint64(square)) & np.uint64(1))
+
+
+@kernel
 def encode_planes(packed, size, scale, clip, out):
     """The six planes of paper 000, Table 1, into `out`, `float32[B, 6, size, size]`.
 
@@ -76,7 +82,7 @@ def encode_planes(packed, size, scale, clip, out):
         for s in range(area):
             flat[b, 0, s] = 0
             flat[b, 1, s] = 0
-            flat[b, 2, s] = np.int32((enemies >> np.uint64(s)) & np.uint64(1))
+            flat[b, 2, s] = _bit(enemies, s)
             flat[b, 3, s] = blue
             flat[b, 4, s] = red
             flat[b, 5, s] = ply
@@ -106,7 +112,7 @@ def encode_sparse(packed, size, scale, clip, place, value):
         n = np.int64(0)
         for s in range(area):  # no branch; a place that turns out not to count is overwritten
             place[b, 8 + n] = 2 * area + s
-            n += np.int64((enemies >> np.uint64(s)) & np.uint64(1))
+            n += _bit(enemies, s)
         for k in range(8):
             value[b, 8 + k] = k < n
             place[b, 8 + k] = place[b, 8 + k] if k < n else 0
@@ -125,17 +131,13 @@ KINDS = 49
 enemy; and 48 for an escape."""
 
 
-def neighbours(size: int) -> NDArray[np.uint64]:
-    """Orthogonal neighbours of each square as bits, `uint64[size * size]`."""
-    table = np.zeros(size * size, np.uint64)
-    for s in range(size * size):
-        y, x = divmod(s, size)
-        near = [(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)]
-        table[s] = sum(1 << (v * size + u) for v, u in near if 0 <= v < size and 0 <= u < size)
-    return table
+def column(size: int, x: int) -> np.uint64:
+    """The squares of one column as bits."""
+    return np.uint64(sum(1 << (y * size + x) for y in range(size)))
 
 
-NEIGHBOURS_6, NEIGHBOURS_4 = neighbours(6), neighbours(4)
+LEFT_6, RIGHT_6 = column(6, 0), column(6, 5)
+LEFT_4, RIGHT_4 = column(4, 0), column(4, 3)
 
 
 @kernel
@@ -165,44 +167,33 @@ def move_kinds(packed, other, size, actions, slots):
         other: The opponents' infostates, which tell the colour of a ghost that would be taken; or of length 0.
     """
     area = size * size
-    near = NEIGHBOURS_6 if size == 6 else NEIGHBOURS_4
+    left, right = (LEFT_6, RIGHT_6) if size == 6 else (LEFT_4, RIGHT_4)
+    exits = (np.uint64(1) << np.uint64(size - 1)) | np.uint64(1)
+    board = np.zeros(area, np.int16)  # what a move's kind owes to the square where it ends
     for b in range(packed.shape[0]):
-        row = packed[b]
-        enemies = _enemies(packed, b)
         for a in range(slots.shape[1]):
             slots[b, a, 1] = -1
-        if row[18]:
+        if packed[b, 18]:
             continue
+        enemies = _enemies(packed, b)
+        beside = ((enemies & ~right) << np.uint64(1)) | ((enemies & ~left) >> np.uint64(1))
+        near = beside | (enemies << np.uint64(size)) | (enemies >> np.uint64(size))
+        reds = np.uint64(0)  # squares of those that are known to be red
+        if len(other):
+            for enemy in range(actions >> 2):
+                square = np.int64(other[b, enemy])
+                red = np.uint64(square != OFF) & np.uint64((other[b, 8] >> enemy) & 1)
+                reds |= red << (np.uint64(area - 1 - square) & np.uint64(63))
+        for s in range(area):
+            kind = 8 * _bit(enemies, s) + 8 * _bit(reds, s) + 4 * _bit(near, s) + _bit(exits, s)
+            board[s] = 4 * area + kind
         for ghost in range(actions >> 2):
-            square = np.int64(row[ghost])
+            square = np.int64(packed[b, ghost])
             if square == OFF:
                 continue
-            before = 2 if enemies & near[square] != 0 else 0
-            red = np.int64((row[8] >> ghost) & 1)
-            for direction in range(4):
-                a = 4 * ghost + direction
-                if direction == 0:
-                    target = square - size
-                elif direction == 1:
-                    target = square + 1
-                elif direction == 2:
-                    target = square - 1
-                else:
-                    target = square + size
-                if target < 0:
-                    slots[b, a, 1] = 4 * area + 48
-                    continue
-                if target >= area:
-                    continue
-                kind = 24 * red + before
-                if (enemies >> np.uint64(target)) & np.uint64(1) != 0:
-                    kind += 8
-                    if len(other):
-                        for enemy in range(actions >> 2):
-                            if other[b, enemy] == area - 1 - target:
-                                kind += 8 * np.int64((other[b, 8] >> enemy) & 1)
-                if enemies & near[target] != 0:
-                    kind += 4
-                if target == 0 or target == size - 1:
-                    kind += 1
-                slots[b, a, 1] = 4 * area + kind
+            kind = 24 * np.int64((packed[b, 8] >> ghost) & 1) + 2 * _bit(near, square)
+            for direction in range(4):  # without branches, which would depend on where the ghosts stand
+                width = size if direction in (NORTH, SOUTH) else 1
+                target = square + (width if direction in (EAST, SOUTH) else -width)
+                slot = board[min(max(target, 0), area - 1)] + kind if target >= 0 else 4 * area + 48
+                slots[b, 4 * ghost + direction, 1] = slot if target < area else -1

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from envs.game import Game
 from learners.dream.settings import Importance
+from learners.networks.inference import encoder
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import unpack_mask
 from learners.settings import TrainingSettings
-from learners.training import Trainer, gather_actions, split_batches
+from learners.training import Trainer, split_batches
 
 
 class AdvantageLearner:
@@ -45,6 +46,7 @@ class AdvantageLearner:
     ) -> None:
         self.game = game
         self.network = network
+        self._encode = encoder(game, network)
         self.importance = importance
         self.importance_clip = importance_clip
         self.iteration_power = iteration_power
@@ -80,18 +82,15 @@ class AdvantageLearner:
             if self.importance == "clipped":
                 importance = np.minimum(importance, self.importance_clip)
             weight = weight * importance
-        to = self.trainer.tensor
-        views = to(self.game.encode(infostate, self.network.encoding)[None])
-        slots = to(self.game.output_slots(infostate, self.network.outputs).astype(np.int64))
+        slots = self.game.output_slots(infostate, self.network.outputs)
         with self.trainer.autocast():
-            outputs = self.trainer.net(views)
-        error = gather_actions(outputs.float(), slots) - to(np.ascontiguousarray(part["advantage"]))
-        error = error * to(legal)
-        return (error.square().sum(1) * to(np.asarray(weight, np.float32))).mean() / actions
+            values = self.trainer.net.action_values([self._encode(infostate)], slots, legal)
+        error = values - self.trainer.tensor(np.ascontiguousarray(part["advantage"]))  # both 0 where not legal
+        return (error.square().sum(1) * self.trainer.tensor(np.asarray(weight, np.float32))).mean() / actions
 
     def weights(self) -> Weights:
         """Arrays for `learners.networks.inference.Inference`."""
-        return self.trainer.net.inference_weights()  # type: ignore[operator]
+        return self.trainer.net.inference_weights()
 
     def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """For a checkpoint, see `Trainer.state_arrays`."""

@@ -9,10 +9,11 @@ import torch
 from numpy.typing import NDArray
 
 from envs.game import Game
+from learners.networks.inference import encoder
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings, Weights
 from learners.settings import TrainingSettings
-from learners.training import Trainer, gather_actions, split_batches
+from learners.training import Trainer, split_batches
 
 
 class BaselineLearner:
@@ -40,6 +41,8 @@ class BaselineLearner:
     ) -> None:
         self.game = game
         self.network = network
+        self._actions = np.arange(game.spec.num_actions)
+        self._encode = encoder(game, network)
         self.trainer = Trainer(
             lambda: ValueNet(network, game.spec, views=2), training, device or torch.device("cpu"), seed
         )
@@ -57,37 +60,35 @@ class BaselineLearner:
         for block in blocks:
             for part in split_batches(block, self.trainer.settings.batch):
                 target = self._targets(part)
-                values = self._values(part["infostates"])
-                action = self.trainer.tensor(part["action"].astype(np.int64))[:, None]
-                loss = torch.nn.functional.mse_loss(values.gather(1, action)[:, 0], target)
+                values = self._values(part["infostates"], part["action"][:, None] == self._actions)
+                loss = torch.nn.functional.mse_loss(values.sum(1), target)
                 self.trainer.step(loss)
                 total += loss.detach()
                 batches += 1
                 rows += len(part)
         return {"loss": float(total) / max(batches, 1), "rows": rows}
 
-    def _values(self, infostates: NDArray[np.uint8]) -> torch.Tensor:
-        """Q of every action `[B, A]` for packed pairs `uint8[B, 2, P]`, actor first."""
+    def _values(self, infostates: NDArray[np.uint8], needed: NDArray[np.bool_]) -> torch.Tensor:
+        """Q of the actions that are needed `[B, A]`, else 0, for packed pairs `uint8[B, 2, P]`, actor first."""
         actor, other = (np.ascontiguousarray(infostates[:, view]) for view in (0, 1))
-        views = np.stack([self.game.encode(one, self.network.encoding) for one in (actor, other)])
-        slots = self.game.output_slots(actor, self.network.outputs, other).astype(np.int64)
+        slots = self.game.output_slots(actor, self.network.outputs, other)
         with self.trainer.autocast():
-            outputs = self.trainer.net(self.trainer.tensor(views))
-        return gather_actions(outputs.float(), self.trainer.tensor(slots))
+            return self.trainer.net.action_values([self._encode(actor), self._encode(other)], slots, needed)
 
     def _targets(self, part: NDArray[np.void]) -> torch.Tensor:
         to = self.trainer.tensor
+        policy = np.ascontiguousarray(part["next_policy"])
         with torch.no_grad():
             self.trainer.net.eval()  # targets must not enter the running moments of batch normalisation
-            values = self._values(part["next_infostates"])
+            values = self._values(part["next_infostates"], policy > 0)
             self.trainer.net.train()
-            following = (values * to(np.ascontiguousarray(part["next_policy"]))).sum(1)
+            following = (values * to(policy)).sum(1)
             sign = to(part["next_sign"].astype(np.float32))
             return to(np.ascontiguousarray(part["reward"])) + sign * following
 
     def weights(self) -> Weights:
         """Arrays for `learners.networks.inference.Inference`."""
-        return self.trainer.net.inference_weights()  # type: ignore[operator]
+        return self.trainer.net.inference_weights()
 
     def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """For a checkpoint, see `Trainer.state_arrays`."""

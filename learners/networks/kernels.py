@@ -148,7 +148,7 @@ def chosen_outputs(x, matrix, bias, slots, legal, values):
         legal: `bool[m, A]`.
         values: Result, `[T, m, A]`.
     """
-    actions = legal.shape[1]
+    actions, units, pairs = legal.shape[1], x.shape[2], slots.shape[2] == 2
     place = np.zeros(actions + 1, np.int32)
     for b in range(legal.shape[0]):
         n = 0
@@ -160,12 +160,19 @@ def chosen_outputs(x, matrix, bias, slots, legal, values):
                 values[t, b, a] = 0
             for i in range(n):
                 value = _ZERO
-                for k in range(slots.shape[2]):
-                    slot = slots[b, place[i], k]
-                    if slot >= 0:
-                        value += bias[t, slot]
-                        for j in range(x.shape[2]):
-                            value += x[t, b, j] * matrix[t, slot, j]
+                one = slots[b, place[i], 0]
+                two = slots[b, place[i], 1] if pairs else one
+                if pairs and one >= 0 and two >= 0:  # their sum meets x once
+                    value += bias[t, one] + bias[t, two]
+                    for j in range(units):
+                        value += x[t, b, j] * (matrix[t, one, j] + matrix[t, two, j])
+                else:
+                    for k in range(slots.shape[2]):
+                        slot = slots[b, place[i], k]
+                        if slot >= 0:
+                            value += bias[t, slot]
+                            for j in range(units):
+                                value += x[t, b, j] * matrix[t, slot, j]
                 values[t, b, place[i]] = value
 
 
@@ -194,15 +201,14 @@ def action_values(outputs, slots, legal, values):
 def patches(planes, out):
     """2x2 patches of `[B, C, H, W]` into `[B, (H - 1) * (W - 1), 4 * C]`, in the order of `modules.unfold`."""
     batch, channels, height, width = planes.shape
-    last = np.empty((height, width * channels), np.float32)  # one row's planes with the channel last
+    size, positions = 4 * channels, (height - 1) * (width - 1)
+    flat, rows = planes.reshape(batch, channels * height * width), out.reshape(batch, positions * size)
+    source = np.empty(positions * size, np.int32)
+    for i in range(source.shape[0]):
+        (position, part) = divmod(i, size)
+        (corner, channel) = divmod(part, channels)
+        y, x = position // (width - 1) + corner // 2, position % (width - 1) + corner % 2
+        source[i] = (channel * height + y) * width + x
     for b in range(batch):
-        for y in range(height):
-            for c in range(channels):
-                for x in range(width):
-                    last[y, x * channels + c] = planes[b, c, y, x]
-        for y in range(height - 1):
-            for x in range(width - 1):
-                p = y * (width - 1) + x
-                for i in range(2 * channels):
-                    out[b, p, i] = last[y, x * channels + i]
-                    out[b, p, 2 * channels + i] = last[y + 1, x * channels + i]
+        for i in range(source.shape[0]):
+            rows[b, i] = flat[b, source[i]]

@@ -4,6 +4,7 @@ All convolutions here are written as linear layers over unfolded patches: the fi
 matrix products over patches train faster on CPUs than the convolution kernels do.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from envs.game import GameSpec
+from envs.sparse import Sparse
+from learners.networks.functions import ActionValues, HiddenLayer, Normalise, PatchFunction, SparseLayer
+from learners.networks.inference import Floats, View
 from learners.networks.settings import CONV_CHANNELS, CONV_KERNEL, NetworkSettings, Weights
 
 
@@ -32,6 +36,11 @@ class PatchTrunk(nn.Module):
         hidden = torch.tanh(maps[0] if len(maps) == 1 else torch.cat(maps, dim=-1))
         return torch.tanh(self.second(hidden)).flatten(1)
 
+    def compiled(self, views: Sequence[Floats]) -> Tensor:
+        """The same on views `float32[B, C, H, W]` on a CPU."""
+        weights, biases = [layer.weight for layer in self.first], [layer.bias for layer in self.first]
+        return PatchFunction.apply(views, self.second.weight, self.second.bias, *weights, *biases)
+
 
 def unfold(planes: Tensor) -> Tensor:
     """2x2 patches of `[B, C, H, W]` as `[B, positions, 4 * C]`."""
@@ -49,13 +58,14 @@ class ValueNet(nn.Module):
         settings.check(spec)
         self.settings = settings
         shape = spec.shapes[settings.encoding]
+        self.inputs = int(np.prod(shape))  # of one view
         if settings.trunk == "conv":
             channels, height, width = shape
             self.trunk: nn.Module | None = PatchTrunk(channels, views)
             size = (height - 1) * (width - 1) * CONV_CHANNELS
         else:
             self.trunk = None
-            size = views * int(np.prod(shape))
+            size = views * self.inputs
         sizes = [size] + [settings.width] * settings.depth
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
         self.norm = _norm(settings)
@@ -67,6 +77,46 @@ class ValueNet(nn.Module):
             y = layer(x)
             x = torch.relu(y + x if y.shape == x.shape else y)
         return self.out(self.norm(x))
+
+    def action_values(self, views: Sequence[View], slots: NDArray[np.int16], needed: NDArray[np.bool_]) -> Tensor:
+        """The value of each action that is needed: the sum of the outputs that stand for it; 0 for the others.
+
+        Args:
+            views: One for an advantage net, two for a baseline net, as `inference.encoder` gives them.
+            slots: From `Game.output_slots`, `int16[B, A, K]`.
+            needed: `bool[B, A]`.
+
+        Returns:
+            `float32[B, A]`, by compiled functions on a CPU in float32, else by the modules.
+        """
+        device = self.out.weight.device
+        if device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
+            return self._compiled_values(views, slots, needed)
+        dense = torch.stack([self._dense(view, device) for view in views])
+        outputs = self(dense).float()
+        return _gather(outputs, torch.from_numpy(slots).to(device)) * torch.from_numpy(needed).to(device)
+
+    def _compiled_values(self, views: Sequence[View], slots: NDArray[np.int16], needed: NDArray[np.bool_]) -> Tensor:
+        layers = list(self.hidden)
+        if isinstance(self.trunk, PatchTrunk):
+            x = self.trunk.compiled([np.ascontiguousarray(view[0]) for view in views])
+        elif isinstance(views[0], Sparse) and layers[0].in_features != layers[0].out_features:
+            x = SparseLayer.apply(views, layers[0].weight, layers[0].bias)
+            layers = layers[1:]
+        else:
+            x = _join(torch.stack([self._dense(view, torch.device("cpu")) for view in views]))
+        for layer in layers:
+            x = HiddenLayer.apply(x, layer.weight, layer.bias)
+        x = Normalise.apply(x) if isinstance(self.norm, nn.LayerNorm) else self.norm(x)
+        return ActionValues.apply(x, self.out.weight, self.out.bias, slots, needed)
+
+    def _dense(self, view: View, device: torch.device) -> Tensor:
+        """A view as the modules read it, `[B, *shape]` on the device."""
+        if not isinstance(view, Sparse):
+            return torch.from_numpy(view[0]).to(device)
+        place, value = (torch.from_numpy(array).to(device) for array in view)
+        out = torch.zeros(len(place), self.inputs, device=device)
+        return out.scatter_add_(1, place.long(), value)
 
     def inference_weights(self) -> Weights:
         """Arrays for `learners.networks.inference`, with batch normalisation folded into the output layer."""
@@ -85,6 +135,15 @@ class ValueNet(nn.Module):
             out["out.b"] = out["out.b"] + shift @ out["out.w"]
             out["out.w"] = np.ascontiguousarray(scale[:, None] * out["out.w"])
         return weights | out
+
+
+def _gather(outputs: Tensor, slots: Tensor) -> Tensor:
+    """The value of each action, `[B, A]`: the sum of the outputs `[B, S]` that stand for it, `slots [B, A, K]`."""
+    batch, actions, summands = slots.shape
+    gathered = outputs.gather(1, slots.long().clamp(min=0).reshape(batch, -1)).reshape(batch, actions, summands)
+    if summands == 1:  # a slot of -1 then means an action that is never legal
+        return gathered[:, :, 0]
+    return (gathered * (slots >= 0)).sum(2)
 
 
 def _norm(settings: NetworkSettings) -> nn.Module:

@@ -54,7 +54,7 @@ def test_values_gradients_and_moments_agree(trunk, views, outputs, norm):
         ((values - torch.from_numpy(target)) * torch.from_numpy(legal)).square().mean().backward()
     for (name, one), two in zip(compiled.named_parameters(), modules.parameters(), strict=True):
         assert one.grad is not None
-        torch.testing.assert_close(one.grad, two.grad, rtol=2e-4, atol=1e-6, msg=lambda m, n=name: f"{n}: {m}")
+        torch.testing.assert_close(one.grad, two.grad, rtol=1e-3, atol=1e-5, msg=lambda m, n=name: f"{n}: {m}")
     for one, two in zip(compiled.buffers(), modules.buffers(), strict=True):
         torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-6)
 
