@@ -52,7 +52,7 @@ format: $(STAMP) ## put the source into the house's format
 	$(RUFF) format .
 
 bench: $(STAMP) ## run every benchmark, write docs/benchmarks.json and the table in README.md
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m dancfr.bench.table
+	$(PY) -m dancfr.bench.table
 
 constraints: $(STAMP) ## write the versions that .venv holds to constraints.txt
 	@{ grep '^#' constraints.txt; \

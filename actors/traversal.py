@@ -111,7 +111,7 @@ class DreamTraverser:
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         returns, endings = self._play(task, weights, rng)
         rows = self._rows
-        self._evaluate_baseline(weights)
+        self._evaluate_baseline(task, weights)
         advantages, squares = self._advantages(task, returns[:, task.traverser].copy())
         transitions = self._transitions(returns) if self.baseline_network is not None else None
         block = {"advantages": advantages}
@@ -209,8 +209,11 @@ class DreamTraverser:
         advantages = net.action_values([self._encode(infostates)], slots, legal)
         match_regrets(advantages, legal, policy[None])
 
-    def _evaluate_baseline(self, weights: TraversalWeights) -> None:
-        """Writes Q of the actor for every row."""
+    def _evaluate_baseline(self, task: TraversalTask, weights: TraversalWeights) -> None:
+        """Writes Q of the actor for every row: of the actions that the recursion asks for, else 0.
+
+        At the other player's decisions it does not matter where the policy is 0.
+        """
         rows, settings = self._rows, self.baseline_network
         if weights.baseline is None or settings is None:
             rows["baseline"][:] = 0
@@ -223,7 +226,9 @@ class DreamTraverser:
             actor, other = np.ascontiguousarray(part[:, 0]), np.ascontiguousarray(part[:, 1])
             views = [encode(actor), encode(other)]
             slots = self.game.output_slots(actor, settings.outputs, other)
-            net.action_values(views, slots, rows["legal"][batch], rows["baseline"][None, batch])
+            mine = rows["actor"][batch] == task.traverser
+            needed = rows["legal"][batch] & ((rows["policy"][batch] > 0) | mine[:, None])
+            net.action_values(views, slots, needed, rows["baseline"][None, batch])
 
     def _advantages(self, task: TraversalTask, returns: NDArray[np.float32]) -> tuple[NDArray[np.void], float]:
         """The traverser's samples, and the sum of their squared advantages."""

@@ -1,11 +1,17 @@
-"""The learners on real samples, beside a large matrix product."""
+"""The learners on real samples, beside a large matrix product and beside other ways to compute gradients."""
 
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
 from typing import Any
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 
 from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
-from dancfr.bench.timing import matrix_flops, noise, rate, result, seconds_each
+from dancfr.bench.inference import COMPILING_TAKES, multiplications_a_row
+from dancfr.bench.timing import matrix_product, noise, rate, result, seconds_each
 from dancfr.presets import PRESETS
 from envs.geister import Geister
 from learners.dream.advantage import AdvantageLearner
@@ -19,65 +25,93 @@ def measure(seconds: float) -> dict[str, Any]:
     """Rows/s of an advantage fit with the paper's net and batch; `geister-quick` and the baselines in the detail.
 
     The limit turns the FLOP/s of a large float32 matrix product into rows/s: three times the multiplications of a
-    forward pass a row, two operations each.
+    forward pass a row, two operations each. ``torch`` in the detail are one step of torch's own modules on inputs that
+    are dense already: what the compiled functions replace on a CPU.
     """
     paper, quick = _measure("geister-dream", seconds / 2), _measure("geister-quick", seconds / 2)
-    return result(
-        "dream-learner",
-        paper["advantage_rows_per_second"],
-        "rows/s",
-        paper["limit_rows_per_second"],
-        paper["advantage_rows_per_second"] / paper["limit_rows_per_second"],
-        {"limit": "FLOP/s of a 1024x1024 matrix product", "paper": paper, "quick": quick},
-    )
+    detail = {"limit": "FLOP/s of a 1024x1024 matrix product", "paper": paper, "quick": quick}
+    cuda = _on_cuda(seconds / 2)
+    if cuda:
+        detail["cuda"] = cuda
+    return result("dream-learner", paper["rows/s"], "rows/s", paper["limit"], paper["ratio"], detail)
+
+
+def _samples(preset: str) -> tuple[Any, dict[str, NDArray[np.void]]]:
+    """Configuration of a preset, and samples of uniform play, `BATCHES` minibatches of each kind."""
+    config: Any = PRESETS[preset].config
+    traverser = DreamTraverser(Geister(), config.network, config.baseline_network, config.sampling)
+    _, block = traverser.traverse(TraversalTask((1,), 1, 0, 512), TraversalWeights(0, (None, None), None))
+    rng, count = np.random.default_rng(1), BATCHES * config.advantage_training.batch
+    return config, {part: records[rng.integers(0, len(records), count)] for part, records in block.items()}
 
 
 def _measure(preset: str, seconds: float) -> dict[str, Any]:
-    config: Any = PRESETS[preset].config
-    game = Geister()
-    traverser = DreamTraverser(game, config.network, config.baseline_network, config.sampling)
-    _, block = traverser.traverse(TraversalTask((1,), 1, 0, 512), TraversalWeights(0, (None, None), None))
-    batch = config.advantage_training.batch
-    rng = np.random.default_rng(1)
-    rows = {part: records[rng.integers(0, len(records), BATCHES * batch)] for part, records in block.items()}
+    config, rows = _samples(preset)
+    game, batch = Geister(), config.advantage_training.batch
     advantage = AdvantageLearner(game, config.network, config.advantage_training)
     baseline = BaselineLearner(game, config.baseline_network, config.baseline_training)
+    features = game.encode(np.ascontiguousarray(rows["advantages"]["infostate"][:batch]), config.network.encoding)
+    others = _torch_steps(ValueNet(config.network, game.spec), features, compiling=seconds >= COMPILING_TAKES)
     times = seconds_each(
         {
             "advantage": lambda: advantage.fit([rows["advantages"]], 1),
             "baseline": lambda: baseline.fit([rows["transitions"]], 1),
-            "product": matrix_flops(),
+            "product": matrix_product(),
+            **others,
         },
-        seconds / 3,
+        seconds,
     )
     multiplications = multiplications_a_row(ValueNet(config.network, game.spec))
     flops = rate(2 * 1024**3, times["product"])
-    speed = rate(BATCHES * batch, times["advantage"])
+    speed, limit = rate(BATCHES * batch, times["advantage"]), flops / (6 * multiplications)
     return {
         "batch": batch,
-        "advantage_rows_per_second": speed,
-        "baseline_rows_per_second": rate(BATCHES * batch, times["baseline"]),
-        "multiplications_a_row": multiplications,
-        "flops": speed * 6 * multiplications,
-        "limit_flops": flops,
-        "limit_rows_per_second": flops / (6 * multiplications),
+        "rows/s": round(speed),
+        "limit": round(limit),
+        "ratio": round(speed / limit, 3),
+        "baseline rows/s": round(rate(BATCHES * batch, times["baseline"])),
+        "torch rows/s": {name: round(rate(batch, times[name])) for name in others},
+        "multiplications a row": multiplications,
+        "FLOP/s": round(speed * 6 * multiplications),
+        "FLOP/s of the product": round(flops),
         "noise": noise(times["advantage"]),
     }
 
 
-def multiplications_a_row(net: ValueNet) -> int:
-    """Multiplications of one forward pass of one row; the patches of a trunk count for each position."""
-    import torch
+def _torch_steps(net: ValueNet, features: NDArray[np.float32], compiling: bool) -> dict[str, Callable[[], object]]:
+    """Forward, backward and Adam by torch alone, with all outputs as targets."""
+    optimiser = torch.optim.Adam(net.parameters(), fused=True)
+    given = torch.from_numpy(features)[None]
 
-    total = 0
+    def step(module: Any, bf16: bool) -> Callable[[], object]:
+        def call() -> None:
+            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+                outputs = module(given).float()
+            optimiser.zero_grad(set_to_none=True)
+            outputs.square().mean().backward()
+            optimiser.step()
 
-    def count(layer: Any, inputs: Any, _: Any) -> None:
-        nonlocal total
-        total += inputs[0].numel() // 2 * layer.out_features  # two rows go through
+        return call
 
-    hooks = [m.register_forward_hook(count) for m in net.modules() if isinstance(m, torch.nn.Linear)]
-    shape = Geister().spec.shapes[net.settings.encoding]
-    net(torch.zeros(1, 2, *shape))
-    for hook in hooks:
-        hook.remove()
-    return total
+    steps = {"eager": step(net, False), "eager bf16": step(net, True)}
+    if compiling:
+        steps["torch.compile"] = step(torch.compile(net), False)
+    return steps
+
+
+def _on_cuda(seconds: float) -> dict[str, Any]:
+    """Rows/s of both learners on a GPU with the paper's net, in float32 and bfloat16; empty without one."""
+    if not torch.cuda.is_available():
+        return {}
+    config, rows = _samples("geister-dream")
+    calls: dict[str, Callable[[], object]] = {}
+    for precision in ("float32", "bf16"):
+        training = config.advantage_training.model_copy(update={"bf16": precision == "bf16"})
+        device = torch.device("cuda")
+        advantage = AdvantageLearner(Geister(), config.network, training, device=device)
+        baseline = BaselineLearner(Geister(), config.baseline_network, training, device=device)
+        calls[f"advantage {precision}"] = partial(advantage.fit, [rows["advantages"]], 1)
+        calls[f"baseline {precision}"] = partial(baseline.fit, [rows["transitions"]], 1)
+    times = seconds_each(calls, seconds, clock=perf_counter)
+    work = BATCHES * config.advantage_training.batch
+    return {"device": torch.cuda.get_device_name(), "rows/s": {n: round(rate(work, t)) for n, t in times.items()}}

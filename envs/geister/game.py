@@ -130,9 +130,10 @@ class Geister:
             every = np.arange(actions, dtype=np.int16)[None, :, None]
             return np.broadcast_to(every, (len(packed), actions, 1))
         slots = np.empty((len(packed), actions, 2 if layout == "move" else 1), np.int16)
-        observation.square_slots(packed, self.size, moves, slots)
         if layout == "move":
-            observation.move_kinds(packed, packed[:0] if other is None else other, self.size, moves, slots)
+            observation.move_slots(packed, packed[:0] if other is None else other, self.size, moves, slots)
+        else:
+            observation.square_slots(packed, self.size, moves, slots)
         return slots
 
     def describe(self, action: int) -> str:

@@ -160,8 +160,9 @@ def square_slots(packed, size, actions, slots):
 
 
 @kernel
-def move_kinds(packed, other, size, actions, slots):
-    """Slot `4 * size * size + kind` of each move, see `KINDS`, into `slots[:, :, 1]`, `int16[B, A, 2]`.
+def move_slots(packed, other, size, actions, slots):
+    """The slot of `square_slots`, and slot `4 * size * size + kind`, see `KINDS`, of each move into `slots`,
+    `int16[B, A, 2]`.
 
     Args:
         other: The opponents' infostates, which tell the colour of a ghost that would be taken; or of length 0.
@@ -171,9 +172,11 @@ def move_kinds(packed, other, size, actions, slots):
     exits = (np.uint64(1) << np.uint64(size - 1)) | np.uint64(1)
     board = np.zeros(area, np.int16)  # what a move's kind owes to the square where it ends
     for b in range(packed.shape[0]):
-        for a in range(slots.shape[1]):
+        choosing = packed[b, 18]
+        for a in range(0 if choosing else actions, slots.shape[1]):
+            slots[b, a, 0] = a if choosing else -1
             slots[b, a, 1] = -1
-        if packed[b, 18]:
+        if choosing:
             continue
         enemies = _enemies(packed, b)
         beside = ((enemies & ~right) << np.uint64(1)) | ((enemies & ~left) >> np.uint64(1))
@@ -190,10 +193,12 @@ def move_kinds(packed, other, size, actions, slots):
         for ghost in range(actions >> 2):
             square = np.int64(packed[b, ghost])
             if square == OFF:
+                slots[b, 4 * ghost : 4 * ghost + 4] = -1
                 continue
             kind = 24 * np.int64((packed[b, 8] >> ghost) & 1) + 2 * _bit(near, square)
             for direction in range(4):  # without branches, which would depend on where the ghosts stand
                 width = size if direction in (NORTH, SOUTH) else 1
                 target = square + (width if direction in (EAST, SOUTH) else -width)
                 slot = board[min(max(target, 0), area - 1)] + kind if target >= 0 else 4 * area + 48
+                slots[b, 4 * ghost + direction, 0] = 4 * square + direction
                 slots[b, 4 * ghost + direction, 1] = slot if target < area else -1

@@ -1,0 +1,143 @@
+"""The forward pass of an advantage net by the backends that could run it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dancfr.bench.environment import play
+from dancfr.bench.timing import matrix_product, noise, rate, result, seconds_each
+from dancfr.presets import PRESETS
+from envs.geister import Geister
+from learners.networks.inference import Inference, encoder
+from learners.networks.modules import ValueNet
+from learners.networks.settings import NetworkSettings
+
+GAMES = 512
+COMPILING_TAKES = 5.0
+"""Seconds: a benchmark that is given less leaves out what has to be compiled by a C++ compiler first."""
+
+
+def measure(seconds: float) -> dict[str, Any]:
+    """Rows/s of the net of `geister-quick` at batch 512, from infostates to the values of legal actions.
+
+    The limit is the same multiplications, zeros included, at the speed of a large matrix product. The detail has all
+    backends on encoded inputs (`ours dense` is NumPy's product with fused kernels) for this net and the paper's.
+    """
+    quick: Any = PRESETS["geister-quick"].config
+    paper: Any = PRESETS["geister-dream"].config
+    ours, theirs = (_measure(config.network, seconds / 2) for config in (quick, paper))
+    detail = {
+        "limit": "its multiplications at the speed of a 1024x1024 matrix product",
+        "batch": GAMES,
+        "quick": ours,
+        "paper": theirs,
+    }
+    return result("inference", ours["rows/s"]["ours"], "rows/s", ours["limit"], ours["ratio"], detail)
+
+
+def _measure(settings: NetworkSettings, seconds: float) -> dict[str, Any]:
+    game, rng = Geister(), np.random.default_rng(0)
+    states = game.reset(GAMES, rng)
+    play(game, states, 40, rng)
+    legal, packed = game.legal(states), game.observe(states, game.to_move(states))
+    net = ValueNet(settings, game.spec).eval()
+    features = game.encode(packed, settings.encoding)
+    inference, encode = Inference(settings, [net.inference_weights()]), encoder(game, settings)
+
+    def ours() -> None:
+        slots = game.output_slots(packed, settings.outputs)
+        inference.action_values([encode(packed)], slots, legal)
+
+    calls: dict[str, Callable[[], object]] = {"ours": ours, "ours dense": lambda: inference([features[None]])}
+    calls |= _torch_backends(net, features, compiling=seconds >= COMPILING_TAKES)
+    session = _onnx_session(net, features)
+    if session is not None:
+        name = session.get_inputs()[0].name
+        calls["ONNX Runtime"] = lambda: session.run(None, {name: features})
+    times = seconds_each(calls | {"product": matrix_product()}, seconds)
+    rows = {name: round(rate(GAMES, times[name])) for name in calls}
+    limit = rate(1024**3, times["product"]) / multiplications_a_row(net)
+    return {
+        "rows/s": rows,
+        "limit": round(limit),
+        "ratio": round(rows["ours"] / limit, 3),
+        "noise": noise(times["ours"]),
+    }
+
+
+def _torch_backends(net: ValueNet, features: NDArray[np.float32], compiling: bool) -> dict[str, Callable[[], object]]:
+    """torch's own passes; its matrix products on CPUs are MKL's or oneDNN's."""
+    given = torch.from_numpy(features)[None]
+
+    def run(module: Any, bf16: bool) -> Callable[[], object]:
+        def call() -> None:
+            with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+                module(given)
+
+        return call
+
+    calls = {"torch eager": run(net, False), "torch eager bf16": run(net, True)}
+    if compiling:
+        calls["torch.compile"] = run(torch.compile(net), False)
+    return calls
+
+
+def _onnx_session(net: ValueNet, features: NDArray[np.float32]) -> Any:
+    """The net in ONNX Runtime with one thread; None without the extra `bench`, or for a net with convolutions."""
+    try:
+        import onnxruntime
+        from onnx import TensorProto, helper, numpy_helper
+    except ModuleNotFoundError:
+        return None
+    if net.settings.trunk == "conv":
+        return None
+    weights = net.inference_weights()
+    nodes, last = [], "x"
+    for i in range(net.settings.depth):
+        nodes.append(helper.make_node("Gemm", [last, f"hidden{i}.w", f"hidden{i}.b"], [f"y{i}"]))
+        matrix = weights[f"hidden{i}.w"]
+        summed = f"y{i}"
+        if matrix.shape[0] == matrix.shape[1]:
+            nodes.append(helper.make_node("Add", [f"y{i}", last], [f"s{i}"]))
+            summed = f"s{i}"
+        nodes.append(helper.make_node("Relu", [summed], [f"h{i}"]))
+        last = f"h{i}"
+    if net.settings.norm == "layer":
+        weights["one"] = np.ones(net.settings.width, np.float32)
+        nodes.append(helper.make_node("LayerNormalization", [last, "one"], ["n"], axis=-1))
+        last = "n"
+    nodes.append(helper.make_node("Gemm", [last, "out.w", "out.b"], ["out"]))
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, features.shape[1]])],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, [None, weights["out.b"].shape[-1]])],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    ours = Inference(net.settings, [weights])([features[None]])[0]
+    if not np.allclose(session.run(None, {"x": features})[0], ours, atol=1e-4):
+        raise AssertionError("ONNX Runtime computes another function")
+    return session
+
+
+def multiplications_a_row(net: ValueNet) -> int:
+    """Multiplications of one forward pass of one row; the patches of a trunk count for each position."""
+    total = 0
+
+    def count(layer: Any, inputs: Any, _: Any) -> None:
+        nonlocal total
+        total += inputs[0].numel() // 2 * layer.out_features  # two rows go through
+
+    hooks = [m.register_forward_hook(count) for m in net.modules() if isinstance(m, torch.nn.Linear)]
+    shape = Geister().spec.shapes[net.settings.encoding]
+    net(torch.zeros(1, 2, *shape))
+    for hook in hooks:
+        hook.remove()
+    return total
