@@ -122,10 +122,11 @@ def _one_line_errors() -> Iterator[None]:
     from actors.cluster import RayUnavailable
     from actors.runtime import BlockLost, RemoteError, ResourcesMissing, WorkerDied
     from learners.storage import DamagedFile
+    from learners.training import TrainingDiverged
 
     try:
         yield
     except ResourcesMissing as error:
         raise UsageError(str(error)) from error
-    except (RayUnavailable, WorkerDied, BlockLost, RemoteError, DamagedFile) as error:
+    except (RayUnavailable, WorkerDied, BlockLost, RemoteError, DamagedFile, TrainingDiverged) as error:
         raise RunError(str(error)) from error

@@ -1,5 +1,6 @@
 """What the torch learners share: device and precision, one optimiser step, exact save and restore."""
 
+import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
@@ -8,8 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from learners.networks.modules import ValueNet
+from learners.networks.settings import Weights
 from learners.settings import TrainingSettings
 
 
@@ -24,6 +27,10 @@ def choose_device(name: Literal["cpu", "cuda", "auto"] | str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise ValueError("no CUDA device is visible to torch: use --device cpu, or install a CUDA build of torch")
     return torch.device(name)
+
+
+class TrainingDiverged(RuntimeError):
+    """A loss is no number any more, so the net is lost; what was saved before the fit is not."""
 
 
 class Trainer:
@@ -44,6 +51,7 @@ class Trainer:
         self.fits = 0
         self.net: ValueNet
         self.optimiser: torch.optim.Adam
+        self._average: AveragedModel | None = None
         self._fresh()
 
     def _fresh(self) -> None:
@@ -51,6 +59,9 @@ class Trainer:
             torch.manual_seed((self.seed + 1_000_003 * self.fits) % 2**63)
             self.net = self._build().to(self.device)
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=self.settings.learning_rate, fused=True)
+        if self.settings.weight_average:
+            blend = get_ema_multi_avg_fn(self.settings.weight_average)
+            self._average = AveragedModel(self.net, multi_avg_fn=blend, use_buffers=True)
 
     def begin_fit(self) -> None:
         """Called once a fit, before the first `step`."""
@@ -69,6 +80,28 @@ class Trainer:
         loss.backward()
         nn.utils.clip_grad_norm_(self.net.parameters(), self.settings.clip)
         self.optimiser.step()
+        if self._average is not None:
+            self._average.update_parameters(self.net)
+
+    def end_fit(self, total: Tensor, batches: int, rows: int) -> dict[str, float]:
+        """Metrics of a fit from the sum of its losses.
+
+        Raises:
+            TrainingDiverged: the losses were not finite.
+        """
+        loss = float(total) / max(batches, 1)
+        if not math.isfinite(loss):
+            raise TrainingDiverged(
+                f"the loss of fit {self.fits} is {loss}: the targets are too large for learning_rate="
+                f"{self.settings.learning_rate:g}; lower it, or bound the targets (sampling.target_clip)"
+            )
+        return {"loss": loss, "rows": rows}
+
+    def weights(self) -> Weights:
+        """Arrays for `learners.networks.inference.Inference`: of the averaged net, if there is one."""
+        net: Any = self.net if self._average is None else self._average.module
+        weights: Weights = net.inference_weights()
+        return weights
 
     def tensor(self, array: NDArray) -> Tensor:
         """The array on the device."""
@@ -79,6 +112,8 @@ class Trainer:
         arrays = {f"net.{name}": value for name, value in self.net.state_dict().items()}
         for index, entry in self.optimiser.state_dict()["state"].items():
             arrays |= {f"adam.{index}.{name}": value for name, value in entry.items()}
+        if self._average is not None:
+            arrays |= {f"average.{name}": value for name, value in self._average.state_dict().items()}
         copies = {name: value.cpu().numpy().copy() for name, value in arrays.items()}  # training goes on in place
         return copies, {"fits": self.fits}
 
@@ -89,9 +124,9 @@ class Trainer:
             RuntimeError: the arrays are of another network.
         """
         self.fits = int(meta["fits"])
-        self.net.load_state_dict(
-            {name[4:]: torch.from_numpy(np.array(a)) for name, a in arrays.items() if name.startswith("net.")}
-        )
+        self.net.load_state_dict(_tensors(arrays, "net."))
+        if self._average is not None:
+            self._average.load_state_dict(_tensors(arrays, "average."))
         state: dict[int, dict[str, Tensor]] = {}
         for name, array in arrays.items():
             if name.startswith("adam."):
@@ -99,6 +134,10 @@ class Trainer:
                 state.setdefault(int(index), {})[field] = torch.from_numpy(np.array(array)).to(self.device)
         groups = self.optimiser.state_dict()["param_groups"]
         self.optimiser.load_state_dict({"state": state, "param_groups": groups})
+
+
+def _tensors(arrays: dict[str, NDArray], prefix: str) -> dict[str, Tensor]:
+    return {name[len(prefix) :]: torch.from_numpy(np.array(a)) for name, a in arrays.items() if name.startswith(prefix)}
 
 
 def split_batches(block: NDArray, batch: int) -> Iterator[NDArray]:

@@ -4,6 +4,7 @@ random, heuristic, rush          a bot
 runs/x                           the newest strategies of the run in that folder
 runs/x@40                        those it had after iteration 40
 runs/x?average=paper             played as exact, sampled, paper or last; the run's own choice if left out
+runs/x?threshold=0.5             without actions less probable than that share of the likeliest; joined by & to others
 """
 
 from collections.abc import Callable, Mapping
@@ -29,11 +30,13 @@ class AgentName:
         base: Name of a bot, or path of a run.
         iteration: What stands after ``@``; None is the newest.
         average: Value of the query ``average``; None if left out.
+        threshold: Value of the query ``threshold``; None if left out.
     """
 
     base: str
     iteration: int | None = None
     average: str | None = None
+    threshold: float | None = None
 
 
 def parse_name(name: str) -> AgentName:
@@ -45,20 +48,34 @@ def parse_name(name: str) -> AgentName:
     from learners.dream.settings import Average
 
     rest, _, query = name.partition("?")
-    settings: dict[str, str] = {}
+    average, threshold = None, None
     for part in filter(None, query.split("&")):
         key, _, value = part.partition("=")
-        if key != "average":
-            raise UsageError(f"{name}: {nearest(key, ['average'], 'agent option')}")
-        if value not in get_args(Average):
-            raise UsageError(f"{name}: {nearest(value, list(get_args(Average)), 'average')}")
-        settings[key] = value
+        if key == "average":
+            if value not in get_args(Average):
+                raise UsageError(f"{name}: {nearest(value, list(get_args(Average)), 'average')}")
+            average = value
+        elif key == "threshold":
+            threshold = _share(name, value)
+        else:
+            raise UsageError(f"{name}: {nearest(key, ['average', 'threshold'], 'agent option')}")
     base, at, iteration = rest.rpartition("@")
     if not at or Path(rest).is_dir():  # a folder may have an @ in its own name
-        return AgentName(rest, None, settings.get("average"))
+        return AgentName(rest, None, average, threshold)
     if not iteration.isdecimal():
         raise UsageError(f"{name}: after @ stands an iteration, such as {base}@40, not {iteration!r}")
-    return AgentName(base, int(iteration), settings.get("average"))
+    return AgentName(base, int(iteration), average, threshold)
+
+
+def _share(name: str, value: str) -> float:
+    """A number from 0 to 1."""
+    try:
+        share = float(value)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:  # nor nan
+        raise UsageError(f"{name}: threshold must be a number from 0 to 1, not {value!r}")
+    return share
 
 
 def bots(game: Game) -> Mapping[str, Callable[[], Agent]]:
@@ -82,7 +99,7 @@ def make_agent(name: str, game: Game) -> Agent:
     wanted = parse_name(name)
     if wanted.base in known:
         if wanted != AgentName(wanted.base):
-            raise UsageError(f"{name}: {wanted.base} is a bot: it has no iterations and no averages")
+            raise UsageError(f"{name}: {wanted.base} is a bot: it has no iterations and no options")
         return known[wanted.base]()
     if (Path(wanted.base) / "config.json").exists():
         return load_run(wanted, game, name)
@@ -115,13 +132,16 @@ def load_run(wanted: AgentName, game: Game, name: str) -> Agent:
             raise UsageError(f"{wanted.base} has iterations {have}, not {wanted.iteration}")
         files = [file for file in files if file.iteration <= wanted.iteration]
     average: Any = wanted.average or config.average
+    threshold = wanted.threshold
+    if threshold is None:
+        threshold = 0.0 if average == "last" else config.average_threshold
     strategies: dict[int, list[tuple[int, Any]]] = {p: [] for p in range(game.spec.num_players)}
     newest = {player: [f for f in files if f.player == player][-1:] for player in strategies}
     for file in files if average != "last" else [f for found in newest.values() for f in found]:
         weights, meta = run.load_strategy(file.player, file.iteration)
         strategies[file.player].append((int(meta.get("count", file.iteration)), weights))
     try:
-        return DreamAgent(trained_on, config.network, strategies, average, name, config.average_power)
+        return DreamAgent(trained_on, config.network, strategies, average, name, config.average_power, threshold)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

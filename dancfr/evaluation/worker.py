@@ -24,6 +24,7 @@ class EvaluationServer:
         opponents: Names of bots.
         average: How the average policy is played.
         average_power: How nets are weighed in it, see `DreamAgent`.
+        threshold: Of the average, see `DreamAgent`; the last iterate is evaluated as it is.
         last: Evaluate the last iterate too.
     """
 
@@ -35,9 +36,11 @@ class EvaluationServer:
         opponents: Sequence[str],
         average: Average,
         average_power: float,
+        threshold: float,
         last: bool,
     ) -> None:
         self._average_power = average_power
+        self._threshold = threshold
         self._game = game
         self._evaluated = evaluated
         self._network = network
@@ -54,7 +57,10 @@ class EvaluationServer:
         rows = []
         start = perf_counter()
         for number, (policy, average) in enumerate(self._policies.items()):
-            agent = DreamAgent(self._game, self._network, self._strategies, average, policy, self._average_power)
+            threshold = 0.0 if policy == "last" else self._threshold
+            agent = DreamAgent(
+                self._game, self._network, self._strategies, average, policy, self._average_power, threshold
+            )
             for place, opponent in enumerate(self._opponents):
                 rng = np.random.default_rng(np.random.SeedSequence((*seed, number, place)))
                 bot = make_agent(opponent, self._evaluated)

@@ -44,8 +44,10 @@ class DreamConfig(Config):
             players in each iteration, by the nets of the last one.
         traversals: Games for each player that is updated.
         chunk: Games of a chunk, the unit of work of a traversal worker. Part of what the seed determines.
-        history: Share of an iteration's chunks in which the opponent plays one of its former nets, drawn uniformly for
-            each chunk; 0 in the papers. Self-play alone forgets how to beat weaker opponents.
+        history: Share of an iteration's chunks in which the opponent plays one of its former nets, drawn anew for each
+            chunk; 0 in the papers. Self-play alone forgets how to beat weaker opponents.
+        history_power: The opponent's k-th net is drawn with probability proportional to 1 / k to this power: 0 draws
+            uniformly, 1 meets as many games of nets 1 to 10 as of nets 10 to 100.
         sampling: Exploration and bounds of the sampled values.
         network: Advantage nets.
         baseline: Train baseline nets; without them Q = 0.
@@ -58,12 +60,13 @@ class DreamConfig(Config):
         circular: Rows of each player's baseline buffer.
         average: How the trained agent plays, unless its name says otherwise.
         average_power: Nets weigh their iteration to this power in averages; 1 is linear averaging.
+        average_threshold: Averages leave out actions less probable than this share of the likeliest, see `DreamAgent`.
         evaluation: Evaluation along the run.
         checkpoint_every: Iterations between checkpoints.
     """
 
     resumable: ClassVar[frozenset[str]] = frozenset(
-        {"iterations", "minutes", "average", "average_power", "evaluation", "checkpoint_every"}
+        {"iterations", "minutes", "average", "average_power", "average_threshold", "evaluation", "checkpoint_every"}
     )
 
     game: str = "geister"
@@ -75,6 +78,7 @@ class DreamConfig(Config):
     traversals: int = Field(7680, ge=1)
     chunk: int = Field(512, ge=1)
     history: float = Field(0.0, ge=0, le=1)
+    history_power: float = Field(0.0, ge=0, le=10)
     sampling: SamplingSettings = SamplingSettings()
     network: NetworkSettings = NetworkSettings()
     baseline: bool = True
@@ -88,6 +92,7 @@ class DreamConfig(Config):
     circular: int = Field(500_000, ge=1)
     average: Average = "exact"
     average_power: float = Field(1.0, ge=0, le=100)
+    average_threshold: float = Field(0.0, ge=0, le=1)
     evaluation: EvaluationConfig = EvaluationConfig()
     checkpoint_every: int = Field(25, ge=1)
 

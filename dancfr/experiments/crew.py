@@ -131,6 +131,7 @@ class DreamCrew:
             config.evaluation.opponents,
             config.evaluation.average,
             config.average_power,
+            config.average_threshold,
             config.evaluation.last,
             cpus=0,
             name="evaluation",

@@ -133,8 +133,8 @@ class Dream:
         historic = round(self.config.history * chunks) if former else 0
         rng = np.random.default_rng(np.random.SeedSequence((self.config.seed, t, player, 2**31 + 3)))
         weights = [newest] * (chunks - historic)
-        for drawn in rng.choice(former, size=historic) if historic else ():
-            opponent, _ = self.run.load_strategy(1 - player, int(drawn))
+        for drawn in draw_former(former, historic, self.config.history_power, rng):
+            opponent, _ = self.run.load_strategy(1 - player, drawn)
             policies = (opponent, self.policies[1]) if player == 1 else (self.policies[0], opponent)
             weights.append(put(TraversalWeights(t - 1, policies, baseline)))
         return weights
@@ -284,6 +284,14 @@ class Dream:
         started = perf_counter()
         yield
         row[f"time/{phase}_s"] = perf_counter() - started
+
+
+def draw_former(former: list[int], count: int, power: float, rng: np.random.Generator) -> list[int]:
+    """`count` iterations out of `former`, the k-th with probability proportional to 1 / k^power."""
+    if count == 0:
+        return []
+    share = np.arange(1, len(former) + 1) ** -float(power)
+    return rng.choice(former, size=count, p=share / share.sum()).tolist()
 
 
 def _chunk_sizes(games: int, chunk: int) -> list[int]:

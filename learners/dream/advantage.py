@@ -57,6 +57,9 @@ class AdvantageLearner:
 
         Returns:
             ``loss`` (mean weighted squared error an output), ``rows`` trained on.
+
+        Raises:
+            TrainingDiverged: the loss is not finite.
         """
         self.trainer.begin_fit()
         total, batches, rows = torch.zeros((), device=self.trainer.device), 0, 0
@@ -70,7 +73,7 @@ class AdvantageLearner:
                 total += loss.detach()
                 batches += 1
                 rows += len(part)
-        return {"loss": float(total) / max(batches, 1), "rows": rows}
+        return self.trainer.end_fit(total, batches, rows)
 
     def _loss(self, part: NDArray[np.void], iteration: int, mean_log_weight: float | None) -> torch.Tensor:
         infostate = np.ascontiguousarray(part["infostate"])
@@ -90,7 +93,7 @@ class AdvantageLearner:
 
     def weights(self) -> Weights:
         """Arrays for `learners.networks.inference.Inference`."""
-        return self.trainer.net.inference_weights()
+        return self.trainer.weights()
 
     def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """For a checkpoint, see `Trainer.state_arrays`."""

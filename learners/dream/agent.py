@@ -52,6 +52,9 @@ class DreamAgent:
             plays the same policy (Steinberger 2019). ``paper``: weights t without own reach (paper 000, 6.1).
             ``last``: the last net alone.
         average_power: Net t weighs t to this power where the above says t: 1 is linear averaging, 0 weighs all alike.
+        threshold: Actions less probable than this share of the likeliest one are not played (Ganzfried, Sandholm and
+            Waugh 2012): 0 plays the average as it is, 1 purifies it. It takes out what the noise of single nets puts
+            into their mixture.
         name: For messages.
 
     Raises:
@@ -66,7 +69,10 @@ class DreamAgent:
         average: Average,
         name: str = "dream",
         average_power: float = 1.0,
+        threshold: float = 0.0,
     ) -> None:
+        if not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must be from 0 to 1, not {threshold}")
         if average not in get_args(Average):
             raise ValueError(f"average must be one of {', '.join(get_args(Average))}, not {average}")
         for player in range(game.spec.num_players):
@@ -76,6 +82,7 @@ class DreamAgent:
                 )
         self.name = name
         self.average = average
+        self.threshold = np.float32(threshold)
         self._trained_on = game
         self._network = network
         self._encode = encoder(game, network)
@@ -97,7 +104,7 @@ class DreamAgent:
         for player, nets in enumerate(self._players):
             at = np.flatnonzero(mover == player)
             if len(at):
-                policy = self._policy(nets, packed[at], legal[at], games[at])
+                policy = self._cut(self._policy(nets, packed[at], legal[at], games[at]))
                 actions[at] = self._sample(policy, legal[at], draws[at])
                 self._remember(nets, games[at], actions[at])
         return actions
@@ -108,7 +115,14 @@ class DreamAgent:
         What is remembered of the games being played is neither used nor changed.
         """
         nets = self._players[player]
-        return _mix(nets.log_weight[None], self._all_policies(nets, packed, legal))
+        return self._cut(_mix(nets.log_weight[None], self._all_policies(nets, packed, legal)))
+
+    def _cut(self, policy: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The policy without the actions below the threshold."""
+        if self.threshold == 0:
+            return policy
+        kept = np.where(policy >= self.threshold * policy.max(axis=1, keepdims=True), policy, np.float32(0))
+        return kept / kept.sum(axis=1, keepdims=True)
 
     def _policy(
         self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_], games: NDArray[np.int64]

@@ -54,6 +54,9 @@ class BaselineLearner:
 
         Returns:
             ``loss`` (mean squared error), ``rows`` trained on.
+
+        Raises:
+            TrainingDiverged: the loss is not finite.
         """
         self.trainer.begin_fit()
         total, batches, rows = torch.zeros((), device=self.trainer.device), 0, 0
@@ -66,7 +69,7 @@ class BaselineLearner:
                 total += loss.detach()
                 batches += 1
                 rows += len(part)
-        return {"loss": float(total) / max(batches, 1), "rows": rows}
+        return self.trainer.end_fit(total, batches, rows)
 
     def _values(self, infostates: NDArray[np.uint8], needed: NDArray[np.bool_]) -> torch.Tensor:
         """Q of the actions that are needed `[B, A]`, else 0, for packed pairs `uint8[B, 2, P]`, actor first."""
@@ -88,7 +91,7 @@ class BaselineLearner:
 
     def weights(self) -> Weights:
         """Arrays for `learners.networks.inference.Inference`."""
-        return self.trainer.net.inference_weights()
+        return self.trainer.weights()
 
     def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """For a checkpoint, see `Trainer.state_arrays`."""

@@ -1,5 +1,6 @@
 """Agents by name: bots, trained runs, and every way in which a name can be wrong."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ def test_names_are_taken_apart() -> None:
     assert parse_name("rush") == AgentName("rush")
     assert parse_name("runs/x@40?average=paper") == AgentName("runs/x", 40, "paper")
     assert parse_name("runs/x?average=last") == AgentName("runs/x", None, "last")
+    assert parse_name("runs/x?average=exact&threshold=0.5") == AgentName("runs/x", None, "exact", 0.5)
+    assert parse_name("runs/x@4?threshold=1") == AgentName("runs/x", 4, None, 1.0)
 
 
 def test_an_at_sign_in_the_name_of_a_folder_is_no_iteration(tmp_path: Path) -> None:
@@ -70,6 +73,9 @@ def test_bots_of_geister_play_by_name_and_are_new_each_time() -> None:
         ("runs/x@last", "after @ stands an iteration"),
         ("runs/x?average=exakt", "did you mean exact"),
         ("runs/x?averge=exact", "did you mean average"),
+        ("runs/x?threshold=2", "threshold must be a number from 0 to 1, not '2'"),
+        ("runs/x?threshold=nan", "threshold must be a number from 0 to 1, not 'nan'"),
+        ("runs/x?treshold=0.5", "did you mean threshold"),
         ("runs/not-there", "runs/not-there holds no run"),
     ],
 )
@@ -96,6 +102,22 @@ def test_a_run_plays_its_strategies_up_to_the_iteration_asked_for(mini_run: Path
     weights = np.array([1, 2])  # linear averaging by the player's own iterations; at the start reach is 1
     np.testing.assert_allclose(policies[0], (policies[1] + 2 * policies[2]) / weights.sum(), atol=1e-6)
     assert not np.allclose(policies[1], policies[2])
+
+
+def test_the_threshold_is_the_runs_own_unless_the_name_has_one(mini_run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(mini_run, copy)
+    info = json.loads((copy / "config.json").read_text())
+    info["config"]["average_threshold"] = 0.75
+    (copy / "config.json").write_text(json.dumps(info))
+    shares = {"": 0.75, "?average=exact": 0.75, "?average=last": 0.0, "?threshold=0": 0.0, "?threshold=0.5": 0.5}
+    for query, share in shares.items():
+        agent = make_agent(f"{copy}{query}", MINI)
+        assert isinstance(agent, DreamAgent)
+        assert agent.threshold == share, query
+    assert (first_policy(make_agent(str(copy), MINI), MINI) > 0).sum() < (
+        first_policy(make_agent(f"{copy}?threshold=0", MINI), MINI) > 0
+    ).sum()
 
 
 @pytest.mark.parametrize("average", ["exact", "sampled", "paper", "last"])

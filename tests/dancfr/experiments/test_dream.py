@@ -9,12 +9,15 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
+from scipy.stats import chisquare
 
 from dancfr.config import apply_overrides
 from dancfr.experiments import train
 from dancfr.experiments.config import DreamConfig
+from dancfr.experiments.dream import draw_former
 from dancfr.options import TrainOptions
 from dancfr.presets import PRESETS
 from dancfr.runs import Run
@@ -135,6 +138,17 @@ def test_former_opponents_come_in_once_there_are_two_of_them(reference: Path, tm
     first = [f"p{(t - 1) % 2}-{t:06d}.safetensors" for t in (1, 2, 3)]
     assert all(newest[name] == former[name] == strategies(reference)[name] for name in first)
     assert newest["p1-000006.safetensors"] != former["p1-000006.safetensors"]
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0, 2.5])
+def test_former_opponents_are_drawn_by_a_power_of_their_place(power: float) -> None:
+    former, count = [2, 4, 6, 8, 10], 20_000
+    drawn = draw_former(former, count, power, np.random.default_rng(5))
+    share = np.arange(1, 6) ** -power
+    expected = count * share / share.sum()
+    found = [drawn.count(t) for t in former]
+    assert chisquare(found, expected).pvalue > 1e-3
+    assert draw_former([], 0, power, np.random.default_rng(5)) == []
 
 
 def command(path: Path, *more: str) -> list[str]:

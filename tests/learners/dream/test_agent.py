@@ -214,6 +214,26 @@ def test_the_policy_at_new_games_needs_and_leaves_no_memory(average):
         assert np.array_equal(nets.drawn, drawn)
 
 
+@pytest.mark.parametrize("threshold", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("average", ["exact", "sampled", "paper"])
+def test_a_threshold_leaves_out_what_is_less_probable_than_that_share_of_the_likeliest(average, threshold):
+    game = GAMES["ragged"]
+    tree, strategies = Tree(game), make_strategies(GAMES["ragged"])
+    whole, cut = (DreamAgent(game, NET, strategies, average, threshold=share) for share in (0.0, threshold))
+    at = tree.own(0)
+    before, after = (agent.policy(pack(at), tree.legal[at], 0) for agent in (whole, cut))
+    kept = before >= threshold * before.max(axis=1, keepdims=True)
+    assert 0 < kept.mean() < 1 or threshold == 0
+    np.testing.assert_array_equal(after > 0, kept & (before > 0))
+    expected = np.where(kept, before, 0)
+    np.testing.assert_allclose(after, expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
+    witness = Witness(game, NET, strategies, average, "dream", 1.0, threshold)
+    play(game, witness, 50, np.random.default_rng(11))
+    for policy in witness.seen:
+        np.testing.assert_allclose(policy.sum(axis=1), 1, atol=1e-5)
+        assert (policy[policy > 0] >= threshold * np.max(policy, axis=1).min() - 1e-6).all()
+
+
 def test_reach_of_long_games_does_not_underflow():
     """400 own moves of probability 1/4 or 3/4: far below the smallest float32, and the ratio of reaches still exact."""
     game = GAMES["kuhn"]
@@ -239,5 +259,7 @@ def test_wrong_use_is_named():
     strategies = make_strategies(game)
     with pytest.raises(ValueError, match="average must be one of exact, sampled, paper, last, not mean"):
         DreamAgent(game, NET, strategies, "mean")
+    with pytest.raises(ValueError, match=r"threshold must be from 0 to 1, not 1\.5"):
+        DreamAgent(game, NET, strategies, "paper", threshold=1.5)
     with pytest.raises(ValueError, match="run x has no strategy yet for player 1: train at least one iteration"):
         DreamAgent(game, NET, {0: strategies[0]}, "exact", name="run x")

@@ -14,7 +14,7 @@ from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings
 from learners.samples import advantage_dtype, pack_mask
 from learners.settings import TrainingSettings
-from learners.training import choose_device
+from learners.training import TrainingDiverged, choose_device
 from tests.games import TreeGame, kuhn, pack, random_game, unpack
 from tests.trees import Floats, Tree, net_policy
 
@@ -164,13 +164,14 @@ def traversed(game: TreeGame, kind: type, seed: int) -> np.ndarray:
     return block["advantages" if kind is AdvantageLearner else "transitions"]
 
 
+@pytest.mark.parametrize("weight_average", [0.0, 0.9])
 @pytest.mark.parametrize("warm_start", [True, False])
 @pytest.mark.parametrize("norm", ["layer", "batch"])
 @pytest.mark.parametrize("kind", [AdvantageLearner, BaselineLearner])
-def test_a_restored_learner_goes_on_bit_for_bit(kind, norm, warm_start):
+def test_a_restored_learner_goes_on_bit_for_bit(kind, norm, warm_start, weight_average):
     game = kuhn()
     net = NET.model_copy(update={"norm": norm})
-    training = TrainingSettings(batch=32, warm_start=warm_start)
+    training = TrainingSettings(batch=32, warm_start=warm_start, weight_average=weight_average)
     first, second, third = (traversed(game, kind, seed) for seed in (1, 2, 3))
     through = kind(game, net, training, seed=10)
     through.fit([first], 1)
@@ -211,6 +212,39 @@ def test_a_warm_start_continues_and_a_reset_forgets(kind):
     assert not same(fitted(True, first, second), fitted(True, other, second))
     assert same(fitted(True, first), fitted(False, first))
     assert same(fitted(True, first), fitted(True, first, first[:0]))  # no data, no change
+
+
+@pytest.mark.parametrize("norm", ["layer", "batch"])
+def test_averaged_weights_are_the_moving_average_over_minibatches(norm):
+    """Decay 0.75 by hand over the weights after each step; training itself goes on by the plain ones."""
+    game = kuhn()
+    net = NET.model_copy(update={"norm": norm})
+    block = traversed(game, AdvantageLearner, 1)[:64]
+    plain = AdvantageLearner(game, net, TrainingSettings(batch=32), seed=3)
+    averaged = AdvantageLearner(game, net, TrainingSettings(batch=32, weight_average=0.75), seed=3)
+    expected: dict[str, np.ndarray] = {}
+    for t in range(1, 6):
+        plain.fit([block[:32]], 1)
+        averaged.fit([block[:32]], 1)
+        now = {name: value.double().numpy() for name, value in plain.trainer.net.state_dict().items()}
+        expected = now if t == 1 else {name: 0.75 * expected[name] + 0.25 * now[name] for name in now}
+    for name, value in plain.trainer.net.state_dict().items():
+        assert torch.equal(value, averaged.trainer.net.state_dict()[name])
+    reference = ValueNet(net, game.spec)
+    reference.load_state_dict({name: torch.from_numpy(np.asarray(value)) for name, value in expected.items()})
+    found, wanted = averaged.weights(), reference.inference_weights()
+    for name in wanted:
+        np.testing.assert_allclose(found[name], wanted[name], atol=1e-5, err_msg=name)
+    assert not np.allclose(plain.weights()["out.w"], wanted["out.w"], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [AdvantageLearner, BaselineLearner])
+def test_a_loss_that_is_no_number_ends_the_training(kind):
+    game = kuhn()
+    block = traversed(game, kind, 1).copy()
+    block["advantage" if kind is AdvantageLearner else "reward"] = 1e30  # its square is beyond float32
+    with pytest.raises(TrainingDiverged, match=r"the loss of fit 1 is inf: .*lower it, or bound the targets"):
+        kind(game, NET, TrainingSettings(batch=32)).fit([block], 1)
 
 
 def test_state_of_another_net_is_refused():
