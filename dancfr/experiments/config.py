@@ -48,6 +48,9 @@ class DreamConfig(Config):
             chunk; 0 in the papers. Self-play alone forgets how to beat weaker opponents.
         history_power: The opponent's k-th net is drawn with probability proportional to 1 / k to this power: 0 draws
             uniformly, 1 meets as many games of nets 1 to 10 as of nets 10 to 100.
+        uniform: Share of an iteration's chunks in which the opponent plays uniformly at random; 0 in the papers. The
+            advantages are then those of the game in which the opponent is that player with this probability (a
+            restricted Nash response, Johanson, Zinkevich and Bowling 2008).
         sampling: Exploration and bounds of the sampled values.
         network: Advantage nets.
         baseline: Train baseline nets; without them Q = 0.
@@ -79,6 +82,7 @@ class DreamConfig(Config):
     chunk: int = Field(512, ge=1)
     history: float = Field(0.0, ge=0, le=1)
     history_power: float = Field(0.0, ge=0, le=10)
+    uniform: float = Field(0.0, ge=0, le=1)
     sampling: SamplingSettings = SamplingSettings()
     network: NetworkSettings = NetworkSettings()
     baseline: bool = True
@@ -95,6 +99,12 @@ class DreamConfig(Config):
     average_threshold: float = Field(0.0, ge=0, le=1)
     evaluation: EvaluationConfig = EvaluationConfig()
     checkpoint_every: int = Field(25, ge=1)
+
+    @model_validator(mode="after")
+    def _shares_leave_self_play(self) -> "DreamConfig":
+        if self.history + self.uniform > 1:
+            raise ValueError(f"history={self.history} and uniform={self.uniform} add up to more than 1")
+        return self
 
     @model_validator(mode="after")
     def _buffers_hold_a_batch(self) -> "DreamConfig":

@@ -126,18 +126,23 @@ class Dream:
         }
 
     def _weights_by_chunk(self, t: int, player: int, chunks: int) -> list[Ref]:
-        """The nets that each chunk plays by: the newest ones, but in the last chunks a former net of the opponent."""
+        """The nets that each chunk plays by: the newest ones, but in the last chunks a former net of the opponent, or
+        none at all."""
         baseline, put = self._baseline_of(player), self.crew.runtime.put
-        newest = put(TraversalWeights(t - 1, (self.policies[0], self.policies[1]), baseline))
+
+        def against(opponent: Weights | None) -> Ref:
+            policies = (opponent, self.policies[1]) if player == 1 else (self.policies[0], opponent)
+            return put(TraversalWeights(t - 1, policies, baseline))
+
         former = [file.iteration for file in self.run.list_strategies(1 - player) if file.iteration < t]
         historic = round(self.config.history * chunks) if former else 0
+        uniform = min(round(self.config.uniform * chunks), chunks - historic)
         rng = np.random.default_rng(np.random.SeedSequence((self.config.seed, t, player, 2**31 + 3)))
-        weights = [newest] * (chunks - historic)
+        weights = [against(self.policies[1 - player])] * (chunks - historic - uniform)
         for drawn in draw_former(former, historic, self.config.history_power, rng):
             opponent, _ = self.run.load_strategy(1 - player, drawn)
-            policies = (opponent, self.policies[1]) if player == 1 else (self.policies[0], opponent)
-            weights.append(put(TraversalWeights(t - 1, policies, baseline)))
-        return weights
+            weights.append(against(opponent))
+        return weights + [against(None)] * uniform
 
     def _fit_baselines(self, t: int, players: tuple[int, ...]) -> None:
         """Starts the baseline fits; nobody waits for one before that player's next traversal."""

@@ -140,6 +140,15 @@ def test_former_opponents_come_in_once_there_are_two_of_them(reference: Path, tm
     assert newest["p1-000006.safetensors"] != former["p1-000006.safetensors"]
 
 
+def test_uniform_opponents_come_in_once_there_are_nets(reference: Path, tmp_path: Path) -> None:
+    """In iteration 1 the newest opponent is uniform anyway."""
+    run_training(tmp_path / "newest", tiny("iterations=3", "history=0"))
+    run_training(tmp_path / "uniform", tiny("iterations=3", "history=0", "uniform=1"))
+    newest, uniform = strategies(tmp_path / "newest"), strategies(tmp_path / "uniform")
+    assert newest["p0-000001.safetensors"] == uniform["p0-000001.safetensors"]
+    assert newest["p1-000002.safetensors"] != uniform["p1-000002.safetensors"]
+
+
 @pytest.mark.parametrize("power", [0.0, 1.0, 2.5])
 def test_former_opponents_are_drawn_by_a_power_of_their_place(power: float) -> None:
     former, count = [2, 4, 6, 8, 10], 20_000
