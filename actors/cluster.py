@@ -123,16 +123,32 @@ def join(address: str) -> None:
     host, _, port = address.rpartition(":")
     if address != "auto":  # Ray itself would try for a minute and a half
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=5) as connection:
+                speaks = _speaks_http2(connection)
         except ValueError:
             raise RayUnavailable(f"{address!r} is no address of a Ray: say auto, or host:port") from None
         except OSError as error:
             raise RayUnavailable(f"nothing answers at {address} ({error.strerror or error})") from error
+        if not speaks and os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
+            raise RayUnavailable(f"what answers at {address} is no Ray: another program has that port")
     environment: dict[str, Any] = {"env_vars": dict(THREADS)}
     shipped = "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ  # by `ray job submit --working-dir`
     if not installed() and not shipped:
         environment["py_modules"] = [str(ROOT / package) for package in PACKAGES if (ROOT / package).is_dir()]
     _init(address=address, runtime_env=environment)
+
+
+def _speaks_http2(connection: socket.socket) -> bool:
+    """Whether the other side answers the preface of HTTP/2, which carries Ray's calls, by its settings (RFC 9113, 3.4)."""
+    empty_settings = bytes(3) + b"\x04" + bytes(5)
+    try:
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + empty_settings)
+        answer = b""
+        while len(answer) < 4 and (more := connection.recv(9)):
+            answer += more
+    except OSError:  # a timeout, too
+        return False
+    return answer[3:4] == b"\x04"
 
 
 def _init(**options: Any) -> None:

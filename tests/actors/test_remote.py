@@ -238,6 +238,39 @@ def test_an_address_that_cannot_serve_is_refused_at_once_with_the_reason() -> No
     assert time.monotonic() - begin < 5
 
 
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", None])
+def test_another_program_at_the_port_is_not_taken_for_a_ray(answer: bytes | None) -> None:
+    """Ray itself would wait for minutes, whether that program answers, hangs up or (None) says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        held = []
+
+        def serve() -> None:
+            held.append(server.accept()[0])
+            if answer is not None:
+                held[0].recv(100)
+                held[0].sendall(answer)
+                held[0].close()
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        begin = time.monotonic()
+        with pytest.raises(cluster.RayUnavailable, match=f"what answers at {address} is no Ray: another program"):
+            cluster.join(address)
+        assert time.monotonic() - begin < 10
+        thread.join(5)
+        for connection in held:
+            connection.close()
+
+
+def test_a_ray_is_known_by_its_answer(ray_session: RayRuntime) -> None:
+    import ray
+
+    host, port = ray.get_runtime_context().gcs_address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=5) as connection:
+        assert cluster._speaks_http2(connection)
+
+
 def test_a_missing_ray_is_told_in_one_line() -> None:
     code = (
         "import sys; sys.modules['ray'] = None\n"
