@@ -139,7 +139,7 @@ def join(address: str) -> None:
 
 
 def _speaks_http2(connection: socket.socket) -> bool:
-    """Whether the other side answers the preface of HTTP/2, which carries Ray's calls, by its settings (RFC 9113, 3.4)."""
+    """Whether the other side answers the preface of HTTP/2, which carries Ray's calls (RFC 9113, 3.4)."""
     empty_settings = bytes(3) + b"\x04" + bytes(5)
     try:
         connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + empty_settings)
