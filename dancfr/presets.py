@@ -61,7 +61,7 @@ def _bounded(**changes: Any) -> DreamConfig:
         "chunk": 64,
         "history": 0.25,
         "history_power": 1.0,
-        "uniform": 0.125,
+        "uniform": 0.25,
         "sampling": {"epsilon": 0.5, "ratio_bound": 1.0, "inverse_bound": 4.0},
         "network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "move"},
         "baseline_network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "move"},
