@@ -65,7 +65,7 @@ def _bounded(**changes: Any) -> DreamConfig:
         "sampling": {"epsilon": 0.5, "ratio_bound": 1.0, "inverse_bound": 4.0},
         "network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "move"},
         "baseline_network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "move"},
-        "advantage_training": {"batch": 1024, "minibatches": 200, "weight_average": 0.99},
+        "advantage_training": {"batch": 1024, "minibatches": 200, "weight_average": 15.0},
         "iteration_power": 0.0,
         "baseline_training": {"batch": 1024, "minibatches": 100},
         "reservoir": 1_000_000,
@@ -83,6 +83,7 @@ def _robust() -> DreamConfig:
     """`geister-quick` at full length."""
     return _bounded(
         minutes=30.0,
+        reservoir=4_000_000,
         evaluation=EvaluationConfig(every=50, games=400, average="paper"),
         checkpoint_every=100,
     )

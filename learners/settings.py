@@ -18,8 +18,9 @@ class TrainingSettings(Settings):
         learning_rate: Of Adam.
         clip: Bound on the gradient's norm.
         warm_start: Continue from the last iteration's weights; otherwise a fit starts from a fresh network.
-        weight_average: Play by an exponential moving average of the weights over minibatches with this decay, which
-            takes most of the noise of the last steps out of the net; 0 plays by the weights as they are.
+        weight_average: Play by a running average of the weights over minibatches, which takes most of the noise of the
+            last steps out of the net: the n-th minibatch weighs n to this power, so that the average reaches back over
+            a constant share of the training (Shamir and Zhang 2013). 0 plays by the weights as they are.
         bf16: Run the network in bfloat16 (autocast); the weights stay float32.
     """
 
@@ -28,5 +29,5 @@ class TrainingSettings(Settings):
     learning_rate: float = Field(1e-3, gt=0)
     clip: float = Field(1.0, gt=0)
     warm_start: bool = True
-    weight_average: float = Field(0.0, ge=0, lt=1)
+    weight_average: float = Field(0.0, ge=0, le=1000)
     bf16: bool = False

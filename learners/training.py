@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.optim.swa_utils import AveragedModel
 
 from learners.networks.modules import ValueNet
 from learners.networks.settings import Weights
@@ -60,8 +60,17 @@ class Trainer:
             self.net = self._build().to(self.device)
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=self.settings.learning_rate, fused=True)
         if self.settings.weight_average:
-            blend = get_ema_multi_avg_fn(self.settings.weight_average)
-            self._average = AveragedModel(self.net, multi_avg_fn=blend, use_buffers=True)
+            self._average = AveragedModel(self.net, multi_avg_fn=self._blend, use_buffers=True)
+
+    def _blend(self, average: Any, current: Any, count: Any) -> None:
+        """Takes the weights after minibatch n = `count` + 1 into the running average, in place."""
+        power = self.settings.weight_average
+        share = (power + 1) / (int(count) + 1 + power)
+        for held, new in zip(average, current, strict=True):
+            if held.is_floating_point():
+                held.lerp_(new, share)
+            else:  # batch normalisation counts its minibatches
+                held.copy_(new)
 
     def begin_fit(self) -> None:
         """Called once a fit, before the first `step`."""

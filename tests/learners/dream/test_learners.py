@@ -164,7 +164,7 @@ def traversed(game: TreeGame, kind: type, seed: int) -> np.ndarray:
     return block["advantages" if kind is AdvantageLearner else "transitions"]
 
 
-@pytest.mark.parametrize("weight_average", [0.0, 0.9])
+@pytest.mark.parametrize("weight_average", [0.0, 9.0])
 @pytest.mark.parametrize("warm_start", [True, False])
 @pytest.mark.parametrize("norm", ["layer", "batch"])
 @pytest.mark.parametrize("kind", [AdvantageLearner, BaselineLearner])
@@ -215,23 +215,24 @@ def test_a_warm_start_continues_and_a_reset_forgets(kind):
 
 
 @pytest.mark.parametrize("norm", ["layer", "batch"])
-def test_averaged_weights_are_the_moving_average_over_minibatches(norm):
-    """Decay 0.75 by hand over the weights after each step; training itself goes on by the plain ones."""
+def test_averaged_weights_are_the_running_average_over_minibatches(norm):
+    """Power 3 by hand over the weights after each step; training itself goes on by the plain ones."""
     game = kuhn()
     net = NET.model_copy(update={"norm": norm})
     block = traversed(game, AdvantageLearner, 1)[:64]
     plain = AdvantageLearner(game, net, TrainingSettings(batch=32), seed=3)
-    averaged = AdvantageLearner(game, net, TrainingSettings(batch=32, weight_average=0.75), seed=3)
-    expected: dict[str, np.ndarray] = {}
-    for t in range(1, 6):
+    averaged = AdvantageLearner(game, net, TrainingSettings(batch=32, weight_average=3), seed=3)
+    average: dict[str, np.ndarray] = {}
+    for n in range(1, 7):
         plain.fit([block[:32]], 1)
         averaged.fit([block[:32]], 1)
-        now = {name: value.double().numpy() for name, value in plain.trainer.net.state_dict().items()}
-        expected = now if t == 1 else {name: 0.75 * expected[name] + 0.25 * now[name] for name in now}
+        for name, value in plain.trainer.net.state_dict().items():
+            new = value.double().numpy()
+            average[name] = average.get(name, new) * (n - 1) / (n + 3) + new * 4 / (n + 3)
     for name, value in plain.trainer.net.state_dict().items():
         assert torch.equal(value, averaged.trainer.net.state_dict()[name])
     reference = ValueNet(net, game.spec)
-    reference.load_state_dict({name: torch.from_numpy(np.asarray(value)) for name, value in expected.items()})
+    reference.load_state_dict({name: torch.from_numpy(np.asarray(value)) for name, value in average.items()})
     found, wanted = averaged.weights(), reference.inference_weights()
     for name in wanted:
         np.testing.assert_allclose(found[name], wanted[name], atol=1e-5, err_msg=name)
