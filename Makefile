@@ -2,8 +2,11 @@
 # newer with pip and, that once, a package index. `make` alone lists the targets.
 
 PYTHON ?= python3
-RUN ?= runs/demo-$(shell date +%Y%m%d-%H%M%S)
 ARGS ?=
+# Named once, here: `?=` would ask for the time again wherever the name is used, and a second may pass in between.
+ifndef RUN
+RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
+endif
 
 SHELL := bash
 .DEFAULT_GOAL := help
@@ -40,12 +43,13 @@ test: $(STAMP) ## run all tests
 	$(PY) -m pytest $(ARGS)
 
 lint: $(STAMP) ## style, types and the direction of imports: the checks of CI besides the tests
-	@failed=0; \
-	for check in "ruff check ." "ruff format --check ." "mypy"; do \
-	    echo "$$check"; $(PY) -m $$check || failed=1; \
+	@failed=; \
+	for check in "-m ruff check ." "-m ruff format --check ." "-m mypy" "$(VENV)/bin/lint-imports --no-logo"; do \
+	    name=$${check#-m }; name=$${name##*/}; name=$${name% --no-logo}; echo "$$name"; \
+	    $(PY) $$check || failed="$$failed$${failed:+, }$$name"; \
 	done; \
-	echo "lint-imports"; $(PY) $(VENV)/bin/lint-imports || failed=1; \
-	exit $$failed
+	[ -z "$$failed" ] || { echo "lint failed: $$failed" >&2; exit 1; }; \
+	echo "lint passed"
 
 format: $(STAMP) ## put the source into the house's format
 	$(RUFF) check --fix .
@@ -54,11 +58,13 @@ format: $(STAMP) ## put the source into the house's format
 bench: $(STAMP) ## run every benchmark, write docs/benchmarks.json and the table in README.md
 	$(PY) -m dancfr.bench.table
 
-constraints: $(STAMP) ## write the versions that .venv holds to constraints.txt
+# Without $(STAMP): after an edit of pyproject.toml the set-up would put the old versions back first.
+constraints: ## write the versions that .venv holds to constraints.txt
+	@[ -e $(STAMP) ] || { echo "error: there is no .venv to take the versions from: run make setup first" >&2; exit 1; }
 	@{ grep '^#' constraints.txt; \
 	   $(PIP) freeze --all --exclude pip --exclude dancfr | grep '==' | sed -E 's/\+[a-z0-9.]+$$//'; } > $(VENV)/constraints.txt
 	@cmp -s $(VENV)/constraints.txt constraints.txt || cp $(VENV)/constraints.txt constraints.txt
-	@touch $(STAMP)
+	@[ pyproject.toml -nt $(STAMP) ] || touch $(STAMP)
 
 clean: ## remove caches and build results; runs and .venv stay
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

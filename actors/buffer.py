@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learners.buffers import Block, RecordBuffer
-from learners.storage import load_state, save_state
+from learners.storage import ForeignState, load_state, save_state
 
 Words = tuple[int, ...]
 """Entropy of one random stream, or the name of a chunk: non-negative integers."""
@@ -126,16 +126,16 @@ class BufferServer:
 
         Raises:
             DamagedFile: the file is damaged.
-            ValueError: it belongs to a buffer of another kind, capacity or record type; nothing has been
+            ForeignState: it belongs to a buffer of another kind, capacity or record type; nothing has been
                 changed.
         """
         arrays, meta = load_state(path)
         if meta.get("kind") != type(self.buffer).__name__:
-            raise ValueError(f"{path} holds a {meta.get('kind')}, not a {type(self.buffer).__name__}")
+            raise ForeignState(f"{path} holds a {meta.get('kind')}, not a {type(self.buffer).__name__}")
         try:
             self.buffer.load_state_arrays(arrays)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
+        except ForeignState as error:
+            raise ForeignState(f"{path}: {error}") from None
         self._seen = {tuple(words) for words in meta["seen"]}
         self._newest = meta["newest"]
         self._repeated = meta["repeated"]

@@ -13,7 +13,7 @@ from learners.dream.advantage import AdvantageLearner
 from learners.dream.baseline import BaselineLearner
 from learners.networks.settings import Weights
 from learners.settings import TrainingSettings
-from learners.storage import load_state, save_state
+from learners.storage import ForeignState, load_state, save_state
 from learners.training import choose_device
 
 BLOCK_BATCHES = 16
@@ -74,12 +74,20 @@ class LearnerServer:
 
         Raises:
             DamagedFile: the file is not whole.
+            ForeignState: it is of other nets.
         """
         arrays, meta = load_state(path)
+        if meta.keys() != {str(player) for player in self._learners}:
+            raise ForeignState(
+                f"{path} is of the players {', '.join(meta)}, not of {', '.join(map(str, self._learners))}"
+            )
         for player, learner in self._learners.items():
             prefix = f"{player}."
             own = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-            learner.load_state_arrays(own, meta[str(player)])
+            try:
+                learner.load_state_arrays(own, meta[str(player)])
+            except ForeignState as error:
+                raise ForeignState(f"{path}: {error}") from None
 
 
 def draws(buffer: Handle, seed: tuple[int, ...], settings: TrainingSettings) -> Iterator[NDArray[np.void]]:

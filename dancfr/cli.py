@@ -1,10 +1,12 @@
 """The command line: parses and calls. Heavy imports stay inside the commands, so that help and version are quick."""
 
+import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from dancfr import output
 from dancfr.errors import DancfrError, UsageError, nearest, warn
@@ -18,24 +20,55 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+class _Command(TyperCommand):
+    """A command whose help has the names of arguments only: typer would put Python's types beside them."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """``RUN...`` for what typer writes as ``{RUN}...``; brackets stay, since they mean what may be left out."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments, then options."""
+        for title, kind in (("Arguments", "argument"), ("Options", "option")):
+            rows = []
+            for parameter in self.get_params(ctx):
+                record = parameter.get_help_record(ctx) if parameter.param_type_name == kind else None
+                if record is not None:
+                    name = record[0].split(" <")[0] if kind == "argument" else record[0]
+                    rows.append((f"{name}..." if kind == "argument" and parameter.nargs == -1 else name, record[1]))
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
 
 
-@app.command()
+@app.command(cls=_Command)
 def train(
-    preset: Annotated[str, typer.Argument(help="Name of a preset, see `dancfr presets`.")],
+    preset: Annotated[str, typer.Argument(metavar="PRESET", help="Name of a preset, see `dancfr presets`.")],
     overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings that differ from the preset.")
+        list[str] | None,
+        typer.Argument(
+            metavar="KEY=VALUE",
+            help="Settings that differ from the preset's; `dancfr presets PRESET` lists all keys with their meaning.",
+        ),
     ] = None,
-    run_dir: Annotated[Path | None, typer.Option(help="Folder of the run; default: runs/PRESET-TIME.")] = None,
+    run_dir: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the run; default: runs/PRESET-TIME.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --run-dir.")] = False,
-    workers: Annotated[int | None, typer.Option(help="Workers that play; default: as many as CPUs.")] = None,
-    address: Annotated[
-        str | None, typer.Option(help="Ray to join (auto, host:port); default: starts one here.")
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Workers that play; default: as many as CPUs.")
     ] = None,
-    device: Annotated[str, typer.Option(help="Where nets are trained: cpu, cuda or auto.")] = "auto",
+    address: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Ray to join (auto, host:port); default: starts one here.")
+    ] = None,
+    device: Annotated[str, typer.Option(metavar="DEVICE", help="Where nets are trained: cpu, cuda or auto.")] = "auto",
     wandb: Annotated[
-        str | None, typer.Option(help="W&B: online, offline or off; default: online if a key is configured.")
+        str | None,
+        typer.Option(metavar="MODE", help="W&B: online, offline or off; default: online if a key is configured."),
     ] = None,
     inline: Annotated[bool, typer.Option("--inline", help="Everything in this process, without Ray.")] = False,
     as_json: Json = False,
@@ -56,14 +89,26 @@ def train(
     output.deliver(compute, as_json, output.describe_training)
 
 
-@app.command()
+@app.command(cls=_Command)
 def evaluate(
-    agent: Annotated[str, typer.Argument(help="An agent: random, heuristic, rush, runs/x, runs/x@40?average=exact.")],
-    game: Annotated[str, typer.Option(help="Name of a game, see `dancfr games`.")] = "geister",
-    against: Annotated[str, typer.Option(help="The other agent.")] = "random",
-    games: Annotated[int, typer.Option(help="Games, half of them in each seat.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of all that is random.")] = 0,
-    ply_limit: Annotated[int | None, typer.Option(help="Draw after so many plies; default: the game's.")] = None,
+    agent: Annotated[
+        str,
+        typer.Argument(
+            metavar="AGENT",
+            help="A bot (see `dancfr agents`) or a run: random, rush, runs/x, runs/x@40, 'runs/x?average=exact'.",
+        ),
+    ],
+    game: Annotated[str, typer.Option(metavar="NAME", help="Name of a game, see `dancfr games`.")] = "geister",
+    against: Annotated[str, typer.Option(metavar="AGENT", help="The other agent.")] = "random",
+    games: Annotated[int, typer.Option(metavar="N", help="Games, half of them in each seat.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+    ply_limit: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="End games after so many plies; default: 300 in geister, elsewhere that of the run or of the game.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Play an agent against another one."""
@@ -80,10 +125,12 @@ def evaluate(
     output.deliver(compute, as_json, output.describe_match)
 
 
-@app.command()
+@app.command(cls=_Command)
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs; several are compared.")],
-    out: Annotated[Path | None, typer.Option(help="Folder of the report; default: that of the first run.")] = None,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs; several are compared.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the report; default: that of the first run.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write an HTML page and figures of one or more runs."""
@@ -96,18 +143,21 @@ def report(
     output.deliver(compute, as_json, output.describe_files)
 
 
-@app.command()
+@app.command(cls=_Command)
 def reproduce(
-    name: Annotated[str | None, typer.Argument(help="Name of an experiment; none lists them.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of an experiment; none lists them.")] = None,
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings for all its trainings.")
     ] = None,
-    scale: Annotated[str, typer.Option(help="quick (minutes) or paper (as published).")] = "quick",
+    scale: Annotated[str, typer.Option(metavar="SCALE", help="quick (minutes) or paper (as published).")] = "quick",
     out: Annotated[
-        Path | None, typer.Option(help="Folder of runs and report; what is there already is not trained again.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder of runs and report; what is there already is not trained again."),
     ] = None,
-    seeds: Annotated[str | None, typer.Option(help="Seeds of each setting, e.g. 1,2,3.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Workers that play; default: as many as CPUs.")] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="N,N,...", help="Seeds of each setting, e.g. 1,2,3.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Workers that play; default: as many as CPUs.")
+    ] = None,
     inline: Annotated[bool, typer.Option("--inline", help="Everything in this process, without Ray.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -133,12 +183,12 @@ def reproduce(
     output.deliver(compute, as_json, describe)
 
 
-@app.command()
+@app.command(cls=_Command)
 def bench(
-    name: Annotated[str | None, typer.Argument(help="Name of a benchmark; none lists them.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of a benchmark; none lists them.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure a part of the program, and its limit in the same process."""
+    """Measure a part of the program beside what limits it."""
 
     def compute() -> output.Result:
         from dancfr.bench import BENCHES
@@ -158,7 +208,7 @@ def bench(
     output.deliver(compute, as_json, describe)
 
 
-@app.command()
+@app.command(cls=_Command)
 def games(as_json: Json = False) -> None:
     """List the games and their options."""
 
@@ -174,15 +224,18 @@ def games(as_json: Json = False) -> None:
     output.deliver(compute, as_json, describe)
 
 
-@app.command()
+@app.command(cls=_Command)
 def presets(
-    name: Annotated[str | None, typer.Argument(help="Show all settings of this preset.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show all settings of this preset and what they mean.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the presets, or the settings of one."""
+    """List the presets, or the settings of one and what they mean."""
 
     def compute() -> output.Result:
         from dancfr.config import flatten
+        from dancfr.keys import describe_keys
         from dancfr.launch import find_preset
         from dancfr.presets import PRESETS
 
@@ -194,6 +247,7 @@ def presets(
                     "method": preset.method,
                     "description": preset.description,
                     "config": {key: _jsonable(value) for key, value in flatten(preset.config)},
+                    "descriptions": describe_keys(preset.config),
                 }
                 for preset in chosen
             ]
@@ -202,14 +256,18 @@ def presets(
     def describe(result: output.Result) -> str:
         if name is None:
             return output.table(result["presets"], ["name", "method", "description"])
-        return "\n".join(f"{key}={output.show(value)}" for key, value in result["presets"][0]["config"].items())
+        from dancfr.keys import describe_settings
+
+        (preset,) = result["presets"]
+        width = min(100, shutil.get_terminal_size((100, 24)).columns)
+        return describe_settings(preset["config"], preset["descriptions"], width)
 
     output.deliver(compute, as_json, describe)
 
 
-@app.command()
+@app.command(cls=_Command)
 def agents(
-    game: Annotated[str, typer.Argument(help="Name of a game.")] = "geister",
+    game: Annotated[str, typer.Argument(metavar="GAME", help="Name of a game, see `dancfr games`.")] = "geister",
     as_json: Json = False,
 ) -> None:
     """List the agents that can play a game."""
@@ -227,7 +285,7 @@ def agents(
     output.deliver(compute, as_json, describe)
 
 
-@app.command()
+@app.command(cls=_Command)
 def version(as_json: Json = False) -> None:
     """Tell the versions of dancfr and of what it stands on."""
 
@@ -286,7 +344,7 @@ def _integers(option: str, text: str) -> list[int]:
         values: list[int] = parse_value(text, list[int])
     except ValueError:
         values = []
-    if not values or min(values) < 0:
+    if len(values) != text.count(",") + 1 or min(values) < 0:  # parse_value passes over what is empty: 1,,2
         raise UsageError(f"{option} takes integers from 0, such as 1,2,3, not {text!r}")
     return values
 

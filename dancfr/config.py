@@ -42,8 +42,16 @@ class Config(BaseModel):
             UsageError: the configuration cannot be run.
         """
 
+    def base_for(self, changes: Mapping[str, Any]) -> Self:
+        """What the given changes (by key of the top level) are applied to: without what they make meaningless."""
+        return self
+
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
+
+
+class _Whole(dict[str, Any]):
+    """Free options given as a whole: they replace those there were."""
 
 
 class _Refused(Exception):
@@ -79,7 +87,7 @@ def apply_overrides(config: AnyConfig, overrides: Sequence[str]) -> AnyConfig:
             _place(tree, setting, _read(config, setting))
         except _Refused as refused:
             problems.append(str(refused))
-    changed = _rebuild(config, tree, (), problems)
+    changed = _rebuild(config.base_for(tree), tree, (), problems)
     if problems:
         raise UsageError(_first(problems))
     return changed
@@ -177,7 +185,7 @@ def _place(tree: dict[str, Any], setting: _Setting, value: Any) -> None:
         branch = branch.setdefault(part, {})
         if not isinstance(branch, dict):
             raise _Refused(f"{setting.key} is set twice in different ways")
-    branch[setting.path[-1]] = value
+    branch[setting.path[-1]] = _Whole(value) if isinstance(value, dict) else value
 
 
 def _rebuild(config: Any, tree: Mapping[str, Any], path: tuple[str, ...], problems: list[str]) -> Any:
@@ -188,7 +196,9 @@ def _rebuild(config: Any, tree: Mapping[str, Any], path: tuple[str, ...], proble
         return {**config, **tree}
     values = {name: getattr(config, name) for name in type(config).model_fields}
     for name, value in tree.items():
-        if isinstance(values[name], (BaseModel, Mapping)) and isinstance(value, dict):
+        if isinstance(value, _Whole):
+            value = dict(value)
+        elif isinstance(values[name], (BaseModel, Mapping)) and isinstance(value, dict):
             value = _rebuild(values[name], value, (*path, name), problems)
         values[name] = value
     try:

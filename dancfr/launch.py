@@ -43,10 +43,11 @@ def train(request: TrainRequest) -> dict[str, Any]:
         RunError: the training failed; its last checkpoint is whole.
     """
     preset = find_preset(request.preset)
+    fresh = None if request.options.resume else _configured(preset, request)  # first: the rest imports torch
     options = _checked(request.options)
     mode = choose_mode(request.wandb)
     with catching() as stop:
-        run, config = _resume(request, preset) if options.resume else _start(request, preset)
+        run, config = _resume(request, preset) if fresh is None else _start(request, preset, fresh)
         with run, _one_line_errors(), _fresh_start(run, options.resume):
             from dancfr import experiments
 
@@ -79,9 +80,13 @@ def _checked(options: TrainOptions) -> TrainOptions:
     return replace(options, device=resolve_device(options.device))
 
 
-def _start(request: TrainRequest, preset: Preset) -> tuple[Run, Config]:
+def _configured(preset: Preset, request: TrainRequest) -> Config:
     config = apply_overrides(preset.config, request.overrides)
     config.check()
+    return config
+
+
+def _start(request: TrainRequest, preset: Preset, config: Config) -> tuple[Run, Config]:
     path = request.run_dir or default_run_dir(preset.name)
     return Run.create(path, preset.name, preset.method, config), config
 
@@ -121,11 +126,15 @@ def _one_line_errors() -> Iterator[None]:
     """What the lower floors raise for a person to act on, as what the command line prints in one line."""
     from actors.cluster import RayUnavailable
     from actors.runtime import BlockLost, RemoteError, ResourcesMissing, WorkerDied
-    from learners.storage import DamagedFile
+    from learners.storage import DamagedFile, ForeignState
     from learners.training import TrainingDiverged
 
     try:
         yield
+    except ForeignState as error:
+        raise UsageError(f"the checkpoint does not fit config.json: {error}; restore the one or the other") from error
+    except MemoryError as error:
+        raise RunError(f"not enough memory ({error}): lower reservoir, circular or the batch sizes") from error
     except ResourcesMissing as error:
         raise UsageError(str(error)) from error
     except (RayUnavailable, WorkerDied, BlockLost, RemoteError, DamagedFile, TrainingDiverged) as error:

@@ -93,7 +93,7 @@ class MetricsLog:
 
 
 def _read(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """(line, row) for every line that is a whole JSON object; a torn line is what a killed process leaves."""
+    """(line, row) for every line that is a whole row; a torn line is what a killed process leaves."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -104,7 +104,7 @@ def _read(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
                 row = json.loads(line)
             except ValueError:
                 continue
-            if isinstance(row, dict) and line.endswith(b"\n"):
+            if isinstance(row, dict) and type(row.get("iteration", 0)) is int and line.endswith(b"\n"):
                 yield line, row
 
 

@@ -67,15 +67,37 @@ def describe_training(result: Result) -> str:
 def describe_match(result: Result) -> str:
     """The result of `dancfr evaluate`."""
     low, high = result["ci95"]
+    games = result["games"]
     lines = [
-        f"wins {100 * result['win_rate']:.1f} % of {result['games']} games "
-        f"(95 % interval {100 * low:.1f} to {100 * high:.1f}): {result['wins']} won, {result['draws']} drawn, "
-        f"{result['losses']} lost; {result['games_per_second']:.0f} games/s"
+        f"wins {_percent(result['win_rate'])} of {games:,} games "
+        f"(95 % interval {_percent(low)} to {_percent(high)}): {result['wins']:,} won, {result['draws']:,} drawn, "
+        f"{result['losses']:,} lost; {result['games_per_second']:.0f} games/s"
     ]
-    for title in ("categories", "seats"):
-        for name, value in result.get(title, {}).items():
-            lines.append(f"  {name}: {_inline(value)}")
+    mean = result.get("mean_return")
+    # where a game is worth more than 1 or less, the win rate does not tell what was won
+    if mean is not None and abs(mean - (result["wins"] - result["losses"]) / games) > 1e-9:
+        interval = result.get("mean_return_ci95")
+        around = f" (95 % interval {interval[0]:+.3g} to {interval[1]:+.3g})" if interval else ""
+        lines.append(f"mean return {mean:+.3g} per game{around}")
+    seats = [
+        {"seat": seat, "games": f"{counts['games']:,}"}
+        | {told: _percent(counts[key] / counts["games"]) for told, key in _OUTCOMES.items()}
+        for seat, counts in result.get("seats", {}).items()
+        if counts["games"]
+    ]
+    endings = [
+        {"outcome": name, "games": f"{count:,}", "share": _percent(count / games)}
+        for name, count in result.get("categories", {}).items()
+    ]
+    lines += [f"\n{table(rows, list(rows[0]))}" for rows in (seats, endings) if rows]
     return "\n".join(lines)
+
+
+_OUTCOMES = {"won": "wins", "drawn": "draws", "lost": "losses"}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def describe_files(result: Result) -> str:

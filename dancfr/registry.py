@@ -113,8 +113,10 @@ def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:
     try:
         found = importlib.import_module(module)
     except ImportError as error:
-        raise UsageError(f"{name}: cannot import {module!r} ({error})") from None
-    except ValueError:
+        lacking = (error.name or "").partition(".")[0]  # a package that the environment itself needs
+        cure = f"; install {lacking}" if lacking and lacking != module.partition(".")[0] else ""
+        raise UsageError(f"{name}: cannot import {module!r} ({error}){cure}") from None
+    except (TypeError, ValueError):
         raise UsageError(f"{name}: write {PETTINGZOO}MODULE, e.g. {_EXAMPLE}") from None
     if not (hasattr(found, "raw_env") or hasattr(found, "env")):
         raise UsageError(f"{name}: {module} has no raw_env or env; write for example {_EXAMPLE}")

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,6 +65,8 @@ class Run:
         """
         path = Path(path)
         try:
+            if path.exists() and not path.is_dir():
+                raise UsageError(f"{path} is a file: choose another --run-dir")
             path.mkdir(parents=True, exist_ok=True)
             if not (path / "run.lock").exists():
                 _refuse_content(path)
@@ -102,6 +104,9 @@ class Run:
         info = _read_info(path)
         lock = None
         if writing:
+            for folder in ("checkpoints", "strategies"):
+                if (path / folder).exists() and not (path / folder).is_dir():
+                    raise UsageError(f"{path / folder} is a file where a folder belongs: move it away")
             try:
                 lock = _take_lock(path)
             except OSError as error:
@@ -178,8 +183,15 @@ class Run:
         self.metrics.append(row)
 
     def read_metrics(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """All rows of the record, or those of one `kind`; a torn last line is skipped."""
-        return self.metrics.rows(kind)
+        """All rows of the record, or those of one `kind`; a torn last line is skipped.
+
+        Raises:
+            UsageError: the record cannot be read.
+        """
+        try:
+            return self.metrics.rows(kind)
+        except OSError as error:
+            raise UsageError(f"cannot read {self.metrics.path}: {reason(error)}") from None
 
     def truncate_metrics(self, iteration: int) -> int:
         """Drops rows after `iteration`; the number of them. See `MetricsLog.truncate`."""
@@ -220,11 +232,12 @@ class Run:
         """Arrays and metadata of one stored strategy.
 
         Raises:
-            UsageError: there is none of that player and iteration, or its file is damaged.
+            UsageError: there is none of that player and iteration, or its file is damaged or of another one.
         """
         path = self.path / "strategies" / f"p{player}-{iteration:06d}.safetensors"
+        cure = f"restore it from a copy, or play as of an earlier iteration, {self.path}@N"
         try:
-            return load_state(path)
+            arrays, meta = load_state(path)
         except FileNotFoundError:
             have = [entry.iteration for entry in self.list_strategies(player)]
             known = f"it has {have[0]} to {have[-1]}" if have else "it has none yet"
@@ -232,7 +245,22 @@ class Run:
                 f"{self.path} has no strategy of player {player} at iteration {iteration}; {known}"
             ) from None
         except DamagedFile as error:
-            raise UsageError(str(error)) from None
+            raise UsageError(f"{error}; {cure}") from None
+        if (meta.get("player"), meta.get("iteration")) != (player, iteration):
+            raise UsageError(f"{path} is of player {meta.get('player')} at iteration {meta.get('iteration')}; {cure}")
+        return arrays, meta
+
+    def require_strategies(self, wanted: Collection[tuple[int, int]]) -> None:
+        """Raises UsageError unless there is a strategy for each (iteration, player): averages need all of them."""
+        have = {(file.iteration, file.player) for file in self.list_strategies()}
+        missing = sorted(set(wanted) - have)
+        if missing:
+            iteration, player = missing[0]
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise UsageError(
+                f"{self.path / 'strategies'} lacks p{player}-{iteration:06d}.safetensors{more}, which the average "
+                f"needs: restore it from a copy" + (f", or play {self.path}@{iteration - 1}" if iteration > 1 else "")
+            )
 
     def discard_strategies_after(self, iteration: int) -> int:
         """Removes strategies later than the checkpoint the run goes on from; the number of them."""
@@ -286,8 +314,9 @@ def _read_info(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read {file}: {reason(error)}") from None
     except ValueError:
         raise UsageError(f"{file} is damaged: it is no JSON") from None
-    wanted = ("name", "preset", "method", "config")
-    if not isinstance(info, dict) or any(key not in info for key in wanted):
+    kinds = {"name": str, "preset": str, "method": str, "config": dict}
+    fits = isinstance(info, dict) and all(isinstance(info.get(key), kind) for key, kind in kinds.items())
+    if not fits or not isinstance(info.get("resumed", []), list):
         raise UsageError(f"{file} is no configuration of a run of dancfr")
     return info
 

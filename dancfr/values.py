@@ -96,7 +96,7 @@ def guess(text: str) -> Any:
     """A value whose type nobody stated: JSON if it is that, none, else text."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         named: dict[str, Any] = {"none": None, "true": True, "false": False}
         return named.get(text.lower(), text)
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from learners.storage import ForeignState
+
 Block = NDArray[np.void]
 """Structured array of samples, one record a row."""
 
@@ -111,18 +113,18 @@ class RecordBuffer(ABC):
         """Takes over what `state_arrays` of a buffer of the same kind, capacity and record type returned.
 
         Raises:
-            ValueError: the state does not belong to such a buffer; nothing has been changed.
+            ForeignState: the state does not belong to such a buffer; nothing has been changed.
         """
         missing = {"records", "counts"} - arrays.keys()
         if missing:
-            raise ValueError(f"a buffer state without {' and '.join(sorted(missing))}")
+            raise ForeignState(f"a buffer state without {' and '.join(sorted(missing))}")
         records, (capacity, offered) = arrays["records"], arrays["counts"].tolist()
         if records.dtype != self.dtype:
-            raise ValueError(f"a buffer state of {records.dtype} does not fit a buffer of {self.dtype}")
+            raise ForeignState(f"a buffer state of {records.dtype} does not fit a buffer of {self.dtype}")
         if capacity != self.capacity:
-            raise ValueError(f"a buffer state of {capacity} rows does not fit a buffer of {self.capacity}")
+            raise ForeignState(f"a buffer state of {capacity} rows does not fit a buffer of {self.capacity}")
         if len(records) != min(capacity, offered):
-            raise ValueError(f"a buffer state of {len(records)} rows says that {offered} were offered")
+            raise ForeignState(f"a buffer state of {len(records)} rows says that {offered} were offered")
         self._records[: len(records)] = records
         self.offered = offered
 

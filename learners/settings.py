@@ -26,7 +26,7 @@ class TrainingSettings(Settings):
 
     batch: int = Field(1024, ge=2)
     minibatches: int | None = Field(200, ge=1)
-    learning_rate: float = Field(1e-3, gt=0)
+    learning_rate: float = Field(1e-3, gt=0, le=1)
     clip: float = Field(1.0, gt=0)
     warm_start: bool = True
     weight_average: float = Field(0.0, ge=0, le=1000)

@@ -47,6 +47,10 @@ class DamagedFile(ValueError):
     """A file that is truncated, garbled or not one of ours. The message is one line that names the file."""
 
 
+class ForeignState(ValueError):
+    """A saved state is whole, but of another net, buffer or setting than the one that shall take it over."""
+
+
 def save_state(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
     """Writes arrays and JSON metadata to `path`: written aside, synced to the disk and renamed.
 

@@ -14,6 +14,7 @@ from torch.optim.swa_utils import AveragedModel
 from learners.networks.modules import ValueNet
 from learners.networks.settings import Weights
 from learners.settings import TrainingSettings
+from learners.storage import ForeignState
 
 
 def choose_device(name: Literal["cpu", "cuda", "auto"] | str) -> torch.device:
@@ -130,12 +131,16 @@ class Trainer:
         """Reverse of `state_arrays`.
 
         Raises:
-            RuntimeError: the arrays are of another network.
+            ForeignState: the arrays are of another network.
         """
+        try:
+            self.net.load_state_dict(_tensors(arrays, "net."))
+            if self._average is not None:
+                self._average.load_state_dict(_tensors(arrays, "average."))
+        except RuntimeError as error:  # torch lists every array, a line each
+            what = " ".join(str(error).split())
+            raise ForeignState(f"the saved state is of another network: {what[:160]}") from None
         self.fits = int(meta["fits"])
-        self.net.load_state_dict(_tensors(arrays, "net."))
-        if self._average is not None:
-            self._average.load_state_dict(_tensors(arrays, "average."))
         state: dict[int, dict[str, Tensor]] = {}
         for name, array in arrays.items():
             if name.startswith("adam."):

@@ -19,6 +19,7 @@ from envs.game import Game, IllegalAction, States
 OUTCOMES = ("loss", "draw", "win")
 SEATS = ("first", "second")
 BATCH = 1024
+MOST_GAMES = 10_000_000
 
 
 class AgentError(RunError):
@@ -121,6 +122,8 @@ def play(
         UsageError: no games, or a game that is not for two.
         ValueError: both agents are one object.
     """
+    if games > MOST_GAMES:
+        raise UsageError(f"a match has at most {MOST_GAMES:,} games, not {games:,}")
     if games < 1 or batch < 1:
         raise UsageError(f"a match needs at least 1 game and a batch of at least 1, not {min(games, batch)}")
     if game.spec.num_players != 2:

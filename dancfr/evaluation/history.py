@@ -1,7 +1,8 @@
 """What the record of a run says: learning curves and metrics from `metrics.jsonl`, and runs sorted by setting.
 
-Rows that lack a key are passed over, so a record of any method and age can be read; where two rows say the same
-thing, as after a resumption, the later one counts.
+Rows that lack a key are passed over, so a record of any method and age can be read, and so are values of the wrong
+kind, such as a file edited by hand may hold; where two rows say the same thing, as after a resumption, the later one
+counts.
 """
 
 import os
@@ -11,14 +12,19 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dancfr.evaluation.statistics import Curve
+from dancfr.evaluation.statistics import Curve, wilson
 from dancfr.runs import Run
 
 Row = dict[str, Any]
 
 NOT_A_SETTING = frozenset({"seed", "iterations", "minutes", "checkpoint_every"})
 """Keys of a configuration in which the runs of one setting may differ."""
+
+_COUNTS = ("wins", "draws", "losses")
+_WHOLE = ("iteration", "player", "games", *_COUNTS)
+_TEXTS = ("kind", "policy", "opponent")
 
 
 @dataclass(frozen=True)
@@ -44,10 +50,10 @@ class History:
         """The record of the run in a folder.
 
         Raises:
-            UsageError: there is no run, or its configuration is damaged.
+            UsageError: there is no run, its configuration is damaged, or its record cannot be read.
         """
         run = Run.open(path)
-        rows = run.read_metrics()
+        rows = [_clean(row) for row in run.read_metrics()]
         train = _newest(rows, "train", ("iteration", "player"))
         evaluations = _newest(rows, "evaluation", ("iteration", "policy", "opponent"))
         return cls(run.path.resolve().name, run.path, run.info, train, evaluations)
@@ -95,15 +101,24 @@ class History:
                 if row.get(key) is not None:
                     values[int(row["iteration"])] = [float(row[key])]
         join = np.sum if total else np.mean
-        x = np.array(sorted(values), np.float64)
-        return x, np.array([join(values[int(i)]) for i in x], np.float64)
+        x = sorted(values)
+        return np.array(x, np.float64), np.array([join(values[i]) for i in x], np.float64)
 
     def win_rates(self, opponent: str, policy: str = "average", time: bool = False) -> Curve:
         """Share of games won against an opponent, over iterations or over seconds of training."""
         axis = "elapsed_s" if time else "iteration"
-        rows = [r for r in self.evaluations if (r["opponent"], r["policy"]) == (opponent, policy) and axis in r]
+        rows = self._against(opponent, policy, axis)
         x = np.array([row[axis] for row in rows], np.float64)
         return x, np.array([row["win_rate"] for row in rows], np.float64)
+
+    def intervals(self, opponent: str, policy: str = "average", time: bool = False) -> NDArray[np.float64]:
+        """Wilson intervals of `win_rates`, `[2, N]`; NaN for a row that does not tell its games."""
+        rows = self._against(opponent, policy, "elapsed_s" if time else "iteration")
+        known = [wilson(row["wins"], row["games"]) if "wins" in row else (np.nan, np.nan) for row in rows]
+        return np.array(known, np.float64).reshape(-1, 2).T
+
+    def _against(self, opponent: str, policy: str, axis: str) -> list[Row]:
+        return [r for r in self.evaluations if (r["opponent"], r["policy"]) == (opponent, policy) and axis in r]
 
     def final(self) -> list[Row]:
         """The last evaluation of each policy against each opponent."""
@@ -148,11 +163,32 @@ def _flatten(config: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 
 def _newest(rows: Sequence[Row], kind: str, identity: tuple[str, ...]) -> tuple[Row, ...]:
     """Rows of a kind by iteration; of those with the same identity the last."""
-    kept = {
-        tuple(row.get(key) for key in identity): row
-        for row in rows
-        if row.get("kind") == kind and row.get("iteration") is not None
-    }
-    if kind == "evaluation":
-        kept = {key: row for key, row in kept.items() if None not in key and "win_rate" in row}
+    needed = {"iteration"} if kind == "train" else {*identity, "win_rate"}
+    whole = [row for row in rows if row.get("kind") == kind and needed <= set(row)]
+    kept = {tuple(row.get(key) for key in identity): row for row in whole}
     return tuple(sorted(kept.values(), key=lambda row: row["iteration"]))
+
+
+def _clean(row: Row) -> Row:
+    """What a row says of the right kind. Empty where it does not say when or whose it was."""
+    kept = {key: value for key, value in row.items() if _fits(key, value)}
+    if "iteration" not in kept or (row.get("player") is not None and "player" not in kept):
+        return {}
+    if not {"games", *_COUNTS} <= set(kept) or sum(kept[key] for key in _COUNTS) != kept["games"]:
+        kept = {key: value for key, value in kept.items() if key not in ("games", *_COUNTS)}
+    return kept
+
+
+def _fits(key: str, value: Any) -> bool:
+    if key in _TEXTS:
+        return isinstance(value, str)
+    if key == "categories":
+        return isinstance(value, dict) and all(_is_number(count) for count in value.values())
+    if key == "win_rate":
+        return _is_number(value) and 0 <= value <= 1
+    return _is_number(value) and (key not in _WHOLE or (isinstance(value, int) and value >= 0))
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value can be a float; JSON also says true, NaN, and integers of any length."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300

@@ -1,16 +1,16 @@
-"""Drawing: panels of lines, stacks and bars as PNG bytes, each with a text that says what it shows.
+"""Drawing: panels of lines, and bars, as PNG bytes, each with a text that says what it shows.
 
 Nothing here knows of runs; `figures` builds the panels. Colours are those of Okabe and Ito, told apart by
 people with any colour vision, and lines differ by marker too. The background is white whatever the page
-around it."""
+around it. Title, legend and note stand around the panels, never upon what they show."""
 
 import io
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dancfr.evaluation.statistics import Band
 
@@ -22,6 +22,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", ":", "-.")
 DPI = 110
+SMALL, MEDIUM, LARGE = 8, 9, 11
+"""Sizes of the text: ticks, legend and note; panels; the figure's title."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,13 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Stack:
-    """Parts that add up, one array `[N]` a part, over the positions `x` `[N]`."""
+class Bars:
+    """One bar for each part, such as the phases of the runs of a setting; `sd` over runs, 0 for one run."""
 
-    title: str
-    x: NDArray[np.float64]
-    parts: dict[str, NDArray[np.float64]]
+    label: str
+    values: dict[str, float]
+    sd: dict[str, float]
+    colour: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,107 +99,89 @@ def shown(value: float, percent: bool) -> str:
     return f"{100 * value:.1f} %" if percent else number(value)
 
 
-def draw_lines(name: str, title: str, caption: str, panels: Sequence[Panel]) -> Plot:
-    """Panels side by side, two in a row."""
+def draw_lines(name: str, title: str, caption: str, panels: Sequence[Panel], unit: str, note: str = "") -> Plot:
+    """Panels side by side, two in a row.
+
+    Args:
+        unit: Of the values, for the table's headings.
+        note: What the image itself says below the panels.
+    """
     figure, axes = _grid(len(panels))
+    end = max(float(line.band.x[-1]) for panel in panels for line in panel.lines)
     for axis, panel in zip(axes, panels, strict=False):
         for line in panel.lines:
             _draw_line(axis, line, panel.percent)
-        _finish(axis, panel.title, panel.x_label, panel.y_label)
-        if panel.percent:
-            axis.set_ylim(-2, 102)
-        elif panel.log:
-            axis.set_yscale("log")
-        else:
-            axis.set_ylim(bottom=min(0.0, *(float(line.band.low.min()) for line in panel.lines)))
         if panel.reference:
             level, meaning = panel.reference
             level = 100 * level if panel.percent else level
             axis.axhline(level, color="#666666", lw=1, ls=":", label=meaning)
-        axis.legend(fontsize=7, framealpha=0.8)
+        _finish(axis, panel.title if panel.title != title else "", panel.x_label, panel.y_label)
+        _scale(axis, panel, end)
+    _frame(figure, axes[: len(panels)], title, note)
     rows = tuple(_line_row(panel, line) for panel in panels for line in panel.lines)
-    columns = ("panel", "line", "first", "best", "last", "shown")
-    if not all(panel.percent for panel in panels):
-        columns = ("panel", "line", "first", "highest", "last", "shown")
+    values = tuple(f"{what} ({unit})" for what in ("first", "highest", "last"))
+    columns = ("panel", "line", *values, "band")
     return Plot(name, title, caption, _line_alt(title, panels), _png(figure), columns, rows)
-
-
-def draw_stacks(
-    name: str,
-    title: str,
-    caption: str,
-    x_label: str,
-    y_label: str,
-    parts: Sequence[str],
-    stacks: Sequence[Stack],
-) -> Plot:
-    """Stacked areas, a panel a stack; a part has the colour of its place in `parts`."""
-    figure, axes = _grid(len(stacks))
-    for axis, stack in zip(axes, stacks, strict=False):
-        colours = [COLOURS[parts.index(part) % len(COLOURS)] for part in stack.parts]
-        x, heights = stack.x, list(stack.parts.values())
-        if len(x) == 1:  # an area needs two positions
-            x, heights = np.array([x[0] - 0.5, x[0] + 0.5]), [np.repeat(values, 2) for values in heights]
-        axis.stackplot(x, *heights, labels=stack.parts, colors=colours, alpha=0.85, step="mid")
-        _finish(axis, stack.title, x_label, y_label)
-        axis.legend(fontsize=7, loc="upper left", framealpha=0.8)
-    rows = tuple(
-        (stack.title, part, number(float(values.mean())), number(float(values.sum())))
-        for stack in stacks
-        for part, values in stack.parts.items()
-    )
-    alt = f"{title}. " + " ".join(
-        f"{stack.title}: "
-        + ", ".join(f"{part} {number(float(v.mean()))} on average" for part, v in stack.parts.items())
-        + "."
-        for stack in stacks
-    )
-    return Plot(name, title, caption, alt, _png(figure), ("panel", "part", "mean", "sum"), rows)
 
 
 def draw_bars(
     name: str,
     title: str,
     caption: str,
-    y_label: str,
+    unit: str,
     parts: Sequence[str],
-    bars: dict[str, dict[str, float]],
-    spread: dict[str, float],
+    apart: Sequence[str],
+    bars: Sequence[Bars],
+    note: str = "",
 ) -> Plot:
-    """Stacked bars, `bars[label][part]`, with the standard deviation of each total as a whisker.
+    """Horizontal bars side by side, a group a part; standard deviations as whiskers.
 
-    A part has the colour of its place in `parts`; one that no bar has is left out.
+    Args:
+        unit: Of the values, for the axis and the table.
+        parts: Groups from the top down; one that no bar has is left out.
+        apart: Those of them that stand below a gap, hatched, since they are of another kind.
     """
     from matplotlib.figure import Figure
 
-    width = max(4.5, 1.6 * len(bars) + 1.5)
-    figure = Figure(figsize=(width, 4), dpi=DPI, layout="constrained", facecolor="white")
+    parts = [part for part in parts if any(bar.values.get(part) for bar in bars)]
+    thick = 0.8 / len(bars)
+    places = {part: i + (0.3 if part in apart else 0.0) for i, part in enumerate(parts)}
+    height = 0.9 + max(0.36, 0.2 * len(bars)) * (max(places.values()) + 1)
+    figure = Figure(figsize=(8.5, height), dpi=DPI, layout="constrained", facecolor="white")
     axis = figure.subplots()
-    labels = list(bars)
-    bottom = np.zeros(len(labels))
-    for i, part in enumerate(parts):
-        heights = np.array([bars[label].get(part, 0.0) for label in labels])
-        if not heights.any():
-            continue
-        axis.bar(labels, heights, bottom=bottom, color=COLOURS[i % len(COLOURS)], label=part, width=0.6)
-        bottom += heights
-    whiskers = [spread.get(label, 0.0) for label in labels]
-    if any(whiskers):
-        axis.errorbar(range(len(labels)), bottom, yerr=whiskers, fmt="none", ecolor="black", capsize=4)
-    _finish(axis, "", "", y_label)
-    axis.tick_params(axis="x", labelsize=7, rotation=15 if len(labels) > 2 else 0)
-    axis.legend(fontsize=7, framealpha=0.8)
-    rows = tuple(
-        (
-            label,
-            number(float(total)),
-            number(sd),
-            ", ".join(f"{p} {number(v)}" for p, v in bars[label].items()),
-        )
-        for label, total, sd in zip(labels, bottom, whiskers, strict=True)
-    )
-    alt = f"{title}. " + " ".join(f"{label}: {total} in all ({shares})." for label, total, _, shares in rows)
-    return Plot(name, title, caption, alt, _png(figure), ("setting", "total", "sd", "parts"), rows)
+    for k, bar in enumerate(bars):
+        drawn = [part for part in parts if part in bar.values]
+        at = [places[part] + (k - (len(bars) - 1) / 2) * thick for part in drawn]
+        values, sds = [bar.values[part] for part in drawn], [bar.sd.get(part, 0.0) for part in drawn]
+        colour = COLOURS[bar.colour % len(COLOURS)]
+        boxes = axis.barh(at, values, 0.9 * thick, color=colour, edgecolor="white", lw=0, label=bar.label)
+        for part, box in zip(drawn, boxes, strict=True):
+            if part in apart:
+                box.set(hatch="////", alpha=0.6)
+        if any(sds):
+            axis.errorbar(values, at, xerr=sds, fmt="none", ecolor="black", capsize=2, lw=1)
+        for y, value, sd in zip(at, values, sds, strict=True):
+            axis.annotate(number(value), (value + sd, y), (4, 0), textcoords="offset points", va="center", size=7)
+    _finish(axis, "", f"time ({unit})", "")
+    axis.grid(False, axis="y")
+    axis.margins(x=0.1)
+    axis.set_xlim(left=0)
+    axis.set_yticks(list(places.values()), list(places), fontsize=SMALL)
+    axis.invert_yaxis()
+    _frame(figure, [axis], title, note)
+    rows = tuple((bar.label, *(_spread(bar, part) for part in parts)) for bar in bars)
+    told = (", ".join(f"{p} {number(v)} {unit}" for p, v in bar.values.items()) for bar in bars)
+    alt = f"{title}. " + " ".join(f"{bar.label}: {text}." for bar, text in zip(bars, told, strict=True))
+    columns = ("setting", *(f"{part} ({unit})" for part in parts))
+    return Plot(name, title, caption, alt, _png(figure), columns, rows)
+
+
+def _spread(bar: Bars, part: str) -> str:
+    """A bar's value for the table, with its standard deviation where there is one."""
+    if part not in bar.values:
+        return ""
+    sd = bar.sd.get(part)
+    return number(bar.values[part]) + (f" (sd {number(sd)})" if sd else "")
 
 
 def _grid(panels: int) -> tuple["Figure", list["Axes"]]:
@@ -204,7 +189,7 @@ def _grid(panels: int) -> tuple["Figure", list["Axes"]]:
 
     columns = min(2, panels)
     lines = -(-panels // columns)
-    size = (7.5 if columns == 1 else 10.5, 3.7 * lines + 0.2)
+    size = (7.5 if columns == 1 else 10.5, 3.3 * lines + 0.4)
     figure = Figure(figsize=size, dpi=DPI, layout="constrained", facecolor="white")
     axes = list(figure.subplots(lines, columns, squeeze=False).flat)
     for empty in axes[panels:]:
@@ -221,35 +206,108 @@ def _draw_line(axis: "Axes", line: Line, percent: bool) -> None:
         DASHES[line.dash % len(DASHES)],
         color=colour,
         lw=1.5,
-        marker=MARKERS[line.colour % len(MARKERS)] if len(band.x) <= 60 else None,
+        marker=MARKERS[line.colour % len(MARKERS)] if len(band.x) <= 25 else None,
         ms=3.5,
         label=line.label,
     )
-    if band.runs > 1:
+    if band.known:
         low, high = scale * band.low, scale * band.high
         if percent:
             low, high = np.clip(low, 0, 100), np.clip(high, 0, 100)
-        axis.fill_between(band.x, low, high, color=colour, alpha=0.15, lw=0)
+        if len(band.x) == 1:  # an area needs two positions
+            axis.vlines(band.x, low, high, color=colour, alpha=0.5, lw=1.5)
+        axis.fill_between(band.x, low, high, color=colour, alpha=0.18, lw=0)
+
+
+def _scale(axis: "Axes", panel: Panel, end: float) -> None:
+    """Limits and ticks: positions from 0 to the figure's last, shares from 0 to 100 %, logarithms at 1, 2, 5."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    axis.set_xlim(0, 1.03 * end or 1.0)
+    steps = [1, 2, 5, 10]
+    axis.xaxis.set_major_locator(MaxNLocator(9, integer=panel.x_label == "iteration", steps=steps))
+    if panel.percent:
+        axis.set_ylim(-2, 102)
+        axis.set_yticks(range(0, 101, 20))
+        return
+    if panel.log:
+        bands = [line.band for line in panel.lines]
+        lows = [np.maximum(band.low, band.mean / 10) for band in bands]  # an interval may reach below 0
+        values = np.concatenate([*lows, *(band.high for band in bands)])
+        low, high = _outward(float(np.nanmin(values)) / 1.02), _outward(float(np.nanmax(values)) * 1.02, up=True)
+        axis.set_yscale("log")
+        axis.set_ylim(low, high)
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low <= 1000 else (1,)))
+        axis.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        axis.set_ylim(bottom=min(0.0, *(float(np.nanmin(line.band.low)) for line in panel.lines)))
+        axis.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+
+
+def _outward(value: float, up: bool = False) -> float:
+    """The nearest of ..., 0.1, 0.2, 0.5, 1, 2, 5, ... that is not above `value`, or (`up`) not below it."""
+    decade = float(10.0 ** np.floor(np.log10(value)))
+    steps = [step * decade for step in (0.5, 1.0, 2.0, 5.0, 10.0)]  # 0.5, should the logarithm be rounded up
+    return next(step for step in steps if step >= value) if up else max(s for s in steps if s <= value)
 
 
 def _finish(axis: "Axes", title: str, x_label: str, y_label: str) -> None:
-    axis.set_title(title, fontsize=9)
-    axis.set_xlabel(x_label, fontsize=8)
-    axis.set_ylabel(y_label, fontsize=8)
-    axis.tick_params(labelsize=8)
+    axis.set_title(title, fontsize=MEDIUM)
+    axis.set_xlabel(x_label, fontsize=SMALL)
+    axis.set_ylabel(y_label, fontsize=SMALL)
+    axis.tick_params(labelsize=SMALL)
     axis.grid(alpha=0.3)
-    if x_label == "iteration":
-        from matplotlib.ticker import MaxNLocator
-
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_axisbelow(True)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
 
 
+def _frame(figure: "Figure", axes: Sequence["Axes"], title: str, note: str) -> None:
+    """Title above; below, in a strip added for them, one legend for all panels (if it has a choice) and the note."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    width, height = (float(side) for side in figure.get_size_inches())
+    pairs = (zip(*axis.get_legend_handles_labels(), strict=True) for axis in axes)
+    entries = {str(label): handle for pair in pairs for handle, label in pair}
+    lines = textwrap.wrap(note, int(16 * width))
+    columns = max(1, min(len(entries), int(14 * width / (max(map(len, entries), default=0) + 6))))
+    legend = 0.2 * -(-len(entries) // columns) + 0.06 if len(entries) > 1 else 0.0  # inches, as all here
+    text = 0.155 * len(lines) + 0.08
+    whole = height + legend + text
+    strip, foot = (legend + text) / whole, text / whole
+    figure.set_size_inches(width, whole)
+    figure.set_layout_engine(ConstrainedLayoutEngine(rect=(0, strip, 1, 1 - strip)))
+    figure.suptitle(title, fontsize=LARGE)
+    foot = text / (height + legend + text)
+    figure.text(
+        0.5,
+        foot - 0.05 / (height + legend + text),
+        "\n".join(lines),
+        ha="center",
+        va="top",
+        fontsize=SMALL,
+        color="#444444",
+    )
+    if legend:
+        figure.legend(
+            entries.values(),
+            entries.keys(),
+            loc="lower center",
+            bbox_to_anchor=(0.5, foot),
+            ncols=columns,
+            fontsize=SMALL,
+            frameon=False,
+            borderpad=0.1,
+            borderaxespad=0.1,
+        )
+
+
 def _line_row(panel: Panel, line: Line) -> tuple[str, ...]:
     mean = line.band.mean
-    values = (shown(float(v), panel.percent) for v in (mean[0], np.nanmax(mean), mean[-1]))
-    return (panel.title, line.label, *values, line.band.means)
+    values = (mean[0], np.nanmax(mean), mean[-1])
+    texts = (f"{100 * v:.1f}" if panel.percent else number(float(v)) for v in values)
+    return (panel.title, line.label, *texts, line.band.means)
 
 
 def _line_alt(title: str, panels: Sequence[Panel]) -> str:

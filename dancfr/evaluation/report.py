@@ -1,8 +1,10 @@
 """The report on one or more runs: one HTML file that needs nothing beside it, and each figure as a PNG."""
 
 import base64
+import errno
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +20,9 @@ from dancfr.evaluation.statistics import summarise, wilson
 from learners.storage import replacing
 
 TEMPLATE = "report.html.j2"
+_NUMERIC = re.compile(r"\d(?!.*[A-Za-z]{4}).*")
+"""A number, with a unit perhaps, as against a text that begins with one."""
+
 FIGURES = "figures"
 """Folder of the PNG files beside the page."""
 
@@ -59,17 +64,17 @@ def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] 
         ``report`` (the page), ``files`` (the page and the PNGs), ``runs``, ``settings``, ``figures``, ``warnings``.
 
     Raises:
-        UsageError: see `read_histories`.
+        UsageError: see `read_histories` and `prepare`.
         RunError: the report could not be written.
     """
     histories = read_histories(paths)
-    if out is None:
-        out = histories[0].path
+    page = page_path(histories[0].path if out is None else out)
+    prepare(page)
     settings = by_setting(histories)
     figures, left_out = all_figures(settings)
     title = f"Report on {histories[0].name}" if len(histories) == 1 else f"Report on {len(histories)} runs"
     tables = [runs_table(settings), *evaluation_tables(settings)]
-    files = write_page(page_path(out), title, [], tables, figures, left_out, settings)
+    files = write_page(page, title, [], tables, figures, left_out, settings)
     return {
         "report": files[0],
         "files": files,
@@ -84,6 +89,26 @@ def page_path(out: str | os.PathLike[str]) -> Path:
     """The HTML file for `out`, which is that file or its folder."""
     path = Path(out)
     return path if path.suffix in (".html", ".htm") else path / "report.html"
+
+
+def prepare(page: Path) -> None:
+    """Makes the folders of a page, before minutes or hours are spent on what it shows.
+
+    Raises:
+        UsageError: they cannot be made or written.
+    """
+    folder = page.parent / FIGURES
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if page.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(page))
+        for place in (page.parent, folder):
+            if not os.access(place, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+    except OSError as error:
+        taken = next((place for place in (folder, *folder.parents) if place.exists() and not place.is_dir()), None)
+        cause = f"{taken} is a file" if taken else f"{error.filename or folder}: {reason(error)}"
+        raise UsageError(f"cannot write the report {page}: {cause}; choose another --out") from None
 
 
 def runs_table(settings: Settings) -> Table:
@@ -112,53 +137,61 @@ def runs_table(settings: Settings) -> Table:
 
 
 def evaluation_tables(settings: Settings) -> list[Table]:
-    """Final evaluations with Wilson intervals, and their means over the runs of each setting of several."""
+    """Last evaluations with Wilson intervals, and their means over the runs of each setting of several."""
     rows = [_evaluation_row(run, row) for runs in settings.values() for run in runs for row in run.final()]
     if not rows:
         return []
     columns: tuple[str, ...] = ("run", "iteration", "policy", "opponent", "games")
-    columns += ("win", "95 % interval", "draw", "loss", "endings")
-    caption = "Last evaluation of each run. Intervals of the win rate: Wilson, over games."
-    tables = [Table("Final evaluations", caption, columns, tuple(rows))]
+    columns += ("win", "95 % interval", "draw", "loss", "endings (games)")
+    caption = (
+        "Last evaluation of each run, policy and opponent: the iteration after which it was played, and its games. "
+        "Intervals of the win rate: Wilson, over games."
+    )
+    tables = [Table("Last evaluations", caption, columns, tuple(rows))]
     means = [row for setting, runs in settings.items() if len(runs) > 1 for row in _mean_rows(setting, runs)]
     if means:
-        caption = "Mean win rate of the last evaluation over independent runs. Intervals: Student's t, over runs."
-        columns = ("setting", "policy", "opponent", "runs", "win", "95 % interval", "sd", "worst", "best")
-        tables.append(Table("Final evaluations by setting", caption, columns, tuple(means)))
+        caption = (
+            "Mean win rate of the last evaluation over independent runs; games are of all runs together. "
+            "Intervals: Student's t, over runs."
+        )
+        columns = ("setting", "policy", "opponent", "runs", "iteration", "games")
+        columns += ("win", "95 % interval", "sd", "worst", "best")
+        tables.append(Table("Last evaluations by setting", caption, columns, tuple(means)))
     return tables
 
 
 def _evaluation_row(run: History, row: Row) -> tuple[str, ...]:
-    games = int(row.get("games", 0))
-    low, high = row.get("ci95") or wilson(int(row.get("wins", 0)), games)
-    categories = row.get("categories") or {}
-    return (
-        run.name,
-        str(row["iteration"]),
-        str(row["policy"]),
-        str(row["opponent"]),
-        f"{games:,}",
-        shown(row["win_rate"], True),
-        f"{100 * low:.1f} – {100 * high:.1f} %",  # noqa: RUF001 (an en dash between numbers)
-        shown(row.get("draws", 0) / games, True) if games else "",
-        shown(row.get("losses", 0) / games, True) if games else "",
-        ", ".join(f"{name} {count:,}" for name, count in categories.items()),
-    )
+    counts: tuple[str, ...] = ("", "", "")
+    games, interval = row.get("games"), ""
+    if games:  # a row tells its games and what became of them, or nothing of both
+        interval = _interval(*wilson(row["wins"], games))
+        counts = (f"{games:,}", shown(row["draws"] / games, True), shown(row["losses"] / games, True))
+    endings = ", ".join(f"{name} {count:,}" for name, count in (row.get("categories") or {}).items())
+    names = (run.name, str(row["iteration"]), row["policy"], row["opponent"])
+    return (*names, counts[0], shown(row["win_rate"], True), interval, *counts[1:], endings)
 
 
 def _mean_rows(setting: str, runs: Sequence[History]) -> list[tuple[str, ...]]:
-    finals: dict[tuple[str, str], list[float]] = {}
+    finals: dict[tuple[str, str], list[Row]] = {}
     for run in runs:
         for row in run.final():
-            finals.setdefault((row["policy"], row["opponent"]), []).append(row["win_rate"])
-    rows = []
-    for (policy, opponent), values in finals.items():
-        found = summarise(values)
-        interval = f"{100 * max(0.0, found.low):.1f} – {100 * min(1.0, found.high):.1f} %"  # noqa: RUF001
-        numbers = (shown(value, True) for value in (found.sd or 0.0, min(values), max(values)))
-        spread = interval if found.n > 1 else ""
-        rows.append((setting, policy, opponent, str(found.n), shown(found.mean, True), spread, *numbers))
+            finals.setdefault((row["policy"], row["opponent"]), []).append(row)
+    rows: list[tuple[str, ...]] = []
+    for names, found in finals.items():
+        rates = [row["win_rate"] for row in found]
+        mean = summarise(rates)
+        first, last = min(row["iteration"] for row in found), max(row["iteration"] for row in found)
+        at = str(last) if first == last else f"{first} to {last}"
+        games = f"{sum(row['games'] for row in found):,}" if all("games" in row for row in found) else ""
+        spread = _interval(max(0.0, mean.low), min(1.0, mean.high)) if mean.n > 1 else ""
+        sd = shown(mean.sd, True) if mean.sd is not None else ""
+        ends = shown(min(rates), True), shown(max(rates), True)
+        rows.append((setting, *names, str(mean.n), at, games, shown(mean.mean, True), spread, sd, *ends))
     return rows
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{100 * low:.1f} – {100 * high:.1f} %"  # noqa: RUF001 (an en dash between numbers)
 
 
 def write_page(
@@ -211,7 +244,7 @@ def render(**values: Any) -> str:
     environment = Environment(
         loader=PackageLoader("dancfr.evaluation", "."), autoescape=True, undefined=StrictUndefined
     )
-    environment.tests["looks_numeric"] = lambda cell: str(cell)[:1].isdecimal()
+    environment.tests["looks_numeric"] = lambda cell: _NUMERIC.fullmatch(str(cell)) is not None
     return environment.get_template(TEMPLATE).render(values)
 
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from dancfr.config import apply_overrides, refuse_changes
 from dancfr.errors import RunError, UsageError, nearest
-from dancfr.evaluation.figures import phase_times, single_runs, total_times, win_rates
+from dancfr.evaluation.figures import Wanted, build, wanted_single_runs, wanted_times, wanted_win_rates
 from dancfr.evaluation.history import History, Settings
-from dancfr.evaluation.plots import Plot, number
-from dancfr.evaluation.report import Table, evaluation_tables, runs_table, write_page
+from dancfr.evaluation.plots import number
+from dancfr.evaluation.report import Table, evaluation_tables, prepare, runs_table, write_page
 from dancfr.evaluation.statistics import summarise
 from dancfr.launch import TrainRequest, find_preset, train
 from dancfr.options import TrainOptions
@@ -31,6 +31,8 @@ PRESETS = ("geister-dream-no-baseline", "geister-dream-3840", "geister-dream", "
 
 OPPONENT = "random"
 MEAN_WIN_RATE, BEST_WIN_RATE = 0.80, 0.85
+SEEDS = 2**32
+"""How many seeds there are: a run takes those below."""
 
 Row = dict[str, Any]
 
@@ -90,7 +92,7 @@ def reproduce(
         name: One of `EXPERIMENTS`.
         scale: ``quick`` (minutes) or ``paper`` (hours to days).
         out_dir: Folder of the runs and of the report; None: ``runs/paper000-<scale>``.
-        seeds: Of the runs of each setting; None: as many as the scale says.
+        seeds: Of the runs of each setting, each below 2**32; None: as many as the scale says.
         workers: Processes that play; None: one a CPU.
         overrides: Further ``key=value`` settings for all presets, such as ``iterations=20``.
         inline: Train in this process, without Ray.
@@ -100,7 +102,8 @@ def reproduce(
         ``seconds``, ``scale``, ``runs``, ``warnings``.
 
     Raises:
-        UsageError: unknown experiment, scale or setting, or a folder with runs of other settings.
+        UsageError: unknown experiment, scale or setting, a wrong seed, or a folder that cannot be written or has runs
+            of other settings.
         RunError: a training failed or was stopped; the same command goes on from there.
     """
     if name not in EXPERIMENTS:
@@ -112,17 +115,27 @@ def reproduce(
     seeds = tuple(chosen.seeds if seeds is None else seeds)
     if not seeds or len(set(seeds)) < len(seeds):
         raise UsageError("an experiment needs at least one seed, each once")
+    if wrong := [seed for seed in seeds if not 0 <= seed < SEEDS]:
+        raise UsageError(f"seeds are integers from 0 to {SEEDS - 1}, not {', '.join(map(str, wrong))}")
+    for preset in PRESETS:  # a wrong setting is refused before the first run is made
+        apply_overrides(find_preset(preset).config, (*scaled(preset, chosen), *overrides))
     out = Path("runs") / f"paper000-{scale}" if out_dir is None else Path(out_dir)
+    page = out / f"{name}.html"
+    prepare(page)
     options = TrainOptions(workers=workers, device="auto", inline=inline)
     settings = train_settings(out, chosen, seeds, overrides, options)
 
     note = "; ".join(filter(None, [chosen.note, f"also {', '.join(overrides)}" if overrides else ""]))
-    rows, figures = _BUILDERS[name](settings)
-    rows = [row | {"note": "; ".join(filter(None, [row["note"], note]))} for row in rows]
+    rows_of, wanted_of = _BUILDERS[name]
+    figures, left_out = build(wanted_of(settings))
+    try:
+        rows = [row | {"note": "; ".join(filter(None, [row["note"], note]))} for row in rows_of(settings)]
+    except RunError as error:  # what the runs do show is worth a page all the same
+        rows, left_out = [], [f"Comparison with the paper: {error}.", *left_out]
     title, text = f"{name}, {scale} scale", EXPERIMENTS[name]
-    left_out = [] if figures else ["The runs have no rows from which a figure could be drawn."]
-    tables = [comparison_table(rows), runs_table(settings), *evaluation_tables(settings)]
-    files = write_page(out / f"{name}.html", title, [text], tables, figures, left_out, settings)
+    tables = [comparison_table(rows)] if rows else []
+    tables += [runs_table(settings), *evaluation_tables(settings)]
+    files = write_page(page, title, [text], tables, figures, left_out, settings)
     return {
         "experiment": name,
         "rows": rows,
@@ -178,7 +191,7 @@ def train_run(path: Path, preset: str, overrides: Sequence[str], options: TrainO
 
 
 def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
-    """Whether the run at `path` has all its iterations.
+    """Whether the run at `path` has all its iterations, or as many as its time allowed.
 
     Raises:
         UsageError: it is a run of another preset or of other settings.
@@ -190,8 +203,9 @@ def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
     refuse_changes(run.config_as(type(wanted)), wanted)
     if (path / "checkpoints").exists():
         return False  # they go when all is done
-    done = History.read(path).iterations
-    if done < wanted.iterations:
+    history = History.read(path)
+    done, out_of_time = history.iterations, wanted.minutes is not None and history.seconds >= 60 * wanted.minutes
+    if done < wanted.iterations and not out_of_time:
         raise UsageError(f"{path} ended after {done} iterations, as then wanted: choose another folder for more")
     return True
 
@@ -267,27 +281,21 @@ def single_run_rows(settings: Settings) -> list[Row]:
     return rows
 
 
-def _fig3(settings: Settings) -> tuple[list[Row], list[Plot]]:
-    return time_rows(settings), _found(total_times(settings), phase_times(settings))
-
-
-def _fig4(settings: Settings) -> tuple[list[Row], list[Plot]]:
+def _fig4(settings: Settings) -> list[Wanted]:
     paper = (MEAN_WIN_RATE, "paper: about 80 %")
-    average = win_rates(settings, OPPONENT, policies=("average",), reference=paper)
-    time = win_rates(settings, OPPONENT, time=True, policies=("average",), reference=paper)
-    return win_rate_rows(settings), _found(average, time)
+    return [wanted_win_rates(settings, OPPONENT, time, ("average",), paper) for time in (False, True)]
 
 
-def _fig5_8(settings: Settings) -> tuple[list[Row], list[Plot]]:
-    figures = [single_runs(preset, runs, (OPPONENT,), ("average",)) for preset, runs in settings.items()]
-    return single_run_rows(settings), _found(*figures)
+def _fig5_8(settings: Settings) -> list[Wanted]:
+    return [wanted_single_runs(preset, runs, (OPPONENT,), ("average",)) for preset, runs in settings.items()]
 
 
-_BUILDERS: dict[str, Callable[[Settings], tuple[list[Row], list[Plot]]]] = {
-    "geister-fig3": _fig3,
-    "geister-fig4": _fig4,
-    "geister-fig5-8": _fig5_8,
+_BUILDERS: dict[str, tuple[Callable[[Settings], list[Row]], Callable[[Settings], list[Wanted]]]] = {
+    "geister-fig3": (time_rows, wanted_times),
+    "geister-fig4": (win_rate_rows, _fig4),
+    "geister-fig5-8": (single_run_rows, _fig5_8),
 }
+"""What makes the rows of an experiment, and its figures."""
 
 EXPERIMENTS = {
     "geister-fig3": "Paper 000, Fig. 3: training time of four settings of DREAM on full Geister.",
@@ -305,16 +313,14 @@ def _curves(preset: str, runs: Sequence[History]) -> list[np.ndarray]:
     """
     curves = [run.win_rates(OPPONENT)[1] for run in runs]
     if any(not len(curve) for curve in curves):
-        raise RunError(f"the runs of {preset} have no evaluation against {OPPONENT}: set evaluation.every")
+        raise RunError(
+            f"a run of {preset} has no evaluation against {OPPONENT}: set evaluation.every, or train for longer"
+        )
     return curves
 
 
 def _row(cell: str, paper: float | None, ours: float, sd: float | None, note: str) -> Row:
     return {"cell": cell, "paper": paper, "ours": ours, "sd": sd, "note": note}
-
-
-def _found(*figures: Plot | None) -> list[Plot]:
-    return [figure for figure in figures if figure is not None]
 
 
 def _runs(count: int) -> str:

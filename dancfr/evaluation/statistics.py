@@ -64,8 +64,10 @@ class Band:
         mean: Mean over runs.
         sd: Standard deviation over runs; 0 for one run.
         low, high: Student's t interval of the mean from 3 runs on. With 2 runs that interval reaches 13
-            standard errors to each side and says nothing, so the two runs themselves bound the band.
+            standard errors to each side and says nothing, so the two runs themselves bound the band. For one
+            run what `one_run` was given, else its own values.
         runs: R.
+        known: There is a band to draw.
     """
 
     x: NDArray[np.float64]
@@ -74,13 +76,22 @@ class Band:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     runs: int
+    known: bool = True
 
     @property
     def means(self) -> str:
         """What the band shows, for a caption."""
         if self.runs == 1:
-            return "one run"
+            return "95 % Wilson interval over the games of each evaluation of one run" if self.known else "one run"
         return "range of 2 runs" if self.runs == 2 else f"95 % t interval of {self.runs} runs"
+
+
+def one_run(curve: Curve, low: NDArray[np.float64], high: NDArray[np.float64]) -> Band:
+    """The win rates of a single run with their Wilson intervals; NaN where a row does not allow one."""
+    x, y = (np.asarray(part, np.float64) for part in curve)
+    if not np.isfinite(low).any():
+        return _band(x, y[None], 0.95)
+    return Band(x, y, np.zeros_like(y), low, high, 1)
 
 
 def over_iterations(curves: Sequence[Curve], confidence: float = 0.95) -> Band:
@@ -131,7 +142,7 @@ def _band(x: NDArray[np.float64], rows: ArrayLike, confidence: float) -> Band:
     runs = len(values)
     mean = values.mean(0)
     if runs == 1:
-        return Band(x, mean, np.zeros_like(mean), mean, mean, 1)
+        return Band(x, mean, np.zeros_like(mean), mean, mean, 1, known=False)
     from scipy.stats import t
 
     sd = values.std(0, ddof=1)

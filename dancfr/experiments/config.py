@@ -1,11 +1,12 @@
 """Configuration of a DREAM run: every key that `dancfr train PRESET key=value` knows."""
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from dancfr.config import Config
-from dancfr.errors import UsageError
+from dancfr.errors import UsageError, nearest
 from learners.dream.settings import Average, Importance, SamplingSettings
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
@@ -25,7 +26,7 @@ class EvaluationConfig(Config):
 
     every: int = Field(10, ge=0)
     opponents: tuple[str, ...] = ("random", "heuristic", "rush")
-    games: int = Field(1000, ge=2)
+    games: int = Field(1000, ge=2, le=10_000_000)
     ply_limit: int | None = Field(300, ge=1)
     average: Average = "sampled"
     last: bool = True
@@ -78,8 +79,8 @@ class DreamConfig(Config):
     iterations: int = Field(200, ge=1)
     minutes: float | None = Field(None, gt=0)
     updates: Literal["alternating", "simultaneous"] = "alternating"
-    traversals: int = Field(7680, ge=1)
-    chunk: int = Field(512, ge=1)
+    traversals: int = Field(7680, ge=1, le=10_000_000)
+    chunk: int = Field(512, ge=1, le=1_000_000)
     history: float = Field(0.0, ge=0, le=1)
     history_power: float = Field(0.0, ge=0, le=10)
     uniform: float = Field(0.0, ge=0, le=1)
@@ -118,11 +119,20 @@ class DreamConfig(Config):
             )
         return self
 
+    def base_for(self, changes: Mapping[str, Any]) -> Self:
+        """Another game starts from its own options, and knows no bot but `random`."""
+        if changes.get("game", self.game) == self.game:
+            return self
+        evaluation = self.evaluation.model_copy(update={"opponents": ("random",), "ply_limit": None})
+        return self.model_copy(update={"game_options": {}, "evaluation": evaluation})
+
     def check(self) -> None:
-        """Raises UsageError where the game, its options and the networks do not fit together."""
+        """Raises UsageError where the game, its options, the networks and the opponents do not fit together."""
+        from dancfr.evaluation.agents import bots
         from dancfr.registry import make_game
 
-        spec = make_game(self.game, **self.game_options).spec
+        game = make_game(self.game, **self.game_options)
+        spec = game.spec
         if spec.num_players != 2:
             raise UsageError(f"DREAM here is for games of 2 players; {self.game} has {spec.num_players}")
         try:
@@ -130,6 +140,9 @@ class DreamConfig(Config):
             self.baseline_network.check(spec)
         except ValueError as error:
             raise UsageError(str(error)) from None
+        for opponent in self.evaluation.opponents:
+            if opponent not in (known := list(bots(game))):
+                raise UsageError(f"evaluation.opponents: {nearest(opponent, known, f'bot of {self.game}')}")
 
     def updated_players(self, iteration: int) -> tuple[int, ...]:
         """Players whose nets iteration t trains."""

@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from actors.buffer import BufferServer
 from actors.learning import LearnerServer
 from actors.pool import WorkerPool
 from actors.remote import Handle, InlineRuntime, RayRuntime, Runtime
 from actors.traversal import DreamTraverser
+from dancfr.errors import UsageError
 from dancfr.evaluation.worker import EvaluationServer
 from dancfr.experiments.config import DreamConfig
 from dancfr.options import TrainOptions
@@ -36,6 +39,8 @@ class DreamCrew:
     def __init__(self, config: DreamConfig, options: TrainOptions, on_event: Any) -> None:
         self.config = config
         self.game: Game = make_game(config.game, **config.game_options)
+        if options.address is None:
+            _check_memory(config, self.game)
         config.network.check(self.game.spec)
         config.baseline_network.check(self.game.spec)
         self.runtime: Runtime = make_runtime(options)
@@ -156,6 +161,18 @@ class DreamCrew:
     def close(self) -> None:
         """Ends all actors."""
         self.runtime.shutdown()
+
+
+def _check_memory(config: DreamConfig, game: Game) -> None:
+    """Raises UsageError if the buffers cannot become full on this machine."""
+    rows = config.reservoir * advantage_dtype(game.spec).itemsize
+    rows += config.circular * transition_dtype(game.spec).itemsize * config.baseline
+    needed, there = game.spec.num_players * rows, psutil.virtual_memory().total
+    if needed > there:
+        raise UsageError(
+            f"the buffers would take {needed / 2**30:,.1f} GiB when full, this machine has {there / 2**30:,.1f} GiB: "
+            "lower reservoir or circular, or join a cluster with --address"
+        )
 
 
 def make_runtime(options: TrainOptions) -> Runtime:

@@ -16,7 +16,7 @@ import numpy as np
 from actors.remote import Ref
 from actors.traversal import TraversalTask, TraversalWeights, effective_sample_size
 from dancfr import checkpoints
-from dancfr.errors import RunError
+from dancfr.errors import RunError, UsageError
 from dancfr.experiments.config import DreamConfig
 from dancfr.experiments.crew import DreamCrew
 from dancfr.options import TrainOptions
@@ -44,8 +44,8 @@ def train(run: Run, config: DreamConfig, tracker: Tracker, options: TrainOptions
             if options.resume:
                 dream.restore()
             while dream.iteration < config.iterations and not dream.out_of_time() and not stop.requested:
-                dream.iterate(stop)
-            return dream.finish()
+                dream.iterate()
+            return dream.finish(stop)
         finally:
             dream.crew.close()
 
@@ -66,11 +66,12 @@ class Dream:
         self._baseline_fits: dict[int, tuple[Ref, Ref]] = {}
         self._baseline_row: dict[str, Any] = {}
         self._evaluations: list[tuple[int, float, Ref]] = []
+        self._evaluated = 0
         self._save_failures = 0
         self._latest: dict[str, float] = {}
 
-    def iterate(self, stop: Stop) -> None:
-        """One iteration: sample, store, train, publish."""
+    def iterate(self) -> None:
+        """One iteration: sample, store, train, publish. A signal waits for its end: half of one cannot be resumed."""
         started = perf_counter()
         t = self.iteration + 1
         players = self.config.updated_players(t)
@@ -190,10 +191,16 @@ class Dream:
 
     def _evaluate_if_due(self, t: int) -> None:
         every = self.config.evaluation.every
-        if self.crew.evaluation and every and t % every == 0 and all(w is not None for w in self.policies):
+        if every and t % every == 0:
+            self._evaluate(t)
+
+    def _evaluate(self, t: int) -> None:
+        """Starts the evaluation of the policies as they are now."""
+        if self.crew.evaluation and all(w is not None for w in self.policies):
             seed = (self.config.seed, t, 2**31 + 2)
             games = self.config.evaluation.games
             self._evaluations.append((t, self.seconds, self.crew.evaluation.call("evaluate", t, games, seed)))
+            self._evaluated = t
 
     def _collect_evaluations(self, wait: bool) -> None:
         """Logs the evaluations that are done, in their order."""
@@ -248,13 +255,22 @@ class Dream:
             UsageError: there is no checkpoint, or none is whole.
         """
         checkpoint = checkpoints.latest(self.run)
+        done = max((file.iteration for file in self.run.list_strategies()), default=0)
+        if checkpoint is None and done > self.config.checkpoint_every:
+            raise UsageError(
+                f"{self.run.path} has been trained for {done} iterations, but its checkpoints are gone; not starting "
+                f"over: restore {self.run.path / 'checkpoints'} from a copy, or train into another --run-dir"
+            )
         if checkpoint is not None:
             self.crew.load(checkpoint.folder)
             state = json.loads((checkpoint.folder / "driver.json").read_text())
             self.iteration, self.seconds = state["iteration"], state["seconds"]
             self.samples, self._baseline_row = state["samples"], state["baseline_row"]
         self.run.truncate_metrics(self.iteration)
+        self._evaluated = max((row["iteration"] for row in self.run.read_metrics("evaluation")), default=0)
         self.run.discard_strategies_after(self.iteration)
+        wanted = {(t, p) for t in range(1, self.iteration + 1) for p in self.config.updated_players(t)}
+        self.run.require_strategies(wanted)
         for file in self.run.list_strategies():
             net, _ = self.run.load_strategy(file.player, file.iteration)
             self.policies[file.player] = net
@@ -271,8 +287,10 @@ class Dream:
         """Whether the configured minutes of training are over."""
         return self.config.minutes is not None and self.seconds >= 60 * self.config.minutes
 
-    def finish(self) -> dict[str, Any]:
-        """Final checkpoint and result."""
+    def finish(self, stop: Stop) -> dict[str, Any]:
+        """Final evaluation, unless the run was stopped and will go on, final checkpoint, and result."""
+        if self._evaluated < self.iteration and not stop.requested:
+            self._evaluate(self.iteration)
         self._settle()
         newest = checkpoints.listed(self.run)
         if self.iteration and (not newest or newest[-1].iteration != self.iteration):

@@ -1,6 +1,6 @@
 """Geister and Mini Geister behind the `Game` seam."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ class Geister:
             range.
 
     Raises:
+        TypeError: a value of another type.
         ValueError: impossible size or limit.
     """
 
@@ -40,6 +41,11 @@ class Geister:
     _layouts: NDArray[np.uint8] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        for each in fields(self):  # `True` would do as a number, and any text as true
+            value = getattr(self, each.name) if each.init else None
+            if each.init and type(value) is not type(each.default):
+                kind = "true or false" if isinstance(each.default, bool) else "an integer"
+                raise TypeError(f"{each.name} must be {kind}, not {value!r}")
         layouts = rules.layouts(self.size)
         if not 1 <= self.ply_limit <= 32_000:
             raise ValueError(f"ply_limit must be from 1 to 32000, not {self.ply_limit}")

@@ -15,6 +15,7 @@ import pytest
 
 from dancfr.cli import main
 from dancfr.config import flatten
+from dancfr.evaluation import PLY_LIMITS
 from dancfr.presets import PRESETS
 
 TINY = (
@@ -72,7 +73,8 @@ def copy(trained: Path, tmp_path: Path) -> Path:
     ("arguments", "expected"),
     [
         (("trian",), "No such command 'trian'"),
-        (("train",), "Missing argument"),
+        (("train",), "Missing argument 'PRESET'"),
+        (("report",), "Missing argument 'RUN'"),
         (("train", PRESET, "--nope"), "No such option: --nope"),
         (("train", PRESET, "--workers", "many"), "Invalid value for '--workers'"),
         (("train", "mini-geister-draem"), "no preset named 'mini-geister-draem'; did you mean mini-geister-dream?"),
@@ -98,6 +100,9 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         (("reproduce", "geister-fig33"), "no experiment named 'geister-fig33'; did you mean geister-fig3?"),
         (("reproduce", "geister-fig3", "--scale", "huge"), "--scale is quick or paper, not 'huge'"),
         (("reproduce", "geister-fig3", "--seeds", "1,x"), "--seeds takes integers from 0, such as 1,2,3, not '1,x'"),
+        (("reproduce", "geister-fig3", "--seeds", "1,,2"), "--seeds takes integers from 0, such as 1,2,3, not '1,,2'"),
+        (("reproduce", "geister-fig3", "--seeds", "1,2,"), "--seeds takes integers from 0, such as 1,2,3, not '1,2,'"),
+        (("reproduce", "geister-fig3", "--seeds", ""), "--seeds takes integers from 0, such as 1,2,3, not ''"),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_code_2(command: Command, arguments: tuple[str, ...], expected: str) -> None:
@@ -237,8 +242,61 @@ def test_presets_tell_every_key_that_train_takes(command: Command) -> None:
     for name, entry in listed.items():
         assert list(entry["config"]) == [key for key, _ in flatten(PRESETS[name].config)]
         assert {"iterations", "seed"} <= set(entry["config"])
+        assert list(entry["descriptions"]) == list(entry["config"])
+    assert listed[PRESET]["config"]["game_options"] == {"ply_limit": 30}
+    assert listed[PRESET]["descriptions"]["seed"] == "Of everything random in the run."
     lines = command("presets", PRESET).out.splitlines()
-    assert "game=mini-geister" in lines
+    for key, meaning in (
+        ("game=mini-geister", "Name of the game"),
+        ("game_options.ply_limit=30", "Options of the game"),
+    ):
+        assert lines[lines.index(key) + 1].startswith(f"    {meaning}")
+    assert "evaluation.opponents=random,heuristic,rush" in lines
+    assert max(map(len, lines)) <= 100
+
+
+def test_bots_are_told_apart(command: Command) -> None:
+    bots = {entry["name"]: entry for entry in json.loads(command("agents", "--json").out)["agents"]}
+    assert {entry["kind"] for entry in bots.values()} == {"bot"}
+    assert bots["random"]["description"] == "plays a legal action of any game, each with equal probability"
+    assert "1.6 % against rush" in bots["heuristic"]["description"]
+    assert "the strongest bot" in bots["rush"]["description"]
+
+
+COMMANDS = ("train", "evaluate", "report", "reproduce", "bench", "games", "presets", "agents", "version")
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_help_has_the_first_line_of_each_command(command: Command, narrow: None) -> None:
+    outcome = command("--help")
+    assert outcome.code == 0
+    listed = outcome.out[outcome.out.index("Commands:") :].splitlines()[1:]
+    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    assert [line for line in listed if not line.endswith(".") or line.endswith("...")] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_gives_what_is_to_be_typed_a_name(command: Command, narrow: None, name: str) -> None:
+    outcome = command(name, "--help")
+    assert outcome.code == 0
+    assert not set("<>{}") & set(outcome.out)
+    assert max(map(len, outcome.out.splitlines())) <= 80
+
+
+def test_help_says_what_to_type(command: Command, narrow: None) -> None:
+    words = {name: " ".join(command(name, "--help").out.split()) for name in COMMANDS}
+    assert words["train"].startswith("Usage: dancfr train [OPTIONS] PRESET [KEY=VALUE]... Train")
+    assert (
+        "KEY=VALUE... Settings that differ from the preset's; `dancfr presets PRESET` lists all keys" in words["train"]
+    )
+    assert words["report"].startswith("Usage: dancfr report [OPTIONS] RUN... Write")
+    assert "RUN... Folders of runs; several are compared. [required]" in words["report"]
+    assert f"default: {PLY_LIMITS['geister']} in geister, elsewhere that of the run or of the game" in words["evaluate"]
 
 
 def dancfr(*arguments: str) -> list[str]:

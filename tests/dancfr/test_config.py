@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from dancfr.config import Config, apply_overrides, describe_differences, differences, refuse_changes
 from dancfr.errors import UsageError
+from dancfr.presets import PRESETS
 
 
 class Colour(Enum):
@@ -130,6 +131,27 @@ def test_what_is_wrong_is_said_in_one_line(overrides, expected):
 
 def test_the_later_setting_of_a_key_wins():
     assert apply_overrides(Example(), ["seed=1", "net.width=7", "seed=2"]).seed == 2
+
+
+def test_free_options_given_as_a_whole_replace_those_there_were():
+    assert Example().game_options == {"ply_limit": 100}
+    assert apply_overrides(Example(), ["game_options={}"]).game_options == {}
+    assert apply_overrides(Example(), ['game_options={"a": 1}', "game_options.b=2"]).game_options == {"a": 1, "b": 2}
+    nested = "[" * 5000
+    assert apply_overrides(Example(), [f"game_options.ply_limit={nested}"]).game_options == {"ply_limit": nested}
+
+
+def test_another_game_starts_from_its_own_options_and_bots():
+    quick = PRESETS["geister-quick"].config
+    same = apply_overrides(quick, ["game=geister", "game_options.ply_limit=50"])
+    assert same.game_options == {**quick.game_options, "ply_limit": 50}
+    assert same.evaluation == quick.evaluation
+    other = apply_overrides(quick, ["game=mini-geister", "game_options.ply_limit=20"])
+    assert other.game_options == {"ply_limit": 20}
+    assert (other.evaluation.opponents, other.evaluation.ply_limit) == (("random",), None)
+    other.check()
+    with pytest.raises(UsageError, match=r"evaluation.opponents: no bot of geister named 'rash'; did you mean rush\?"):
+        apply_overrides(quick, ["evaluation.opponents=[random,rash]"]).check()
 
 
 def test_configurations_are_frozen():

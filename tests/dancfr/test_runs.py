@@ -1,6 +1,7 @@
 """Run folders: what is refused, what is found again, and who may write."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -52,8 +53,10 @@ def test_a_fresh_run_wants_an_empty_folder(tmp_path: Path) -> None:
         create(foreign)
     assert [path.name for path in foreign.iterdir()] == ["chapter.tex"]
     (tmp_path / "file").write_text("x")
-    with pytest.raises(UsageError, match="cannot write to the run folder"):
+    with pytest.raises(UsageError, match="file is a file: choose another --run-dir"):
         create(tmp_path / "file")
+    with pytest.raises(UsageError, match="cannot write to the run folder"):
+        create(tmp_path / "file" / "below")
 
 
 @pytest.mark.parametrize(
@@ -72,6 +75,35 @@ def test_a_folder_without_a_sound_configuration_is_no_run(tmp_path: Path, conten
         Run.open(tmp_path, writing=True)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run.lock").exists()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"config": None},
+        {"config": [1]},
+        {"preset": 5},
+        {"method": None},
+        {"name": []},
+        {"resumed": 5},
+        {"resumed": "abc"},
+    ],
+)
+def test_a_configuration_of_wrong_kinds_is_no_run(tmp_path: Path, changes: dict) -> None:
+    create(tmp_path / "a").close()
+    file = tmp_path / "a" / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    with pytest.raises(UsageError, match=r"a/config.json is no configuration of a run of dancfr"):
+        Run.open(tmp_path / "a")
+
+
+@pytest.mark.parametrize("folder", ["checkpoints", "strategies"])
+def test_a_file_in_the_place_of_a_folder_is_named_before_anything_starts(tmp_path: Path, folder: str) -> None:
+    create(tmp_path / "a").close()
+    (tmp_path / "a" / folder).rmdir()
+    (tmp_path / "a" / folder).write_text("x")
+    with pytest.raises(UsageError, match=f"a/{folder} is a file where a folder belongs: move it away"):
+        Run.open(tmp_path / "a", writing=True)
 
 
 def test_a_run_of_another_preset_or_configuration_is_not_resumed(tmp_path: Path) -> None:
@@ -194,6 +226,43 @@ def test_strategies_are_listed_loaded_and_discarded(tmp_path: Path) -> None:
         (run.path / "strategies").write_text("no folder")
         with pytest.raises(RunError, match="make room and go on with --resume"):
             run.save_strategy(0, 9, {}, {})
+
+
+def test_a_strategy_of_another_iteration_or_player_is_refused(tmp_path: Path) -> None:
+    with create(tmp_path / "a") as run:
+        for player, iteration in ((0, 1), (1, 2)):
+            run.save_strategy(player, iteration, {"w": np.zeros(3, np.float32)}, {})
+        folder = run.path / "strategies"
+        (folder / "p1-000002.safetensors").write_bytes((folder / "p0-000001.safetensors").read_bytes())
+        with pytest.raises(UsageError, match=r"p1-000002.safetensors is of player 0 at iteration 1; restore it"):
+            run.load_strategy(1, 2)
+        os.truncate(folder / "p0-000001.safetensors", 30)
+        with pytest.raises(UsageError, match=r"p0-000001.safetensors is damaged.*; restore it from a copy, or play"):
+            run.load_strategy(0, 1)
+
+
+def test_missing_strategies_are_named(tmp_path: Path) -> None:
+    with create(tmp_path / "a") as run:
+        for iteration in (1, 4):
+            run.save_strategy(0, iteration, {"w": np.zeros(3, np.float32)}, {})
+        run.require_strategies({(1, 0), (4, 0)})
+        with pytest.raises(UsageError, match=r"lacks p0-000002.safetensors and 1 more, .* or play .*a@1$"):
+            run.require_strategies({(t, 0) for t in (1, 2, 3, 4)})
+
+
+def test_rows_of_another_kind_are_passed_over(tmp_path: Path) -> None:
+    with create(tmp_path / "a") as run:
+        run.append_metrics({"kind": "train", "iteration": 1})
+        with run.metrics.path.open("a") as file:
+            file.write('{"kind": "train", "iteration": "x"}\n[1]\n{"kind": "train", "iteration": 1.5}\n')
+        run.append_metrics({"kind": "train", "iteration": 2})
+        assert [row["iteration"] for row in run.read_metrics()] == [1, 2]
+        assert run.truncate_metrics(1) == 1
+        assert [row["iteration"] for row in run.read_metrics()] == [1]
+        run.metrics.path.unlink()
+        run.metrics.path.mkdir()
+        with pytest.raises(UsageError, match=r"cannot read .*metrics.jsonl: Is a directory"):
+            run.read_metrics()
 
 
 def test_default_folders_do_not_collide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,3 +173,18 @@ def test_planes_are_those_of_the_paper() -> None:
 def test_impossible_options(option: str, value: int) -> None:
     with pytest.raises(ValueError, match=rf"^[^\n]+not {value}$"):
         Geister(**{option: value})
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"ply_limit": 1.5}, "ply_limit must be an integer, not 1.5"),
+        ({"ply_limit": True}, "ply_limit must be an integer, not True"),
+        ({"ply_limit": "x"}, "ply_limit must be an integer, not 'x'"),
+        ({"random_setup": "no"}, "random_setup must be true or false, not 'no'"),
+        ({"size": None}, "size must be an integer, not None"),
+    ],
+)
+def test_options_of_another_type_are_refused(options: dict, expected: str) -> None:
+    with pytest.raises(TypeError, match=expected):
+        Geister(**options)

@@ -76,6 +76,11 @@ def test_bots_of_geister_play_by_name_and_are_new_each_time() -> None:
         ("runs/x?threshold=2", "threshold must be a number from 0 to 1, not '2'"),
         ("runs/x?threshold=nan", "threshold must be a number from 0 to 1, not 'nan'"),
         ("runs/x?treshold=0.5", "did you mean threshold"),
+        ("runs/x?average=exact&average=last", "average is given twice"),
+        ("", "names no agent; there are: random, heuristic, rush"),
+        ("?", "names no agent"),
+        ("x" * 5000, "too long for the name of an agent"),
+        ("runs/x@" + "9" * 5000, "after @ stands an iteration"),
         ("runs/not-there", "runs/not-there holds no run"),
     ],
 )
@@ -108,9 +113,9 @@ def test_the_threshold_is_the_runs_own_unless_the_name_has_one(mini_run: Path, t
     copy = tmp_path / "run"
     shutil.copytree(mini_run, copy)
     info = json.loads((copy / "config.json").read_text())
-    info["config"]["average_threshold"] = 0.75
+    info["config"]["average_threshold"] = 1.0
     (copy / "config.json").write_text(json.dumps(info))
-    shares = {"": 0.75, "?average=exact": 0.75, "?average=last": 0.0, "?threshold=0": 0.0, "?threshold=0.5": 0.5}
+    shares = {"": 1.0, "?average=exact": 1.0, "?average=last": 0.0, "?threshold=0": 0.0, "?threshold=0.5": 0.5}
     for query, share in shares.items():
         agent = make_agent(f"{copy}{query}", MINI)
         assert isinstance(agent, DreamAgent)
@@ -118,6 +123,17 @@ def test_the_threshold_is_the_runs_own_unless_the_name_has_one(mini_run: Path, t
     assert (first_policy(make_agent(str(copy), MINI), MINI) > 0).sum() < (
         first_policy(make_agent(f"{copy}?threshold=0", MINI), MINI) > 0
     ).sum()
+
+
+def test_an_average_with_a_gap_is_refused(mini_run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(mini_run, copy)
+    (copy / "strategies" / "p1-000002.safetensors").unlink()
+    with pytest.raises(UsageError, match=r"lacks p1-000002.safetensors, which the average needs: .* or play .*run@1$"):
+        make_agent(str(copy), MINI)
+    make_agent(f"{copy}?average=last", MINI)  # needs the newest nets only
+    with pytest.raises(UsageError, match=r"run@1 has no strategy of player 1 yet: say .*run@4 or later"):
+        make_agent(f"{copy}@1", MINI)
 
 
 @pytest.mark.parametrize("average", ["exact", "sampled", "paper", "last"])
@@ -159,7 +175,7 @@ def test_evaluate_refuses_what_makes_no_match(changes: dict[str, Any], says: str
 def test_iterations_that_a_run_does_not_have_are_refused(mini_run: Path) -> None:
     with pytest.raises(UsageError, match="has iterations 1 to 4, not 99"):
         make_agent(f"{mini_run}@99", MINI)
-    with pytest.raises(UsageError, match="no strategy yet for player 1"):
+    with pytest.raises(UsageError, match=r"no strategy of player 1 yet: say .*@2 or later"):
         make_agent(f"{mini_run}@1", MINI)
 
 

@@ -1,5 +1,7 @@
 """Reading records: what counts, what is passed over, and which runs belong together."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 from dancfr.errors import UsageError
 from dancfr.evaluation.history import History, by_setting
+from dancfr.evaluation.statistics import wilson
 from tests.dancfr.evaluation.records import evaluation_row, train_row
 
 
@@ -44,6 +47,88 @@ def test_missing_and_null_values_are_passed_over(write_run: Any) -> None:
     assert history.metric("loss/baseline")[0].size == 0
     np.testing.assert_array_equal(history.metric("loss/advantage"), [[1], [3]])
     assert history.opponents() == []
+
+
+def append(path: Path, row: dict[str, Any]) -> None:
+    """Writes a row by hand: the program itself would refuse some of them."""
+    with (path / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"iteration": "x"},
+        {"iteration": True},
+        {"iteration": -1},
+        {"iteration": 1.5},
+        {"iteration": None},
+        {"iteration": 9, "player": "first"},
+    ],
+)
+def test_training_rows_that_do_not_say_when_or_whose_are_ignored(write_run: Any, wrong: dict[str, Any]) -> None:
+    history = History.read(write_run("wrong", [train_row(1, 0), train_row(2, 1)]))
+    append(history.path, train_row(3, 0) | wrong)
+    again = History.read(history.path)
+    assert (again.train, again.evaluations) == (history.train, ())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"iteration": "x"},
+        {"iteration": [4]},
+        {"win_rate": "half"},
+        {"win_rate": float("nan")},
+        {"win_rate": 2},
+        {"win_rate": None},
+        {"policy": 3},
+        {"opponent": None},
+        {"opponent": ["random"]},
+    ],
+)
+def test_evaluations_that_lack_what_counts_are_ignored(write_run: Any, wrong: dict[str, Any]) -> None:
+    path = write_run("wrong", [evaluation_row(2, 60)])
+    append(path, evaluation_row(4, 70) | wrong)
+    history = History.read(path)
+    assert [row["iteration"] for row in history.evaluations] == [2]
+    np.testing.assert_array_equal(history.win_rates("random"), [[2], [0.6]])
+
+
+@pytest.mark.parametrize("value", ["fast", True, [1.0], {"s": 1}, float("inf"), 10**400])
+def test_values_of_the_wrong_kind_are_passed_over(write_run: Any, value: Any) -> None:
+    path = write_run("wrong", [train_row(1, 0)])
+    wrong = train_row(2, 1) | {"elapsed_s": value, "loss/advantage": value, "samples/advantage": value}
+    append(path, wrong)
+    history = History.read(path)
+    assert (history.iterations, history.seconds, history.last("samples/advantage")) == (2, 2.0, 1000)
+    np.testing.assert_array_equal(history.metric("loss/advantage"), [[1], [3]])
+
+
+@pytest.mark.parametrize("wrong", [{"wins": "x"}, {"wins": 101}, {"losses": -1}, {"games": 7}, {"draws": None}])
+def test_counts_that_do_not_add_up_are_no_counts(write_run: Any, wrong: dict[str, Any]) -> None:
+    path = write_run("counts", [evaluation_row(2, 60), evaluation_row(4, 70) | wrong])
+    history = History.read(path)
+    np.testing.assert_array_equal(history.win_rates("random"), [[2, 4], [0.6, 0.7]])
+    low, high = history.intervals("random")
+    np.testing.assert_allclose([low[0], high[0]], wilson(60, 100))
+    assert np.isnan([low[1], high[1]]).all()
+
+
+def test_a_configuration_of_null_is_refused_in_one_line(write_run: Any) -> None:
+    path = write_run("null", [train_row(1, 0)])
+    info = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(info | {"config": None}))
+    with pytest.raises(UsageError, match=r"^[^\n]*config\.json[^\n]*$"):
+        History.read(path)
+
+
+def test_a_record_that_is_a_folder_is_refused_in_one_line(write_run: Any) -> None:
+    path = write_run("folder", [])
+    (path / "metrics.jsonl").unlink(missing_ok=True)
+    (path / "metrics.jsonl").mkdir()
+    with pytest.raises(UsageError, match=r"^[^\n]*metrics\.jsonl[^\n]*$"):
+        History.read(path)
 
 
 def test_runs_of_one_setting_differ_in_seed_and_length_only(write_run: Any) -> None:

@@ -62,7 +62,6 @@ def test_a_report_stands_alone_and_shows_every_figure(write_run: Any) -> None:
         "training-time",
         "losses",
         "buffers",
-        "effective-sample-size",
         "game-length",
         "throughput",
     }
@@ -78,8 +77,9 @@ def test_a_report_stands_alone_and_shows_every_figure(write_run: Any) -> None:
 def test_the_figures_text_and_tables_say_the_numbers(write_run: Any) -> None:
     page = Page(Path(report_command([write_run("numbers", record())])["report"]))
     alt = next(image["alt"] for image in page.images if "over iterations" in (image["alt"] or ""))
-    assert "Average policy, win rate (%) over iteration: geister-quick goes from 52.0 % to 58.0 %" in (alt or "")
-    assert "Last iterate, win rate (%) over iteration: geister-quick goes from 48.0 % to 42.0 %" in (alt or "")
+    told = "win rate against random (%) over iteration: geister-quick goes from"
+    assert f"Average policy, {told} 52.0 % to 58.0 %" in (alt or "")
+    assert f"Last iterate, {told} 48.0 % to 42.0 %" in (alt or "")
     assert "48.2 – 67.2 %" in page.text  # Wilson interval of 58 wins in 100 games  # noqa: RUF001
     assert "win by escape 58, loss by reds taken 42" in page.text
     assert '"traversals"' in page.text  # the configuration
@@ -97,7 +97,8 @@ def test_several_runs_are_put_together_by_setting(write_run: Any, tmp_path: Path
         "single-runs-geister-quick-traversals-512"
     ]
     assert "95 % t interval of 3 runs" in page.text
-    assert "Final evaluations by setting" in page.headings
+    assert {"Last evaluations", "Last evaluations by setting"} <= set(page.headings)
+    assert "random38300" in page.text.replace("\n", "")  # 3 runs at iteration 8, 300 games
     assert "60.0 %57.5 – 62.5 %1.0 %59.0 %61.0 %" in page.text.replace("\n", "")  # noqa: RUF001
 
 
@@ -108,15 +109,15 @@ def test_a_run_without_evaluations_is_reported_and_what_is_missing_named(write_r
     assert found["report"] == str(tmp_path / "page.html")
     warnings = " ".join(found["warnings"])
     assert "Win rates: the runs have no evaluation rows." in warnings
-    assert "Throughput: the runs have no rows with traversal/decisions_per_second" in warnings
+    assert "Throughput of traversals and fits: the runs have no rows with traversal/decisions_per_second" in warnings
     assert "Win rates: the runs have no evaluation rows." in Page(tmp_path / "page.html").text
 
 
 def test_runs_without_a_common_iteration_are_named(write_run: Any, tmp_path: Path) -> None:
     runs = [write_run(f"apart-{t}", [train_row(t, 0), evaluation_row(t, 50)], seed=t) for t in (3, 4)]
     found = report_command(runs, tmp_path / "apart")
-    assert "Win rate against random: the runs have no iteration in common." in found["warnings"]
-    assert "Win rate against random: the runs have no time in common." in found["warnings"]
+    assert "Win rate against random over iterations: the runs have no iteration in common." in found["warnings"]
+    assert "Win rate against random over training time: the runs have no time in common." in found["warnings"]
 
 
 def test_what_is_no_run_is_refused_in_one_line(write_run: Any, tmp_path: Path) -> None:
@@ -128,10 +129,50 @@ def test_what_is_no_run_is_refused_in_one_line(write_run: Any, tmp_path: Path) -
         report_command([])
 
 
-def test_a_report_that_cannot_be_written_says_why(write_run: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("out", "cause"),
+    [
+        ("file/below", "file is a file"),
+        ("file/page.html", "file is a file"),
+        ("/proc/page.html", "/proc/figures: No such file or directory"),
+        ("taken.html", "taken.html: Is a directory"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_drawn(
+    write_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, cause: str
+) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(RunError, match=r"cannot write the report .*: "):
-        report_command([write_run("fine", [evaluation_row(1, 50)])], tmp_path / "file" / "below")
+    (tmp_path / "taken.html").mkdir()
+    monkeypatch.setattr("dancfr.evaluation.report.all_figures", lambda _: pytest.fail("drawn"))
+    with pytest.raises(UsageError, match=rf"^cannot write the report .*: .*{cause}; choose another --out$"):
+        report_command([write_run("fine", [evaluation_row(1, 50)])], tmp_path / out)
+
+
+def test_a_disk_that_refuses_the_page_is_named(write_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dancfr.evaluation.report.replacing", full)
+    with pytest.raises(RunError, match=r"cannot write the report .*: No space left on device"):
+        report_command([write_run("fine", [evaluation_row(1, 50)])], tmp_path / "out")
+
+
+def test_the_effective_sample_size_is_shown_where_samples_are_weighed(write_run: Any, tmp_path: Path) -> None:
+    plain, weighed = write_run("plain", record()), write_run("weighed", record(), importance="full")
+    assert "effective-sample-size" in report_command([weighed])["figures"]
+    together = report_command([plain, weighed], tmp_path / "together")
+    assert "effective-sample-size" in together["figures"]
+    page = Page(Path(together["report"]))
+    (alt,) = [image["alt"] or "" for image in page.images if "Effective sample size" in (image["alt"] or "")]
+    assert "importance=full goes from 1.0 % to 1.0 %" in alt
+    assert "importance=none" not in alt
+
+
+def test_an_evaluation_without_counts_has_its_win_rate_alone(write_run: Any, tmp_path: Path) -> None:
+    row = {key: evaluation_row(3, 70)[key] for key in ("kind", "iteration", "policy", "opponent", "win_rate")}
+    found = report_command([write_run("sparse", [row])], tmp_path / "out")
+    assert found["figures"] == ["win-rate-random-iterations"]
+    assert "70.0 %" in Page(Path(found["report"])).text
 
 
 def test_names_are_escaped(write_run: Any) -> None:

@@ -1,6 +1,8 @@
 """Repeating the paper's experiments: what the rows say, and that runs are trained once, gone on with, and shared."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from dancfr.evaluation.reproduce import (
     EXPERIMENTS,
     PRESETS,
     SCALES,
+    is_complete,
     reproduce,
     run_path,
     scaled,
@@ -100,7 +103,9 @@ def test_figs_5_to_8_have_every_run_and_their_spread() -> None:
 
 
 def test_runs_that_were_never_evaluated_are_named() -> None:
-    with pytest.raises(RunError, match="geister-dream-no-baseline have no evaluation against random"):
+    with pytest.raises(
+        RunError, match=r"geister-dream-no-baseline has no evaluation against random: set evaluation\.every"
+    ):
         win_rate_rows(settings_with({preset: [[]] for preset in PRESETS}))
 
 
@@ -141,6 +146,41 @@ def test_an_experiment_trains_its_runs_once_and_the_next_one_shares_them(
         reproduce("geister-fig4", "quick", **(arguments | {"overrides": (*TINY, "iterations=3")}))
 
 
+def trained_by_hand(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    monkeypatch.setattr("dancfr.evaluation.reproduce.train_settings", lambda *_: settings)
+
+
+def test_a_figure_that_the_runs_do_not_allow_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_with({preset: [[60], [70]] for preset in PRESETS})
+    for runs in settings.values():  # each was evaluated once, at its own time
+        for i, run in enumerate(runs):
+            runs[i] = replace(run, evaluations=tuple(r | {"elapsed_s": 1.0 + i} for r in run.evaluations))
+    trained_by_hand(monkeypatch, settings)
+    found = reproduce("geister-fig4", out_dir=tmp_path)
+    assert found["warnings"] == ["Win rate against random over training time: the runs have no time in common."]
+    assert [Path(file).name for file in found["files"]] == ["geister-fig4.html", "win-rate-random-iterations.png"]
+    assert by_cell(found["rows"])["final win rate, geister-dream"]["ours"] == pytest.approx(0.65)
+    assert "no time in common" in Path(found["files"][0]).read_text()
+
+
+def test_runs_too_short_for_an_evaluation_have_a_page_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained_by_hand(monkeypatch, settings_with({preset: [[]] for preset in PRESETS}))
+    found = reproduce("geister-fig4", out_dir=tmp_path)
+    assert (found["rows"], len(found["warnings"])) == ([], 3)
+    assert "set evaluation.every, or train for longer." in found["warnings"][0]
+    assert Path(found["files"][0]).stat().st_size > 1000
+
+
+def test_a_run_that_its_time_has_ended_is_complete(write_run: Any) -> None:
+    path = write_run("timed", [train_row(1, 0, elapsed_s=4.0)], preset="geister-dream")
+    shutil.rmtree(path / "checkpoints")
+    assert is_complete(path, "geister-dream", ("minutes=0.05",))
+    with pytest.raises(UsageError, match="ended after 1 iterations"):
+        is_complete(path, "geister-dream", ("minutes=1",))
+
+
 def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
     path, options = tmp_path / "run", TrainOptions(inline=True, progress=False)
     train(TrainRequest("geister-dream-no-baseline", (*TINY, "iterations=1"), path, "off", options))
@@ -165,9 +205,21 @@ def test_a_run_of_another_setting_in_its_place_is_refused(tmp_path: Path) -> Non
         ({"scale": "quik"}, "did you mean quick"),
         ({"seeds": ()}, "at least one seed"),
         ({"seeds": (1, 1)}, "each once"),
+        ({"seeds": (1, 2**32)}, "from 0 to 4294967295, not 4294967296"),
+        ({"seeds": (-1,)}, "from 0 to 4294967295, not -1"),
+        ({"overrides": ("traversls=4",)}, "did you mean traversals"),
     ],
 )
-def test_wrong_use_is_refused_before_anything_is_trained(arguments: dict[str, Any], says: str, tmp_path: Path) -> None:
+def test_wrong_use_is_refused_before_anything_is_trained(
+    arguments: dict[str, Any], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(UsageError, match=says):
         reproduce(**({"name": next(iter(EXPERIMENTS)), "out_dir": tmp_path} | arguments))
     assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UsageError, match="cannot write the report"):
+        reproduce("geister-fig3", out_dir=tmp_path / "file")

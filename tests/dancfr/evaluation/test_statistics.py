@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dancfr.evaluation.statistics import over_iterations, over_time, summarise, wilson
+from dancfr.evaluation.statistics import one_run, over_iterations, over_time, summarise, wilson
 
 Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
@@ -47,6 +47,18 @@ def test_one_run_has_no_band_and_two_are_bounded_by_themselves() -> None:
     np.testing.assert_allclose(two.mean, [0.3, 0.5])
     np.testing.assert_allclose([two.low, two.high], [[0.2, 0.4], [0.4, 0.6]])
     assert two.means == "range of 2 runs"
+
+
+def test_the_band_of_one_run_is_what_its_games_tell() -> None:
+    curve = (np.array([1.0, 2.0]), np.array([0.2, 0.6]))
+    assert not over_iterations([curve]).known
+    band = one_run(curve, np.array([0.1, np.nan]), np.array([0.3, np.nan]))
+    assert band.known
+    assert "Wilson" in band.means
+    np.testing.assert_array_equal(band.mean, curve[1])
+    np.testing.assert_array_equal(band.low, [0.1, np.nan])
+    nothing = np.full(2, np.nan)
+    assert one_run(curve, nothing, nothing).means == "one run"
 
 
 def test_iterations_are_those_that_all_runs_have() -> None:

@@ -15,6 +15,7 @@ import pytest
 from scipy.stats import chisquare
 
 from dancfr.config import apply_overrides
+from dancfr.errors import UsageError
 from dancfr.experiments import train
 from dancfr.experiments.config import DreamConfig
 from dancfr.experiments.dream import draw_former
@@ -109,6 +110,38 @@ def test_work_after_the_last_checkpoint_is_done_again_once(reference: Path, tmp_
     run_training(path, tiny("iterations=4"), resume=True)
     assert strategies(path) == strategies(reference)
     assert metrics(path) == metrics(reference)
+
+
+def test_a_run_that_ends_between_two_evaluations_is_evaluated_at_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "odd"
+    run_training(path, tiny("iterations=3"))
+    run_training(path, tiny("iterations=3"), resume=True)  # nothing left to do, and nothing said twice
+    evaluated = [row["iteration"] for row in metrics(path) if row["kind"] == "evaluation"]
+    assert sorted(set(evaluated)) == [2, 3]
+    assert evaluated.count(2) == evaluated.count(3) == 6  # average and last net, three bots
+
+
+def test_a_run_whose_checkpoints_are_gone_does_not_start_over(reference: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bare"
+    shutil.copytree(reference, path)
+    shutil.rmtree(path / "checkpoints")
+    with pytest.raises(UsageError, match=r"trained for 4 iterations, but its checkpoints are gone; not starting over"):
+        run_training(path, tiny("iterations=6"), resume=True)
+    assert strategies(path) == strategies(reference)
+    assert metrics(path) == metrics(reference)
+
+
+def test_a_run_that_lacks_a_strategy_is_not_resumed(reference: Path, tmp_path: Path) -> None:
+    path = tmp_path / "gap"
+    shutil.copytree(reference, path)
+    (path / "strategies" / "p1-000002.safetensors").unlink()
+    with pytest.raises(UsageError, match=r"lacks p1-000002.safetensors"):
+        run_training(path, tiny("iterations=6"), resume=True)
+
+
+def test_buffers_that_no_machine_can_hold_are_refused_before_the_start(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"the buffers would take [\d,.]+ GiB when full, this machine has [\d,.]+ GiB"):
+        run_training(tmp_path / "huge", tiny("iterations=1", "reservoir=1000000000000000000"))
 
 
 def test_ray_gives_the_same_nets_as_inline_with_any_number_of_workers(reference: Path, tmp_path: Path) -> None:

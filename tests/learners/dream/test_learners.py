@@ -14,6 +14,7 @@ from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings
 from learners.samples import advantage_dtype, pack_mask
 from learners.settings import TrainingSettings
+from learners.storage import ForeignState
 from learners.training import TrainingDiverged, choose_device
 from tests.games import TreeGame, kuhn, pack, random_game, unpack
 from tests.trees import Floats, Tree, net_policy
@@ -252,7 +253,7 @@ def test_state_of_another_net_is_refused():
     game = kuhn()
     arrays, meta = AdvantageLearner(game, NET, TrainingSettings()).state_arrays()
     wider = NET.model_copy(update={"width": 65})
-    with pytest.raises(RuntimeError, match="size mismatch"):
+    with pytest.raises(ForeignState, match=r"of another network: .*size mismatch"):
         AdvantageLearner(game, wider, TrainingSettings()).load_state_arrays(arrays, meta)
 
 
