@@ -53,6 +53,7 @@ class MatchResult:
             opponent took the last red ghost there. Only what happened is listed, most frequent first.
         seats: ``{"first": {...}, "second": {...}}``: games, wins, draws, losses and win rate in each seat.
         mean_return: Mean return, in the game's unit.
+        return_error: Its standard error; 0 for a single game.
         mean_plies: Decisions of both players in a game, on average.
         seconds: Wall time of the play alone.
     """
@@ -64,6 +65,7 @@ class MatchResult:
     categories: dict[str, int]
     seats: dict[str, dict[str, float]]
     mean_return: float
+    return_error: float
     mean_plies: float
     seconds: float
 
@@ -95,6 +97,7 @@ class MatchResult:
             "games_per_second": self.games_per_second,
             "mean_plies": self.mean_plies,
             "mean_return": self.mean_return,
+            "mean_return_ci95": [self.mean_return + z * self.return_error for z in (-1.96, 1.96)],
             "seconds": self.seconds,
         }
 
@@ -242,6 +245,7 @@ def summary(game: Game, record: Record, seconds: float) -> MatchResult:
         categories=dict(categories.most_common()),
         seats=seats,
         mean_return=float(record.value.mean()),
+        return_error=float(record.value.std(ddof=1) / len(record.value) ** 0.5) if len(record.value) > 1 else 0.0,
         mean_plies=float(record.plies.mean()),
         seconds=seconds,
     )

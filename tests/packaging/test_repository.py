@@ -129,6 +129,22 @@ def test_make_runs_from_elsewhere_and_lists_its_targets(tmp_path: Path) -> None:
         assert f"make {target} " in result.stdout
 
 
+def test_a_demo_has_one_run_folder(tmp_path: Path) -> None:
+    """Named by the time, which goes on while the recipe runs; a clock that jumps at each call shows a second name."""
+    clock = tmp_path / "date"
+    clock.write_text(f'#!/bin/sh\necho x >> "{tmp_path}/calls"\nwc -l < "{tmp_path}/calls" | tr -d " "\n')
+    clock.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    for more, named in (((), r"runs/demo-\d+"), (("RUN=runs/mine",), "runs/mine")):
+        result = subprocess.run(
+            ["make", "-n", "-C", str(ROOT), "demo", *more], env=environment, capture_output=True, text=True, timeout=30
+        )
+        found = re.findall(r"runs/[\w-]+", result.stdout)
+        assert len(found) > 3
+        assert len(set(found)) == 1
+        assert re.fullmatch(named, found[0])
+
+
 def test_make_says_which_python_it_needs(tmp_path: Path) -> None:
     """An old or absent interpreter is named in one line, before anything is made."""
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):

@@ -1,11 +1,13 @@
 """Matches in lock step: seats, symmetry, determinism, and what happens to an agent that breaks the rules."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from dancfr.errors import UsageError
-from dancfr.evaluation.arena import AgentError, play
+from dancfr.evaluation.arena import AgentError, Record, play, summary
 from envs.game import States
 from envs.geister import Geister
 from envs.players import RandomAgent
@@ -98,3 +100,15 @@ def test_a_match_without_games_and_one_object_in_both_seats_are_refused() -> Non
     agent = RandomAgent()
     with pytest.raises(ValueError, match="make the agent twice"):
         play(MINI, (agent, agent), 2, np.random.default_rng(0))
+
+
+def test_the_interval_of_the_mean_return_is_that_of_a_mean() -> None:
+    value = np.array([2.0, -1.0, 0.5, 0.5])
+    record = Record(np.zeros(4, np.int8), value, np.ones(4, np.int8), np.full(4, 10, np.int32))
+    found: Any = summary(FULL, record, 1.0).as_dict()
+    error = np.sqrt(((value - 0.5) ** 2).sum() / 3 / 4)
+    assert found["mean_return"] == pytest.approx(0.5)
+    assert found["mean_return_ci95"] == pytest.approx([0.5 - 1.96 * error, 0.5 + 1.96 * error])
+    one = Record(*(array[:1] for array in (record.seat, record.value, record.ending, record.plies)))
+    single: Any = summary(FULL, one, 1.0).as_dict()
+    assert single["mean_return_ci95"] == [2.0, 2.0]
