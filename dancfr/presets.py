@@ -122,7 +122,7 @@ _ALL = (
         "paper 000 with 3,840 traversals and no baseline net",
     ),
     Preset("geister-quick", "dream", _bounded(), "a strong Geister agent in 5 minutes on 2 cores"),
-    Preset("geister-dream-robust", "dream", _robust(), "the same ideas for 30 minutes, without the drift"),
+    Preset("geister-dream-robust", "dream", _robust(), "the same ideas for 30 minutes, nearly without the drift"),
     Preset("pettingzoo-leduc-dream", "dream", _leduc_holdem(), "DREAM on PettingZoo's leduc_holdem_v4, by the adapter"),
     Preset(
         "mini-geister-dream",
