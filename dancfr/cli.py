@@ -194,8 +194,7 @@ def bench(
         from dancfr.bench import BENCHES
 
         if name is None:
-            firsts = {key: (measure.__doc__ or "").strip().split("\n")[0] for key, measure in BENCHES.items()}
-            return {"benches": [{"name": key, "description": first} for key, first in firsts.items()]}
+            return {"benches": [{"name": key, "description": each.description} for key, each in BENCHES.items()]}
         if name not in BENCHES:
             raise UsageError(nearest(name, list(BENCHES), "benchmark"))
         return BENCHES[name]()

@@ -43,7 +43,7 @@ def train(request: TrainRequest) -> dict[str, Any]:
         RunError: the training failed; its last checkpoint is whole.
     """
     preset = find_preset(request.preset)
-    fresh = None if request.options.resume else _configured(preset, request)  # first: the rest imports torch
+    fresh = None if request.options.resume else _configured(preset.config, request)  # first: the rest imports torch
     options = _checked(request.options)
     mode = choose_mode(request.wandb)
     with catching() as stop:
@@ -80,8 +80,8 @@ def _checked(options: TrainOptions) -> TrainOptions:
     return replace(options, device=resolve_device(options.device))
 
 
-def _configured(preset: Preset, request: TrainRequest) -> Config:
-    config = apply_overrides(preset.config, request.overrides)
+def _configured(base: Config, request: TrainRequest) -> Config:
+    config = apply_overrides(base, request.overrides)
     config.check()
     return config
 
@@ -100,8 +100,7 @@ def _resume(request: TrainRequest, preset: Preset) -> tuple[Run, Config]:
     run = Run.open(request.run_dir, writing=True)
     try:
         run.require(preset.name, preset.method)
-        config = apply_overrides(run.config_as(type(preset.config)), request.overrides)
-        config.check()
+        config = _configured(run.config_as(type(preset.config)), request)
         run.resume_as(preset.name, preset.method, config)
     except BaseException:
         run.close()

@@ -253,6 +253,12 @@ class AecGame:
         return flat.view(np.uint8)
 
     def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None) -> None:
+        """Plays `actions`, `int[B]`, in place in the games that run; see `envs.game.Game.step`.
+
+        Raises:
+            IllegalAction: an action is not legal; no state has changed.
+            ValueError: a return is larger than the spec's `max_return`.
+        """
         running = np.flatnonzero(states["ending"] == RUNNING)
         chosen = np.asarray(actions)[running]
         known = (chosen >= 0) & (chosen < self.spec.num_actions)

@@ -90,6 +90,7 @@ class GameEnv(AECEnv, EzPickle):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begins a game; `seed` starts a new stream of chance, else the old one goes on. `options` are ignored."""
         if seed is not None:
             self.np_random = np.random.default_rng(seed)
         self.states = self.game.reset(1, self.np_random)

@@ -1,7 +1,8 @@
 """Benchmarks: each measures a part of the program, on one core, and what limits it in the same process.
 
-A benchmark is a function of the seconds that it may take, roughly, and returns what `dancfr bench NAME --json` prints:
-``name``, ``rate``, ``unit``, ``limit`` (in the same unit), ``ratio`` and ``detail``. Its docstring says what it is.
+A benchmark is the function `measure` of a module here, whose docstring says what it does. It is given the seconds that
+it may take, roughly; it returns what `dancfr bench NAME --json` prints: ``name``, ``rate``, ``unit``, ``limit`` (in the
+same unit), ``ratio`` and ``detail``.
 """
 
 import importlib
@@ -9,60 +10,62 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-Bench = Callable[..., dict[str, Any]]
 
+@dataclass(frozen=True)
+class Bench:
+    """A benchmark that may be called without importing what it measures before.
 
-def _measure(name: str, module: str, seconds: float) -> dict[str, Any]:
-    """Runs a benchmark here if this process was started with one thread, else in a process that is.
-
-    The threads of a BLAS library cannot be changed any more once NumPy has been imported.
+    Attributes:
+        name: On the command line.
+        module: Where its `measure` is.
+        seconds: What it takes, roughly, unless the caller says otherwise.
+        description: One line.
     """
-    if os.environ.get("OMP_NUM_THREADS") == "1":
-        return importlib.import_module(f"dancfr.bench.{module}").measure(seconds)
-    command = [sys.executable, "-m", "dancfr.bench", name, str(seconds)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout)
 
+    name: str
+    module: str
+    seconds: float
+    description: str
 
-def geister_env(seconds: float = 6.0) -> dict[str, Any]:
-    """Random plies a second of Geister in batches of 512, masks included."""
-    return _measure("geister-env", "environment", seconds)
+    def __call__(self, seconds: float | None = None) -> dict[str, Any]:
+        """Measures here if this process was started with one thread, else in a process that is.
 
-
-def dream_traversal(seconds: float = 12.0) -> dict[str, Any]:
-    """Decisions a second of DREAM's traversals at 512 games, beside bare inference."""
-    return _measure("dream-traversal", "traversal", seconds)
-
-
-def inference(seconds: float = 10.0) -> dict[str, Any]:
-    """Rows a second of a forward pass at batch 512, by the backends there are."""
-    return _measure("inference", "inference", seconds)
-
-
-def dream_learner(seconds: float = 16.0) -> dict[str, Any]:
-    """Rows a second that the advantage learner trains on, with the paper's network and batch."""
-    return _measure("dream-learner", "learner", seconds)
-
-
-def average_policy(seconds: float = 6.0) -> dict[str, Any]:
-    """Milliseconds of a move by the average of 200 networks on one board."""
-    return _measure("average-policy", "average", seconds)
-
-
-def buffers(seconds: float = 5.0) -> dict[str, Any]:
-    """Rows a second into and out of the reservoir, in blocks of 10,000."""
-    return _measure("buffers", "buffers", seconds)
+        The threads of a BLAS library cannot be changed any more once NumPy has been imported.
+        """
+        seconds = self.seconds if seconds is None else seconds
+        if os.environ.get("OMP_NUM_THREADS") == "1":
+            measured: dict[str, Any] = importlib.import_module(f"dancfr.bench.{self.module}").measure(seconds)
+            return measured
+        command = [sys.executable, "-m", "dancfr.bench", self.name, str(seconds)]
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        measured = json.loads(done.stdout)
+        return measured
 
 
 BENCHES: dict[str, Bench] = {
-    "geister-env": geister_env,
-    "dream-traversal": dream_traversal,
-    "inference": inference,
-    "dream-learner": dream_learner,
-    "average-policy": average_policy,
-    "buffers": buffers,
+    bench.name: bench
+    for bench in (
+        Bench("geister-env", "environment", 6.0, "Random plies a second of Geister in batches of 512, masks included."),
+        Bench(
+            "dream-traversal",
+            "traversal",
+            12.0,
+            "Decisions a second of DREAM's traversals at 512 games, beside bare inference.",
+        ),
+        Bench(
+            "inference", "inference", 10.0, "Rows a second of a forward pass at batch 512, by the backends there are."
+        ),
+        Bench(
+            "dream-learner",
+            "learner",
+            16.0,
+            "Rows a second that the advantage learner trains on, with the paper's network and batch.",
+        ),
+        Bench("average-policy", "average", 6.0, "Milliseconds of a move by the average of 200 networks on one board."),
+        Bench("buffers", "buffers", 5.0, "Rows a second into and out of the reservoir, in blocks of 10,000."),
+    )
 }

@@ -139,11 +139,11 @@ class Dream:
         historic = round(self.config.history * chunks) if former else 0
         uniform = min(round(self.config.uniform * chunks), chunks - historic)
         rng = np.random.default_rng(np.random.SeedSequence((self.config.seed, t, player, 2**31 + 3)))
-        weights = [against(self.policies[1 - player])] * (chunks - historic - uniform)
-        for drawn in draw_former(former, historic, self.config.history_power, rng):
-            opponent, _ = self.run.load_strategy(1 - player, drawn)
-            weights.append(against(opponent))
-        return weights + [against(None)] * uniform
+        drawn = draw_former(former, historic, self.config.history_power, rng)
+        opponents: list[tuple[Weights | None, int]] = [(self.policies[1 - player], chunks - historic - uniform)]
+        opponents += [(self.run.load_strategy(1 - player, iteration)[0], 1) for iteration in drawn]
+        opponents += [(None, uniform)]
+        return [ref for opponent, count in opponents if count for ref in [against(opponent)] * count]
 
     def _fit_baselines(self, t: int, players: tuple[int, ...]) -> None:
         """Starts the baseline fits; nobody waits for one before that player's next traversal."""

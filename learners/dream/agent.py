@@ -96,6 +96,11 @@ class DreamAgent:
             nets.begin(batch, rng)
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Actions `int64[B]` for B states, drawn from the policy of each state's mover; see `envs.agent.Agent.act`.
+
+        Args:
+            games: Place of each state's game in the batch that `begin` was told of, `int64[B]`.
+        """
         mover = self._game.to_move(states)
         legal = self._game.legal(states)
         packed = self._game.observe(states, mover)

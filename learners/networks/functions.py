@@ -35,6 +35,7 @@ class PatchFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, views: Sequence[Floats], second: Tensor, second_bias: Tensor, *first: Tensor) -> Tensor:
+        """The trunk's output, `float32[B, positions * 16]`, in pieces that stay in a cache."""
         batch, channels, height, width = views[0].shape
         positions, each = (height - 1) * (width - 1), CONV_CHANNELS // len(views)
         matrices, biases = [_array(matrix).T for matrix in first[: len(views)]], torch.cat(first[len(views) :])
@@ -55,6 +56,7 @@ class PatchFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *upper: Tensor) -> Any:
+        """Gradients by the weights and biases; none by the views, which are data."""
         hidden, outputs, second = map(_array, ctx.saved_tensors)
         batch, channels, height, width = ctx.views[0].shape
         positions, each = (height - 1) * (width - 1), CONV_CHANNELS // len(ctx.views)
@@ -171,6 +173,7 @@ class ActionValues(Function):
         slots: NDArray[np.int16],
         needed: NDArray[np.bool_],
     ) -> Tensor:
+        """Values `float32[B, A]`: of many outputs only those that are needed are computed."""
         values = np.empty((1, *needed.shape), np.float32)
         ctx.many = len(weight) >= MANY_OUTPUTS
         if ctx.many:
@@ -184,6 +187,7 @@ class ActionValues(Function):
 
     @staticmethod
     def backward(ctx: Any, *upper: Tensor) -> Any:
+        """Gradients by x `[B, H]`, the weight `[S, H]` and the bias `[S]`, in the way that `forward` went."""
         x, weight = ctx.saved_tensors
         if ctx.many:
             lower, matrix, bias = torch.empty_like(x), torch.zeros_like(weight), torch.zeros(len(weight))
