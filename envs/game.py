@@ -6,7 +6,7 @@ are unpacked to `float32` only when a network wants them.
 """
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,9 @@ class GameSpec:
         endings: Name of each reason for which a game can end, index 0 meaning "still running".
         max_plies: No game has more decisions than this.
         max_return: Largest absolute return.
+        action_features: Length of the vector that describes one action where the legal actions are ragged, see
+            `RaggedGame`; 0 where they are fixed.
+        teams: Team of each player; empty where everybody plays for himself.
     """
 
     name: str
@@ -52,6 +55,20 @@ class GameSpec:
     endings: tuple[str, ...]
     max_plies: int
     max_return: float = 1.0
+    action_features: int = 0
+    teams: tuple[int, ...] = ()
+
+
+class Ragged(NamedTuple):
+    """Legal actions of B states, one list after the other.
+
+    Attributes:
+        offsets: Where each list begins, and the end of the last one, `int64[B + 1]`.
+        rows: The actions, `[N]` records of the game's action type.
+    """
+
+    offsets: NDArray[np.int64]
+    rows: NDArray[np.void]
 
 
 @runtime_checkable
@@ -121,3 +138,53 @@ class SparseGame(Game, Protocol):
     def encode_sparse(self, packed: Packed) -> Sparse:
         """Encoding ``flat`` of infostates `uint8[B, P]` by its inputs that are not 0."""
         ...
+
+
+@runtime_checkable
+class RaggedGame(Protocol):
+    """Batched rules of a game whose actions are too many to be numbered: each state lists its own.
+
+    An action is a record of `action_dtype` that says all of it. Methods that are not described are those of `Game`.
+    """
+
+    @property
+    def spec(self) -> GameSpec: ...
+
+    @property
+    def action_dtype(self) -> np.dtype[np.void]:
+        """Record type of an action."""
+        ...
+
+    def reset(self, batch: int, rng: np.random.Generator) -> States: ...
+
+    def to_move(self, states: States) -> NDArray[np.int8]: ...
+
+    def legal(self, states: States) -> Ragged:
+        """Every legal action of the player to move; an empty list where the game has ended."""
+        ...
+
+    def choices(self, states: States) -> Ragged:
+        """`legal` without actions that have the same vector as another one: what a learner chooses among."""
+        ...
+
+    def step(self, states: States, actions: NDArray[np.void]) -> None:
+        """Plays `actions[b]`, `[B]` records, in game b, in place. Finished games are left alone.
+
+        Raises:
+            IllegalAction: an action is not legal; no state has been changed.
+        """
+        ...
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> Packed: ...
+
+    def encode(self, packed: Packed, encoding: str) -> NDArray[np.float32]: ...
+
+    def encode_actions(self, actions: NDArray[np.void]) -> Sparse:
+        """The vectors of actions, `spec.action_features` long, by their entries that are not 0."""
+        ...
+
+    def finished(self, states: States) -> NDArray[np.bool_]: ...
+
+    def returns(self, states: States) -> NDArray[np.float32]: ...
+
+    def endings(self, states: States) -> NDArray[np.int8]: ...

@@ -1,0 +1,6 @@
+"""GuanDan: a card game of two teams with wild cards, levels and tributes, as batched rules and in PettingZoo."""
+
+from envs.guandan.game import GuanDan
+from envs.guandan.position import legal_actions
+
+__all__ = ["GuanDan", "legal_actions"]

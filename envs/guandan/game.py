@@ -1,0 +1,184 @@
+"""GuanDan behind the `RaggedGame` seam."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
+from envs.guandan import observation, rules
+from envs.guandan.cards import DECK_HIGH, DECK_LOW, NoSuchCard, action_dtype, notation, pack, size_of
+from envs.guandan.generation import LONGEST, TABLE
+from envs.guandan.state import NOBODY, SEATS, state_dtype
+from envs.sparse import Sparse
+
+ENDINGS = ("running", "double", "partner third", "partner last")
+"""How the last round ended: the winner's partner second, third or last."""
+
+
+@dataclass(frozen=True)
+class GuanDan:
+    """Batched GuanDan for four. Satisfies `envs.game.RaggedGame`; a state is a table of `envs.guandan.state`.
+
+    Attributes:
+        length: ``round`` ends with the first round; ``match`` when a team has won at its own level A.
+        situation: Where a table starts: ``first``, at level 2 without tributes; ``drawn``, at a round drawn from the
+            course of a match, with its levels and tributes.
+        double_tribute: Where the higher of two tributes goes: ``by_card``, to the first of the previous round (paper
+            004, III); ``by_seat``, each payer's to the seat before it, as the recorded engine does.
+        a_attempts: Who fails so often at the own level A goes back to level 2; 0 is never.
+
+    Raises:
+        TypeError: a value of another type.
+        ValueError: a value that is none of those allowed.
+    """
+
+    length: Literal["round", "match"] = "round"
+    situation: Literal["first", "drawn"] = "drawn"
+    double_tribute: Literal["by_card", "by_seat"] = "by_card"
+    a_attempts: int = 3
+    spec: GameSpec = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name) if each.init else None
+            if each.init and type(value) is not type(each.default):
+                kind = "an integer" if isinstance(each.default, int) else "a word"
+                raise TypeError(f"{each.name} must be {kind}, not {value!r}")
+        for name, allowed in (
+            ("length", ("round", "match")),
+            ("situation", ("first", "drawn")),
+            ("double_tribute", ("by_card", "by_seat")),
+        ):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be {' or '.join(allowed)}, not {getattr(self, name)!r}")
+        if not 0 <= self.a_attempts <= 255:
+            raise ValueError(f"a_attempts must be from 0 to 255, not {self.a_attempts}")
+        spec = GameSpec(
+            name="guandan",
+            num_players=4,
+            num_actions=LONGEST,
+            packed_size=observation.PACKED_SIZE,
+            shapes={"flat": (observation.INPUTS,), "no_wild_flags": (observation.INPUTS - observation.FLAGS,)},
+            slots={},
+            endings=ENDINGS,
+            max_plies=65_535,
+            max_return=3.0,
+            action_features=54,
+            teams=(0, 1, 0, 1),
+        )
+        object.__setattr__(self, "spec", spec)
+
+    @property
+    def action_dtype(self) -> np.dtype[np.void]:
+        return action_dtype
+
+    def reset(self, batch: int, rng: np.random.Generator) -> States:
+        return self.start(rng.integers(0, 2**64, batch, np.uint64))
+
+    def start(self, seeds: NDArray[np.uint64]) -> States:
+        """Tables by their seeds `uint64[B]`: all cards and leads that are random at a table follow from its seed."""
+        states = np.zeros(len(seeds), state_dtype)
+        rules.start_tables(states, seeds, self.situation == "drawn")
+        return states
+
+    def deal(self, states: States, hands: Sequence[Sequence[Sequence[str]]], leads: Sequence[int] | None = None) -> None:
+        """Begins the present round of each table anew with the hands given, for replays and puzzles.
+
+        Args:
+            states: `[B]` records, changed in place.
+            hands: For each table the four seats' cards by name.
+            leads: Who leads, for tables at which that is random, in the first round; by the seed if left out.
+
+        Raises:
+            NoSuchCard: what is given for a table is no deal of two decks.
+        """
+        packed = [[pack(hand) for hand in table] for table in hands]
+        for table in packed:
+            total = (sum(low for low, _ in table), sum(high for _, high in table))
+            if len(table) != SEATS or total != (int(DECK_LOW), int(DECK_HIGH)) or any(size_of(*h) != 27 for h in table):
+                raise NoSuchCard("a deal is four hands of 27 cards that make up two decks")
+        words = np.array(packed, np.uint64).reshape(len(states), SEATS, 2)
+        rules.deal_hands(states, words[:, :, 0].copy(), words[:, :, 1].copy())
+        if leads is not None:
+            first = states["former"][:, 0] == NOBODY
+            states["to_move"][first] = np.asarray(leads)[first]
+
+    def to_move(self, states: States) -> NDArray[np.int8]:
+        return states["to_move"].copy()
+
+    def legal(self, states: States) -> Ragged:
+        """See `RaggedGame.legal`. Every multiset of cards in every reading; a pass comes first."""
+        return _listed(states, merged=False)
+
+    def choices(self, states: States) -> Ragged:
+        """See `RaggedGame.choices`. Of cards that can be read in several ways the strongest reading."""
+        return _listed(states, merged=True)
+
+    def step(self, states: States, actions: NDArray[np.void]) -> None:
+        if actions.shape != states.shape or actions.dtype != action_dtype:
+            raise IllegalAction(f"{len(states)} actions were expected, not {actions.dtype}{list(actions.shape)}")
+        by_card = self.double_tribute == "by_card"
+        bad = rules.step_batch(states, actions, by_card, self.a_attempts, self.length == "round")
+        if bad >= 0:
+            raise IllegalAction(f"table {bad}, seat {states[bad]['to_move']}: {describe(actions[bad])} is not legal")
+
+    def finished(self, states: States) -> NDArray[np.bool_]:
+        return states["to_move"] == NOBODY
+
+    def returns(self, states: States) -> NDArray[np.float32]:
+        """`float32[B, 4]`. Of a round 3, 2 or 1 for the winners and the negative for the losers, 0 where a level A
+        could not be closed; of a match 1 and -1."""
+        if self.length == "match":
+            value = np.where(states["winner"] == 0, 1, -1) * self.finished(states)
+        else:
+            value = states["points"] * self.finished(states)
+        return value.astype(np.float32)[:, None] * np.array([1, -1, 1, -1], np.float32)
+
+    def winners(self, states: States) -> NDArray[np.int8]:
+        """The team that won the round or the match, `int8[B]`; -1 while the game runs."""
+        return states["winner"].copy()
+
+    def endings(self, states: States) -> NDArray[np.int8]:
+        order = states["former"]
+        ending = np.zeros(len(states), np.int8)
+        for place in (3, 2, 1):
+            ending[(order[:, place] + order[:, 0]) % 2 == 0] = place
+        return ending * self.finished(states)
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        packed = np.empty((len(states), observation.PACKED_SIZE), np.uint8)
+        observation.observe_into(states, np.asarray(players, np.int64), packed)
+        return packed
+
+    def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
+        if encoding not in self.spec.shapes:
+            raise ValueError(f"guandan has the encodings {', '.join(self.spec.shapes)}, not {encoding!r}")
+        out = np.empty((len(packed), *self.spec.shapes[encoding]), np.float32)
+        observation.encode_into(packed, encoding == "flat", out)
+        return out
+
+    def encode_actions(self, actions: NDArray[np.void]) -> Sparse:
+        shape = len(actions), observation.SPARSE_CARDS
+        place, value = np.empty(shape, np.int16), np.empty(shape, np.float32)
+        observation.encode_actions(actions, place, value)
+        return Sparse(place, value)
+
+
+def _listed(states: States, merged: bool) -> Ragged:
+    offsets = np.zeros(len(states) + 1, np.int64)
+    table = np.full(TABLE if merged else 1, -1, np.int64)
+    rows = np.empty(LONGEST + 64 * len(states), action_dtype)
+    done = rules.legal_batch(states, 0, merged, rows, offsets, table)
+    while done < len(states):
+        rows = np.concatenate([rows[: offsets[done]], np.empty(len(rows), action_dtype)])
+        done = rules.legal_batch(states, done, merged, rows, offsets, table)
+    return Ragged(offsets, rows[: offsets[-1]])
+
+
+def describe(action: np.void) -> str:
+    """An action in a line, such as ``Pair 3 [S3 H3]``."""
+    kind, rank, cards = notation(action)
+    return kind if kind == "PASS" else f"{kind} {rank} [{' '.join(cards)}]"

@@ -1,0 +1,290 @@
+"""The rules of GuanDan over batches of tables: legal actions, moves, the end of a round, levels and the match."""
+
+import numpy as np
+
+from envs.compiled import kernel
+from envs.guandan.cards import BACK, PASS, TRIBUTE, count_of, holds, size_of
+from envs.guandan.comparison import beats, reads_as
+from envs.guandan.generation import LONGEST, merge_readings, plays, returns, tributes
+from envs.guandan.state import (
+    GIVE_BACK,
+    NOBODY,
+    OVER,
+    PAY,
+    PLAY,
+    SEATS,
+    begin_round,
+    card_value,
+    clear_trick,
+    draw_below,
+    give_back,
+    open_round,
+    pay,
+    single_card,
+)
+
+ACE_LEVEL = 12
+
+
+@kernel
+def start_tables(states, seeds, drawn):
+    """New tables from their seeds, at the first round of a match or, if `drawn`, in the midst of one.
+
+    A drawn situation is a round chosen uniformly among those of a match in which every order of going out is equally
+    likely: levels, whose level is played, failures at A and the order of the round before.
+    """
+    deck = np.empty(108, np.int64)
+    for b in range(states.shape[0]):
+        state = states[b]
+        state.seed = seeds[b]
+        state.round = 0
+        state.decisions = 0
+        state.points = 0
+        _first_situation(state)
+        if drawn:
+            _draw_situation(state)
+        begin_round(state, deck)
+
+
+@kernel
+def deal_hands(states, low, high):
+    """Begins the round of each table anew with other hands, `uint64[B, 4]` of 27 cards each."""
+    for b in range(states.shape[0]):
+        state = states[b]
+        for seat in range(SEATS):
+            state.low[seat], state.high[seat], state.left[seat] = low[b, seat], high[b, seat], 27
+        open_round(state)
+
+
+@kernel
+def _first_situation(state):
+    state.winner = state.owner = NOBODY
+    state.level = 0
+    for team in range(2):
+        state.levels[team] = state.attempts[team] = 0
+    for seat in range(SEATS):
+        state.former[seat] = NOBODY
+
+
+@kernel
+def _draw_situation(state):
+    """Plays a match of random orders to its end for the number of its rounds, draws one, and plays it again so far."""
+    rounds = np.int64(0)
+    while state.winner == NOBODY and rounds < 200:
+        _random_order(state, rounds)
+        finish_levels(state, 0)
+        rounds += 1
+    chosen = draw_below(state.seed, 1, rounds, 0)
+    _first_situation(state)
+    for i in range(chosen):
+        _random_order(state, i)
+        finish_levels(state, 0)
+    state.points = 0
+
+
+@kernel
+def _random_order(state, n):
+    for i in range(SEATS):
+        state.order[i] = i
+    for i in range(SEATS - 1, 0, -1):
+        j = draw_below(state.seed, 2, i + 1, SEATS * n + i)
+        kept = state.order[i]
+        state.order[i] = state.order[j]
+        state.order[j] = kept
+    if state.order[0] % 2 == state.order[1] % 2 and state.order[2] > state.order[3]:  # both out: the others by seat
+        kept = state.order[2]
+        state.order[2] = state.order[3]
+        state.order[3] = kept
+
+
+@kernel
+def finish_levels(state, a_attempts):
+    """From the order of a finished round: its points, the teams' levels, the next round's level, or the winner.
+
+    The winners rise 3, 2 or 1 levels with the partner second, third or last, to A at most. The match is won at the
+    winners' own level A unless the partner is last, which gives no points. Whoever fails `a_attempts` times at the own
+    level A goes back to level 2; 0 is never.
+    """
+    team = state.order[0] % 2
+    rise = 3
+    while (state.order[4 - rise] + state.order[0]) % 2 != 0:
+        rise -= 1
+    sign = 1 if team == 0 else -1
+    state.points = sign * rise
+    at_own_ace = state.owner == team and state.levels[team] == ACE_LEVEL
+    if at_own_ace and rise > 1:
+        state.winner = team
+    elif at_own_ace:
+        state.points = 0
+    if state.winner == NOBODY and state.owner != NOBODY and state.levels[state.owner] == ACE_LEVEL:
+        state.attempts[state.owner] += 1
+        if state.attempts[state.owner] == a_attempts:
+            state.attempts[state.owner] = 0
+            state.levels[state.owner] = 0
+    if not (state.owner == team and state.points == 0):
+        state.levels[team] = min(state.levels[team] + rise, ACE_LEVEL)
+    state.owner = team
+    state.level = state.levels[team]
+    for seat in range(SEATS):
+        state.former[seat] = state.order[seat]
+
+
+@kernel
+def legal_batch(states, first, merged, rows, offsets, table):
+    """Legal actions of the tables from `first` on, until `rows` might not hold another list.
+
+    Args:
+        states: `[B]` records.
+        first: Table to begin with; `offsets[first]` is where its list begins.
+        merged: Whether to leave one reading of each multiset only.
+        rows: `[N]` action records.
+        offsets: `int64[B + 1]`.
+        table: Scratch for `merge_readings`, filled with -1.
+
+    Returns:
+        The table that comes next; B when all are done.
+    """
+    for b in range(first, states.shape[0]):
+        n = offsets[b]
+        if n + LONGEST > rows.shape[0]:
+            return b
+        state = states[b]
+        end = n
+        if state.to_move != NOBODY:
+            level = np.int64(state.level)
+            low, high = state.low[state.to_move], state.high[state.to_move]
+            if state.phase == PLAY:
+                kind, rank = np.int64(state.beat_kind), np.int64(state.beat_rank)
+                end = plays(low, high, level, kind, rank, np.int64(state.beat_size), rows, n)
+                if merged and count_of(low, high, 4 * level) > 0:
+                    end = merge_readings(rows, n, end, level, table)
+            elif state.phase == PAY:
+                end = tributes(low, high, level, rows, n)
+            else:
+                end = returns(low, high, level, rows, n)
+        offsets[b + 1] = end
+    return states.shape[0]
+
+
+@kernel
+def is_legal(state, action):
+    """Whether the player to move may do this."""
+    low, high, kind = action.low, action.high, np.int64(action.kind)
+    rank, level = np.int64(action.rank), np.int64(state.level)
+    hand_low, hand_high = state.low[state.to_move], state.high[state.to_move]
+    if action.size != size_of(low, high) or not holds(hand_low, hand_high, low, high):
+        return False
+    if state.phase == PLAY:
+        if kind == PASS:
+            return state.beat_kind != PASS and action.size == 0
+        if kind >= TRIBUTE or not reads_as(low, high, kind, rank, level):
+            return False
+        leads = state.beat_kind == PASS
+        beat_kind, beat_rank = np.int64(state.beat_kind), np.int64(state.beat_rank)
+        size, beat_size = np.int64(action.size), np.int64(state.beat_size)
+        return leads or beats(kind, rank, size, beat_kind, beat_rank, beat_size, level)
+    if action.size != 1 or kind != (TRIBUTE if state.phase == PAY else BACK):
+        return False
+    index = single_card(low, high)
+    if index == 4 * level:
+        return False
+    value = card_value(index, level)
+    best, lowest, returnable = np.int64(-1), np.int64(99), False
+    for other in range(54):
+        if other != 4 * level and count_of(hand_low, hand_high, other) > 0:
+            best = max(best, card_value(other, level))
+            lowest = min(lowest, card_value(other, level))
+            returnable = returnable or (other < 36 and other // 4 != level)
+    if state.phase == PAY:
+        return value == best
+    return (index < 36 and index // 4 != level) if returnable else value == lowest
+
+
+@kernel
+def step_batch(states, actions, by_card, a_attempts, single_round):
+    """Plays an action at each table that is not over, if all of them are legal.
+
+    Returns:
+        -1, or the first table whose action is not legal; then nothing has changed.
+    """
+    for b in range(states.shape[0]):
+        if states[b].to_move != NOBODY and not is_legal(states[b], actions[b]):
+            return b
+    deck = np.empty(108, np.int64)
+    for b in range(states.shape[0]):
+        state, action = states[b], actions[b]
+        if state.to_move == NOBODY:
+            continue
+        state.decisions += 1
+        if state.phase == PLAY:
+            _play(state, action)
+            if state.phase == OVER:
+                _finish_round(state, a_attempts, single_round, deck)
+        elif state.phase == PAY:
+            pay(state, single_card(action.low, action.high), by_card)
+        else:
+            give_back(state, single_card(action.low, action.high))
+    return -1
+
+
+@kernel
+def _play(state, action):
+    """A move or a pass; who is next; the phase is OVER when the round has ended."""
+    seat = state.to_move
+    state.last_low[seat], state.last_high[seat] = action.low, action.high
+    if action.kind == PASS:
+        state.passes += 1
+    else:
+        state.low[seat] -= action.low
+        state.high[seat] -= action.high
+        state.played_low[seat] += action.low
+        state.played_high[seat] += action.high
+        state.left[seat] -= action.size
+        state.beat_low, state.beat_high = action.low, action.high
+        state.beat_kind, state.beat_rank, state.beat_size = action.kind, action.rank, action.size
+        state.holder = seat
+        state.passes = 0
+        if state.left[seat] == 0:
+            state.order[state.out] = seat
+            state.out += 1
+            if state.left[(seat + 2) % SEATS] == 0:
+                _complete_order(state)
+                return
+    _next_mover(state)
+
+
+@kernel
+def _complete_order(state):
+    """Both of a team are out, so the round has ended: those with cards left come last, by seat."""
+    for seat in range(SEATS):
+        if state.left[seat] > 0:
+            state.order[state.out] = seat
+            state.out += 1
+    state.phase = OVER
+
+
+@kernel
+def _next_mover(state):
+    """When all others have passed the holder leads, or its partner if the holder is out."""
+    still_in = state.left[state.holder] > 0
+    others = SEATS - np.int64(state.out) - (1 if still_in else 0)
+    if state.passes >= others:
+        state.to_move = state.holder if still_in else (state.holder + 2) % SEATS
+        clear_trick(state)
+        return
+    seat = (state.to_move + 1) % SEATS
+    while state.left[seat] == 0:
+        seat = (seat + 1) % SEATS
+    state.to_move = seat
+
+
+@kernel
+def _finish_round(state, a_attempts, single_round, deck):
+    finish_levels(state, a_attempts)
+    if single_round:
+        state.winner = state.order[0] % 2
+    if state.winner != NOBODY:
+        state.to_move = NOBODY
+        return
+    state.round += 1
+    begin_round(state, deck)

@@ -1,0 +1,240 @@
+"""What a table of GuanDan is, and how cards are dealt and tributes paid before a round.
+
+Everything random at a table comes from its own `seed`: the deal of round r is a function of the seed and of r, so two
+tables with one seed play the same cards, whoever sits there.
+"""
+
+import numpy as np
+
+from envs.compiled import kernel
+from envs.guandan.cards import JOKER_RANK, PASS, byte_of, count_of, size_of
+from envs.guandan.comparison import rank_value
+
+SEATS = 4
+PLAY, PAY, GIVE_BACK, OVER = range(4)
+NOBODY = -1
+
+state_dtype = np.dtype(
+    [
+        ("seed", np.uint64),  # of all that is random at this table
+        ("low", np.uint64, (SEATS,)),  # hands
+        ("high", np.uint64, (SEATS,)),
+        ("played_low", np.uint64, (SEATS,)),  # all that each seat has played in this round
+        ("played_high", np.uint64, (SEATS,)),
+        ("last_low", np.uint64, (SEATS,)),  # each seat's last move in this round; empty for a pass, or none yet
+        ("last_high", np.uint64, (SEATS,)),
+        ("beat_low", np.uint64),  # the move to beat; its kind is PASS for a leader
+        ("beat_high", np.uint64),
+        ("beat_kind", np.uint8),
+        ("beat_rank", np.uint8),
+        ("beat_size", np.uint8),
+        ("holder", np.int8),  # who played it
+        ("to_move", np.int8),  # NOBODY once the game has ended
+        ("phase", np.uint8),
+        ("passes", np.uint8),  # since that move
+        ("left", np.uint8, (SEATS,)),  # cards in hand
+        ("order", np.int8, (SEATS,)),  # seats in the order in which they went out, in this round so far
+        ("out", np.uint8),  # how many are out
+        ("former", np.int8, (SEATS,)),  # order of the previous round; NOBODY in the first one
+        ("level", np.uint8),  # of this round, 0 .. 12 for 2 .. A
+        ("levels", np.uint8, (2,)),  # of each team
+        ("owner", np.int8),  # team whose level is played
+        ("attempts", np.uint8, (2,)),  # failed at the own level A
+        ("payer", np.int8, (2,)),  # tributes of this round, in the order of payment
+        ("receiver", np.int8, (2,)),
+        ("paid", np.int8, (2,)),  # index of the card
+        ("back", np.int8, (2,)),
+        ("tributes", np.uint8),  # how many there are
+        ("settled", np.uint8),  # how many of this phase are done
+        ("refused", np.uint8),  # anti-tribute: red jokers held by those who would have paid
+        ("points", np.int8),  # of the last finished round, for team 0
+        ("round", np.uint16),  # 0, 1, ..
+        ("winner", np.int8),  # team, once the game has ended
+        ("decisions", np.uint16),  # plays, tributes and returns so far
+    ],
+    align=True,
+)
+"""A table, 296 bytes. Seats 0 .. 3 move in turn; seat s plays with (s + 2) % 4 in team s % 2."""
+
+_GOLDEN, _MIX1, _MIX2 = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+
+@kernel
+def mixed(x):
+    """A well-spread function of 64 bits, the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * _MIX1
+    x = (x ^ (x >> np.uint64(27))) * _MIX2
+    return x ^ (x >> np.uint64(31))
+
+
+@kernel
+def draw_below(seed, stream, count, n):
+    """The n-th number of a stream, uniform in 0 .. count - 1 up to a bias of count / 2^32."""
+    bits = mixed(mixed(seed + _GOLDEN * np.uint64(stream + 1)) + _GOLDEN * np.uint64(n + 1))
+    return np.int64(((bits >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
+
+
+@kernel
+def deal(state, deck):
+    """27 cards to each seat, by seed and round. `deck` is scratch, `int64[108]`."""
+    stream = np.int64(state.round) + 16
+    for i in range(108):
+        deck[i] = i // 2
+    for i in range(107, 0, -1):
+        j = draw_below(state.seed, stream, i + 1, i)
+        deck[i], deck[j] = deck[j], deck[i]
+    for seat in range(SEATS):
+        low, high = np.uint64(0), np.uint64(0)
+        for i in range(27 * seat, 27 * seat + 27):
+            if deck[i] < 32:
+                low += np.uint64(1) << np.uint64(2 * deck[i])
+            else:
+                high += np.uint64(1) << np.uint64(2 * deck[i] - 64)
+        state.low[seat], state.high[seat], state.left[seat] = low, high, 27
+
+
+@kernel
+def clear_table(state):
+    """Forgets the plays of the last round."""
+    for seat in range(SEATS):
+        state.played_low[seat] = state.played_high[seat] = 0
+        state.last_low[seat] = state.last_high[seat] = 0
+        state.order[seat] = NOBODY
+    state.out = 0
+    state.tributes = state.settled = state.refused = 0
+    clear_trick(state)
+
+
+@kernel
+def clear_trick(state):
+    """Nothing is to be beaten."""
+    state.beat_low = state.beat_high = 0
+    state.beat_kind = PASS
+    state.beat_rank = state.beat_size = 0
+    state.holder = NOBODY
+    state.passes = 0
+
+
+@kernel
+def begin_round(state, deck):
+    """Deals a round and goes to its first decision: a tribute, or the lead."""
+    deal(state, deck)
+    open_round(state)
+
+
+@kernel
+def open_round(state):
+    """From the hands to the first decision of a round.
+
+    The first round is led by a seat drawn at random. Later the last pays the first its highest card; where one team was
+    first and second, both of the other pay, unless the payers hold both red jokers between them: then nobody pays and
+    the first leads.
+    """
+    clear_table(state)
+    if state.former[0] == NOBODY:
+        state.phase = PLAY
+        state.to_move = draw_below(state.seed, 0, SEATS, state.round)
+        return
+    double = state.former[0] % 2 == state.former[1] % 2
+    state.tributes = 2 if double else 1
+    red = np.int64(0)
+    for i in range(np.int64(state.tributes)):
+        state.payer[i] = state.former[3 - i]
+        state.receiver[i] = state.former[i]
+        red += np.int64(byte_of(state.low[state.payer[i]], state.high[state.payer[i]], JOKER_RANK) >> np.uint64(2))
+    if red == 2:
+        state.tributes = 0
+        state.refused = 2
+        state.phase = PLAY
+        state.to_move = state.former[0]
+    else:
+        state.phase = PAY
+        state.to_move = state.payer[0]
+
+
+@kernel
+def move_card(state, giver, taker, index):
+    """One card from a hand to another."""
+    low, high = np.uint64(0), np.uint64(0)
+    if index < 32:
+        low = np.uint64(1) << np.uint64(2 * index)
+    else:
+        high = np.uint64(1) << np.uint64(2 * index - 64)
+    state.low[giver] -= low
+    state.high[giver] -= high
+    state.low[taker] += low
+    state.high[taker] += high
+    state.left[giver] -= 1
+    state.left[taker] += 1
+
+
+@kernel
+def card_value(index, level):
+    """Value of a card by its index, as a single."""
+    return rank_value(index // 4 if index < 52 else index - 39, level)
+
+
+@kernel
+def single_card(low, high):
+    """Index of the only card of a multiset."""
+    for index in range(54):
+        if count_of(low, high, index) > 0:
+            return index
+    return -1
+
+
+@kernel
+def pay(state, index, by_card):
+    """The payer whose turn it is chooses its tribute; after the last one the cards change hands.
+
+    Of two tributes the higher goes to the first of the previous round if `by_card`; with equal cards, or by seat, each
+    goes to the seat before the payer's.
+    """
+    state.paid[state.settled] = index
+    state.settled += 1
+    if state.settled < state.tributes:
+        state.to_move = state.payer[state.settled]
+        return
+    if state.tributes == 2:
+        level = np.int64(state.level)
+        first, second = card_value(np.int64(state.paid[0]), level), card_value(np.int64(state.paid[1]), level)
+        if by_card and first != second:
+            state.receiver[0] = state.former[0] if first > second else state.former[1]
+            state.receiver[1] = state.former[1] if first > second else state.former[0]
+        else:
+            state.receiver[0] = (state.payer[0] + 3) % SEATS
+            state.receiver[1] = (state.payer[1] + 3) % SEATS
+    for i in range(np.int64(state.tributes)):
+        move_card(state, state.payer[i], state.receiver[i], np.int64(state.paid[i]))
+    state.phase = GIVE_BACK
+    state.settled = 0
+    state.to_move = state.receiver[0]
+
+
+@kernel
+def give_back(state, index):
+    """The receiver whose turn it is gives a card back; after the last one the payer of the higher card leads, of equal
+    ones the last of the previous round."""
+    state.back[state.settled] = index
+    move_card(state, state.receiver[state.settled], state.payer[state.settled], index)
+    state.settled += 1
+    if state.settled < state.tributes:
+        state.to_move = state.receiver[state.settled]
+        return
+    leader = state.payer[0]
+    if state.tributes == 2:
+        level = np.int64(state.level)
+        first, second = card_value(np.int64(state.paid[0]), level), card_value(np.int64(state.paid[1]), level)
+        if second > first:
+            leader = state.payer[1]
+    state.phase = PLAY
+    state.to_move = leader
+
+
+@kernel
+def hand_sizes_agree(state):
+    """Whether `left` says what the hands hold; for tests."""
+    for seat in range(SEATS):
+        if size_of(state.low[seat], state.high[seat]) != state.left[seat]:
+            return False
+    return True
