@@ -47,7 +47,7 @@ def describe_keys(config: BaseModel) -> dict[str, str]:
 
 
 def _described(config: BaseModel, prefix: str) -> Iterator[tuple[str, str]]:
-    meanings = parse_attributes(type(config).__doc__)
+    meanings = {k: v for base in reversed(type(config).__mro__) for k, v in parse_attributes(base.__doc__).items()}
     for name, field in type(config).model_fields.items():
         value = getattr(config, name)
         if isinstance(value, BaseModel):

@@ -188,3 +188,19 @@ class RaggedGame(Protocol):
     def returns(self, states: States) -> NDArray[np.float32]: ...
 
     def endings(self, states: States) -> NDArray[np.int8]: ...
+
+    def rounds(self, states: States) -> NDArray[np.int64]:
+        """Rounds, each with a return of its own, that have ended in each game, `int64[B]`."""
+        ...
+
+    def round_returns(self, states: States) -> NDArray[np.float32]:
+        """Returns of the last round that has ended, `float32[B, players]`."""
+        ...
+
+    def scripted(self, states: States) -> NDArray[np.bool_]:
+        """Decisions that are left to `script` unless they are to be learnt too, `bool[B]`."""
+        ...
+
+    def script(self, states: States, choices: Ragged) -> NDArray[np.int64]:
+        """A heuristic's choice for states that are all scripted: rows of `choices`, `int64[B]`."""
+        ...

@@ -8,7 +8,7 @@ from dancfr.options import TrainOptions
 from dancfr.runs import Run
 from dancfr.tracking import Tracker
 
-METHODS = ("dream",)
+METHODS = ("dream", "dmc")
 
 
 def train(run: Run, method: str, config: Config, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
@@ -24,4 +24,11 @@ def train(run: Run, method: str, config: Config, tracker: Tracker, options: Trai
         if not isinstance(config, DreamConfig):
             raise UsageError(f"method dream needs a DreamConfig, not a {type(config).__name__}")
         return train_dream(run, config, tracker, options)
+    if method == "dmc":
+        from dancfr.experiments.dmc import train as train_dmc
+        from dancfr.experiments.dmc_config import DmcConfig
+
+        if not isinstance(config, DmcConfig):
+            raise UsageError(f"method dmc needs a DmcConfig, not a {type(config).__name__}")
+        return train_dmc(run, config, tracker, options)
     raise UsageError(nearest(method, METHODS, "method"))

@@ -1,46 +1,39 @@
 """Configuration of a DREAM run: every key that `dancfr train PRESET key=value` knows."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dancfr.config import Config
-from dancfr.errors import UsageError, nearest
+from dancfr.errors import UsageError
+from dancfr.experiments.settings import EvaluationSettings, RunConfig
 from learners.dream.settings import Average, Importance, SamplingSettings
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
 
 
-class EvaluationConfig(Config):
+class EvaluationConfig(EvaluationSettings):
     """Evaluation along the run.
 
     Attributes:
-        every: Iterations between evaluations; 0 for none.
-        opponents: Names of bots.
-        games: Games against each opponent with each policy, half of them in each seat.
         ply_limit: Length of these games; None keeps the game's own.
         average: How the average policy is played: ``sampled`` costs one net a move, the others all of them.
         last: Evaluate the last iterate too.
     """
 
-    every: int = Field(10, ge=0)
     opponents: tuple[str, ...] = ("random", "heuristic", "rush")
-    games: int = Field(1000, ge=2, le=10_000_000)
     ply_limit: int | None = Field(300, ge=1)
     average: Average = "sampled"
     last: bool = True
 
+    def for_other_game(self) -> Self:
+        return super().for_other_game().model_copy(update={"ply_limit": None})
 
-class DreamConfig(Config):
+
+class DreamConfig(RunConfig):
     """DREAM (Steinberger, Lerer, Brown 2020) as paper 000 applies it to Geister.
 
     Attributes:
-        game: Name of the game, see `dancfr games`.
-        game_options: Options of the game.
-        seed: Of everything random in the run.
         iterations: Iterations in all. With alternating updates each one trains one player.
-        minutes: Stop after so many minutes of training, evaluations and checkpoints left out; None: no limit.
         updates: ``alternating``: one player an iteration, against the other's newest net; ``simultaneous``: both
             players in each iteration, by the nets of the last one.
         traversals: Games for each player that is updated.
@@ -65,19 +58,10 @@ class DreamConfig(Config):
         average: How the trained agent plays, unless its name says otherwise.
         average_power: Nets weigh their iteration to this power in averages; 1 is linear averaging.
         average_threshold: Averages leave out actions less probable than this share of the likeliest, see `DreamAgent`.
-        evaluation: Evaluation along the run.
-        checkpoint_every: Iterations between checkpoints.
     """
 
-    resumable: ClassVar[frozenset[str]] = frozenset(
-        {"iterations", "minutes", "average", "average_power", "average_threshold", "evaluation", "checkpoint_every"}
-    )
+    resumable: ClassVar[frozenset[str]] = RunConfig.resumable | {"average", "average_power", "average_threshold"}
 
-    game: str = "geister"
-    game_options: dict[str, Any] = Field(default_factory=dict)
-    seed: int = Field(1, ge=0, lt=2**32)
-    iterations: int = Field(200, ge=1)
-    minutes: float | None = Field(None, gt=0)
     updates: Literal["alternating", "simultaneous"] = "alternating"
     traversals: int = Field(7680, ge=1, le=10_000_000)
     chunk: int = Field(512, ge=1, le=1_000_000)
@@ -99,7 +83,6 @@ class DreamConfig(Config):
     average_power: float = Field(1.0, ge=0, le=100)
     average_threshold: float = Field(0.0, ge=0, le=1)
     evaluation: EvaluationConfig = EvaluationConfig()
-    checkpoint_every: int = Field(25, ge=1)
 
     @model_validator(mode="after")
     def _shares_leave_self_play(self) -> "DreamConfig":
@@ -119,16 +102,8 @@ class DreamConfig(Config):
             )
         return self
 
-    def base_for(self, changes: Mapping[str, Any]) -> Self:
-        """Another game starts from its own options, and knows no bot but `random`."""
-        if changes.get("game", self.game) == self.game:
-            return self
-        evaluation = self.evaluation.model_copy(update={"opponents": ("random",), "ply_limit": None})
-        return self.model_copy(update={"game_options": {}, "evaluation": evaluation})
-
     def check(self) -> None:
         """Raises UsageError where the game, its options, the networks and the opponents do not fit together."""
-        from dancfr.evaluation.agents import bots
         from dancfr.registry import make_game
 
         game = make_game(self.game, **self.game_options)
@@ -140,9 +115,7 @@ class DreamConfig(Config):
             self.baseline_network.check(spec)
         except ValueError as error:
             raise UsageError(str(error)) from None
-        for opponent in self.evaluation.opponents:
-            if opponent not in (known := list(bots(game))):
-                raise UsageError(f"evaluation.opponents: {nearest(opponent, known, f'bot of {self.game}')}")
+        self.check_opponents(game)
 
     def updated_players(self, iteration: int) -> tuple[int, ...]:
         """Players whose nets iteration t trains."""

@@ -1,184 +1,43 @@
-"""The actors of a DREAM run: who they are, how they start, and how all of them are saved and restored."""
+"""What the actors of every method have in common: the runtime that carries them, and how all are saved and restored."""
 
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
 
-import psutil
-
-from actors.buffer import BufferServer
-from actors.learning import LearnerServer
-from actors.pool import WorkerPool
 from actors.remote import Handle, InlineRuntime, RayRuntime, Runtime
-from actors.traversal import DreamTraverser
-from dancfr.errors import UsageError
-from dancfr.evaluation.worker import EvaluationServer
-from dancfr.experiments.config import DreamConfig
 from dancfr.options import TrainOptions
-from dancfr.registry import make_game
-from envs.game import Game
-from learners.buffers import CircularBuffer, RecordBuffer, ReservoirBuffer
-from learners.dream.advantage import AdvantageLearner
-from learners.dream.baseline import BaselineLearner
-from learners.samples import advantage_dtype, transition_dtype
-
-TRAVERSAL_DEADLINE_S = 600.0
 
 
-class DreamCrew:
-    """Traversal workers, two buffers a player, the advantage and the baseline learners, and the evaluation.
+class Crew(ABC):
+    """The actors of a run.
 
     Coordinators and buffers ask for no CPU: they wait most of the time, and on a machine of two cores everything has
     to fit beside two workers.
 
     Args:
-        config: The run's configuration.
         options: Where and with how many workers.
-        on_event: Told of every worker that died and every chunk replayed.
     """
 
-    def __init__(self, config: DreamConfig, options: TrainOptions, on_event: Any) -> None:
-        self.config = config
-        self.game: Game = make_game(config.game, **config.game_options)
-        if options.address is None:
-            _check_memory(config, self.game)
-        config.network.check(self.game.spec)
-        config.baseline_network.check(self.game.spec)
+    def __init__(self, options: TrainOptions) -> None:
         self.runtime: Runtime = make_runtime(options)
-        try:
-            self._start(options, on_event)
-        except BaseException:
-            self.runtime.shutdown()
-            raise
+        self.evaluation: Handle | None = None
 
-    def _start(self, options: TrainOptions, on_event: Any) -> None:
-        config = self.config
-        baseline_network = config.baseline_network if config.baseline else None
-        self.pool = WorkerPool(
-            self.runtime,
-            DreamTraverser,
-            (self.game, config.network, baseline_network, config.sampling, config.chunk),
-            size=self.runtime.workers,
-            deadline_s=TRAVERSAL_DEADLINE_S,
-            on_event=on_event,
-        )
-        self.buffers = self._start_buffers()
-        self.learners = self._start_learners(options)
-        self.evaluation = self._start_evaluation() if config.evaluation.every else None
-        started = [*self.buffers.values(), *self.learners.values()]
-        started += [self.evaluation] if self.evaluation else []
-        self.runtime.get([handle.ready() for handle in started])
-
-    def _start_buffers(self) -> dict[tuple[str, int], Handle]:
-        config, spec = self.config, self.game.spec
-        kinds: dict[str, tuple[type[RecordBuffer], int, Any]] = {
-            "advantages": (ReservoirBuffer, config.reservoir, advantage_dtype(spec))
-        }
-        if config.baseline:
-            kinds["transitions"] = (CircularBuffer, config.circular, transition_dtype(spec))
-        return {
-            (part, player): self.runtime.start(
-                BufferServer, kind, capacity, dtype, part, cpus=0, name=f"{part}-{player}"
-            )
-            for part, (kind, capacity, dtype) in kinds.items()
-            for player in range(spec.num_players)
-        }
-
-    def _start_learners(self, options: TrainOptions) -> dict[str, Handle]:
-        config = self.config
-        kinds: dict[str, tuple[Any, dict[str, Any]]] = {
-            "advantages": (
-                AdvantageLearner,
-                {
-                    "game": self.game,
-                    "network": config.network,
-                    "training": config.advantage_training,
-                    "importance": config.importance,
-                    "importance_clip": config.importance_clip,
-                    "iteration_power": config.iteration_power,
-                },
-            )
-        }
-        if config.baseline:
-            kinds["transitions"] = (
-                BaselineLearner,
-                {
-                    "game": self.game,
-                    "network": config.baseline_network,
-                    "training": config.baseline_training,
-                },
-            )
-        gpus = 1.0 / len(kinds) if options.device == "cuda" and not options.inline else 0.0
-        return {
-            part: self.runtime.start(
-                LearnerServer,
-                kind,
-                {
-                    player: arguments | {"seed": _net_seed(config.seed, player, place)}
-                    for player in range(self.game.spec.num_players)
-                },
-                options.device,
-                cpus=0,
-                gpus=gpus,
-                name=f"{part}-learner",
-            )
-            for place, (part, (kind, arguments)) in enumerate(kinds.items())
-        }
-
-    def _start_evaluation(self) -> Handle:
-        config = self.config
-        limit = config.evaluation.ply_limit
-        longer = {} if limit is None else {"ply_limit": limit}
-        return self.runtime.start(
-            EvaluationServer,
-            self.game,
-            make_game(config.game, **(config.game_options | longer)),
-            config.network,
-            config.evaluation.opponents,
-            config.evaluation.average,
-            config.average_power,
-            config.average_threshold,
-            config.evaluation.last,
-            cpus=0,
-            name="evaluation",
-        )
+    @abstractmethod
+    def files(self, folder: Path) -> list[tuple[Handle, Path]]:
+        """The actors that have a state, and where in a checkpoint's folder each writes it."""
 
     def save(self, folder: Path) -> None:
         """Every buffer and learner writes its file into the checkpoint's folder, all at the same time."""
-        self.runtime.get([handle.call("save", str(path)) for handle, path in self._files(folder)])
+        self.runtime.get([handle.call("save", str(path)) for handle, path in self.files(folder)])
 
     def load(self, folder: Path) -> None:
         """Reverse of `save`."""
-        self.runtime.get([handle.call("load", str(path)) for handle, path in self._files(folder)])
-
-    def _files(self, folder: Path) -> list[tuple[Handle, Path]]:
-        learners = [(handle, folder / f"learner-{field}.safetensors") for field, handle in self.learners.items()]
-        buffers = [
-            (handle, folder / f"buffer-{field}-{player}.safetensors")
-            for (field, player), handle in self.buffers.items()
-        ]
-        return learners + buffers
+        self.runtime.get([handle.call("load", str(path)) for handle, path in self.files(folder)])
 
     def close(self) -> None:
         """Ends all actors."""
         self.runtime.shutdown()
 
 
-def _check_memory(config: DreamConfig, game: Game) -> None:
-    """Raises UsageError if the buffers cannot become full on this machine."""
-    rows = config.reservoir * advantage_dtype(game.spec).itemsize
-    rows += config.circular * transition_dtype(game.spec).itemsize * config.baseline
-    needed, there = game.spec.num_players * rows, psutil.virtual_memory().total
-    if needed > there:
-        raise UsageError(
-            f"the buffers would take {needed / 2**30:,.1f} GiB when full, this machine has {there / 2**30:,.1f} GiB: "
-            "lower reservoir or circular, or join a cluster with --address"
-        )
-
-
 def make_runtime(options: TrainOptions) -> Runtime:
     """Inline, or on Ray."""
     return InlineRuntime() if options.inline else RayRuntime(address=options.address, workers=options.workers)
-
-
-def _net_seed(seed: int, player: int, kind: int) -> int:
-    return 4 * seed + 2 * player + kind

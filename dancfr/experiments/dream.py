@@ -5,9 +5,7 @@ iteration goes on, and evaluations run beside the training. The order of what de
 both give the same nets from the same seed.
 """
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -15,60 +13,35 @@ import numpy as np
 
 from actors.remote import Ref
 from actors.traversal import TraversalTask, TraversalWeights, effective_sample_size
-from dancfr import checkpoints
-from dancfr.errors import RunError, UsageError
 from dancfr.experiments.config import DreamConfig
-from dancfr.experiments.crew import DreamCrew
+from dancfr.experiments.dream_crew import DreamCrew
+from dancfr.experiments.loop import Loop, run_to_end, timed
 from dancfr.options import TrainOptions
 from dancfr.progress import Progress
 from dancfr.runs import Run
-from dancfr.signals import Stop, catching
 from dancfr.tracking import Tracker
 from learners.networks.settings import Weights
 
-SAVE_FAILURES = 3
-"""After so many failed checkpoints in a row a run ends: going on would only lose more."""
-
 
 def train(run: Run, config: DreamConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains until `config.iterations`, the time limit, or a signal; resumes where `options` say so.
-
-    Returns:
-        ``iterations``, ``seconds`` of training, ``samples`` offered to the advantage buffers, ``metrics``: the last
-        win rates by policy and opponent.
-    """
-    with Progress(config.iterations, options.progress, config.minutes) as progress, catching() as stop:
-        progress.phase("starting")
-        dream = Dream(run, config, tracker, options, progress)
-        try:
-            if options.resume:
-                dream.restore()
-            while dream.iteration < config.iterations and not dream.out_of_time() and not stop.requested:
-                dream.iterate()
-            return dream.finish(stop)
-        finally:
-            dream.crew.close()
+    """Trains a DREAM run to its end; see `dancfr.experiments.loop.run_to_end`."""
+    return run_to_end(lambda progress: Dream(run, config, tracker, options, progress), config, options)
 
 
-class Dream:
+class Dream(Loop):
     """State of a run between iterations: nets for playing, counters, and what is still under way."""
 
     def __init__(
         self, run: Run, config: DreamConfig, tracker: Tracker, options: TrainOptions, progress: Progress
     ) -> None:
-        self.run, self.config, self.tracker, self.progress = run, config, tracker, progress
+        self.config = config
         self.crew = DreamCrew(config, options, progress.event)
-        self.iteration = 0
-        self.seconds = 0.0
+        super().__init__(run, config, tracker, progress, self.crew)
         self.samples = {"advantages": 0, "transitions": 0}
         self.policies: list[Weights | None] = [None, None]  # iteration 1 plays uniform
         self.baselines: list[Weights | None] = [None, None]
         self._baseline_fits: dict[int, tuple[Ref, Ref]] = {}
         self._baseline_row: dict[str, Any] = {}
-        self._evaluations: list[tuple[int, float, Ref]] = []
-        self._evaluated = 0
-        self._save_failures = 0
-        self._latest: dict[str, float] = {}
 
     def iterate(self) -> None:
         """One iteration: sample, store, train, publish. A signal waits for its end: half of one cannot be resumed."""
@@ -77,7 +50,7 @@ class Dream:
         players = self.config.updated_players(t)
         row: dict[str, Any] = {"kind": "train", "iteration": t, "player": players[0]}
 
-        with self._timed(row, "traversal"):
+        with timed(row, "traversal"):
             for player in players:
                 row |= self._traverse(t, player)
         self._fit_baselines(t, players)
@@ -85,17 +58,9 @@ class Dream:
         row |= self._baseline_row
         self._baseline_row = {}
 
-        self.iteration = t
-        self.seconds += perf_counter() - started
-        row |= {"elapsed_s": self.seconds, "samples/advantage": self.samples["advantages"]}
+        row["samples/advantage"] = self.samples["advantages"]
         row["samples/transitions"] = self.samples["transitions"]
-        self._evaluate_if_due(t)
-        self._collect_evaluations(wait=False)
-        if t % self.config.checkpoint_every == 0:
-            with self._timed(row, "checkpoint"):
-                self.save()
-        self.tracker.log(row)
-        self.progress.advance(t, self.seconds, row, self._latest)
+        self.end_iteration(t, started, row)
 
     def _traverse(self, t: int, player: int) -> dict[str, Any]:
         """Outcome-sampling traversals with `player` as traverser; samples go to that player's buffers."""
@@ -189,86 +154,23 @@ class Dream:
             self._baseline_row |= _fit_metrics("baseline", [metrics]) | {"buffer/baseline_fill": fill}
         return self.baselines[player]
 
-    def _evaluate_if_due(self, t: int) -> None:
-        every = self.config.evaluation.every
-        if every and t % every == 0:
-            self._evaluate(t)
+    def ready(self) -> bool:
+        return all(weights is not None for weights in self.policies)
 
-    def _evaluate(self, t: int) -> None:
-        """Starts the evaluation of the policies as they are now."""
-        if self.crew.evaluation and all(w is not None for w in self.policies):
-            seed = (self.config.seed, t, 2**31 + 2)
-            games = self.config.evaluation.games
-            self._evaluations.append((t, self.seconds, self.crew.evaluation.call("evaluate", t, games, seed)))
-            self._evaluated = t
-
-    def _collect_evaluations(self, wait: bool) -> None:
-        """Logs the evaluations that are done, in their order."""
-        while self._evaluations:
-            _, seconds, ref = self._evaluations[0]
-            if not wait and not self.crew.runtime.wait([ref], timeout=0):
-                return
-            self._evaluations.pop(0)
-            for row in self.crew.runtime.get(ref):
-                self._latest[f"{row['policy']}/{row['opponent']}"] = row["win_rate"]
-                self.tracker.log(row | {"elapsed_s": seconds})
-
-    def save(self) -> None:
-        """Writes a checkpoint. A failure is reported and survived twice in a row.
-
-        Raises:
-            RunError: the third failure in a row.
-        """
-        self.progress.phase("checkpoint")
-        self._settle()
-        try:
-            with checkpoints.writing(self.run, self.iteration) as folder:
-                self.crew.save(folder)
-                (folder / "driver.json").write_text(json.dumps(self._driver_state()))
-        except checkpoints.CheckpointFailed as failure:
-            self._save_failures += 1
-            if self._save_failures >= SAVE_FAILURES:
-                raise RunError(f"{SAVE_FAILURES} checkpoints in a row could not be written: {failure}") from failure
-            self.progress.event(str(failure))
-        else:
-            self._save_failures = 0
-            self.tracker.checkpoint(self.iteration)
-
-    def _settle(self) -> None:
-        """Waits for all fits and evaluations, so that a checkpoint and its metrics are of one iteration."""
+    def settle(self) -> None:
         for player in list(self._baseline_fits):
             self._baseline_of(player)
-        self._collect_evaluations(wait=True)
 
-    def _driver_state(self) -> dict[str, Any]:
-        return {
-            "iteration": self.iteration,
-            "seconds": self.seconds,
-            "samples": self.samples,
-            "baseline_row": self._baseline_row,
-        }
+    def state(self, folder: Path) -> dict[str, Any]:
+        return {"samples": self.samples, "baseline_row": self._baseline_row}
+
+    def samples_offered(self) -> int:
+        return self.samples["advantages"]
 
     def restore(self) -> None:
-        """Continues from the newest whole checkpoint; what was written after it is done again.
-
-        Raises:
-            UsageError: there is no checkpoint, or none is whole.
-        """
-        checkpoint = checkpoints.latest(self.run)
-        done = max((file.iteration for file in self.run.list_strategies()), default=0)
-        if checkpoint is None and done > self.config.checkpoint_every:
-            raise UsageError(
-                f"{self.run.path} has been trained for {done} iterations, but its checkpoints are gone; not starting "
-                f"over: restore {self.run.path / 'checkpoints'} from a copy, or train into another --run-dir"
-            )
-        if checkpoint is not None:
-            self.crew.load(checkpoint.folder)
-            state = json.loads((checkpoint.folder / "driver.json").read_text())
-            self.iteration, self.seconds = state["iteration"], state["seconds"]
-            self.samples, self._baseline_row = state["samples"], state["baseline_row"]
-        self.run.truncate_metrics(self.iteration)
-        self._evaluated = max((row["iteration"] for row in self.run.read_metrics("evaluation")), default=0)
-        self.run.discard_strategies_after(self.iteration)
+        saved = self.load_newest()
+        if saved is not None:
+            self.samples, self._baseline_row = saved[0]["samples"], saved[0]["baseline_row"]
         wanted = {(t, p) for t in range(1, self.iteration + 1) for p in self.config.updated_players(t)}
         self.run.require_strategies(wanted)
         for file in self.run.list_strategies():
@@ -281,32 +183,6 @@ class Dream:
                 if policy is not None:
                     learner = self.crew.learners["transitions"]
                     self.baselines[player] = self.crew.runtime.get(learner.call("weights", player))
-        self.progress.resumed(self.iteration, self.seconds)
-
-    def out_of_time(self) -> bool:
-        """Whether the configured minutes of training are over."""
-        return self.config.minutes is not None and self.seconds >= 60 * self.config.minutes
-
-    def finish(self, stop: Stop) -> dict[str, Any]:
-        """Final evaluation, unless the run was stopped and will go on, final checkpoint, and result."""
-        if self._evaluated < self.iteration and not stop.requested:
-            self._evaluate(self.iteration)
-        self._settle()
-        newest = checkpoints.listed(self.run)
-        if self.iteration and (not newest or newest[-1].iteration != self.iteration):
-            self.save()
-        return {
-            "iterations": self.iteration,
-            "seconds": self.seconds,
-            "samples": self.samples["advantages"],
-            "metrics": self._latest,
-        }
-
-    @contextmanager
-    def _timed(self, row: dict[str, Any], phase: str) -> Iterator[None]:
-        started = perf_counter()
-        yield
-        row[f"time/{phase}_s"] = perf_counter() - started
 
 
 def draw_former(former: list[int], count: int, power: float, rng: np.random.Generator) -> list[int]:

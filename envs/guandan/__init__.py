@@ -1,6 +1,7 @@
 """GuanDan: a card game of two teams with wild cards, levels and tributes, as batched rules and in PettingZoo."""
 
+from envs.guandan.env import env, raw_env
 from envs.guandan.game import GuanDan
 from envs.guandan.position import legal_actions
 
-__all__ = ["GuanDan", "legal_actions"]
+__all__ = ["GuanDan", "env", "legal_actions", "raw_env"]

@@ -1,6 +1,6 @@
 """Cards, sets of cards and actions of GuanDan: how they are written and how compiled code holds them.
 
-A card is a suit and a rank, ``S3``, ``HT``, ``DA``, or a joker, ``SB`` (black) or ``HR`` (red); two of each are in play.
+A card is a suit and a rank, ``S3``, ``HT``, ``DA``, or a joker, ``SB`` (black) or ``HR`` (red); there are two of each.
 
 A multiset of cards is two `uint64`, of which the bytes are ranks: `low` has 2 .. 9, `high` has T J Q K A and, in its
 byte 5, the jokers. In the byte of a rank, two bits count each suit, in the order H S C D from the lowest; in the byte
@@ -186,10 +186,10 @@ def count_of(low, high, index):
 @kernel
 def holds(low, high, part_low, part_high):
     """Whether a multiset holds another one."""
+    enough = True
     for index in range(54):
-        if count_of(low, high, index) < count_of(part_low, part_high, index):
-            return False
-    return True
+        enough &= count_of(low, high, index) >= count_of(part_low, part_high, index)
+    return enough
 
 
 @kernel

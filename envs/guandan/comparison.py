@@ -40,15 +40,27 @@ def rank_value(rank, level):
 
 
 @kernel
+def rank_of(index):
+    """Rank of a card by its index: 0 .. 12, 13 and 14 for the jokers."""
+    return index // 4 if index < 52 else index - 39
+
+
+@kernel
+def card_value(index, level):
+    """Value of a card by its index, as a single."""
+    return rank_value(rank_of(index), level)
+
+
+@kernel
 def is_sequence(kind):
     """Whether the kind has consecutive ranks: natural order, ace low or high, and the level does not count."""
-    return kind == THREE_PAIR or kind == TWO_TRIPS or kind == STRAIGHT or kind == STRAIGHT_FLUSH
+    return kind in (THREE_PAIR, TWO_TRIPS, STRAIGHT, STRAIGHT_FLUSH)
 
 
 @kernel
 def value_of(kind, rank, level):
     """Place of an action among those of its kind (and, for bombs, size)."""
-    if kind == FOUR_KINGS or kind == PASS:
+    if kind in (FOUR_KINGS, PASS):
         return np.int64(0)
     if is_sequence(kind):
         return (np.int64(rank) + 1) % 13
@@ -174,7 +186,7 @@ def reads_as(low, high, kind, rank, level):
         return size == 6 and _reads_as_run(low, high, rank, 3, 2, level)
     if kind == TWO_TRIPS:
         return size == 6 and _reads_as_run(low, high, rank, 2, 3, level)
-    if kind == STRAIGHT or kind == STRAIGHT_FLUSH:
+    if kind in (STRAIGHT, STRAIGHT_FLUSH):
         if size != 5 or not _reads_as_run(low, high, rank, 5, 1, level):
             return False
         if kind == STRAIGHT_FLUSH:

@@ -9,13 +9,22 @@ from numpy.typing import NDArray
 
 from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
 from envs.guandan import observation, rules
-from envs.guandan.cards import DECK_HIGH, DECK_LOW, NoSuchCard, action_dtype, notation, pack, size_of
+from envs.guandan.cards import DECK_HIGH, DECK_LOW, NoSuchCard, action_dtype, notation, pack
 from envs.guandan.generation import LONGEST, TABLE
-from envs.guandan.state import NOBODY, SEATS, state_dtype
+from envs.guandan.state import GIVE_BACK, NOBODY, PAY, SEATS, state_dtype
 from envs.sparse import Sparse
 
 ENDINGS = ("running", "double", "partner third", "partner last")
 """How the last round ended: the winner's partner second, third or last."""
+
+_SIGNS = np.array([1, -1, 1, -1], np.float32)  # by seat
+
+_ENCODINGS = {  # inputs, whether the wild flags are among them, and the phase
+    "flat": (observation.INPUTS, True, False),
+    "no_wild_flags": (observation.INPUTS - observation.FLAGS, False, False),
+    "tribute": (observation.INPUTS + 2, True, True),
+    "tribute_no_wild_flags": (observation.INPUTS + 2 - observation.FLAGS, False, True),
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class GuanDan:
             num_players=4,
             num_actions=LONGEST,
             packed_size=observation.PACKED_SIZE,
-            shapes={"flat": (observation.INPUTS,), "no_wild_flags": (observation.INPUTS - observation.FLAGS,)},
+            shapes={name: (width,) for name, (width, _, _) in _ENCODINGS.items()},
             slots={},
             endings=ENDINGS,
             max_plies=65_535,
@@ -84,7 +93,9 @@ class GuanDan:
         rules.start_tables(states, seeds, self.situation == "drawn")
         return states
 
-    def deal(self, states: States, hands: Sequence[Sequence[Sequence[str]]], leads: Sequence[int] | None = None) -> None:
+    def deal(
+        self, states: States, hands: Sequence[Sequence[Sequence[str]]], leads: Sequence[int] | None = None
+    ) -> None:
         """Begins the present round of each table anew with the hands given, for replays and puzzles.
 
         Args:
@@ -96,12 +107,12 @@ class GuanDan:
             NoSuchCard: what is given for a table is no deal of two decks.
         """
         packed = [[pack(hand) for hand in table] for table in hands]
-        for table in packed:
-            total = (sum(low for low, _ in table), sum(high for _, high in table))
-            if len(table) != SEATS or total != (int(DECK_LOW), int(DECK_HIGH)) or any(size_of(*h) != 27 for h in table):
+        for table, words in zip(hands, packed, strict=True):
+            total = (sum(low for low, _ in words), sum(high for _, high in words))
+            if [len(hand) for hand in table] != [27] * SEATS or total != (int(DECK_LOW), int(DECK_HIGH)):
                 raise NoSuchCard("a deal is four hands of 27 cards that make up two decks")
-        words = np.array(packed, np.uint64).reshape(len(states), SEATS, 2)
-        rules.deal_hands(states, words[:, :, 0].copy(), words[:, :, 1].copy())
+        dealt = np.array(packed, np.uint64).reshape(len(states), SEATS, 2)
+        rules.deal_hands(states, dealt[:, :, 0].copy(), dealt[:, :, 1].copy())
         if leads is not None:
             first = states["former"][:, 0] == NOBODY
             states["to_move"][first] = np.asarray(leads)[first]
@@ -135,7 +146,19 @@ class GuanDan:
             value = np.where(states["winner"] == 0, 1, -1) * self.finished(states)
         else:
             value = states["points"] * self.finished(states)
-        return value.astype(np.float32)[:, None] * np.array([1, -1, 1, -1], np.float32)
+        return value.astype(np.float32)[:, None] * _SIGNS
+
+    def rounds(self, states: States) -> NDArray[np.int64]:
+        """Rounds that have ended at each table, `int64[B]`."""
+        return states["round"].astype(np.int64) + self.finished(states)
+
+    def round_returns(self, states: States) -> NDArray[np.float32]:
+        """Of the last round that has ended, `float32[B, 4]`: see `returns`; 0 before."""
+        return states["points"].astype(np.float32)[:, None] * _SIGNS
+
+    def scripted(self, states: States) -> NDArray[np.bool_]:
+        """Decisions that DanZero leaves to a heuristic: tributes and what is given back for them."""
+        return (states["phase"] == PAY) | (states["phase"] == GIVE_BACK)
 
     def winners(self, states: States) -> NDArray[np.int8]:
         """The team that won the round or the match, `int8[B]`; -1 while the game runs."""
@@ -157,7 +180,8 @@ class GuanDan:
         if encoding not in self.spec.shapes:
             raise ValueError(f"guandan has the encodings {', '.join(self.spec.shapes)}, not {encoding!r}")
         out = np.empty((len(packed), *self.spec.shapes[encoding]), np.float32)
-        observation.encode_into(packed, encoding == "flat", out)
+        _, with_flags, with_phase = _ENCODINGS[encoding]
+        observation.encode_into(packed, with_flags, with_phase, out)
         return out
 
     def encode_actions(self, actions: NDArray[np.void]) -> Sparse:

@@ -9,7 +9,6 @@ import numpy as np
 
 from envs.compiled import kernel
 from envs.guandan.cards import (
-    BACK,
     BOMB,
     FOUR_KINGS,
     JOKER_RANK,
@@ -20,13 +19,12 @@ from envs.guandan.cards import (
     STRAIGHT_FLUSH,
     THREE_PAIR,
     THREE_WITH_TWO,
-    TRIBUTE,
     TRIPS,
     TWO_TRIPS,
     byte_of,
     count_of,
 )
-from envs.guandan.comparison import NOT_A_BOMB, beats, bomb_class, rank_value, value_of
+from envs.guandan.comparison import bomb_class, rank_value, value_of
 
 LONGEST = 32_768
 """No list is longer: the longest that a search over hands of 28 cards found has 17,000 actions."""
@@ -57,12 +55,14 @@ _FIRST, _SUB = _selections()
 
 
 @kernel
-def _low(byte, rank):
+def low_part(byte, rank):
+    """The word `low` of a multiset that has this byte at a rank, and nothing else."""
     return np.uint64(byte) << np.uint64(8 * rank) if rank < 8 else np.uint64(0)
 
 
 @kernel
-def _high(byte, rank):
+def high_part(byte, rank):
+    """The word `high` of the same."""
     return np.uint64(byte) << np.uint64(8 * (rank - 8)) if rank >= 8 else np.uint64(0)
 
 
@@ -96,10 +96,10 @@ def _singles(low, high, level, above, rows, n):
             for suit in range(4):
                 index = 4 * rank + suit
                 if count_of(low, high, index) > 0:
-                    n = emit(rows, n, _low(1 << 2 * suit, rank), _high(1 << 2 * suit, rank), SINGLE, rank, 1)
+                    n = emit(rows, n, low_part(1 << 2 * suit, rank), high_part(1 << 2 * suit, rank), SINGLE, rank, 1)
     for joker in range(2):
         if count_of(low, high, 52 + joker) > 0 and rank_value(JOKER_RANK + joker, level) > above:
-            n = emit(rows, n, np.uint64(0), _high(1 << 2 * joker, JOKER_RANK), SINGLE, JOKER_RANK + joker, 1)
+            n = emit(rows, n, np.uint64(0), high_part(1 << 2 * joker, JOKER_RANK), SINGLE, JOKER_RANK + joker, 1)
     return n
 
 
@@ -123,9 +123,9 @@ def _equals(natural, wild, level, kind, size, above, rows, n):
             k = size - used
             if k < 0 or k > 8 or (k == 0 and rank != level):
                 continue
-            wild_low, wild_high = _low(used, level), _high(used, level)
+            wild_low, wild_high = low_part(used, level), high_part(used, level)
             for s in range(_FIRST[byte, k], _FIRST[byte, k + 1]):
-                low, high = wild_low + _low(_SUB[s], rank), wild_high + _high(_SUB[s], rank)
+                low, high = wild_low + low_part(_SUB[s], rank), wild_high + high_part(_SUB[s], rank)
                 n = emit(rows, n, low, high, kind, rank, size)
     return n
 
@@ -134,7 +134,7 @@ def _equals(natural, wild, level, kind, size, above, rows, n):
 def _joker_pairs(low, high, level, above, rows, n):
     for joker in range(2):
         if count_of(low, high, 52 + joker) == 2 and rank_value(JOKER_RANK + joker, level) > above:
-            n = emit(rows, n, np.uint64(0), _high(2 << 2 * joker, JOKER_RANK), PAIR, JOKER_RANK + joker, 2)
+            n = emit(rows, n, np.uint64(0), high_part(2 << 2 * joker, JOKER_RANK), PAIR, JOKER_RANK + joker, 2)
     return n
 
 
@@ -144,7 +144,10 @@ def _full_houses_of(natural, wild, level, rank, jokers, rows, n):
     for used in range(min(wild, 2) + 1):
         triple = np.int64(natural[rank])
         for s in range(_FIRST[triple, 3 - used], _FIRST[triple, 4 - used]):
-            low, high = _low(used, level) + _low(_SUB[s], rank), _high(used, level) + _high(_SUB[s], rank)
+            low, high = (
+                low_part(used, level) + low_part(_SUB[s], rank),
+                high_part(used, level) + high_part(_SUB[s], rank),
+            )
             for pair in range(13):
                 if pair == rank:
                     continue
@@ -152,13 +155,13 @@ def _full_houses_of(natural, wild, level, rank, jokers, rows, n):
                 for more in range(wild - used + 1):
                     if more == 2 and pair != level:
                         continue
-                    wild_low, wild_high = low + _low(more, level), high + _high(more, level)
+                    wild_low, wild_high = low + low_part(more, level), high + high_part(more, level)
                     for p in range(_FIRST[byte, 2 - more], _FIRST[byte, 3 - more]):
-                        pair_low, pair_high = _low(_SUB[p], pair), _high(_SUB[p], pair)
+                        pair_low, pair_high = low_part(_SUB[p], pair), high_part(_SUB[p], pair)
                         n = emit(rows, n, wild_low + pair_low, wild_high + pair_high, THREE_WITH_TWO, rank, 5)
             for joker in range(2):
                 if (jokers >> np.uint64(2 * joker)) & np.uint64(3) == 2:
-                    n = emit(rows, n, low, high + _high(2 << 2 * joker, JOKER_RANK), THREE_WITH_TWO, rank, 5)
+                    n = emit(rows, n, low, high + high_part(2 << 2 * joker, JOKER_RANK), THREE_WITH_TWO, rank, 5)
     return n
 
 
@@ -182,10 +185,10 @@ def _three_pairs(natural, wild, level, above, rows, n):
                     used = i + j + k
                     for p in range(_FIRST[x, 2 - i], _FIRST[x, 3 - i]):
                         for q in range(_FIRST[y, 2 - j], _FIRST[y, 3 - j]):
-                            low = _low(used, level) + _low(_SUB[p], a) + _low(_SUB[q], b)
-                            high = _high(used, level) + _high(_SUB[p], a) + _high(_SUB[q], b)
+                            low = low_part(used, level) + low_part(_SUB[p], a) + low_part(_SUB[q], b)
+                            high = high_part(used, level) + high_part(_SUB[p], a) + high_part(_SUB[q], b)
                             for r in range(_FIRST[z, 2 - k], _FIRST[z, 3 - k]):
-                                third_low, third_high = _low(_SUB[r], c), _high(_SUB[r], c)
+                                third_low, third_high = low_part(_SUB[r], c), high_part(_SUB[r], c)
                                 n = emit(rows, n, low + third_low, high + third_high, THREE_PAIR, a, 6)
     return n
 
@@ -198,10 +201,10 @@ def _two_trips(natural, wild, level, above, rows, n):
         for i in range(wild + 1):
             for j in range(wild - i + 1):
                 for p in range(_FIRST[x, 3 - i], _FIRST[x, 4 - i]):
-                    low = _low(i + j, level) + _low(_SUB[p], a)
-                    high = _high(i + j, level) + _high(_SUB[p], a)
+                    low = low_part(i + j, level) + low_part(_SUB[p], a)
+                    high = high_part(i + j, level) + high_part(_SUB[p], a)
                     for q in range(_FIRST[y, 3 - j], _FIRST[y, 4 - j]):
-                        n = emit(rows, n, low + _low(_SUB[q], b), high + _high(_SUB[q], b), TWO_TRIPS, a, 6)
+                        n = emit(rows, n, low + low_part(_SUB[q], b), high + high_part(_SUB[q], b), TWO_TRIPS, a, 6)
     return n
 
 
@@ -220,7 +223,7 @@ def _window_options(natural, first, filled, low, high, suit, count):
         rank = (first + i + 12) % 13
         for s in range(4):
             if (natural[rank] >> np.uint64(2 * s)) & np.uint64(3):
-                low[i, count[i]], high[i, count[i]] = _low(1 << 2 * s, rank), _high(1 << 2 * s, rank)
+                low[i, count[i]], high[i, count[i]] = low_part(1 << 2 * s, rank), high_part(1 << 2 * s, rank)
                 suit[i, count[i]] = 1 << s
                 count[i] += 1
         if count[i] == 0:
@@ -264,7 +267,7 @@ def _straights(natural, wild, level, above, rows, n):
             if used > wild or empty & ~filled:
                 continue
             if _window_options(natural, value, filled, low, high, suit, count):
-                wild_low, wild_high = _low(used, level), _high(used, level)
+                wild_low, wild_high = low_part(used, level), high_part(used, level)
                 rank = (value + 12) % 13
                 n = _window(wild_low, wild_high, rank, low, high, suit, count, rows, n)
     return n
@@ -284,12 +287,12 @@ def _straight_flushes(natural, wild, level, above, rows, n):
                 used = _bits(filled)
                 if used > wild or (31 & ~there) & ~filled:
                     continue
-                low, high = _low(used, level), _high(used, level)
+                low, high = low_part(used, level), high_part(used, level)
                 for i in range(5):
                     if not filled >> i & 1:
                         rank = (value + i + 12) % 13
-                        low += _low(1 << 2 * s, rank)
-                        high += _high(1 << 2 * s, rank)
+                        low += low_part(1 << 2 * s, rank)
+                        high += high_part(1 << 2 * s, rank)
                 n = emit(rows, n, low, high, STRAIGHT_FLUSH, (value + 12) % 13, 5)
     return n
 
@@ -307,7 +310,7 @@ def _bombs(natural, wild, level, jokers, kind, rank, size, rows, n):
             n = _straight_flushes(natural, wild, level, above, rows, n)
         elif each == 8:
             if jokers == 10 and held < 8:
-                n = emit(rows, n, np.uint64(0), _high(10, JOKER_RANK), FOUR_KINGS, 0, 4)
+                n = emit(rows, n, np.uint64(0), high_part(10, JOKER_RANK), FOUR_KINGS, 0, 4)
         else:
             equal = each + 4 if each < 2 else each + 3
             if equal <= most + wild:
@@ -365,52 +368,6 @@ def plays(low, high, level, kind, rank, size, rows, n):
     if leads or kind == STRAIGHT:
         n = _straights(natural, wild, level, above, rows, n)
     return _bombs(natural, wild, level, jokers, kind, rank, size, rows, n)
-
-
-@kernel
-def tributes(low, high, level, rows, n):
-    """The highest cards of a hand other than wild ones, in each suit."""
-    best = np.int64(-1)
-    for index in range(54):
-        if index != 4 * level and count_of(low, high, index) > 0:
-            best = max(best, rank_value(index // 4 if index < 52 else index - 39, level))
-    for index in range(54):
-        if index != 4 * level and count_of(low, high, index) > 0:
-            rank = index // 4 if index < 52 else index - 39
-            if rank_value(rank, level) == best:
-                n = _emit_card(rows, n, index, TRIBUTE)
-    return n
-
-
-@kernel
-def returns(low, high, level, rows, n):
-    """The cards that may be given back for a tribute: of natural rank 10 or less and not of the level. A hand that has
-    none gives its lowest card."""
-    start = n
-    for rank in range(9):
-        if rank != level:
-            for suit in range(4):
-                if count_of(low, high, 4 * rank + suit) > 0:
-                    n = _emit_card(rows, n, 4 * rank + suit, BACK)
-    if n > start:
-        return n
-    lowest = np.int64(99)
-    for index in range(54):
-        if index != 4 * level and count_of(low, high, index) > 0:
-            lowest = min(lowest, rank_value(index // 4 if index < 52 else index - 39, level))
-    for index in range(54):
-        if index != 4 * level and count_of(low, high, index) > 0:
-            if rank_value(index // 4 if index < 52 else index - 39, level) == lowest:
-                n = _emit_card(rows, n, index, BACK)
-    return n
-
-
-@kernel
-def _emit_card(rows, n, index, kind):
-    rank = index // 4 if index < 52 else index - 39
-    byte = 1 << 2 * (index % 4) if index < 52 else 1 << 2 * (index - 52)
-    place = min(rank, JOKER_RANK)
-    return emit(rows, n, _low(byte, place), _high(byte, place), kind, rank, 1)
 
 
 @kernel

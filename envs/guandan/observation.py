@@ -9,14 +9,15 @@
     cards left of these                  3 * 28     one-hot, 0 .. 27
     levels                               3 * 13     one-hot: own team's, opponents', the round's
 
-Packed, sets of cards stay 14 bytes. A hand of 28 cards, which only a receiver of a tribute holds, shows as 27.
+and, where tributes are learnt too, two more: pays a tribute, gives a card back. Packed, sets of cards stay 14 bytes.
+A hand of 28 cards, which only a receiver of a tribute holds, shows as 27.
 """
 
 import numpy as np
 
 from envs.compiled import kernel
 from envs.guandan.cards import DECK_HIGH, DECK_LOW, byte_of, count_of
-from envs.guandan.state import SEATS
+from envs.guandan.state import GIVE_BACK, PAY, SEATS
 
 INPUTS, FLAGS = 513, 12
 CARD_BYTES = 14
@@ -24,7 +25,8 @@ HAND, OTHERS, BEAT, PARTNER, NEXT_PLAYED, PARTNER_PLAYED, PREVIOUS_PLAYED = (CAR
 LEFT = 7 * CARD_BYTES  # cards left of next, partner, previous
 LEVELS = LEFT + 3  # own, opponents', round's
 WILD = LEVELS + 3  # flags as bits, 2 bytes
-PACKED_SIZE = WILD + 2
+PHASE = WILD + 2
+PACKED_SIZE = PHASE + 1
 SPARSE_CARDS = 12  # places of an action's vector: at most 10 cards, a multiple of 4
 
 
@@ -60,6 +62,7 @@ def observe_into(states, players, packed):
         row[LEVELS + 2] = state.level
         flags = wild_flags(low, high, np.int64(state.level))
         row[WILD], row[WILD + 1] = flags & 255, flags >> 8
+        row[PHASE] = state.phase if state.to_move == me else 0
 
 
 @kernel
@@ -150,8 +153,8 @@ def _cards_into(packed, at, out, start):
 
 
 @kernel
-def encode_into(packed, with_flags, out):
-    """The vectors of packed infostates into `float32[B, 513]`, or `[B, 501]` without the flags."""
+def encode_into(packed, with_flags, with_phase, out):
+    """The vectors of packed infostates into `float32[B, 513]`, or `[B, 501]` without the flags, or two wider."""
     for b in range(packed.shape[0]):
         row, x = packed[b], out[b]
         _cards_into(row, HAND, x, 0)
@@ -175,6 +178,9 @@ def encode_into(packed, with_flags, out):
             for j in range(13):
                 x[n + j] = row[LEVELS + i] == j
             n += 13
+        if with_phase:
+            x[n] = row[PHASE] == PAY
+            x[n + 1] = row[PHASE] == GIVE_BACK
 
 
 @kernel

@@ -5,16 +5,15 @@ import numpy as np
 from envs.compiled import kernel
 from envs.guandan.cards import BACK, PASS, TRIBUTE, count_of, holds, size_of
 from envs.guandan.comparison import beats, reads_as
-from envs.guandan.generation import LONGEST, merge_readings, plays, returns, tributes
+from envs.guandan.generation import LONGEST, merge_readings, plays
+from envs.guandan.giving import may_give_back, may_pay, returns, tributes
 from envs.guandan.state import (
-    GIVE_BACK,
     NOBODY,
     OVER,
     PAY,
     PLAY,
     SEATS,
     begin_round,
-    card_value,
     clear_trick,
     draw_below,
     give_back,
@@ -186,18 +185,9 @@ def is_legal(state, action):
     if action.size != 1 or kind != (TRIBUTE if state.phase == PAY else BACK):
         return False
     index = single_card(low, high)
-    if index == 4 * level:
-        return False
-    value = card_value(index, level)
-    best, lowest, returnable = np.int64(-1), np.int64(99), False
-    for other in range(54):
-        if other != 4 * level and count_of(hand_low, hand_high, other) > 0:
-            best = max(best, card_value(other, level))
-            lowest = min(lowest, card_value(other, level))
-            returnable = returnable or (other < 36 and other // 4 != level)
     if state.phase == PAY:
-        return value == best
-    return (index < 36 and index // 4 != level) if returnable else value == lowest
+        return may_pay(hand_low, hand_high, level, index)
+    return may_give_back(hand_low, hand_high, level, index)
 
 
 @kernel

@@ -7,8 +7,8 @@ tables with one seed play the same cards, whoever sits there.
 import numpy as np
 
 from envs.compiled import kernel
-from envs.guandan.cards import JOKER_RANK, PASS, byte_of, count_of, size_of
-from envs.guandan.comparison import rank_value
+from envs.guandan.cards import JOKER_RANK, PASS, byte_of, count_of
+from envs.guandan.comparison import card_value
 
 SEATS = 4
 PLAY, PAY, GIVE_BACK, OVER = range(4)
@@ -169,12 +169,6 @@ def move_card(state, giver, taker, index):
 
 
 @kernel
-def card_value(index, level):
-    """Value of a card by its index, as a single."""
-    return rank_value(index // 4 if index < 52 else index - 39, level)
-
-
-@kernel
 def single_card(low, high):
     """Index of the only card of a multiset."""
     for index in range(54):
@@ -229,12 +223,3 @@ def give_back(state, index):
             leader = state.payer[1]
     state.phase = PLAY
     state.to_move = leader
-
-
-@kernel
-def hand_sizes_agree(state):
-    """Whether `left` says what the hands hold; for tests."""
-    for seat in range(SEATS):
-        if size_of(state.low[seat], state.high[seat]) != state.left[seat]:
-            return False
-    return True

@@ -1,0 +1,230 @@
+"""Self-play of Deep Monte-Carlo, many tables in lock step (paper 004, IV-B1, algorithm 1).
+
+A chunk is a number of games with one seed. Every seat plays by the same Q-net: with probability epsilon a random one of
+its choices, else the one of highest value. A decision with one choice costs no inference and makes no sample. When a
+round ends, its return is the target of all decisions that were made in it.
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.rows import Rows
+from envs.game import Packed, Ragged, RaggedGame, States
+from envs.ragged import best_rows, choose_rows, take_lists
+from learners.dmc.settings import QNetworkSettings
+from learners.networks.q_inference import QInference, TorchQInference
+from learners.networks.settings import Weights
+from learners.samples import value_dtype
+
+
+@dataclass(frozen=True)
+class SelfPlayTask:
+    """One chunk of games. `seed` makes it repeatable: the same task and weights give the same samples.
+
+    Attributes:
+        seed: Entropy, (run seed, iteration, chunk).
+        games: Number of games.
+        tables: How many of them are played at a time.
+    """
+
+    seed: tuple[int, ...]
+    games: int
+    tables: int
+
+
+@dataclass(frozen=True)
+class SelfPlayWeights:
+    """What all seats play by.
+
+    Attributes:
+        version: Number of the fit that made these weights; 0 for those of a fresh net.
+        net: The Q-net.
+    """
+
+    version: int
+    net: Weights
+
+
+Block = dict[str, NDArray]
+"""`{"values": value_dtype[n]}`"""
+
+
+class SelfPlayer:
+    """Plays chunks; one a process. Keeps its memory between chunks.
+
+    Args:
+        game: Rules.
+        network: Description of the Q-net.
+        epsilon: Share of random choices.
+        learn_scripted: Decide and sample too what the game would leave to its heuristic (`RaggedGame.scripted`).
+        device: Where the net runs: ``cpu``, by compiled kernels, or ``cuda``.
+    """
+
+    def __init__(
+        self,
+        game: RaggedGame,
+        network: QNetworkSettings,
+        epsilon: float,
+        learn_scripted: bool = False,
+        device: str = "cpu",
+    ) -> None:
+        self.game = game
+        self.network = network
+        self.epsilon = epsilon
+        self.learn_scripted = learn_scripted
+        self.device = device
+        self._encoding = network.encoding_of(game.spec)
+        self._dtype = value_dtype(game.spec, game.action_dtype)
+        self._rows = Rows(
+            {
+                "infostate": (np.uint8, (game.spec.packed_size,)),
+                "action": (np.uint8, (game.action_dtype.itemsize,)),
+                "q": (np.float32, ()),
+                "round": (np.int32, ()),
+                "player": (np.int8, ()),
+            }
+        )
+        self._version = -1
+        self._inference: QInference | TorchQInference
+        self._decisions = self._evaluated = 0  # of a chunk: decisions, and rows that went through the net
+
+    def play(self, task: SelfPlayTask, weights: SelfPlayWeights) -> tuple[dict[str, float], Block]:
+        """Plays one chunk; returns small statistics and the samples."""
+        started = perf_counter()
+        if weights.version != self._version:
+            self._inference, self._version = self._make_inference(weights.net), weights.version
+        rng = np.random.default_rng(np.random.SeedSequence(task.seed))
+        self._rows.clear()
+        self._evaluated = self._decisions = 0
+        block = self._samples(self._play_games(task, rng))
+        q, target = block["q"], block["target"]
+        stats = {
+            "games": float(task.games),
+            "decisions": float(self._decisions),
+            "samples": float(len(block)),
+            "rows": float(self._evaluated),
+            "seconds": perf_counter() - started,
+            "q_error": float(np.square(q - target).sum()),
+        }
+        return stats, {"values": block}
+
+    def _make_inference(self, net: Weights) -> QInference | TorchQInference:
+        if self.device == "cpu":
+            return QInference(self.network, net)
+        return TorchQInference(self.network, net, device=self.device)
+
+    def _play_games(self, task: SelfPlayTask, rng: np.random.Generator) -> NDArray[np.float32]:
+        """All games of a chunk, `tables` at a time. Rounds are numbered in the order in which they begin.
+
+        Returns:
+            The return of each round, `float32[rounds, players]`.
+        """
+        game = self.game
+        states = game.reset(min(task.tables, task.games), rng)
+        begun = rounds = len(states)
+        number, ended = np.arange(begun), np.zeros(begun, np.int64)  # the round each table is at, and those behind it
+        numbers, returns = [], []
+        while len(states):
+            game.step(states, self._decide(states, number, rng))
+            over = np.flatnonzero(game.rounds(states) > ended)
+            if not len(over):
+                continue
+            numbers.append(number[over])
+            returns.append(game.round_returns(states[over]))
+            ended[over] += 1
+            number[over] = rounds + np.arange(len(over))
+            rounds += len(over)
+            states, number, ended, begun = self._replace_finished(task, states, number, ended, begun, rng)
+        result = np.zeros((rounds, game.spec.num_players), np.float32)
+        result[np.concatenate(numbers)] = np.concatenate(returns)
+        return result
+
+    def _replace_finished(
+        self,
+        task: SelfPlayTask,
+        states: States,
+        number: NDArray[np.int64],
+        ended: NDArray[np.int64],
+        begun: int,
+        rng: np.random.Generator,
+    ) -> tuple[States, NDArray[np.int64], NDArray[np.int64], int]:
+        """New games at tables that have finished theirs, as long as there are games to play."""
+        free = np.flatnonzero(self.game.finished(states))
+        new = min(len(free), task.games - begun)
+        if new:
+            states[free[:new]] = self.game.reset(new, rng)
+            ended[free[:new]] = 0
+        keep = np.ones(len(states), np.bool_)
+        keep[free[new:]] = False
+        return states[keep], number[keep], ended[keep], begun + new
+
+    def _decide(self, states: States, number: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
+        """The actions at all tables, `[B]` records. Keeps the samples."""
+        game = self.game
+        self._decisions += len(states)
+        choices = game.choices(states)
+        chosen = choices.offsets[:-1].copy()
+        open_ = np.diff(choices.offsets) > 1
+        if not self.learn_scripted:
+            scripted = np.flatnonzero(open_ & game.scripted(states))
+            if len(scripted):
+                lists, source = take_lists(choices, scripted)
+                chosen[scripted] = source[game.script(states[scripted], lists)]
+                open_[scripted] = False
+        asked = np.flatnonzero(open_)
+        if not len(asked):
+            return choices.rows[chosen]
+        lists, source = take_lists(choices, asked)
+        movers = game.to_move(states[asked])
+        packed = game.observe(states[asked], movers)
+        picked, q = self._pick(packed, lists, rng)
+        chosen[asked] = source[picked]
+        kept = self._rows.append(len(asked))
+        kept["infostate"][:] = packed
+        kept["action"][:] = lists.rows[picked].view(np.uint8).reshape(len(asked), -1)
+        kept["q"][:] = q
+        kept["round"][:] = number[asked]
+        kept["player"][:] = movers
+        self._evaluated += len(source)
+        return choices.rows[chosen]
+
+    def _pick(
+        self, packed: Packed, lists: Ragged, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Epsilon-greedy rows of the lists, and their values."""
+        game = self.game
+        values = self._inference(game.encode(packed, self._encoding), lists.offsets, game.encode_actions(lists.rows))
+        picked = best_rows(lists.offsets, values)
+        draws = rng.random((2, len(packed)))
+        explore = draws[0] < self.epsilon
+        if explore.any():
+            picked = np.where(explore, choose_rows(lists.offsets, draws[1]), picked)
+        return picked, values[picked]
+
+    def _samples(self, returns: NDArray[np.float32]) -> NDArray[np.void]:
+        """The chunk's decisions with their returns, `[n]` records."""
+        rows = self._rows
+        block = np.empty(rows.length, self._dtype)
+        for name in ("infostate", "action", "q"):
+            block[name] = rows[name]
+        block["target"] = returns[rows["round"], rows["player"]]
+        block["version"] = self._version
+        return block
+
+
+def merge_stats(stats: list[dict[str, float]], seconds: float) -> dict[str, Any]:
+    """Statistics of an iteration from those of its chunks, which took `seconds` together, as metrics of the run."""
+    total = {key: sum(s[key] for s in stats) for key in stats[0]}
+    samples = max(total["samples"], 1)
+    return {
+        "selfplay/decisions_per_second": total["decisions"] / seconds,
+        "selfplay/samples_per_second": total["samples"] / seconds,
+        "selfplay/rows_per_sample": total["rows"] / samples,
+        "selfplay/decisions_per_game": total["decisions"] / total["games"],
+        "selfplay/q_error": total["q_error"] / samples,
+        "selfplay/busy": total["seconds"] / seconds,
+    }

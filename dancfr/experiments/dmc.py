@@ -1,0 +1,146 @@
+"""The driver of Deep Monte-Carlo (DanZero, paper 004, algorithms 1 and 2): the whole method in one loop.
+
+Self-play of iteration t and the fit of iteration t - 1 run at the same time, so actors play by weights that are one
+fit old, and neither waits for the other as long as both take the same time. Which weights play which chunk and which
+samples a fit draws from does not depend on who is faster: a run gives the same net inline and on any number of workers.
+Where the fit takes longer, self-play waits for it before it goes on, and where self-play does, the learner; the metrics
+say how long.
+"""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from actors.remote import Ref
+from actors.self_play import SelfPlayTask, SelfPlayWeights, merge_stats
+from dancfr.experiments.dmc_config import DmcConfig
+from dancfr.experiments.dmc_crew import DmcCrew
+from dancfr.experiments.loop import Loop, run_to_end, timed
+from dancfr.options import TrainOptions
+from dancfr.progress import Progress
+from dancfr.runs import Run
+from dancfr.tracking import Tracker
+from learners.networks.settings import Weights
+from learners.storage import load_state, save_state
+
+Fit = tuple[int, dict[str, float], Weights]
+"""Its iteration, metrics, and the weights it made."""
+
+
+def train(run: Run, config: DmcConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
+    """Trains a Deep Monte-Carlo run to its end; see `dancfr.experiments.loop.run_to_end`."""
+    return run_to_end(lambda progress: Dmc(run, config, tracker, options, progress), config, options)
+
+
+class Dmc(Loop):
+    """State of a run between iterations: the weights that play, and the fit that is under way."""
+
+    def __init__(
+        self, run: Run, config: DmcConfig, tracker: Tracker, options: TrainOptions, progress: Progress
+    ) -> None:
+        self.config = config
+        self.crew = DmcCrew(config, options, progress.event)
+        super().__init__(run, config, tracker, progress, self.crew)
+        self.samples = 0
+        self.playing = SelfPlayWeights(0, self.crew.runtime.get(self.crew.learner.call("weights", 0)))
+        self._fitting: tuple[int, Ref, Ref] | None = None
+        self._fitted: Fit | None = None
+
+    def iterate(self) -> None:
+        """Self-play by the weights of the last fit but one, beside the last fit; then its samples go to the pool, and
+        the next fit begins."""
+        started = perf_counter()
+        t = self.iteration + 1
+        row: dict[str, Any] = {"kind": "train", "iteration": t}
+        with timed(row, "selfplay"):
+            blocks = self._play(t, row)
+        with timed(row, "actors_waited"):
+            self.settle()
+        self._adopt(row)
+        self._fit(t, blocks)
+        row["samples/values"] = self.samples
+        self.end_iteration(t, started, row)
+
+    def _play(self, t: int, row: dict[str, Any]) -> list[tuple[SelfPlayTask, Ref]]:
+        """The chunks of an iteration: their tasks and their samples."""
+        self.progress.phase("self-play")
+        config, crew = self.config, self.crew
+        started = perf_counter()
+        weights = crew.runtime.put(self.playing)
+        tasks = [
+            (SelfPlayTask((config.seed, t, chunk), min(config.chunk, config.games - first), config.tables), weights)
+            for chunk, first in enumerate(range(0, config.games, config.chunk))
+        ]
+        stats, blocks = [], []
+        for task, small, block in crew.pool.run("play", tasks):
+            stats.append(small)
+            blocks.append((task[0], block))
+        self.samples += int(sum(s["samples"] for s in stats))
+        row |= merge_stats(stats, perf_counter() - started)
+        row["selfplay/age"] = t - 1 - self.playing.version
+        return blocks
+
+    def settle(self) -> None:
+        """Waits for the fit that is under way."""
+        if self._fitting is not None:
+            self.progress.phase("training")
+            iteration, metrics, weights = self._fitting
+            self._fitted = (iteration, *self.crew.runtime.get([metrics, weights]))
+            self._fitting = None
+
+    def _adopt(self, row: dict[str, Any]) -> None:
+        """From now on the newest weights play; their metrics go into the row."""
+        if self._fitted is None:
+            return
+        iteration, metrics, weights = self._fitted
+        self._fitted = None
+        self.playing = SelfPlayWeights(iteration, weights)
+        row |= _fit_metrics(metrics)
+
+    def _fit(self, t: int, blocks: list[tuple[SelfPlayTask, Ref]]) -> None:
+        """Gives the samples to the pool and starts the fit; nobody waits for it before the next self-play is done."""
+        crew = self.crew
+        added = [crew.buffer.call("add", (t, task.seed[2]), block, task.seed) for task, block in blocks]
+        crew.runtime.get(added)
+        seed = (self.config.seed, t, 2**31)
+        self._fitting = (t, *crew.learner.call("fit", 0, t, crew.buffer, seed, returns=2))
+
+    def ready(self) -> bool:
+        return self.playing.version > 0
+
+    def evaluate(self, t: int) -> None:
+        """Evaluates, and keeps, the weights that play from now on; at the end of a run those of the last fit."""
+        if self._fitted is not None and t == self.iteration and self.done():
+            self._adopt({})
+        if self.ready() and self.crew.evaluation:
+            weights = self.playing
+            self.run.save_strategy(0, t, weights.net, {"version": weights.version})
+            self.crew.evaluation.call("add", t, weights.net)
+        super().evaluate(t)
+
+    def state(self, folder: Path) -> dict[str, Any]:
+        save_state(folder / "playing.safetensors", self.playing.net, {"version": self.playing.version})
+        fitted = None if self._fitted is None else self._fitted[:2]
+        return {"samples": self.samples, "fitted": fitted}
+
+    def restore(self) -> None:
+        saved = self.load_newest()
+        if saved is None:
+            return
+        state, folder = saved
+        self.samples = state["samples"]
+        net, meta = load_state(folder / "playing.safetensors")
+        self.playing = SelfPlayWeights(meta["version"], net)
+        if state["fitted"] is not None:
+            iteration, metrics = state["fitted"]
+            self._fitted = iteration, metrics, self.crew.runtime.get(self.crew.learner.call("weights", 0))
+
+    def samples_offered(self) -> int:
+        return self.samples
+
+
+def _fit_metrics(metrics: dict[str, float]) -> dict[str, float]:
+    """Metrics of a fit as they are logged: the learner's own, where its time went, and how long it waited for data."""
+    own = {f"learner/{key}": value for key, value in metrics.items() if key not in ("loss", "seconds", "waited")}
+    times = {"loss/value": metrics["loss"], "time/value_s": metrics["seconds"], "learner/waited_s": metrics["waited"]}
+    return own | times

@@ -1,0 +1,166 @@
+"""The actors of a DREAM run: who they are and how they start."""
+
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from actors.buffer import BufferServer
+from actors.learning import LearnerServer
+from actors.pool import WorkerPool
+from actors.remote import Handle
+from actors.traversal import DreamTraverser
+from dancfr.errors import UsageError
+from dancfr.evaluation.worker import EvaluationServer
+from dancfr.experiments.config import DreamConfig
+from dancfr.experiments.crew import Crew
+from dancfr.options import TrainOptions
+from dancfr.registry import make_game
+from envs.game import Game
+from learners.buffers import CircularBuffer, RecordBuffer, ReservoirBuffer
+from learners.dream.advantage import AdvantageLearner
+from learners.dream.baseline import BaselineLearner
+from learners.samples import advantage_dtype, transition_dtype
+
+TRAVERSAL_DEADLINE_S = 600.0
+
+
+class DreamCrew(Crew):
+    """Traversal workers, two buffers a player, the advantage and the baseline learners, and the evaluation.
+
+    Args:
+        config: The run's configuration.
+        options: Where and with how many workers.
+        on_event: Told of every worker that died and every chunk replayed.
+    """
+
+    def __init__(self, config: DreamConfig, options: TrainOptions, on_event: Any) -> None:
+        self.config = config
+        self.game: Game = make_game(config.game, **config.game_options)
+        if options.address is None:
+            _check_memory(config, self.game)
+        config.network.check(self.game.spec)
+        config.baseline_network.check(self.game.spec)
+        super().__init__(options)
+        try:
+            self._start(options, on_event)
+        except BaseException:
+            self.runtime.shutdown()
+            raise
+
+    def _start(self, options: TrainOptions, on_event: Any) -> None:
+        config = self.config
+        baseline_network = config.baseline_network if config.baseline else None
+        self.pool = WorkerPool(
+            self.runtime,
+            DreamTraverser,
+            (self.game, config.network, baseline_network, config.sampling, config.chunk),
+            size=self.runtime.workers,
+            deadline_s=TRAVERSAL_DEADLINE_S,
+            on_event=on_event,
+        )
+        self.buffers = self._start_buffers()
+        self.learners = self._start_learners(options)
+        if config.evaluation.every:
+            self.evaluation = self._start_evaluation()
+        started = [*self.buffers.values(), *self.learners.values()]
+        started += [self.evaluation] if self.evaluation else []
+        self.runtime.get([handle.ready() for handle in started])
+
+    def _start_buffers(self) -> dict[tuple[str, int], Handle]:
+        config, spec = self.config, self.game.spec
+        kinds: dict[str, tuple[type[RecordBuffer], int, Any]] = {
+            "advantages": (ReservoirBuffer, config.reservoir, advantage_dtype(spec))
+        }
+        if config.baseline:
+            kinds["transitions"] = (CircularBuffer, config.circular, transition_dtype(spec))
+        return {
+            (part, player): self.runtime.start(
+                BufferServer, kind, capacity, dtype, part, cpus=0, name=f"{part}-{player}"
+            )
+            for part, (kind, capacity, dtype) in kinds.items()
+            for player in range(spec.num_players)
+        }
+
+    def _start_learners(self, options: TrainOptions) -> dict[str, Handle]:
+        config = self.config
+        kinds: dict[str, tuple[Any, dict[str, Any]]] = {
+            "advantages": (
+                AdvantageLearner,
+                {
+                    "game": self.game,
+                    "network": config.network,
+                    "training": config.advantage_training,
+                    "importance": config.importance,
+                    "importance_clip": config.importance_clip,
+                    "iteration_power": config.iteration_power,
+                },
+            )
+        }
+        if config.baseline:
+            kinds["transitions"] = (
+                BaselineLearner,
+                {
+                    "game": self.game,
+                    "network": config.baseline_network,
+                    "training": config.baseline_training,
+                },
+            )
+        gpus = 1.0 / len(kinds) if options.device == "cuda" and not options.inline else 0.0
+        return {
+            part: self.runtime.start(
+                LearnerServer,
+                kind,
+                {
+                    player: arguments | {"seed": _net_seed(config.seed, player, place)}
+                    for player in range(self.game.spec.num_players)
+                },
+                options.device,
+                cpus=0,
+                gpus=gpus,
+                name=f"{part}-learner",
+            )
+            for place, (part, (kind, arguments)) in enumerate(kinds.items())
+        }
+
+    def _start_evaluation(self) -> Handle:
+        config = self.config
+        limit = config.evaluation.ply_limit
+        longer = {} if limit is None else {"ply_limit": limit}
+        return self.runtime.start(
+            EvaluationServer,
+            self.game,
+            make_game(config.game, **(config.game_options | longer)),
+            config.network,
+            config.evaluation.opponents,
+            config.evaluation.average,
+            config.average_power,
+            config.average_threshold,
+            config.evaluation.last,
+            cpus=0,
+            name="evaluation",
+        )
+
+    def files(self, folder: Path) -> list[tuple[Handle, Path]]:
+        learners = [(handle, folder / f"learner-{field}.safetensors") for field, handle in self.learners.items()]
+        buffers = [
+            (handle, folder / f"buffer-{field}-{player}.safetensors")
+            for (field, player), handle in self.buffers.items()
+        ]
+        return learners + buffers
+
+
+def _check_memory(config: DreamConfig, game: Game) -> None:
+    """Raises UsageError if the buffers cannot become full on this machine."""
+    rows = config.reservoir * advantage_dtype(game.spec).itemsize
+    rows += config.circular * transition_dtype(game.spec).itemsize * config.baseline
+    needed, there = game.spec.num_players * rows, psutil.virtual_memory().total
+    if needed > there:
+        raise UsageError(
+            f"the buffers would take {needed / 2**30:,.1f} GiB when full, this machine has {there / 2**30:,.1f} GiB: "
+            "lower reservoir or circular, or join a cluster with --address"
+        )
+
+
+def _net_seed(seed: int, player: int, kind: int) -> int:
+    return 4 * seed + 2 * player + kind

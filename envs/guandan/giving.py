@@ -1,0 +1,59 @@
+"""Which cards may be paid as a tribute, and given back for one."""
+
+import numpy as np
+
+from envs.compiled import kernel
+from envs.guandan.cards import BACK, JOKER_RANK, TRIBUTE, count_of
+from envs.guandan.comparison import card_value, rank_of
+from envs.guandan.generation import emit, high_part, low_part
+
+
+@kernel
+def may_pay(low, high, level, index):
+    """Whether a card of the hand is one of the highest, wild ones left out."""
+    best = np.int64(-1)
+    for other in range(54):
+        if other != 4 * level and count_of(low, high, other) > 0:
+            best = max(best, card_value(other, level))
+    return index != 4 * level and count_of(low, high, index) > 0 and card_value(index, level) == best
+
+
+@kernel
+def may_give_back(low, high, level, index):
+    """Whether a card of the hand has a natural rank of 10 or less and is not of the level; of a hand that has no such
+    card, whether it is one of the lowest, wild ones left out."""
+    if count_of(low, high, index) == 0 or index == 4 * level:
+        return False
+    lowest, low_cards = np.int64(99), False
+    for other in range(54):
+        if other != 4 * level and count_of(low, high, other) > 0:
+            lowest = min(lowest, card_value(other, level))
+            low_cards = low_cards or (other < 36 and rank_of(other) != level)
+    if low_cards:
+        return index < 36 and rank_of(index) != level
+    return card_value(index, level) == lowest
+
+
+@kernel
+def tributes(low, high, level, rows, n):
+    """Writes the tributes that a hand may pay as action records from row n on; the row after the last one."""
+    for index in range(54):
+        if may_pay(low, high, level, index):
+            n = _emit_card(rows, n, index, TRIBUTE)
+    return n
+
+
+@kernel
+def returns(low, high, level, rows, n):
+    """The same for what may be given back."""
+    for index in range(54):
+        if may_give_back(low, high, level, index):
+            n = _emit_card(rows, n, index, BACK)
+    return n
+
+
+@kernel
+def _emit_card(rows, n, index, kind):
+    byte = 1 << 2 * (index % 4) if index < 52 else 1 << 2 * (index - 52)
+    place = min(rank_of(index), JOKER_RANK)
+    return emit(rows, n, low_part(byte, place), high_part(byte, place), kind, rank_of(index), 1)

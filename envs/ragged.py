@@ -1,0 +1,63 @@
+"""Choosing from ragged lists of actions, compiled: uniformly, by value, some of the lists."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.compiled import kernel
+from envs.game import Ragged
+
+
+@kernel
+def choose_rows(offsets, u):
+    """One row of each list, each with equal probability.
+
+    Args:
+        offsets: `int64[B + 1]`.
+        u: One uniform draw from [0, 1) a list, `float64[B]`.
+
+    Returns:
+        The rows, `int64[B]`; -1 for empty lists.
+    """
+    rows = np.empty(u.shape[0], np.int64)
+    for b in range(u.shape[0]):
+        count = offsets[b + 1] - offsets[b]
+        rows[b] = offsets[b] + np.int64(u[b] * count) if count > 0 else -1
+    return rows
+
+
+@kernel
+def best_rows(offsets, values):
+    """The row with the highest value of each list, the first of equal ones; -1 for empty lists, `int64[B]`."""
+    rows = np.empty(offsets.shape[0] - 1, np.int64)
+    for b in range(rows.shape[0]):
+        best = np.int64(-1)
+        for n in range(offsets[b], offsets[b + 1]):
+            if best < 0 or values[n] > values[best]:
+                best = n
+        rows[b] = best
+    return rows
+
+
+@kernel
+def _take_into(offsets, which, taken, source):
+    n = 0
+    for i in range(which.shape[0]):
+        taken[i] = n
+        for row in range(offsets[which[i]], offsets[which[i] + 1]):
+            source[n] = row
+            n += 1
+    taken[which.shape[0]] = n
+
+
+def take_lists(ragged: Ragged, which: NDArray[np.int64]) -> tuple[Ragged, NDArray[np.int64]]:
+    """The lists of some states, and the rows where their actions stood, `int64[n]`."""
+    offsets = np.empty(len(which) + 1, np.int64)
+    total = int((ragged.offsets[which + 1] - ragged.offsets[which]).sum())
+    source = np.empty(total, np.int64)
+    _take_into(ragged.offsets, which, offsets, source)
+    opaque = f"V{ragged.rows.dtype.itemsize}"  # NumPy moves records field by field
+    rows = ragged.rows.view(opaque)[source].view(ragged.rows.dtype)
+    return Ragged(offsets, rows), source
+
+
+__all__ = ["best_rows", "choose_rows", "take_lists"]
