@@ -16,7 +16,7 @@ from actors.rows import Rows
 from envs.game import Packed, Ragged, RaggedGame, States
 from envs.ragged import best_rows, choose_rows, take_lists
 from learners.dmc.settings import QNetworkSettings
-from learners.networks.q_inference import QInference, TorchQInference
+from learners.networks.q_inference import QForward, QInference
 from learners.networks.settings import Weights
 from learners.samples import value_dtype
 
@@ -89,7 +89,7 @@ class SelfPlayer:
             }
         )
         self._version = -1
-        self._inference: QInference | TorchQInference
+        self._inference: QForward
         self._decisions = self._evaluated = 0  # of a chunk: decisions, and rows that went through the net
 
     def play(self, task: SelfPlayTask, weights: SelfPlayWeights) -> tuple[dict[str, float], Block]:
@@ -112,9 +112,11 @@ class SelfPlayer:
         }
         return stats, {"values": block}
 
-    def _make_inference(self, net: Weights) -> QInference | TorchQInference:
+    def _make_inference(self, net: Weights) -> QForward:
         if self.device == "cpu":
             return QInference(self.network, net)
+        from learners.networks.torch_q_inference import TorchQInference
+
         return TorchQInference(self.network, net, device=self.device)
 
     def _play_games(self, task: SelfPlayTask, rng: np.random.Generator) -> NDArray[np.float32]:

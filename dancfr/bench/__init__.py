@@ -65,6 +65,24 @@ BENCHES: dict[str, Bench] = {
             16.0,
             "Rows a second that the advantage learner trains on, with the paper's network and batch.",
         ),
+        Bench(
+            "guandan-env",
+            "guandan",
+            8.0,
+            "Random decisions a second of whole matches of GuanDan at 512 tables, all legal actions included.",
+        ),
+        Bench(
+            "guandan-selfplay",
+            "self_play",
+            40.0,
+            "Decisions a second of Deep Monte-Carlo's self-play on GuanDan, beside bare inference.",
+        ),
+        Bench(
+            "dmc-learner",
+            "dmc_learner",
+            60.0,
+            "Rows a second that Deep Monte-Carlo trains on, with the paper's network and minibatch.",
+        ),
         Bench("average-policy", "average", 6.0, "Milliseconds of a move by the average of 200 networks on one board."),
         Bench("buffers", "buffers", 5.0, "Rows a second into and out of the reservoir, in blocks of 10,000."),
     )

@@ -1,0 +1,76 @@
+"""Self-play of Deep Monte-Carlo on GuanDan, beside bare inference of the same rows."""
+
+from typing import Any
+
+import numpy as np
+
+from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
+from dancfr.bench.timing import matrix_product, noise, rate, result, seconds_each
+from dancfr.presets import PRESETS
+from envs.guandan import GuanDan
+from envs.sparse import Sparse
+from learners.dmc.network import QNet
+from learners.networks.q_inference import QInference
+
+GAMES = 24
+
+
+def measure(seconds: float) -> dict[str, Any]:
+    """Decisions/s of self-play with the paper's network: rules, features, inference, choices and samples.
+
+    The limit is its inference alone, on the very decisions of this self-play, encoded before; of a state its part of
+    the first layer is computed once, as in self-play. The detail has `guandan-quick`'s network as well.
+    """
+    paper = _measure("guandan-dmc", seconds * 0.7)
+    quick = _measure("guandan-quick", seconds * 0.3)
+    detail = {"limit": "inference of the same rows, encoded before", "paper": paper, "quick": quick}
+    speed = paper["decisions/s"]
+    return result("guandan-selfplay", speed, "decisions/s", speed / paper["ratio"], paper["ratio"], detail)
+
+
+def _measure(preset: str, seconds: float) -> dict[str, Any]:
+    config: Any = PRESETS[preset].config
+    game = GuanDan(**config.game_options)
+    weights = QNet(config.network, game.spec).inference_weights()
+    player = _Recorder(game, config.network, config.epsilon)
+    task, carried = SelfPlayTask((1,), GAMES, GAMES), SelfPlayWeights(0, weights)
+    stats, _ = player.play(task, carried)
+    inputs, player.inputs = player.inputs, None
+    inference = QInference(config.network, weights)
+
+    def infer() -> None:
+        for states, offsets, actions in inputs or []:
+            inference(states, offsets, actions)
+
+    times = seconds_each(
+        {"play": lambda: player.play(task, carried), "infer": infer, "product": matrix_product()}, seconds
+    )
+    multiplications = sum(array.size for name, array in weights.items() if name.endswith(".w"))
+    large = rate(1024**3, times["product"]) / multiplications
+    return {
+        "decisions/s": round(rate(int(stats["decisions"]), times["play"])),
+        "samples/s": round(rate(int(stats["samples"]), times["play"])),
+        "rows/s": round(rate(int(stats["rows"]), times["play"])),
+        "inference rows/s": round(rate(int(stats["rows"]), times["infer"])),
+        "rows/s of a large product": round(large),
+        "rows a sample": round(stats["rows"] / stats["samples"], 1),
+        "ratio": round(rate(1, times["play"]) / rate(1, times["infer"]), 3),
+        "noise": noise(times["play"]),
+    }
+
+
+class _Recorder(SelfPlayer):
+    """Keeps what its network was given, while `inputs` is a list."""
+
+    inputs: list[tuple[np.ndarray, np.ndarray, Sparse]] | None = None
+
+    def _make_inference(self, net: Any) -> Any:
+        inference = super()._make_inference(net)
+        self.inputs = []
+
+        def call(states: Any, offsets: Any, actions: Any) -> Any:
+            if self.inputs is not None:
+                self.inputs.append((states, offsets, actions))
+            return inference(states, offsets, actions)
+
+        return call
