@@ -5,6 +5,8 @@ from typing import Any
 
 from dancfr.config import Config
 from dancfr.experiments.config import DreamConfig, EvaluationConfig
+from dancfr.experiments.dmc_config import DmcConfig
+from dancfr.experiments.settings import EvaluationSettings
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,50 @@ def _leduc_holdem() -> DreamConfig:
     return DreamConfig.model_validate(settings)
 
 
+def _danzero(**changes: Any) -> DmcConfig:
+    """Paper 004, IV and V-A: its network, optimiser, pool and staleness clip, whole matches of self-play."""
+    settings: dict[str, Any] = {
+        "game": "guandan",
+        "game_options": {"length": "match", "situation": "first"},
+        "iterations": 1_000_000,
+        "games": 32,
+        "chunk": 8,
+        "tables": 8,
+        "epsilon": 0.01,
+        "network": {"width": 512, "depth": 5, "activation": "tanh"},
+        "training": {
+            "batch": 32_768,
+            "minibatches": 2,
+            "optimiser": "rmsprop",
+            "learning_rate": 1e-3,
+            "epsilon": 1e-5,
+            "staleness": 0.65,
+        },
+        "pool": 65_536,
+        "evaluation": EvaluationSettings(every=50, opponents=("random", "greedy", "planner"), games=1000),
+        "checkpoint_every": 25,
+    }
+    return DmcConfig.model_validate(settings | changes)
+
+
+def _danzero_quick(**changes: Any) -> DmcConfig:
+    """What makes Deep Monte-Carlo learn GuanDan fast on two cores: a small net, small minibatches by Adam, and single
+    rounds in situations drawn from matches. docs/danzero-on-guandan.md has the experiments."""
+    quick: dict[str, Any] = {
+        "game_options": {"length": "round", "situation": "drawn"},
+        "minutes": 30.0,
+        "games": 64,
+        "chunk": 16,
+        "tables": 16,
+        "network": {"width": 256, "depth": 3, "activation": "tanh"},
+        "training": {"batch": 512, "minibatches": 32, "optimiser": "adam", "learning_rate": 1e-3},
+        "pool": 32_768,
+        "evaluation": EvaluationSettings(every=150, opponents=("random", "greedy", "planner"), games=400),
+        "checkpoint_every": 300,
+    }
+    return _danzero(**(quick | changes))
+
+
 _ALL = (
     Preset("geister-dream", "dream", _paper(7680), "paper 000 with 7,680 traversals an iteration: its best setting"),
     Preset("geister-dream-3840", "dream", _paper(3840), "paper 000 with 3,840 traversals an iteration"),
@@ -134,6 +180,16 @@ _ALL = (
             evaluation=EvaluationConfig(every=10, games=1000, ply_limit=None),
         ),
         "DREAM on Mini Geister (4x4), 2 minutes",
+    ),
+    Preset("guandan-dmc", "dmc", _danzero(), "paper 004: DanZero's Deep Monte-Carlo on whole matches of GuanDan"),
+    Preset(
+        "guandan-dmc-no-wild",
+        "dmc",
+        _danzero(network={"width": 512, "depth": 5, "encoding": "no_wild_flags"}),
+        "the same without the flags for wild cards: the paper's Ours-",
+    ),
+    Preset(
+        "guandan-quick", "dmc", _danzero_quick(), "a GuanDan agent that beats simple bots, in 30 minutes on 2 cores"
     ),
 )
 

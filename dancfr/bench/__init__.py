@@ -80,9 +80,10 @@ BENCHES: dict[str, Bench] = {
         Bench(
             "dmc-learner",
             "dmc_learner",
-            60.0,
+            40.0,
             "Rows a second that Deep Monte-Carlo trains on, with the paper's network and minibatch.",
         ),
+        Bench("guandan-workers", "workers", 60.0, "Samples a second of self-play on two workers, beside one worker."),
         Bench("average-policy", "average", 6.0, "Milliseconds of a move by the average of 200 networks on one board."),
         Bench("buffers", "buffers", 5.0, "Rows a second into and out of the reservoir, in blocks of 10,000."),
     )

@@ -64,10 +64,10 @@ KINDS = (
 _RANK_FIELDS = f"{RANKS}BR"
 
 action_dtype = np.dtype(
-    [("low", np.uint64), ("high", np.uint64), ("kind", np.uint8), ("rank", np.uint8), ("size", np.uint8)], align=True
+    [("low", np.uint64), ("high", np.uint64), ("kind", np.uint16), ("rank", np.uint16), ("size", np.uint32)]
 )
 """One action: its cards, its kind, and its rank 0 .. 12 for 2 .. A (of a sequence that of the lowest card, A = ace low;
-13 and 14 for the jokers; 0 where the notation has none), and how many cards there are. 24 bytes."""
+13 and 14 for the jokers; 0 where the notation has none), and how many cards there are. 24 bytes, all in use."""
 
 Cards = tuple[int, int]
 Notation = tuple[str, str, list[str] | str]

@@ -160,6 +160,12 @@ class GuanDan:
         """Decisions that DanZero leaves to a heuristic: tributes and what is given back for them."""
         return (states["phase"] == PAY) | (states["phase"] == GIVE_BACK)
 
+    def script(self, states: States, choices: Ragged) -> NDArray[np.int64]:
+        """The heuristic of `envs.guandan.tribute`; see `RaggedGame.script`."""
+        from envs.guandan.tribute import tribute_choice
+
+        return tribute_choice(states, choices)
+
     def winners(self, states: States) -> NDArray[np.int8]:
         """The team that won the round or the match, `int8[B]`; -1 while the game runs."""
         return states["winner"].copy()

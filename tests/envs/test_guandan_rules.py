@@ -105,7 +105,7 @@ def test_what_may_be_played_upon_an_action_is_what_beats_it():
             }
             here = legal.rows[legal.offsets[b] : legal.offsets[b + 1]]
             assert here[0]["kind"] == PASS
-            assert {row.tobytes()[:19] for row in here[1:]} == {row[:19] for row in wanted}
+            assert {row.tobytes() for row in here[1:]} == wanted
             checked += 1
         MATCH.step(states, random_choice(MATCH, states, rng))
     assert checked > 60

@@ -1,0 +1,58 @@
+"""Self-play on one and on two workers of Ray, with no learner beside them."""
+
+from time import perf_counter
+from typing import Any
+
+from actors.pool import WorkerPool
+from actors.remote import RayRuntime
+from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
+from dancfr.bench.timing import noise, result
+from dancfr.presets import PRESETS
+from envs.guandan import GuanDan
+from learners.dmc.network import QNet
+
+WORKERS = 2
+REPEATS = 3
+CHUNK = 16
+
+
+def measure(seconds: float) -> dict[str, Any]:
+    """Samples/s of two workers with the paper's network, by the clock on the wall, beside twice those of one worker.
+
+    One worker and two take turns, so that what else runs on a shared machine hits both alike; of two workers the
+    chunks are twice as many.
+    """
+    config: Any = PRESETS["guandan-dmc"].config
+    game = GuanDan(length="round", situation="drawn")
+    net = QNet(config.network, game.spec).inference_weights()
+    runtime = RayRuntime(workers=WORKERS)
+    try:
+        weights = runtime.put(SelfPlayWeights(0, net))
+        pools = {
+            size: WorkerPool(runtime, SelfPlayer, (game, config.network, config.epsilon), size=size, cpus=0.5)
+            for size in (1, WORKERS)
+        }
+        for size, pool in pools.items():
+            _samples(pool, weights, size, 0)  # starts, compiles
+        chunks = max(2, round(seconds / REPEATS / 3 / 2.5))  # a chunk takes about 2.5 s
+        rates: dict[int, list[float]] = {size: [] for size in pools}
+        for repeat in range(REPEATS):
+            for size, pool in pools.items():
+                started = perf_counter()
+                samples = _samples(pool, weights, size * chunks, repeat + 1)
+                rates[size].append(samples / (perf_counter() - started))
+    finally:
+        runtime.shutdown()
+    one, two = (sorted(rates[size])[REPEATS // 2] for size in pools)
+    detail = {
+        "limit": "twice the samples of one worker",
+        "samples/s of one worker": round(one),
+        "times one worker": round(two / one, 3),
+        "noise": noise([1 / each for each in rates[WORKERS]]),
+    }
+    return result("guandan-workers", two, "samples/s of 2 workers", WORKERS * one, two / (WORKERS * one), detail)
+
+
+def _samples(pool: WorkerPool, weights: Any, chunks: int, repeat: int) -> float:
+    tasks = [(SelfPlayTask((repeat, chunk), CHUNK, CHUNK), weights) for chunk in range(chunks)]
+    return sum(small["samples"] for _, small, _ in pool.run("play", tasks))
