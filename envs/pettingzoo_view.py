@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from envs.game import Game, GameOver, IllegalAction
+from envs.game import Game, GameOver, IllegalAction, RaggedGame
 
 METADATA: dict[str, Any] = {"render_modes": [], "is_parallelizable": False, "render_fps": 2}
 """What PettingZoo's tools ask of a class; each environment adds its name."""
@@ -18,13 +18,13 @@ METADATA: dict[str, Any] = {"render_modes": [], "is_parallelizable": False, "ren
 Observation = dict[str, NDArray[Any]]
 
 
-class GameEnv(AECEnv, EzPickle):
-    """One game of any `Game`, player by player. Players are ``player_0``, ``player_1``, ...
+class GameView(AECEnv, EzPickle):
+    """What the views of `Game` and of `RaggedGame` share: agents, turns, endings, rendering.
 
-    An observation is ``{"observation": float32, "action_mask": int8[A]}``; the mask is all zero for a player
-    who is not to move, and also stands in ``infos[agent]``, which names the ``ending`` once there is one.
-    Rewards come with the last move. Every ending is a termination, a ply limit that the rules count as a draw
-    included.
+    Players are ``player_0``, ``player_1``, ... An observation has the player's infostate as ``observation``, float32,
+    and an ``action_mask``, `int8[A]`; the mask is all zero for a player who is not to move, and also stands in
+    ``infos[agent]``, which names the ``ending`` once there is one. Every ending is a termination, a ply limit that the
+    rules count as a draw included.
 
     Args:
         game: The rules.
@@ -38,10 +38,11 @@ class GameEnv(AECEnv, EzPickle):
     """
 
     metadata = METADATA
+    game: Game | RaggedGame
 
     def __init__(
         self,
-        game: Game,
+        game: Game | RaggedGame,
         name: str | None = None,
         encoding: str | None = None,
         render_mode: str | None = None,
@@ -60,28 +61,45 @@ class GameEnv(AECEnv, EzPickle):
         self.render_mode = render_mode
         self.possible_agents = [f"player_{p}" for p in range(spec.num_players)]
         self.agents: list[str] = []
-        self.observation_spaces = {agent: self._make_observation_space() for agent in self.possible_agents}
+        self.observation_spaces = {
+            agent: gymnasium.spaces.Dict(self.observation_parts()) for agent in self.possible_agents
+        }
         self.action_spaces = {a: gymnasium.spaces.Discrete(spec.num_actions) for a in self.possible_agents}
         self.np_random = np.random.default_rng()
 
-    def _make_observation_space(self) -> gymnasium.spaces.Dict:
-        """Bounds are the float32 range where the game names none: encodings need not stay within [0, 1]."""
+    def observation_parts(self) -> dict[str, gymnasium.Space]:
+        """The spaces of an observation's parts by name, new ones each time."""
         low, high = self.observation_bounds()
         shape = self.game.spec.shapes[self.encoding]
-        return gymnasium.spaces.Dict(
-            {
-                "observation": gymnasium.spaces.Box(low, high, shape, np.float32),
-                "action_mask": gymnasium.spaces.Box(0, 1, (self.game.spec.num_actions,), np.int8),
-            }
-        )
+        return {
+            "observation": gymnasium.spaces.Box(low, high, shape, np.float32),
+            "action_mask": gymnasium.spaces.Box(0, 1, (self.game.spec.num_actions,), np.int8),
+        }
 
     def observation_bounds(self) -> tuple[float, float]:
-        """Smallest and largest number in an observation; for subclasses that know better."""
+        """Smallest and largest number in an infostate; for subclasses that know better than the range of float32:
+        encodings need not stay within [0, 1]."""
         return -np.inf, np.inf
 
     def picture(self, state: np.void) -> str | NDArray[np.uint8]:
         """What `render` shows of the state in the current mode; for subclasses."""
         raise NotImplementedError(f"{self.metadata['name']} has no picture for render_mode {self.render_mode!r}")
+
+    def legal_mask(self) -> NDArray[np.int8]:
+        """Which numbers of actions the player to move has, `int8[A]`."""
+        raise NotImplementedError
+
+    def play(self, agent: str, action: object) -> None:
+        """The action of the player to move.
+
+        Raises:
+            IllegalAction: the rules do not allow it; nothing has changed.
+        """
+        raise NotImplementedError
+
+    def gained(self) -> NDArray[np.float32]:
+        """Reward of each player for the last action, `float32[players]`; the return, when the game has ended."""
+        return self.game.returns(self.states)[0]  # all zero until the last move
 
     def observation_space(self, agent: str) -> gymnasium.Space:
         return self.observation_spaces[agent]
@@ -109,7 +127,7 @@ class GameEnv(AECEnv, EzPickle):
         mover = int(self.game.to_move(self.states)[0])
         if mover >= 0:
             self.agent_selection = self.possible_agents[mover]
-        self._mask = self.game.legal(self.states)[0].astype(np.int8)
+        self._mask = self.legal_mask()
         self.infos: dict[str, dict[str, Any]] = {a: {"action_mask": self._mask_of(a)} for a in self.agents}
         ending = int(self.game.endings(self.states)[0])
         if ending:
@@ -148,13 +166,9 @@ class GameEnv(AECEnv, EzPickle):
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        chosen = _as_index(action)
-        if not 0 <= chosen < len(self._mask) or not self._mask[chosen]:
-            legal = np.flatnonzero(self._mask).tolist()
-            raise IllegalAction(f"{self.metadata['name']}: {action} is not legal for {agent}, but one of {legal} is")
+        self.play(agent, action)
         self._cumulative_rewards[agent] = 0.0
-        self.game.step(self.states, np.array([chosen]), self.np_random)
-        gained = self.game.returns(self.states)[0]  # all zero until the last move
+        gained = self.gained()
         self.rewards = {a: float(gained[self.possible_agents.index(a)]) for a in self.agents}
         over = bool(self.game.finished(self.states)[0])
         self.terminations = dict.fromkeys(self.agents, over)
@@ -179,7 +193,23 @@ class GameEnv(AECEnv, EzPickle):
         """Nothing is held open; PettingZoo asks for this of every environment that renders."""
 
 
-def _as_index(action: object) -> int:
+class GameEnv(GameView):
+    """One game of any `Game`, player by player, see `GameView`. Rewards come with the last move."""
+
+    game: Game
+
+    def legal_mask(self) -> NDArray[np.int8]:
+        return self.game.legal(self.states)[0].astype(np.int8)
+
+    def play(self, agent: str, action: object) -> None:
+        chosen = as_index(action)
+        if not 0 <= chosen < len(self._mask) or not self._mask[chosen]:
+            legal = np.flatnonzero(self._mask).tolist()
+            raise IllegalAction(f"{self.metadata['name']}: {action} is not legal for {agent}, but one of {legal} is")
+        self.game.step(self.states, np.array([chosen]), self.np_random)
+
+
+def as_index(action: object) -> int:
     """The action as an integer; -1, which is never legal, for what is none."""
     try:
         return operator.index(action)  # type: ignore[arg-type]
@@ -187,11 +217,12 @@ def _as_index(action: object) -> int:
         return -1
 
 
-def wrapped(raw: AECEnv) -> AECEnv:
-    """The usual wrappers: an illegal move loses; actions out of range and calls out of order raise."""
-    env: AECEnv = wrappers.TerminateIllegalWrapper(raw, illegal_reward=-1)
+def wrapped(raw: AECEnv, illegal_reward: float = -1.0) -> AECEnv:
+    """The usual wrappers: an illegal move ends the game with `illegal_reward` for its player and 0 for the others;
+    actions out of range and calls out of order raise."""
+    env: AECEnv = wrappers.TerminateIllegalWrapper(raw, illegal_reward=illegal_reward)
     env = wrappers.AssertOutOfBoundsWrapper(env)
     return wrappers.OrderEnforcingWrapper(env)
 
 
-__all__ = ["METADATA", "GameEnv", "wrapped"]
+__all__ = ["METADATA", "GameEnv", "GameView", "as_index", "wrapped"]

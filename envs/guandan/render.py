@@ -1,0 +1,203 @@
+"""A table of GuanDan as text and as a picture, drawn with NumPy alone.
+
+Both show all cards to a spectator; to one of the seats they hide the hands of the others until the game ends. The
+picture has player 0 at the bottom, or the one who looks; the others sit to the right, above and to the left by turns.
+"""
+
+import numpy as np
+
+from envs.guandan.faces import HEIGHT, STEP, STEP_DOWN, WIDTH, lay, rounded
+from envs.guandan.scene import PLACES, Scene, Seat, seen, team_name
+from envs.guandan.state import SEATS
+from envs.lettering import Colour, Picture, blend, width_of, write
+
+LONGEST_HAND = 28
+
+_MARGIN, _GAP, _STRIP, _PLATE = 20, 10, 32, 28
+_HEAD = _STRIP + _MARGIN  # where hands begin
+_SIDE = _MARGIN + WIDTH + 2 * _GAP  # and, on both sides, what lies between them
+SIZE = (
+    (LONGEST_HAND - 1) * STEP_DOWN + HEIGHT + 2 * _HEAD,
+    (LONGEST_HAND - 1) * STEP + WIDTH + 2 * _SIDE,
+)
+"""Height and width of the picture, in pixels."""
+
+_FELT, _DARK, _BAR = (38, 98, 74), (24, 66, 50), (22, 30, 30)
+_LIGHT, _DIM, _GOLD, _INK = (240, 238, 226), (150, 186, 168), (250, 204, 84), (40, 34, 16)
+
+
+def ansi(state: np.void, view: int | None = None) -> str:
+    """Text of one table, as the spectator (None) or a seat sees it.
+
+    Cards are written as in actions, S3 or HT; ranks are set apart, and the wild cards have a star.
+    """
+    scene = seen(state, view)
+    lines = [_headline(scene)]
+    lines.append("levels: " + ", ".join(f"{scene.levels[team]} of {team_name(team)}" for team in (0, 1)))
+    lines += scene.news
+    for seat in range(len(scene.seats)):
+        lines += ["", *_seat_lines(scene, seat)]
+    return "\n".join(lines) + "\n"
+
+
+def _headline(scene: Scene) -> str:
+    title = f"round {scene.number}"
+    if scene.level is not None:
+        title += f" at level {scene.level}, wild card {scene.wild}"
+    return f"{title}: {scene.turn}"
+
+
+def _seat_lines(scene: Scene, seat: int) -> list[str]:
+    """Who it is and what it did, and its cards."""
+    shown = scene.seats[seat]
+    mark = ">" if seat == scene.mover else " "
+    first = f"{mark} player_{seat}  {_state_of(shown):<8}  {_last_move(scene, seat)}".rstrip()
+    if shown.hand is None:
+        return [first, "    (hidden)"] if shown.left else [first]
+    return [first, f"    {in_ranks(shown.hand, scene.wild)}"] if shown.hand else [first]
+
+
+def _state_of(shown: Seat) -> str:
+    if shown.place is not None:
+        return PLACES[shown.place]
+    return f"{shown.left} card{'s' * (shown.left != 1)}"
+
+
+def _last_move(scene: Scene, seat: int) -> str:
+    last = scene.seats[seat].last
+    if last is None:
+        return ""
+    if not last:
+        return "passed"
+    move = f"{scene.move}: " if seat == scene.holder else ""
+    return move + " ".join(marked(card, scene.wild) for card in last)
+
+
+def marked(card: str, wild: str | None) -> str:
+    """The name of a card, with a star if it is wild."""
+    return f"{card}*" if card == wild else card
+
+
+def in_ranks(cards: list[str], wild: str | None) -> str:
+    """Names of cards in their order, ranks set apart; both jokers are one rank."""
+    text = ""
+    for i, card in enumerate(cards):
+        rank = _rank(card)
+        text += ("" if i == 0 else " " if rank == _rank(cards[i - 1]) else "  ") + marked(card, wild)
+    return text
+
+
+def _rank(card: str) -> str:
+    return "joker" if card in ("SB", "HR") else card[1]
+
+
+def rgb_array(state: np.void, view: int | None = None) -> Picture:
+    """Picture of one table, `uint8[*SIZE, 3]`, as the spectator (None) or a seat sees it.
+
+    Before each seat lie the cards of its last move; the move to beat has a golden frame, and so has the name of who is
+    to move. Wild cards are golden.
+    """
+    scene = seen(state, view)
+    picture = np.empty((*SIZE, 3), np.uint8)
+    picture[:] = _FELT
+    _bar(picture, _headline(scene), 0, 13)
+    _bar(picture, "; ".join(scene.news), SIZE[0] - _STRIP, 11)
+    _draw_levels(picture, scene)
+    for seat in range(SEATS):
+        side = (seat - (view or 0)) % SEATS
+        _draw_hand(picture, scene, seat, side)
+        _draw_move(picture, scene, seat, side)
+    return picture
+
+
+def _bar(picture: Picture, text: str, top: int, height: int) -> None:
+    """A strip with a line of text."""
+    picture[top : top + _STRIP] = _BAR
+    write(picture, text, top + (_STRIP - height) // 2, _MARGIN, height, _LIGHT)
+
+
+def places(count: int, side: int, hidden: bool) -> list[tuple[int, int]]:
+    """Top and left of each card of a hand: a row or, on the sides, a column, centred; hidden cards lie closer.
+
+    Args:
+        count: Number of cards, at most 28.
+        side: 0 below, 1 on the right, 2 above, 3 on the left.
+        hidden: Whether they lie on their faces.
+    """
+    upright = side % 2 == 1
+    step = (STEP_DOWN if upright else STEP) // (2 if hidden else 1)
+    length = (count - 1) * step + (HEIGHT if upright else WIDTH)
+    start = (SIZE[not upright] - length) // 2
+    edge = (SIZE[0] - _HEAD - HEIGHT, SIZE[1] - _MARGIN - WIDTH, _HEAD, _MARGIN)[side]
+    along = [start + i * step for i in range(count)]
+    return [(at, edge) if upright else (edge, at) for at in along]
+
+
+def _draw_hand(picture: Picture, scene: Scene, seat: int, side: int) -> None:
+    shown = scene.seats[seat]
+    hidden = shown.hand is None
+    cards: list[str | None] = [None] * shown.left if shown.hand is None else [*shown.hand]
+    for card, (top, left) in zip(cards, places(len(cards), side, hidden), strict=True):
+        lay(picture, card, top, left, card is not None and card == scene.wild)
+
+
+def _draw_move(picture: Picture, scene: Scene, seat: int, side: int) -> None:
+    """The plate with the name, and the last move, from the hand towards the middle."""
+    shown = scene.seats[seat]
+    last = shown.last or []
+    text = f"player_{seat}   {_state_of(shown)}"
+    if seat == scene.holder:
+        text += f"   {scene.move}"
+    elif shown.last == []:
+        text += "   passed"
+    plate, row = width_of(text, 12) + 2 * _GAP, (len(last) - 1) * STEP + WIDTH
+    plate_top, top = _rows_of_move(side)
+    plate_left, left = _left_of_move(side, plate), _left_of_move(side, row)
+    moving = seat == scene.mover
+    _draw_plate(picture, plate_top, plate_left, (_PLATE, plate), _GOLD if moving else _DARK)
+    write(picture, text, plate_top + (_PLATE - 12) // 2, plate_left + _GAP, 12, _INK if moving else _LIGHT)
+    if seat == scene.holder:
+        _draw_plate(picture, top - 4, left - 4, (HEIGHT + 8, row + 8), _GOLD)
+    for i, card in enumerate(last):
+        lay(picture, card, top, left + i * STEP, card == scene.wild)
+
+
+def _rows_of_move(side: int) -> tuple[int, int]:
+    """Top of a seat's plate and of the cards of its last move."""
+    apart = 3 * _GAP // 2
+    if side == 0:
+        plate = SIZE[0] - _HEAD - HEIGHT - _GAP - _PLATE
+        return plate, plate - apart - HEIGHT
+    if side == 2:
+        plate = _HEAD + HEIGHT + _GAP
+        return plate, plate + _PLATE + apart
+    cards = (SIZE[0] - HEIGHT) // 2
+    return cards - _GAP - _PLATE, cards
+
+
+def _left_of_move(side: int, width: int) -> int:
+    """Left of what lies before a seat: at the side, or centred."""
+    return {1: SIZE[1] - _SIDE - width, 3: _SIDE}.get(side, (SIZE[1] - width) // 2)
+
+
+def _draw_plate(picture: Picture, top: int, left: int, size: tuple[int, int], colour: Colour) -> None:
+    blend(picture, top, left, rounded(*size, 8), colour)
+
+
+def _draw_levels(picture: Picture, scene: Scene) -> None:
+    """In the middle: the wild card, or none at the end, and the level of each team."""
+    room = WIDTH + _GAP if scene.wild is not None else 0
+    height, width = HEIGHT + 2 * _GAP, room + 148
+    top, left = (SIZE[0] - height) // 2, (SIZE[1] - width) // 2
+    _draw_plate(picture, top, left, (height, width), _DARK)
+    if scene.wild is not None:
+        lay(picture, scene.wild, top + _GAP, left + _GAP, True)
+    at = left + room + 2 * _GAP
+    title = f"level {scene.level}" if scene.level is not None else "the end"
+    write(picture, title, top + 14, at, 18, _LIGHT)
+    for team, down in ((0, 50), (1, 76)):
+        own = scene.levels[team] == scene.level
+        write(picture, f"{team} and {team + 2}:  {scene.levels[team]}", top + down, at, 14, _GOLD if own else _DIM)
+
+
+__all__ = ["SIZE", "ansi", "in_ranks", "marked", "places", "rgb_array"]
