@@ -49,16 +49,30 @@ if "NUMBA_CACHE_DIR" not in os.environ:
     numba.config.CACHE_DIR = str(_choose_cache_dir())  # type: ignore[attr-defined]
 
 
+class _Record(np.record):
+    """A record whose fields are its attributes, also one that is named like an attribute of NumPy's, such as size."""
+
+    def __getattribute__(self, name):
+        fields = np.record.__getattribute__(self, "dtype").fields
+        return self[name] if fields and name in fields else np.record.__getattribute__(self, name)
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+
 def _interpreted(function):
     """What `kernel` is under NUMBA_DISABLE_JIT=1, for debuggers and coverage.
 
-    Outside compiled code the fields of a state are attributes only if the array is a record array, and a uint64 that
-    wraps, as it should, gives a warning.
+    Outside compiled code the fields of a state are attributes only if its type says so, and a uint64 that wraps, as it
+    should, gives a warning.
     """
 
     @functools.wraps(function)
     def run(*args):
-        records = [a.view(np.recarray) if isinstance(a, np.ndarray) and a.dtype.names else a for a in args]
+        structured = [isinstance(a, np.ndarray) and a.dtype.names is not None for a in args]
+        records = [
+            a.view(np.dtype((_Record, a.dtype))) if fields else a for a, fields in zip(args, structured, strict=True)
+        ]
         with np.errstate(over="ignore"):
             return function(*records)
 

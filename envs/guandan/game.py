@@ -150,7 +150,7 @@ class GuanDan:
 
     def rounds(self, states: States) -> NDArray[np.int64]:
         """Rounds that have ended at each table, `int64[B]`."""
-        return states["round"].astype(np.int64) + self.finished(states)
+        return states["number"].astype(np.int64) + self.finished(states)
 
     def round_returns(self, states: States) -> NDArray[np.float32]:
         """Of the last round that has ended, `float32[B, 4]`: see `returns`; 0 before."""

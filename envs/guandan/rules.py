@@ -36,7 +36,7 @@ def start_tables(states, seeds, drawn):
     for b in range(states.shape[0]):
         state = states[b]
         state.seed = seeds[b]
-        state.round = 0
+        state.number = 0
         state.decisions = 0
         state.points = 0
         _first_situation(state)
@@ -276,5 +276,5 @@ def _finish_round(state, a_attempts, single_round, deck):
     if state.winner != NOBODY:
         state.to_move = NOBODY
         return
-    state.round += 1
+    state.number += 1
     begin_round(state, deck)

@@ -89,7 +89,7 @@ def seen(state: np.void, view: int | None) -> Scene:
         int(state["to_move"]) if running else None,
         None if led else int(state["holder"]),
         "" if led else _move_to_beat(state),
-        int(state["round"]) + 1,
+        int(state["number"]) + 1,
         RANKS[level] if running else None,
         (RANKS[state["levels"][0]], RANKS[state["levels"][1]]),
         f"H{RANKS[level]}" if running else None,

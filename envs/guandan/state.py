@@ -48,7 +48,7 @@ state_dtype = np.dtype(
         ("settled", np.uint8),  # how many of this phase are done
         ("refused", np.uint8),  # anti-tribute: red jokers held by those who would have paid
         ("points", np.int8),  # of the last finished round, for team 0
-        ("round", np.uint16),  # 0, 1, ..
+        ("number", np.uint16),  # 0, 1, ..
         ("winner", np.int8),  # team, once the game has ended
         ("decisions", np.uint16),  # plays, tributes and returns so far
     ],
@@ -77,7 +77,7 @@ def draw_below(seed, stream, count, n):
 @kernel
 def deal(state, deck):
     """27 cards to each seat, by seed and round. `deck` is scratch, `int64[108]`."""
-    stream = np.int64(state.round) + 16
+    stream = np.int64(state.number) + 16
     for i in range(108):
         deck[i] = i // 2
     for i in range(107, 0, -1):
@@ -133,7 +133,7 @@ def open_round(state):
     clear_table(state)
     if state.former[0] == NOBODY:
         state.phase = PLAY
-        state.to_move = draw_below(state.seed, 0, SEATS, state.round)
+        state.to_move = draw_below(state.seed, 0, SEATS, state.number)
         return
     double = state.former[0] % 2 == state.former[1] % 2
     state.tributes = 2 if double else 1

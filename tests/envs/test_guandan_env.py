@@ -173,7 +173,7 @@ def test_a_whole_match() -> None:
     kinds = set()
     for agent, observation, action in play(made, seed=3):
         rewards = [made.rewards[a] for a in made.possible_agents]
-        if made.states[0]["round"] == len(points):
+        if made.states[0]["number"] == len(points):
             assert not any(rewards)
         else:
             points.append(rewards)

@@ -39,7 +39,7 @@ def test_a_recorded_match_runs_the_same_way_here(match):
             assert table["tributes"] == 0
         for seat, action in decisions(recorded):
             assert ENGINE.to_move(tables)[0] == seat
-            assert table["round"] == number
+            assert table["number"] == number
             before = tables.copy()
             ENGINE.step(tables, parse_action(action))
             if action[0] == "tribute":

@@ -73,8 +73,8 @@ def test_last_moves_are_those_of_the_round() -> None:
         last: list[list[str] | None] = [None] * 4
         number, mover, previous = 0, -1, None
         for state, action in itertools.islice(random_game(game, seed, eager=seed / 8), 600):
-            if state["round"] != number or state["to_move"] < 0:
-                last, number = [None] * 4, state["round"]
+            if state["number"] != number or state["to_move"] < 0:
+                last, number = [None] * 4, state["number"]
             elif previous is not None and previous["kind"] not in (TRIBUTE, BACK):
                 last[mover] = unpack(previous["low"], previous["high"])
             if state["to_move"] >= 0:

@@ -144,7 +144,7 @@ def test_cards_are_never_made_or_lost_and_teams_take_turns():
         assert (states["left"][np.arange(len(states)), mover] > 0).all()
         before = states.copy()
         MATCH.step(states, random_choice(MATCH, states, rng))
-        same_round = (before["round"] == states["round"]) & (before["phase"] == tables_.PLAY)
+        same_round = (before["number"] == states["number"]) & (before["phase"] == tables_.PLAY)
         passed = states["passes"] > before["passes"]
         assert (states["to_move"] != before["to_move"])[same_round & passed & (states["holder"] >= 0)].all()
         states = states[~MATCH.finished(states)]

@@ -5,16 +5,26 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parent
 
 
-def test_rules_without_compiler() -> None:
-    parts = [
-        "test_geister_rules.py",
-        "test_geister_recordings.py",
-        "test_players.py::test_each_feature",
-        "test_players.py::test_choose_uniform_takes_the_allowed_action_of_that_rank",
-    ]
+GEISTER = (
+    "test_geister_rules.py",
+    "test_geister_recordings.py",
+    "test_players.py::test_each_feature",
+    "test_players.py::test_choose_uniform_takes_the_allowed_action_of_that_rank",
+)
+GUANDAN = (
+    "test_guandan_recordings.py::test_tribute_and_return_lists_are_the_recorded_ones",
+    "test_guandan_recordings.py::test_what_is_left_at_the_end_of_a_round_is_what_was_recorded",
+    "test_guandan_rules.py::test_what_is_not_legal_is_refused_and_changes_nothing",
+)
+
+
+@pytest.mark.parametrize("parts", [GEISTER, GUANDAN], ids=["geister", "guandan"])
+def test_rules_without_compiler(parts: tuple[str, ...]) -> None:
     run = subprocess.run(
         [
             sys.executable,
