@@ -49,7 +49,7 @@ if "NUMBA_CACHE_DIR" not in os.environ:
     numba.config.CACHE_DIR = str(_choose_cache_dir())  # type: ignore[attr-defined]
 
 
-class _Record(np.record):
+class _Record(np.record):  # type: ignore[misc]
     """A record whose fields are its attributes, also one that is named like an attribute of NumPy's, such as size."""
 
     def __getattribute__(self, name):

@@ -30,7 +30,7 @@ def best_rows(offsets, values):
     """The row with the highest value of each list, the first of equal ones; -1 for empty lists, `int64[B]`."""
     rows = np.empty(offsets.shape[0] - 1, np.int64)
     for b in range(rows.shape[0]):
-        best = np.int64(-1)
+        best = -1
         for n in range(offsets[b], offsets[b + 1]):
             if best < 0 or values[n] > values[best]:
                 best = n

@@ -35,7 +35,8 @@ TABLE = 65_536
 
 def _selections():
     """For each byte of suit counts the bytes of its sub-multisets, by their number of cards."""
-    first, sub = np.zeros((256, 10), np.int16), []
+    first = np.zeros((256, 10), np.int16)
+    sub: list[int] = []
     for byte in range(256):
         counts = [byte >> shift & 3 for shift in (0, 2, 4, 6)]
         by_size: list[list[int]] = [[] for _ in range(9)]
