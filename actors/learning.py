@@ -9,17 +9,18 @@ import torch
 from numpy.typing import NDArray
 
 from actors.remote import Handle, Ref, fetch
+from learners.dmc.learner import QLearner
 from learners.dream.advantage import AdvantageLearner
 from learners.dream.baseline import BaselineLearner
 from learners.networks.settings import Weights
-from learners.settings import TrainingSettings
+from learners.settings import Fitting
 from learners.storage import ForeignState, load_state, save_state
 from learners.training import choose_device
 
 BLOCK_BATCHES = 16
 """Minibatches a request to a buffer server: some megabytes, so that a request costs little beside its data."""
 
-Learner = AdvantageLearner | BaselineLearner
+Learner = AdvantageLearner | BaselineLearner | QLearner
 
 
 class LearnerServer:
@@ -90,7 +91,7 @@ class LearnerServer:
                 raise ForeignState(f"{path}: {error}") from None
 
 
-def draws(buffer: Handle, seed: tuple[int, ...], settings: TrainingSettings) -> Iterator[NDArray[np.void]]:
+def draws(buffer: Handle, seed: tuple[int, ...], settings: Fitting) -> Iterator[NDArray[np.void]]:
     """Blocks of rows for one fit: `minibatches` of them, or one epoch over the whole buffer in a random order."""
     epoch = settings.minibatches is None
     rows = fetch(buffer.call("stats"))["rows"] if epoch else settings.minibatches * settings.batch  # type: ignore[operator]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from actors.rows import Rows
 from envs.game import Packed, Ragged, RaggedGame, States
 from envs.ragged import best_rows, choose_rows, take_lists
+from learners.dmc.decisions import settle_without_net
 from learners.dmc.settings import QNetworkSettings
 from learners.networks.q_inference import QForward, QInference
 from learners.networks.settings import Weights
@@ -169,15 +170,7 @@ class SelfPlayer:
         game = self.game
         self._decisions += len(states)
         choices = game.choices(states)
-        chosen = choices.offsets[:-1].copy()
-        open_ = np.diff(choices.offsets) > 1
-        if not self.learn_scripted:
-            scripted = np.flatnonzero(open_ & game.scripted(states))
-            if len(scripted):
-                lists, source = take_lists(choices, scripted)
-                chosen[scripted] = source[game.script(states[scripted], lists)]
-                open_[scripted] = False
-        asked = np.flatnonzero(open_)
+        chosen, asked = settle_without_net(game, states, choices, self.learn_scripted)
         if not len(asked):
             return choices.rows[chosen]
         lists, source = take_lists(choices, asked)

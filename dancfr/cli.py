@@ -42,6 +42,10 @@ class _Command(TyperCommand):
                     formatter.write_dl(rows)
 
 
+GameOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="An option of the game, see `dancfr games`; repeat for more."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
 
 
@@ -109,6 +113,7 @@ def evaluate(
             help="End games after so many plies; default: 300 in geister, elsewhere that of the run or of the game.",
         ),
     ] = None,
+    option: GameOptions = None,
     as_json: Json = False,
 ) -> None:
     """Play an agent against another one."""
@@ -120,9 +125,33 @@ def evaluate(
     def compute() -> output.Result:
         from dancfr.evaluation import evaluate_command
 
-        return evaluate_command(agent, game, against, games, seed, ply_limit)
+        return evaluate_command(agent, game, against, games, seed, ply_limit, option or ())
 
     output.deliver(compute, as_json, output.describe_match)
+
+
+@app.command(cls=_Command)
+def tournament(
+    agents: Annotated[
+        list[str],
+        typer.Argument(metavar="AGENT", help="Two or more bots or runs: random, greedy, runs/x, runs/x@40."),
+    ],
+    game: Annotated[str, typer.Option(metavar="NAME", help="Name of a game, see `dancfr games`.")] = "geister",
+    games: Annotated[int, typer.Option(metavar="N", help="Games of each pair, half of them in each seat.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+    option: GameOptions = None,
+    as_json: Json = False,
+) -> None:
+    """Play every pair of agents; a table of win rates, and ratings."""
+    if games < 1:
+        raise UsageError(f"--games must be at least 1, not {games}")
+
+    def compute() -> output.Result:
+        from dancfr.evaluation import tournament_command
+
+        return tournament_command(agents, game, games, seed, option or ())
+
+    output.deliver(compute, as_json, output.describe_tournament)
 
 
 @app.command(cls=_Command)
@@ -170,7 +199,9 @@ def reproduce(
         from dancfr.evaluation.reproduce import reproduce as run_experiment
 
         if name is None:
-            return {"experiments": [{"name": key, "description": text} for key, text in EXPERIMENTS.items()]}
+            return {
+                "experiments": [{"name": key, "description": each.description} for key, each in EXPERIMENTS.items()]
+            }
         if name not in EXPERIMENTS:
             raise UsageError(nearest(name, list(EXPERIMENTS), "experiment"))
         return run_experiment(name, scale, out, chosen, workers, overrides or (), inline)
@@ -203,6 +234,85 @@ def bench(
         if "benches" in result:
             return output.table(result["benches"], ["name", "description"])
         return output.describe_bench(result)
+
+    output.deliver(compute, as_json, describe)
+
+
+@app.command(cls=_Command)
+def serve(
+    game: Annotated[str, typer.Argument(metavar="GAME", help="The game: guandan.")] = "guandan",
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="Port to listen on; 0 is any free one.")] = 23456,
+    matches: Annotated[int, typer.Option(metavar="N", help="Matches at each table.")] = 1,
+    tables: Annotated[int | None, typer.Option(metavar="N", help="End after so many tables; default: never.")] = None,
+    agents: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,...",
+            help="Agents at the last seats, or at those that are not -: greedy,greedy,greedy or -,planner,-,planner.",
+        ),
+    ] = "",
+    clock: Annotated[float, typer.Option(metavar="SECONDS", help="Time for a decision.")] = 30.0,
+    rate: Annotated[
+        float, typer.Option(metavar="N", help="Messages a second that a user may send besides answers.")
+    ] = 20.0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+    joker_bomb: Annotated[
+        str, typer.Option(metavar="FORM", help="How the bomb of four jokers is written: competition or recording.")
+    ] = "competition",
+    option: GameOptions = None,
+    as_json: Json = False,
+) -> None:
+    """Serve tables over websockets; Ctrl-C ends.
+
+    Messages are those of the competition.
+    """
+
+    def compute() -> output.Result:
+        from dancfr.serve.commands import ServeRequest, serve_command
+
+        wanted = ServeRequest(
+            game, host, port, matches, tables, agents, clock, rate, seed, joker_bomb, tuple(option or ())
+        )
+        return serve_command(wanted)
+
+    def describe(result: output.Result) -> str:
+        from dancfr.serve.commands import describe_served
+
+        return describe_served(result)
+
+    output.deliver(compute, as_json, describe)
+
+
+@app.command(cls=_Command)
+def connect(
+    game: Annotated[str, typer.Argument(metavar="GAME", help="The game: guandan.")] = "guandan",
+    url: Annotated[
+        str, typer.Option(metavar="URL", help="The seat at a server, e.g. ws://127.0.0.1:23456/game/NAME.")
+    ] = "",
+    agent: Annotated[
+        str, typer.Option(metavar="AGENT", help="Who plays: a bot (see `dancfr agents guandan`) or a run.")
+    ] = "random",
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the agent's random draws.")] = 0,
+    retry: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long to try to come back when the connection drops.")
+    ] = 30.0,
+    as_json: Json = False,
+) -> None:
+    """Let an agent play at a server until that ends the game.
+
+    Messages are those of the competition.
+    """
+
+    def compute() -> output.Result:
+        from dancfr.serve.commands import connect_command
+
+        return connect_command(game, url, agent, seed, retry)
+
+    def describe(result: output.Result) -> str:
+        from dancfr.serve.commands import describe_stay
+
+        return describe_stay(result)
 
     output.deliver(compute, as_json, describe)
 

@@ -73,6 +73,9 @@ def describe_match(result: Result) -> str:
         f"(95 % interval {_percent(low)} to {_percent(high)}): {result['wins']:,} won, {result['draws']:,} drawn, "
         f"{result['losses']:,} lost; {result['games_per_second']:.0f} games/s"
     ]
+    if "ci95_pairs" in result:
+        low, high = result["ci95_pairs"]
+        lines.append(f"by deals, each played from both sides: 95 % interval {_percent(low)} to {_percent(high)}")
     mean = result.get("mean_return")
     # where a game is worth more than 1 or less, the win rate does not tell what was won
     if mean is not None and abs(mean - (result["wins"] - result["losses"]) / games) > 1e-9:
@@ -91,6 +94,24 @@ def describe_match(result: Result) -> str:
     ]
     lines += [f"\n{table(rows, list(rows[0]))}" for rows in (seats, endings) if rows]
     return "\n".join(lines)
+
+
+def share(value: float, low: float, high: float) -> str:
+    """A share and its interval in percent, for a table: ``66.5 [62.1, 70.6]``."""
+    return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def describe_tournament(result: Result) -> str:
+    """The result of `dancfr tournament`: what each agent won against each other, in percent."""
+    agents, cells = result["agents"], result["table"]
+    rows = []
+    for row in agents:
+        line = {"won, in % [95 % interval]": row}
+        for column in agents:
+            found = cells[row].get(column)
+            line[f"against {column}"] = share(found["win_rate"], *found["ci95"]) if found else "-"
+        rows.append(line | {"rating": f"{result['ratings'][row]:+.0f}"})
+    return f"{result['games']:,} games of {result['game']} each\n\n{table(rows, list(rows[0]))}"
 
 
 _OUTCOMES = {"won": "wins", "drawn": "draws", "lost": "losses"}

@@ -1,14 +1,16 @@
 """Games by the name they have on the command line."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from dancfr.errors import UsageError, nearest
+from dancfr.values import describe_type, parse_value, show
 from envs.aec import AecGame
 from envs.game import Game
 from envs.geister import Geister
+from envs.guandan import GuanDan
 
 PETTINGZOO = "pettingzoo:"
 """Prefix of any PettingZoo AEC environment: ``pettingzoo:pettingzoo.classic.leduc_holdem_v4``."""
@@ -22,13 +24,13 @@ class GameEntry:
 
     Attributes:
         name: On the command line.
-        make: Makes the game from options.
+        make: Makes the game from options: a `Game`, or a `RaggedGame`.
         options: Names of the options and their defaults.
         description: One line.
     """
 
     name: str
-    make: Callable[..., Game]
+    make: Callable[..., Any]
     options: Mapping[str, Any]
     description: str
 
@@ -61,8 +63,13 @@ def _geister(size: int) -> Callable[..., Game]:
     return make
 
 
+def options_of(game: Any) -> dict[str, Any]:
+    """The options of a game that is a dataclass, with their defaults."""
+    return {f.name: f.default for f in fields(game) if f.init}
+
+
 def _geister_options(**changes: Any) -> dict[str, Any]:
-    return {f.name: f.default for f in fields(Geister) if f.init and f.name != "size"} | changes
+    return {name: value for name, value in options_of(Geister).items() if name != "size"} | changes
 
 
 GAMES: dict[str, GameEntry] = {
@@ -75,11 +82,12 @@ GAMES: dict[str, GameEntry] = {
             _geister_options(ply_limit=30, observation_limit=30),
             "Mini Geister on 4x4, 2 ghosts a player",
         ),
+        GameEntry("guandan", GuanDan, options_of(GuanDan), "GuanDan, four players in two teams, rounds or matches"),
     )
 }
 
 
-def make_game(name: str, **options: Any) -> Game:
+def make_game(name: str, **options: Any) -> Any:
     """The game of that name.
 
     Args:
@@ -87,14 +95,15 @@ def make_game(name: str, **options: Any) -> Game:
         options: Options of the game. For PettingZoo, those of `envs.aec.AecGame` go to the adapter
             (`max_plies`, `max_return`, `scale`, `reserve`), all others to the environment.
 
+    Returns:
+        An `envs.game.Game`, or an `envs.game.RaggedGame`.
+
     Raises:
         UsageError: no such game, no such option, or a value that it refuses.
     """
     if name.startswith(PETTINGZOO):
         return _make_pettingzoo(name, options)
-    if name not in GAMES:
-        raise UsageError(f"{nearest(name, list(GAMES), 'game')} (or {PETTINGZOO}MODULE for a PettingZoo game)")
-    entry = GAMES[name]
+    entry = entry_of(name)
     for option in options:
         if option not in entry.options:
             raise UsageError(nearest(option, list(entry.options), f"option of {name}"))
@@ -106,6 +115,48 @@ def make_game(name: str, **options: Any) -> Game:
         return entry.make(**options)
     except ValueError as error:
         raise UsageError(f"{name}: {error}") from None
+
+
+def read_options(name: str, settings: Sequence[str]) -> dict[str, Any]:
+    """Options of a game from ``key=value`` settings, each of the type of its default.
+
+    Raises:
+        UsageError: no such game or option, an option given twice, or text that is no value of its type.
+    """
+    known = None
+    if not name.startswith(PETTINGZOO):
+        known = dict(entry_of(name).options)
+    options: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, text = (part.strip() for part in setting.partition("="))
+        if not equals or not key:
+            raise UsageError(f"{setting!r} is no option of a game; write key=value, e.g. {_example(known)}")
+        if known is not None and key not in known:
+            raise UsageError(nearest(key, list(known), f"option of {name}"))
+        if key in options:
+            raise UsageError(f"option {key} of {name} is given twice")
+        kind = type(known[key]) if known is not None else Any
+        try:
+            options[key] = parse_value(text, kind)
+        except ValueError:
+            raise UsageError(f"option {key} of {name} expects {describe_type(kind)}, not {text!r}") from None
+    return options
+
+
+def _example(known: Mapping[str, Any] | None) -> str:
+    key, value = next(iter((known or {"max_plies": 100}).items()))
+    return f"{key}={show(value)}"
+
+
+def entry_of(name: str) -> GameEntry:
+    """The entry of a game.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if name not in GAMES:
+        raise UsageError(f"{nearest(name, list(GAMES), 'game')} (or {PETTINGZOO}MODULE for a PettingZoo game)")
+    return GAMES[name]
 
 
 def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:

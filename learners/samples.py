@@ -1,6 +1,6 @@
 """Record types of what passes from games to learners. `P` packed bytes of an infostate, `A` actions.
 
-Both are NumPy structured dtypes: rows stay packed from the traversal to the minibatch.
+All are NumPy structured dtypes: rows stay packed from the traversal to the minibatch.
 """
 
 import numpy as np
@@ -58,3 +58,37 @@ def transition_dtype(spec: GameSpec) -> np.dtype:
             ("next_sign", np.int8),
         ]
     )
+
+
+def value_dtype(spec: GameSpec, action_dtype: np.dtype[np.void]) -> np.dtype:
+    """One decision with the return that followed it, for Deep Monte-Carlo (paper 004, IV-B); 143 bytes for GuanDan.
+
+    Fields: `infostate` packed, of the player who acts; `action`, the bytes of the record that was played, see
+    `pack_actions`; `q`, its value by the weights that chose it; `target`, the undiscounted return to the player;
+    `version` of those weights.
+    """
+    return np.dtype(
+        [
+            ("infostate", np.uint8, (spec.packed_size,)),
+            ("action", np.uint8, (action_dtype.itemsize,)),
+            ("q", np.float32),
+            ("target", np.float32),
+            ("version", np.int32),
+        ]
+    )
+
+
+def pack_actions(actions: NDArray[np.void]) -> NDArray[np.uint8]:
+    """Action records `[n]` as bytes, `uint8[n, itemsize]`. Bytes between the fields are 0: equal actions are equal
+    bytes, so that a sample made again is the same to the bit."""
+    clean = np.zeros(len(actions), actions.dtype)
+    for name in actions.dtype.names or ():
+        clean[name] = actions[name]
+    return clean.view(np.uint8).reshape(len(actions), actions.dtype.itemsize)
+
+
+def unpack_actions(packed: NDArray[np.uint8], action_dtype: np.dtype[np.void]) -> NDArray[np.void]:
+    """Reverse of `pack_actions`, `[n]` records in memory of their own."""
+    actions = np.empty(len(packed), action_dtype)
+    actions.view(np.uint8).reshape(len(packed), action_dtype.itemsize)[:] = packed
+    return actions

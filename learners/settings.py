@@ -1,6 +1,10 @@
 """Settings groups: frozen, typed, bounded, no unknown keys. No torch here: the command line reads them."""
 
+from typing import ClassVar, Literal, Protocol
+
 from pydantic import BaseModel, ConfigDict, Field
+
+Optimiser = Literal["adam", "rmsprop"]
 
 
 class Settings(BaseModel):
@@ -9,8 +13,43 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
 
 
+class Fitting(Protocol):
+    """What `learners.training.Trainer` reads of the settings of a training. What it means: `TrainingSettings`."""
+
+    @property
+    def batch(self) -> int: ...
+
+    @property
+    def minibatches(self) -> int | None: ...
+
+    @property
+    def optimiser(self) -> Optimiser: ...
+
+    @property
+    def learning_rate(self) -> float: ...
+
+    @property
+    def epsilon(self) -> float:
+        """Of the optimiser: what it adds to the root of the mean square of a gradient before dividing by it."""
+        ...
+
+    @property
+    def clip(self) -> float | None:
+        """Bound on the gradient's norm, if there is one."""
+        ...
+
+    @property
+    def warm_start(self) -> bool: ...
+
+    @property
+    def weight_average(self) -> float: ...
+
+    @property
+    def bf16(self) -> bool: ...
+
+
 class TrainingSettings(Settings):
-    """How a network is fitted.
+    """How a network of DREAM is fitted.
 
     Attributes:
         batch: Rows of a minibatch.
@@ -23,6 +62,9 @@ class TrainingSettings(Settings):
             a constant share of the training (Shamir and Zhang 2013). 0 plays by the weights as they are.
         bf16: Run the network in bfloat16 (autocast); the weights stay float32.
     """
+
+    optimiser: ClassVar[Optimiser] = "adam"
+    epsilon: ClassVar[float] = 1e-8
 
     batch: int = Field(1024, ge=2)
     minibatches: int | None = Field(200, ge=1)

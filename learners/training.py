@@ -1,7 +1,7 @@
 """What the torch learners share: device and precision, one optimiser step, exact save and restore."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
-from learners.networks.modules import ValueNet
 from learners.networks.settings import Weights
-from learners.settings import TrainingSettings
+from learners.settings import Fitting
 from learners.storage import ForeignState
 
 
@@ -44,14 +43,14 @@ class Trainer:
         seed: Of the initial weights.
     """
 
-    def __init__(self, build: Any, settings: TrainingSettings, device: torch.device, seed: int) -> None:
+    def __init__(self, build: Any, settings: Fitting, device: torch.device, seed: int) -> None:
         self._build = build
         self.settings = settings
         self.device = device
         self.seed = seed
         self.fits = 0
-        self.net: ValueNet
-        self.optimiser: torch.optim.Adam
+        self.net: Any
+        self.optimiser: torch.optim.Optimizer
         self._average: AveragedModel | None = None
         self._fresh()
 
@@ -59,7 +58,7 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed((self.seed + 1_000_003 * self.fits) % 2**63)
             self.net = self._build().to(self.device)
-        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=self.settings.learning_rate, fused=True)
+        self.optimiser = _optimiser(self.net, self.settings)
         if self.settings.weight_average:
             self._average = AveragedModel(self.net, multi_avg_fn=self._blend, use_buffers=True)
 
@@ -84,11 +83,17 @@ class Trainer:
         """bfloat16 context, if set."""
         return torch.autocast(self.device.type, torch.bfloat16) if self.settings.bf16 else nullcontext()
 
-    def step(self, loss: Tensor) -> None:
-        """Backpropagates a scalar loss, clips the gradient, updates the weights."""
+    def step(self, loss: Tensor | Iterable[Tensor]) -> None:
+        """Backpropagates a scalar loss, clips the gradient, updates the weights.
+
+        Args:
+            loss: The loss, or its summands, made one at a time: only what one of them needs is held in memory.
+        """
         self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.net.parameters(), self.settings.clip)
+        for part in (loss,) if isinstance(loss, Tensor) else loss:
+            part.backward()
+        if self.settings.clip is not None:
+            nn.utils.clip_grad_norm_(self.net.parameters(), self.settings.clip)
         self.optimiser.step()
         if self._average is not None:
             self._average.update_parameters(self.net)
@@ -100,12 +105,16 @@ class Trainer:
             TrainingDiverged: the losses were not finite.
         """
         loss = float(total) / max(batches, 1)
+        self.check_loss(loss, "lower it, or bound the targets (sampling.target_clip)")
+        return {"loss": loss, "rows": rows}
+
+    def check_loss(self, loss: float, cure: str) -> None:
+        """Raises TrainingDiverged, with what to do about the learning rate, where a fit's loss is not finite."""
         if not math.isfinite(loss):
             raise TrainingDiverged(
                 f"the loss of fit {self.fits} is {loss}: the targets are too large for learning_rate="
-                f"{self.settings.learning_rate:g}; lower it, or bound the targets (sampling.target_clip)"
+                f"{self.settings.learning_rate:g}; {cure}"
             )
-        return {"loss": loss, "rows": rows}
 
     def weights(self) -> Weights:
         """Arrays for `learners.networks.inference.Inference`: of the averaged net, if there is one."""
@@ -121,18 +130,22 @@ class Trainer:
         """Everything that a later `load_state_arrays` needs to go on bit for bit: arrays, and plain values."""
         arrays = {f"net.{name}": value for name, value in self.net.state_dict().items()}
         for index, entry in self.optimiser.state_dict()["state"].items():
-            arrays |= {f"adam.{index}.{name}": value for name, value in entry.items()}
+            arrays |= {f"optimiser.{index}.{name}": value for name, value in entry.items()}
         if self._average is not None:
             arrays |= {f"average.{name}": value for name, value in self._average.state_dict().items()}
         copies = {name: value.cpu().numpy().copy() for name, value in arrays.items()}  # training goes on in place
-        return copies, {"fits": self.fits}
+        return copies, {"fits": self.fits, "optimiser": self.settings.optimiser}
 
     def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
         """Reverse of `state_arrays`.
 
         Raises:
-            ForeignState: the arrays are of another network.
+            ForeignState: the arrays are of another network or optimiser.
         """
+        if meta.get("optimiser") != self.settings.optimiser:
+            raise ForeignState(
+                f"the saved state is of the optimiser {meta.get('optimiser')}, not of {self.settings.optimiser}"
+            )
         try:
             self.net.load_state_dict(_tensors(arrays, "net."))
             if self._average is not None:
@@ -143,11 +156,17 @@ class Trainer:
         self.fits = int(meta["fits"])
         state: dict[int, dict[str, Tensor]] = {}
         for name, array in arrays.items():
-            if name.startswith("adam."):
+            if name.startswith("optimiser."):
                 _, index, field = name.split(".", 2)
                 state.setdefault(int(index), {})[field] = torch.from_numpy(np.array(array)).to(self.device)
         groups = self.optimiser.state_dict()["param_groups"]
         self.optimiser.load_state_dict({"state": state, "param_groups": groups})
+
+
+def _optimiser(net: nn.Module, settings: Fitting) -> torch.optim.Optimizer:
+    if settings.optimiser == "rmsprop":
+        return torch.optim.RMSprop(net.parameters(), lr=settings.learning_rate, eps=settings.epsilon)
+    return torch.optim.Adam(net.parameters(), lr=settings.learning_rate, eps=settings.epsilon, fused=True)
 
 
 def _tensors(arrays: dict[str, NDArray], prefix: str) -> dict[str, Tensor]:

@@ -1,7 +1,7 @@
 """Evaluation: agents by name, matches, statistics, and the report on runs.
 
-The functions here are what the commands `dancfr evaluate` and `dancfr report` call. They import what they need when
-they are called: matplotlib, torch and SciPy take seconds that other commands should not wait for.
+The functions here are what the commands `dancfr evaluate`, `dancfr tournament` and `dancfr report` call. They import
+what they need when they are called: matplotlib, torch and SciPy take seconds that other commands should not wait for.
 """
 
 import os
@@ -19,40 +19,35 @@ def evaluate_command(
     games: int = 1000,
     seed: int = 0,
     ply_limit: int | None = None,
+    settings: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Plays `agent` against another and counts, half of the games in each seat.
-
-    The game has the options under which the first of the two that is a trained run was trained (for bots: the game's
-    defaults, in Geister forced escape and random layouts), but its own length.
+    """Plays `agent` against another and counts, half of the games in each seat; between teams each deal twice.
 
     Args:
         agent, against: Names, see `dancfr.evaluation.agents`.
-        game: Name of the game.
+        game: Name of the game, played under the rules that `dancfr.evaluation.match_rules` says.
         games: How many.
         seed: Decides every game.
         ply_limit: Length after which a game is a draw; None takes 300 in Geister, else the game's own.
+        settings: ``key=value`` options of the game.
 
     Returns:
         What `MatchResult.as_dict` says, and the arguments.
 
     Raises:
-        UsageError: an unknown name, a run of another game, no games, or a limit that the game does not take.
+        UsageError: an unknown name, a run of another game, no games, or an option that the game does not take.
         RunError: an agent broke the rules.
     """
     import numpy as np
 
     from dancfr.errors import UsageError
-    from dancfr.evaluation.agents import game_options_of, make_agent
+    from dancfr.evaluation.agents import make_agent
     from dancfr.evaluation.arena import play
-    from dancfr.registry import PETTINGZOO, make_game
+    from dancfr.evaluation.match_rules import match_rules
 
     if seed < 0:
         raise UsageError(f"--seed must be at least 0, not {seed}")
-    options = game_options_of(agent, game) or game_options_of(against, game)
-    limit = PLY_LIMITS.get(game) if ply_limit is None else ply_limit
-    if limit is not None:
-        options["max_plies" if game.startswith(PETTINGZOO) else "ply_limit"] = limit
-    rules = make_game(game, **options)
+    rules, options = match_rules(game, (agent, against), settings, ply_limit)
     pair = make_agent(agent, rules), make_agent(against, rules)
     result = play(rules, pair, games, np.random.default_rng(seed))
     return {
@@ -64,6 +59,15 @@ def evaluate_command(
         "game_options": options,
         **result.as_dict(),
     }
+
+
+def tournament_command(
+    agents: Sequence[str], game: str, games: int = 1000, seed: int = 0, settings: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Plays every pair of agents; see `dancfr.evaluation.tournament.tournament`."""
+    from dancfr.evaluation.tournament import tournament
+
+    return tournament(agents, game, games, seed, settings)
 
 
 def report_command(runs: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] | None = None) -> dict[str, Any]:

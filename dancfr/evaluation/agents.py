@@ -5,6 +5,8 @@ runs/x                           the newest strategies of the run in that folder
 runs/x@40                        those it had after iteration 40
 runs/x?average=paper             played as exact, sampled, paper or last; the run's own choice if left out
 runs/x?threshold=0.5             without actions less probable than that share of the likeliest; joined by & to others
+
+Runs of dmc play by one net, the newest or the last one stored up to an iteration, and take none of the options.
 """
 
 import inspect
@@ -15,9 +17,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from dancfr.errors import UsageError, nearest
-from dancfr.runs import Run
+from dancfr.experiments.settings import RunConfig
+from dancfr.runs import Run, StrategyFile
 from envs.agent import Agent
-from envs.game import Game
+from envs.game import Game, RaggedGame
 from envs.players import RandomAgent
 
 RUNS = Path("runs")
@@ -89,18 +92,20 @@ def _share(name: str, value: str) -> float:
     return share
 
 
-def bots(game: Game) -> Mapping[str, Callable[[], Agent]]:
+def bots(game: Game | RaggedGame) -> Mapping[str, Callable[[], Agent]]:
     """The bots that play a game, by name; `random` plays any."""
-    from envs.geister import Geister
-
-    if isinstance(game, Geister):
+    if game.spec.name in ("geister", "mini-geister"):
         from envs.geister.players import BOTS
 
         return BOTS
+    if game.spec.name == "guandan":
+        from envs.guandan.players import BOTS as GUANDAN_BOTS
+
+        return GUANDAN_BOTS
     return {"random": RandomAgent}
 
 
-def make_agent(name: str, game: Game) -> Agent:
+def make_agent(name: str, game: Game | RaggedGame) -> Agent:
     """The agent of that name for `game`, new at each call.
 
     Raises:
@@ -124,28 +129,75 @@ def make_agent(name: str, game: Game) -> Agent:
     raise UsageError(nearest(wanted.base, [*known, *map(str, _run_folders())], f"agent for {game.spec.name}"))
 
 
-def load_run(wanted: AgentName, game: Game, name: str) -> Agent:
+def load_run(wanted: AgentName, game: Game | RaggedGame, name: str) -> Agent:
     """The agent of a run's strategies up to an iteration.
 
     Raises:
         UsageError: see `make_agent`.
     """
     run = Run.open(wanted.base)
-    if run.method != "dream":
-        raise UsageError(f"{wanted.base} is a run of {run.method}: only runs of dream can play")
+    if run.method not in _LOADERS:
+        raise UsageError(f"{wanted.base} is a run of {run.method}: only runs of {' and '.join(_LOADERS)} can play")
+    return _LOADERS[run.method](run, wanted, game, name)
+
+
+def _load_dmc(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
+    """The Q-net that the run had after an iteration, or the newest one stored before it."""
+    from dancfr.experiments.dmc_config import DmcConfig
+
+    for query, value in (("average", wanted.average), ("threshold", wanted.threshold)):
+        if value is not None:
+            raise UsageError(f"{name}: a run of dmc plays by one net, without {query}: leave it out")
+    config = run.config_as(DmcConfig)
+    trained_on: Any = _trained_on(wanted.base, config, game)
+    files = _files_until(run, wanted)
+    if not files:
+        raise UsageError(f"{name} has no strategy yet: it gets its first one at iteration {config.evaluation.every}")
+    weights, _ = run.load_strategy(0, files[-1].iteration)
+    try:
+        return q_agent(trained_on, config.network, weights, config.tribute == "learnt", name)
+    except ValueError as error:
+        raise UsageError(f"{files[-1].path} does not fit the run's configuration: {error}") from None
+
+
+def q_agent(game: RaggedGame, network: Any, weights: Mapping[str, Any], learn_scripted: bool, name: str) -> Agent:
+    """The agent of a Q-net.
+
+    Args:
+        game: The game as it was trained on.
+        network: Its `QNetworkSettings`.
+        weights: From `QNet.inference_weights`.
+        learn_scripted: Whether it was trained on the decisions that the game would leave to its heuristic.
+        name: For messages.
+
+    Raises:
+        ValueError: game, network and weights do not fit together.
+    """
+    from learners.dmc.agent import QAgent
+
+    states, actions = network.inputs(game.spec)
+    wanted: dict[str, tuple[int, ...]] = {
+        "state.w": (states, network.width),
+        "action.w": (actions, network.width),
+        f"hidden{network.depth - 1}.b": (network.width,),
+        "out.w": (network.width, 1),
+    }
+    for part, shape in wanted.items():
+        if part not in weights or weights[part].shape != shape:
+            found = list(weights[part].shape) if part in weights else "missing"
+            raise ValueError(f"{part} is {found} where {list(shape)} is needed")
+    agent: Any = QAgent(game, network, dict(weights), name, learn_scripted=learn_scripted)
+    return agent
+
+
+def _load_dream(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
+    """The agent of a run's advantage nets up to an iteration."""
     from dancfr.experiments.config import DreamConfig
-    from dancfr.registry import make_game
     from learners.dream.agent import DreamAgent
 
     config = run.config_as(DreamConfig)
-    trained_on = make_game(config.game, **config.game_options)
-    _check_game(wanted.base, trained_on, game)
-    files = run.list_strategies()
-    if wanted.iteration is not None:
-        if files and not files[0].iteration <= wanted.iteration <= files[-1].iteration:
-            have = f"{files[0].iteration} to {files[-1].iteration}"
-            raise UsageError(f"{wanted.base} has iterations {have}, not {wanted.iteration}")
-        files = [file for file in files if file.iteration <= wanted.iteration]
+    trained_on = _trained_on(wanted.base, config, game)
+    files = _files_until(run, wanted)
     average: Any = wanted.average or config.average
     if average != "last":
         last = max((file.iteration for file in files), default=0)
@@ -169,8 +221,26 @@ def load_run(wanted: AgentName, game: Game, name: str) -> Agent:
         raise UsageError(str(error)) from None
 
 
-def _check_game(base: str, trained_on: Game, game: Game) -> None:
-    """Refuses a run whose game, or whose actions and infostates, are other than those of `game`."""
+_LOADERS: dict[str, Callable[[Run, AgentName, Any, str], Agent]] = {"dream": _load_dream, "dmc": _load_dmc}
+"""What makes the agent of a run, by method."""
+
+
+def _files_until(run: Run, wanted: AgentName) -> list[StrategyFile]:
+    """The strategies of a run up to the iteration that was asked for."""
+    files = run.list_strategies()
+    if wanted.iteration is None:
+        return files
+    if files and not files[0].iteration <= wanted.iteration <= files[-1].iteration:
+        have = f"{files[0].iteration} to {files[-1].iteration}"
+        raise UsageError(f"{wanted.base} has iterations {have}, not {wanted.iteration}")
+    return [file for file in files if file.iteration <= wanted.iteration]
+
+
+def _trained_on(base: str, config: RunConfig, game: Game) -> Game:
+    """The game of a run, unless that, or its actions and infostates, are other than those of `game`."""
+    from dancfr.registry import make_game
+
+    trained_on = make_game(config.game, **config.game_options)
     here, there = game.spec, trained_on.spec
     if there.name != here.name:
         raise UsageError(f"{base} was trained on {there.name}, not on {here.name}: use --game {there.name}")
@@ -179,6 +249,7 @@ def _check_game(base: str, trained_on: Game, game: Game) -> None:
             f"{base} was trained under other rules of {there.name}: it knows {there.num_actions} actions, "
             f"the game at hand has {here.num_actions}"
         )
+    return trained_on
 
 
 def game_options_of(name: str, game: str) -> dict[str, Any]:
@@ -193,8 +264,9 @@ def game_options_of(name: str, game: str) -> dict[str, Any]:
     return dict(options) if isinstance(options, dict) else {}
 
 
-def list_agents(game: Game, root: Path = RUNS) -> list[dict[str, Any]]:
-    """The bots of a game, then the runs of that game below `root` that have a strategy for each player."""
+def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, Any]]:
+    """The bots of a game, then the runs of that game below `root` that have a strategy for each player that is to
+    have one: in runs of dmc all players share it."""
     found: list[dict[str, Any]] = [
         {"name": name, "kind": "bot", "description": _describe_bot(name, make)} for name, make in bots(game).items()
     ]
@@ -207,7 +279,8 @@ def list_agents(game: Game, root: Path = RUNS) -> list[dict[str, Any]]:
         config = run.info["config"]
         if not isinstance(config, dict) or config.get("game") != game.spec.name:
             continue
-        if {file.player for file in files} >= set(range(game.spec.num_players)):
+        needed = 1 if run.method == "dmc" else game.spec.num_players
+        if {file.player for file in files} >= set(range(needed)):
             last = files[-1].iteration
             description = f"{run.preset}, {last} iterations"
             found.append({"name": str(folder), "kind": "run", "iterations": last, "description": description})

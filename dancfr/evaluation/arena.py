@@ -7,17 +7,18 @@ which it is to move; games that have ended are taken out, so the batch shrinks u
 from collections import Counter
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.errors import RunError, UsageError
-from dancfr.evaluation.statistics import wilson
+from dancfr.evaluation.sides import Sides, sides_of
+from dancfr.evaluation.statistics import sweeps, wilson
 from envs.agent import Agent
-from envs.game import Game, IllegalAction, States
+from envs.game import Game, IllegalAction, RaggedGame, States
 
 OUTCOMES = ("loss", "draw", "win")
-SEATS = ("first", "second")
 BATCH = 1024
 MOST_GAMES = 10_000_000
 
@@ -31,16 +32,42 @@ class Record:
     """What came of each of N games; arrays are `[N]`, in the order of play.
 
     Attributes:
-        seat: Player that the first agent was, `int8`.
+        seat: Side that the first agent was, `int8`.
+        outcome: 1 the first agent won, 0 drawn, -1 it lost, `int8`.
         value: Return of the first agent, `float64`, in the game's unit.
         ending: Index into `game.spec.endings`, `int8`.
-        plies: Decisions of both players together, `int32`.
+        plies: Decisions of all players together, `int32`.
     """
 
     seat: NDArray[np.int8]
+    outcome: NDArray[np.int8]
     value: NDArray[np.float64]
     ending: NDArray[np.int8]
     plies: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Deals:
+    """Deals that were played twice, with the sides changed, from the side of the match's first agent.
+
+    Attributes:
+        both, one, none: In how many of them it won both games, one, and none.
+    """
+
+    both: int
+    one: int
+    none: int
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """95 % interval of the win rate by the deals' results, see `dancfr.evaluation.statistics.sweeps`.
+
+        As a rule it is narrower than Wilson's, which takes all games as independent: the two games of a deal share
+        their cards, so where the first is won by luck, the second tends to be lost by it, and the deal's mean varies
+        less than that of two games with cards of their own. Where nearly all games are won, luck decides little, and it
+        is wider: few deals cannot tell whether their games would have been lost together.
+        """
+        return sweeps(self.both, self.one, self.none)
 
 
 @dataclass(frozen=True)
@@ -48,14 +75,17 @@ class MatchResult:
     """Outcome of a match, from the side of its first agent.
 
     Attributes:
-        wins, draws, losses: Games with a positive, zero and negative return.
+        wins, draws, losses: Games won, drawn and lost: with a positive, zero and negative return or, between teams, as
+            the rules say.
         categories: Games by outcome and ending, such as ``"win by escape"`` or ``"win by reds taken"``: the
             opponent took the last red ghost there. Only what happened is listed, most frequent first.
-        seats: ``{"first": {...}, "second": {...}}``: games, wins, draws, losses and win rate in each seat.
+        seats: ``{"first": {...}, "second": {...}}``: games, wins, draws, losses and win rate in each seat; between
+            teams in the seats of each, ``"seats 0 and 2"`` and ``"seats 1 and 3"``.
         mean_return: Mean return, in the game's unit.
-        return_error: Its standard error; 0 for a single game.
-        mean_plies: Decisions of both players in a game, on average.
+        return_error: Its standard error, of deals that were played twice by their means; 0 for a single one.
+        mean_plies: Decisions of all players in a game, on average.
         seconds: Wall time of the play alone.
+        deals: Results by deal, where deals were played twice.
     """
 
     games: int
@@ -68,6 +98,7 @@ class MatchResult:
     return_error: float
     mean_plies: float
     seconds: float
+    deals: Deals | None = None
 
     @property
     def win_rate(self) -> float:
@@ -85,7 +116,7 @@ class MatchResult:
 
     def as_dict(self) -> dict[str, object]:
         """The keys of `dancfr evaluate --json` and of an evaluation row of `metrics.jsonl`."""
-        return {
+        found: dict[str, object] = {
             "games": self.games,
             "wins": self.wins,
             "draws": self.draws,
@@ -98,42 +129,48 @@ class MatchResult:
             "mean_plies": self.mean_plies,
             "mean_return": self.mean_return,
             "mean_return_ci95": [self.mean_return + z * self.return_error for z in (-1.96, 1.96)],
+            "return_error": self.return_error,
             "seconds": self.seconds,
         }
+        if self.deals is not None:
+            counts = {"both": self.deals.both, "one": self.deals.one, "none": self.deals.none}
+            found |= {"ci95_pairs": list(self.deals.ci95), "deals": counts}
+        return found
 
 
 def play(
-    game: Game,
+    game: Game | RaggedGame,
     agents: tuple[Agent, Agent],
     games: int,
     rng: np.random.Generator,
     batch: int = BATCH,
 ) -> MatchResult:
-    """Plays a match; the first agent takes each seat in half of the games, the first seat once more if odd.
+    """Plays a match; the first agent takes each side in half of the games, the first side once more if odd.
 
-    Every batch gets three streams spawned from `rng`: chance, first agent, second agent. So the result
+    Between teams an agent plays all seats of one, and each deal is played twice with the teams changed, so N games are
+    N/2 deals. Every batch gets three streams spawned from `rng`: chance, first agent, second agent. So the result
     depends on the generator's seed and on `batch` alone.
 
     Args:
         game: The rules.
         agents: Two distinct objects, since an agent may remember something about each game of a batch.
         games: How many games, at least 1.
-        batch: How many of them advance together.
+        batch: How many of them advance together; one more if deals are played twice and it is odd.
 
     Raises:
         AgentError: an agent's action is not legal; the message names the agent.
-        UsageError: no games, or a game that is not for two.
+        UsageError: no games, or a game that is not between two.
         ValueError: both agents are one object.
     """
     if games > MOST_GAMES:
         raise UsageError(f"a match has at most {MOST_GAMES:,} games, not {games:,}")
     if games < 1 or batch < 1:
         raise UsageError(f"a match needs at least 1 game and a batch of at least 1, not {min(games, batch)}")
-    if game.spec.num_players != 2:
-        raise UsageError(f"a match is between 2 players; {game.spec.name} has {game.spec.num_players}")
+    sides = sides_of(game)
     if agents[0] is agents[1]:
         raise ValueError(f"{agents[0].name} would play itself as one object: make the agent twice")
     seats = (np.arange(games) % 2).astype(np.int8)
+    batch += batch % sides.copies
     started = perf_counter()
     parts = [play_batch(game, agents, seats[i : i + batch], rng.spawn(3)) for i in range(0, games, batch)]
     seconds = perf_counter() - started
@@ -141,61 +178,65 @@ def play(
 
 
 def play_batch(
-    game: Game,
+    game: Game | RaggedGame,
     agents: tuple[Agent, Agent],
     seat: NDArray[np.int8],
     streams: list[np.random.Generator],
 ) -> Record:
-    """Plays B games to their end, the first agent being player `seat[b]` in game b.
+    """Plays B games to their end, the first agent being side `seat[b]` in game b.
 
     Args:
         seat: `int8[B]`, 0 or 1.
         streams: Generators of chance, the first agent and the second.
     """
-    count = len(seat)
-    chance = streams[0]
+    sides, count, chance = sides_of(game), len(seat), streams[0]
+    rules: Any = game  # agents of either kind of game say which one they take
     for agent, stream in zip(agents, streams[1:], strict=True):
-        agent.begin(game, count, stream)
-    states = game.reset(count, chance)
+        agent.begin(rules, count, stream)
+    states = sides.start(count, chance)
     places = np.arange(count)  # place in the batch of each game that still runs
+    outcome, ending = np.zeros(count, np.int8), np.zeros(count, np.int8)
     value, plies = np.zeros(count), np.zeros(count, np.int32)
-    ending = np.zeros(count, np.int8)
     while len(states):
-        second = game.to_move(states) != seat[places]
-        actions = _actions(game, agents, states, places, second, streams[1:])
+        second = sides.to_move(states) != seat[places]
+        actions = _actions(sides, agents, states, places, second, streams[1:])
         try:
-            game.step(states, actions, chance)
+            sides.step(states, actions, chance)
         except IllegalAction as error:
-            raise _blame(game, agents, states, actions, second) from error
+            bad, told = sides.illegal(states, actions)
+            raise AgentError(f"agent {agents[int(second[bad])].name} {told}") from error
         plies[places] += 1
         over = game.finished(states)
         if over.any():
             ended = places[over]
-            value[ended] = game.returns(states[over])[np.arange(len(ended)), seat[ended]]
+            outcome[ended], value[ended] = sides.results(states[over], seat[ended])
             ending[ended] = game.endings(states[over])
             states, places = states[~over], places[~over]
-    return Record(seat, value, ending, plies)
+    return Record(seat, outcome, value, ending, plies)
 
 
 def _actions(
-    game: Game,
+    sides: Sides,
     agents: tuple[Agent, Agent],
     states: States,
     places: NDArray[np.int64],
     second: NDArray[np.bool_],
     streams: list[np.random.Generator],
-) -> NDArray[np.int64]:
-    """One action for each game, `int64[n]`, the second agent's in the games `second`."""
-    actions = np.empty(len(states), np.int64)
+) -> NDArray[Any]:
+    """One action for each game, `[n]`, the second agent's in the games `second`."""
+    actions = np.empty(len(states), sides.action_dtype)
     for agent, mine, stream in zip(agents, (~second, second), streams, strict=True):
         asked = np.flatnonzero(mine)
         if not len(asked):
             continue
         answer = np.asarray(agent.act(states[asked], places[asked], stream))
-        if answer.shape != asked.shape or not np.issubdtype(answer.dtype, np.integer):
+        records = sides.action_dtype.names is not None
+        fits = answer.dtype == sides.action_dtype if records else np.issubdtype(answer.dtype, np.integer)
+        if answer.shape != asked.shape or not fits:
+            kind = "record" if answer.dtype.names else answer.dtype
+            wanted = "action record" if records else "whole number"
             raise AgentError(
-                f"agent {agent.name} returned {answer.dtype}{list(answer.shape)} for {len(asked)} games, "
-                f"not one whole number each"
+                f"agent {agent.name} returned {kind}{list(answer.shape)} for {len(asked)} games, not one {wanted} each"
             )
         actions[asked] = answer
     return actions
@@ -204,39 +245,26 @@ def _actions(
 def _joined(parts: list[Record]) -> Record:
     return Record(
         seat=np.concatenate([part.seat for part in parts]),
+        outcome=np.concatenate([part.outcome for part in parts]),
         value=np.concatenate([part.value for part in parts]),
         ending=np.concatenate([part.ending for part in parts]),
         plies=np.concatenate([part.plies for part in parts]),
     )
 
 
-def _blame(
-    game: Game,
-    agents: tuple[Agent, Agent],
-    states: States,
-    actions: NDArray[np.int64],
-    second: NDArray[np.bool_],
-) -> AgentError:
-    """Names the agent of the first action that is not legal."""
-    legal = game.legal(states)
-    inside = (actions >= 0) & (actions < game.spec.num_actions)
-    good = inside & legal[np.arange(len(states)), np.where(inside, actions, 0)]
-    bad = int(np.flatnonzero(~good)[0])
-    return AgentError(
-        f"agent {agents[int(second[bad])].name} chose action {actions[bad]}, which is not legal here "
-        f"(legal: {', '.join(map(str, np.flatnonzero(legal[bad])))})"
-    )
-
-
-def summary(game: Game, record: Record, seconds: float) -> MatchResult:
+def summary(game: Game | RaggedGame, record: Record, seconds: float) -> MatchResult:
     """Counts the games of a match."""
-    outcome = np.sign(record.value).astype(np.int8)  # -1, 0, 1: index 0, 1, 2 of OUTCOMES
-    pairs, counts = np.unique(np.stack([outcome + 1, record.ending]), axis=1, return_counts=True)
+    sides = sides_of(game)
+    pairs, counts = np.unique(np.stack([record.outcome + 1, record.ending]), axis=1, return_counts=True)
     categories = Counter(
         {f"{OUTCOMES[o]} by {game.spec.endings[e]}": int(n) for (o, e), n in zip(pairs.T, counts, strict=True)}
     )
-    seats = {name: _counts(outcome[record.seat == i]) for i, name in enumerate(SEATS)}
-    total = _counts(outcome)
+    seats = {name: _counts(record.outcome[record.seat == i]) for i, name in enumerate(sides.names)}
+    total = _counts(record.outcome)
+    # results of one deal go together: their mean counts once, and a deal that was played once tells nothing of them
+    twice = len(record.value) // 2 if sides.copies == 2 else 0
+    values = record.value[: 2 * twice].reshape(-1, 2).mean(axis=1) if twice else record.value
+    won = (record.outcome[: 2 * twice].reshape(-1, 2) > 0).sum(axis=1)
     return MatchResult(
         games=int(total["games"]),
         wins=int(total["wins"]),
@@ -245,9 +273,10 @@ def summary(game: Game, record: Record, seconds: float) -> MatchResult:
         categories=dict(categories.most_common()),
         seats=seats,
         mean_return=float(record.value.mean()),
-        return_error=float(record.value.std(ddof=1) / len(record.value) ** 0.5) if len(record.value) > 1 else 0.0,
+        return_error=float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0,
         mean_plies=float(record.plies.mean()),
         seconds=seconds,
+        deals=Deals(*(int((won == n).sum()) for n in (2, 1, 0))) if sides.copies == 2 else None,
     )
 
 

@@ -6,127 +6,20 @@ what it would show, and `all_figures` names what was left out.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from dancfr.evaluation.curves import APART, Drawn, Metric, drawn, method_of
 from dancfr.evaluation.history import History, Settings
 from dancfr.evaluation.plots import Bars, Line, Panel, Plot, draw_bars, draw_lines
 from dancfr.evaluation.statistics import Band, one_run, over_iterations, over_time, summarise
 
-PHASES = {
-    "traversal": "time/traversal_s",
-    "advantage network": "time/advantage_s",
-    "baseline network": "time/baseline_s",
-    "evaluation": "time/evaluation_s",
-    "checkpoint": "time/checkpoint_s",
-}
-APART = ("evaluation", "checkpoint")
-"""Phases that the training time leaves out."""
-
 WALL = "training, wall time"
-OVERLAP = (
-    "Phases overlap, since a baseline network is fitted beside the next iterations: they do not add up to the "
-    "training time, of which evaluations and checkpoints{} are no part."
-)
 POLICIES = {"average": "Average policy", "last": "Last iterate"}
 BAND = "Bands: {}."
 
 Wanted = tuple[str, str, Callable[[], Plot | None]]
 """Title of a figure, which rows it needs, and what builds it."""
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A figure of plain metrics over iterations.
-
-    Attributes:
-        unit: Of the values, for the headings of its table.
-        keys: Title of a panel to key of a training row.
-        note: What is said below the figure.
-        by_player: Players are drawn apart, not put together.
-        total: Rows of one iteration are put together by summing, else by averaging.
-        log: Logarithmic axis where all values are positive.
-        percent: Values are shares.
-        weighted: Only of runs that weigh their samples by importance: for others it says nothing.
-    """
-
-    name: str
-    title: str
-    y_label: str
-    unit: str
-    keys: dict[str, str]
-    note: str = ""
-    by_player: bool = False
-    total: bool = False
-    log: bool = False
-    percent: bool = False
-    weighted: bool = False
-
-    def of(self, run: History) -> bool:
-        """Whether the figure says something about a run."""
-        return not self.weighted or run.info.get("config", {}).get("importance", "none") != "none"
-
-
-PHASE_TIMES = Metric(
-    "phase-times",
-    "Time of each phase by iteration",
-    "seconds per iteration",
-    "s per iteration",
-    {
-        f"{phase.capitalize()} (no part of the training time)" if phase in APART else phase.capitalize(): key
-        for phase, key in PHASES.items()
-    },
-    OVERLAP.format("") + " A baseline fit counts where its network is first used.",
-    total=True,
-    log=True,
-)
-METRICS = (
-    Metric(
-        "losses",
-        "Training losses",
-        "mean weighted squared error",
-        "squared error",
-        {"Loss of the advantage network": "loss/advantage", "Loss of the baseline network": "loss/baseline"},
-        by_player=True,
-        log=True,
-    ),
-    Metric(
-        "buffers",
-        "Fill of the buffers",
-        "fill (% of capacity)",
-        "% of capacity",
-        {"Advantage reservoir": "buffer/advantage_fill", "Baseline buffer": "buffer/baseline_fill"},
-        by_player=True,
-        percent=True,
-    ),
-    Metric(
-        "effective-sample-size",
-        "Effective sample size of the importance weights",
-        "effective samples (% of samples)",
-        "% of samples",
-        {"Effective sample size of the importance weights": "traversal/effective_sample_size"},
-        percent=True,
-        weighted=True,
-    ),
-    Metric(
-        "game-length",
-        "Length of the games traversed",
-        "plies per game",
-        "plies",
-        {"Length of the games traversed": "traversal/mean_plies"},
-    ),
-    Metric(
-        "throughput",
-        "Throughput of traversals and fits",
-        "per second",
-        "1/s",
-        {
-            "Decisions in traversals": "traversal/decisions_per_second",
-            "Rows in fits of the advantage network": "learner/advantage_rows_per_second",
-            "Rows in fits of the baseline network": "learner/baseline_rows_per_second",
-        },
-    ),
-)
 
 
 def build(wanted: Sequence[Wanted]) -> tuple[list[Plot], list[str]]:
@@ -156,13 +49,23 @@ def all_figures(settings: Settings) -> tuple[list[Plot], list[str]]:
     for setting, members in settings.items():
         if opponents and len(members) > 1:
             wanted.append(wanted_single_runs(setting, members))
-    wanted += wanted_times(settings)
-    for metric in METRICS:
-        if any(metric.of(run) for run in runs):
-            needs = f"rows with {' or '.join(metric.keys.values())}"
-            wanted.append((metric.title, needs, partial(metric_figure, settings, metric)))
+    methods = by_method(settings)
+    for method, part in methods:
+        several = method if len(methods) > 1 else ""
+        wanted += wanted_times(part, several)
+        wanted += wanted_metrics(part, several)
     figures, left_out = build(wanted)
     return figures, left_out if opponents else ["Win rates: the runs have no evaluation rows.", *left_out]
+
+
+def by_method(settings: Settings) -> list[tuple[str, Settings]]:
+    """The methods there are, each with its settings: all of them, without runs where they are of another method, since
+    a setting has one colour in all figures."""
+    methods = dict.fromkeys(method_of(run) for members in settings.values() for run in members)
+    return [
+        (method, {setting: [run for run in runs if method_of(run) == method] for setting, runs in settings.items()})
+        for method in methods
+    ]
 
 
 def wanted_win_rates(
@@ -188,10 +91,45 @@ def wanted_single_runs(
     return f"Single runs of {setting}", "evaluation rows", partial(single_runs, setting, runs, opponents, policies)
 
 
-def wanted_times(settings: Settings) -> list[Wanted]:
-    """See `total_times` and `phase_times`."""
-    totals = ("Training time", "rows with time/..._s", partial(total_times, settings))
-    return [totals, ("Time by phase", "rows with time/..._s", partial(phase_times, settings))]
+def wanted_learning_curves(setting: str, runs: Sequence[History], policy: str, note: str = "") -> Wanted:
+    """See `learning_curves`."""
+    title = f"Win rates of {setting} over training time"
+    return title, "evaluation rows", partial(learning_curves, setting, runs, policy, note)
+
+
+def wanted_times(settings: Settings, method: str = "") -> list[Wanted]:
+    """See `total_times` and `phase_times`.
+
+    Args:
+        settings: Of one method.
+        method: Its name, where there are figures of others beside these.
+    """
+    needs = "rows with time/..._s"
+    totals = (_titled("Training time", method), needs, partial(total_times, settings, method))
+    return [totals, (_titled("Time by phase", method), needs, partial(phase_times, settings, method))]
+
+
+def wanted_metrics(settings: Settings, method: str = "") -> list[Wanted]:
+    """See `metric_figure`; arguments as of `wanted_times`."""
+    wanted: list[Wanted] = []
+    for metric in _drawn(settings).metrics:
+        if any(metric.of(run) for runs in settings.values() for run in runs):
+            needs = f"rows with {' or '.join(metric.keys.values())}"
+            wanted.append((_titled(metric.title, method), needs, partial(metric_figure, settings, metric, method)))
+    return wanted
+
+
+def _drawn(settings: Settings) -> Drawn:
+    """What is drawn of the runs of a method."""
+    return drawn(next(run for runs in settings.values() for run in runs))
+
+
+def _titled(title: str, method: str) -> str:
+    return f"{title} ({method})" if method else title
+
+
+def _named(name: str, method: str) -> str:
+    return f"{name}-{method}" if method else name
 
 
 def win_rates(
@@ -237,6 +175,8 @@ def single_runs(
 ) -> Plot | None:
     """Each run of a setting on its own (paper 000, Figs 5-8); the last iterate dashed."""
     wanted = opponents or list(dict.fromkeys(o for run in runs for o in run.opponents()))
+    known = {row["policy"] for run in runs for row in run.evaluations}
+    policies = [policy for policy in policies if policy in known]
     alone = len(wanted) == 1
     title = f"Win rates of single runs of {setting}{f' against {wanted[0]}' if alone else ''}"
     panels = []
@@ -246,7 +186,7 @@ def single_runs(
             for dash, policy in enumerate(policies):
                 band = _win_rate_band([run], opponent, policy)
                 if band is not None:
-                    suffix = "" if policy == "average" else f" ({POLICIES.get(policy, policy).lower()})"
+                    suffix = f" ({POLICIES.get(policy, policy).lower()})" if dash else ""
                     if len(runs) > 1:  # the bands of several runs would hide each other
                         band = replace(band, known=False)
                     lines.append(Line(run.name + suffix, band, i, dash))
@@ -258,23 +198,45 @@ def single_runs(
     dashed = any(line.dash for panel in panels for line in panel.lines)
     note = f"{_note(panels, 'Run')} {'Dashed: the last iterate alone plays.' if dashed else ''}".strip()
     caption = f"Share of games won by each independent run. {note}".strip()
-    return draw_lines("single-runs-" + re.sub(r"[^\w.-]+", "-", setting), title, caption, panels, "%", note)
+    return draw_lines(f"single-runs-{_file_name(setting)}", title, caption, panels, "%", note)
 
 
-def phase_times(settings: Settings) -> Plot | None:
-    """Seconds of each phase in each iteration, mean over the runs of a setting."""
-    return metric_figure(settings, PHASE_TIMES)
+def learning_curves(setting: str, runs: Sequence[History], policy: str, note: str = "") -> Plot | None:
+    """Win rates of one policy over training time, a line for each opponent (paper 004, Fig. 5)."""
+    unit, seconds = _time_unit({setting: list(runs)})
+    lines = []
+    for i, opponent in enumerate(dict.fromkeys(o for run in runs for o in run.opponents())):
+        band = _win_rate_band(runs, opponent, policy, seconds)
+        if band is not None:
+            lines.append(Line(f"against {opponent}", band, i))
+    if not lines:
+        return None
+    title = f"Win rates of {setting} over training time"
+    panels = [Panel(title, f"training wall time ({unit})", "win rate (%)", lines, True)]
+    note = " ".join(filter(None, [_note(panels), note]))
+    caption = f"Share of games won, draws not counted as won. {note}"
+    return draw_lines(f"learning-curves-{_file_name(setting)}", title, caption, panels, "%", note)
 
 
-def total_times(settings: Settings) -> Plot | None:
-    """Time of a whole training run and of its phases, mean over runs (paper 000, Fig. 3)."""
+def phase_times(settings: Settings, method: str = "") -> Plot | None:
+    """Seconds of each phase in each iteration, mean over the runs of a setting. Arguments as of `wanted_times`."""
+    return metric_figure(settings, _drawn(settings).phase_times, method)
+
+
+def total_times(settings: Settings, method: str = "") -> Plot | None:
+    """Time of a whole training run and of its phases, mean over runs (paper 000, Fig. 3). Arguments as of
+    `wanted_times`."""
     unit, seconds = _time_unit(settings)
+    what = _drawn(settings)
     bars = []
     for i, (setting, runs) in enumerate(settings.items()):
         found = [
-            {WALL: run.seconds} | {p: run.metric(k, total=True)[1].sum() for p, k in PHASES.items()} for run in runs
+            {WALL: run.seconds} | {p: run.metric(k, total=True)[1].sum() for p, k in what.phases.items()}
+            for run in runs
         ]
-        sums = {part: summarise([float(times[part]) / seconds for times in found]) for part in found[0]}
+        if not runs:
+            continue
+        sums = {part: summarise([float(times[part]) / seconds for times in found]) for part in (WALL, *what.phases)}
         sums = {part: times for part, times in sums.items() if times.mean > 0}
         if set(sums) > {WALL}:
             means, sds = {p: s.mean for p, s in sums.items()}, {p: s.sd or 0.0 for p, s in sums.items()}
@@ -283,16 +245,16 @@ def total_times(settings: Settings) -> Plot | None:
         return None
     several = any(len(runs) > 1 for runs in settings.values())
     spread = " Mean over the runs of a setting; whiskers: standard deviation over runs." if several else ""
-    title = "Training time, and the time of each phase (phases overlap)"
+    title = _titled("Training time, and the time of each phase (phases overlap)", method)
     alone = f"Setting: {bars[0].label}. " if len(bars) == 1 else ""
-    text = OVERLAP.format(" (hatched)") + spread
-    return draw_bars(
-        "training-time", title, f"Sum over all iterations. {text}", unit, (WALL, *PHASES), APART, bars, alone + text
-    )
+    text = what.overlapping(" (hatched)") + spread
+    caption = f"Sum over all iterations. {text}"
+    parts = (WALL, *what.phases)
+    return draw_bars(_named("training-time", method), title, caption, unit, parts, APART, bars, alone + text)
 
 
-def metric_figure(settings: Settings, metric: Metric) -> Plot | None:
-    """Plain metrics over iterations, mean over the runs of a setting; a panel a key."""
+def metric_figure(settings: Settings, metric: Metric, method: str = "") -> Plot | None:
+    """Plain metrics over iterations, mean over the runs of a setting; a panel a key. Arguments as of `wanted_times`."""
     panels = []
     for title, key in metric.keys.items():
         lines = []
@@ -312,7 +274,8 @@ def metric_figure(settings: Settings, metric: Metric) -> Plot | None:
         return None
     note = f"{_note(panels)} {metric.note}".strip()
     caption = f"Mean over the runs of a setting. {note}".strip()
-    return draw_lines(metric.name, metric.title, caption, panels, metric.unit, note)
+    name, title = _named(metric.name, method), _titled(metric.title, method)
+    return draw_lines(name, title, caption, panels, metric.unit, note)
 
 
 def _win_rate_band(runs: Sequence[History], opponent: str, policy: str, seconds: float | None = None) -> Band | None:
@@ -328,6 +291,10 @@ def _win_rate_band(runs: Sequence[History], opponent: str, policy: str, seconds:
         low, high = found[0].intervals(opponent, policy, time)
         return one_run(curves[0], low, high)
     return over_time(curves) if time else over_iterations(curves)
+
+
+def _file_name(setting: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", setting)
 
 
 def _time_unit(settings: Settings) -> tuple[str, float]:

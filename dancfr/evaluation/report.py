@@ -13,6 +13,7 @@ from typing import Any
 
 from dancfr import __version__
 from dancfr.errors import RunError, UsageError, reason
+from dancfr.evaluation.curves import drawn
 from dancfr.evaluation.figures import all_figures
 from dancfr.evaluation.history import History, Row, Settings, by_setting
 from dancfr.evaluation.plots import Plot, number, shown
@@ -117,7 +118,7 @@ def runs_table(settings: Settings) -> Table:
     for setting, runs in settings.items():
         for run in runs:
             config = run.info.get("config", {})
-            samples, rate = run.last("samples/advantage"), run.last("traversal/decisions_per_second")
+            samples, rate = run.last(drawn(run).samples), run.last(drawn(run).rate)
             rows.append(
                 (
                     run.name,
@@ -131,7 +132,7 @@ def runs_table(settings: Settings) -> Table:
                     f"{run.info.get('version', '')} {str(run.info.get('git_revision') or '')[:10]}".strip(),
                 )
             )
-    columns = ("run", "setting", "seed", "iterations", "training", "s an iteration", "advantage samples")
+    columns = ("run", "setting", "seed", "iterations", "training", "s an iteration", "samples")
     caption = "Training time leaves evaluations and checkpoints out."
     return Table("Runs", caption, (*columns, "decisions/s", "dancfr"), tuple(rows))
 

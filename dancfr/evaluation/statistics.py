@@ -1,7 +1,8 @@
-"""Intervals of win rates, and learning curves put together over several runs."""
+"""Intervals of win rates, ratings, and learning curves put together over several runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,72 @@ def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float
 
     interval = binomtest(successes, trials).proportion_ci(confidence, method="wilson")
     return float(interval.low), float(interval.high)
+
+
+def sweeps(both: int, one: int, none: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Interval of a win rate over deals that were each played twice, by both sides.
+
+    With K deals of which the share p is won in both games and q in none, the win rate is 1/2 + (p - q) / 2. Tango's
+    score interval (1998) of p - q, a difference of proportions of one multinomial, takes the pairing into account and
+    does not shrink to a point, as one from the deals' standard deviation does when all of them end alike.
+
+    Args:
+        both, one, none: In how many deals both games were won, one of them, none. Not all 0 for a result other than
+            (0, 1).
+
+    Raises:
+        ValueError: a negative count.
+    """
+    if min(both, one, none) < 0:
+        raise ValueError(f"counts of deals cannot be negative: {both}, {one}, {none}")
+    deals = both + one + none
+    if not deals:
+        return 0.0, 1.0
+    from scipy.optimize import brentq
+
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+
+    def excess(difference: float) -> float:
+        """Squared score less its quantile: negative inside of the interval."""
+        half = (both + none - (2 * deals - both + none) * difference) / (4 * deals)
+        root = half**2 + none * difference * (1 - difference) / (2 * deals)
+        lost = half + max(root, 0.0) ** 0.5  # the share q that is likeliest if p - q is `difference`
+        variance = deals * (2 * lost + difference * (1 - difference))
+        return (both - none - deals * difference) ** 2 - z**2 * max(variance, 0.0)
+
+    found, near = (both - none) / deals, 1e-9
+    low = brentq(excess, -1.0, found - near) if found > -1 else -1.0
+    high = brentq(excess, found + near, 1.0) if found < 1 else 1.0
+    return (1 + low) / 2, (1 + high) / 2
+
+
+def elo_ratings(scores: ArrayLike) -> NDArray[np.float64]:
+    """Ratings of N agents that have all met: the likeliest ones in the model of Bradley and Terry (1952).
+
+    An agent of rating r scores 1 / (1 + 10^((s - r) / 400)) a game against one of rating s, on average. A rating is one
+    number: that A beats B, B beats C and C beats A cannot be seen in it.
+
+    Args:
+        scores: `[N, N]`: games that i won against j, a draw counting one half. Half a game is added to each side of
+            each pair, which keeps the ratings finite where somebody has won all.
+
+    Returns:
+        `float64[N]`, in Elo's unit, with mean 0.
+    """
+    from scipy.optimize import minimize
+
+    won = np.asarray(scores, np.float64) + 0.5
+    np.fill_diagonal(won, 0)
+    games = won + won.T
+
+    def loss(strength: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        ahead = strength[:, None] - strength
+        surprise = (won * np.logaddexp(0, -ahead)).sum()
+        expected = games / (1 + np.exp(-ahead))
+        return surprise / games.sum(), (expected - won).sum(axis=1) / games.sum()
+
+    strength = minimize(loss, np.zeros(len(won)), jac=True, options={"gtol": 1e-10}).x
+    return (strength - strength.mean()) * 400 / np.log(10)
 
 
 @dataclass(frozen=True)

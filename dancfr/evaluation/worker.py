@@ -1,14 +1,18 @@
-"""The evaluation that runs beside the training, on its own actor."""
+"""The evaluations that run beside the training, on an actor of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from dancfr.evaluation.agents import make_agent
+from dancfr.evaluation.agents import make_agent, q_agent
 from dancfr.evaluation.arena import play
-from envs.game import Game
+from dancfr.evaluation.match_rules import evaluated_as
+from envs.agent import Agent
+from envs.game import Game, RaggedGame
+from learners.dmc.settings import QNetworkSettings
 from learners.dream.agent import DreamAgent
 from learners.dream.settings import Average
 from learners.networks.settings import NetworkSettings, Weights
@@ -54,21 +58,74 @@ class EvaluationServer:
 
     def evaluate(self, iteration: int, games: int, seed: tuple[int, ...]) -> list[dict[str, Any]]:
         """Matches of each policy against each opponent; rows for `metrics.jsonl`."""
-        rows = []
-        start = perf_counter()
-        for number, (policy, average) in enumerate(self._policies.items()):
-            threshold = 0.0 if policy == "last" else self._threshold
-            agent = DreamAgent(
-                self._game, self._network, self._strategies, average, policy, self._average_power, threshold
-            )
-            for place, opponent in enumerate(self._opponents):
-                rng = np.random.default_rng(np.random.SeedSequence((*seed, number, place)))
-                bot = make_agent(opponent, self._evaluated)
-                result = play(self._evaluated, (agent, bot), games, rng)
-                rows.append(
-                    {"kind": "evaluation", "iteration": iteration, "policy": policy, "opponent": opponent}
-                    | result.as_dict()
-                )
-        for row in rows:
-            row["time/evaluation_s"] = perf_counter() - start
-        return rows
+        policies = {policy: partial(self._agent, policy, average) for policy, average in self._policies.items()}
+        return evaluation_rows(self._evaluated, policies, self._opponents, iteration, games, seed)
+
+    def _agent(self, policy: str, average: Average) -> Agent:
+        threshold = 0.0 if policy == "last" else self._threshold
+        return DreamAgent(self._game, self._network, self._strategies, average, policy, self._average_power, threshold)
+
+
+class QEvaluationServer:
+    """Plays matches of the newest Q-net of a run against bots, policy ``last``.
+
+    Args:
+        game: The game as it is trained on; evaluations have their own length, see `LENGTHS`.
+        network: Description of the Q-net.
+        opponents: Names of bots.
+        learn_scripted: The net decides what the game would leave to its heuristic, too.
+    """
+
+    def __init__(
+        self, game: RaggedGame, network: QNetworkSettings, opponents: Sequence[str], learn_scripted: bool = False
+    ) -> None:
+        self._game = game
+        self._evaluated = evaluated_as(game)
+        self._network = network
+        self._opponents = opponents
+        self._learn_scripted = learn_scripted
+        self._weights: Weights = {}
+        self._iteration = 0
+
+    def add(self, iteration: int, weights: Weights) -> None:
+        """The net of an iteration, in the place of the one before."""
+        self._iteration, self._weights = iteration, weights
+
+    def evaluate(self, iteration: int, games: int, seed: tuple[int, ...]) -> list[dict[str, Any]]:
+        """Matches of the newest net, which is that of `iteration`; rows for `metrics.jsonl`.
+
+        Raises:
+            ValueError: the newest net is of another iteration.
+        """
+        if self._iteration != iteration:
+            raise ValueError(f"iteration {iteration} is to be evaluated, but the newest net is of {self._iteration}")
+        policies = {"last": partial(q_agent, self._game, self._network, self._weights, self._learn_scripted, "last")}
+        return evaluation_rows(self._evaluated, policies, self._opponents, iteration, games, seed)
+
+
+def evaluation_rows(
+    game: Game | RaggedGame,
+    policies: Mapping[str, Callable[[], Agent]],
+    opponents: Sequence[str],
+    iteration: int,
+    games: int,
+    seed: tuple[int, ...],
+) -> list[dict[str, Any]]:
+    """Matches of each policy against each opponent.
+
+    Args:
+        policies: What makes an agent that plays by each.
+        seed: Entropy; each match adds the numbers of its policy and opponent.
+    """
+    rows = []
+    start = perf_counter()
+    for number, (policy, make) in enumerate(policies.items()):
+        agent = make()
+        for place, opponent in enumerate(opponents):
+            rng = np.random.default_rng(np.random.SeedSequence((*seed, number, place)))
+            result = play(game, (agent, make_agent(opponent, game)), games, rng)
+            row = {"kind": "evaluation", "iteration": iteration, "policy": policy, "opponent": opponent}
+            rows.append(row | result.as_dict())
+    for row in rows:
+        row["time/evaluation_s"] = perf_counter() - start
+    return rows

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
 from envs.guandan import observation, rules
-from envs.guandan.cards import DECK_HIGH, DECK_LOW, NoSuchCard, action_dtype, notation, pack
+from envs.guandan.cards import DECK_HIGH, DECK_LOW, JOKER_RANK, KINDS, NoSuchCard, action_dtype, notation, pack
 from envs.guandan.generation import LONGEST, TABLE
 from envs.guandan.state import GIVE_BACK, NOBODY, PAY, SEATS, state_dtype
+from envs.guandan.tribute import tribute_choice
 from envs.sparse import Sparse
 
 ENDINGS = ("running", "double", "partner third", "partner last")
@@ -162,8 +163,6 @@ class GuanDan:
 
     def script(self, states: States, choices: Ragged) -> NDArray[np.int64]:
         """The heuristic of `envs.guandan.tribute`; see `RaggedGame.script`."""
-        from envs.guandan.tribute import tribute_choice
-
         return tribute_choice(states, choices)
 
     def winners(self, states: States) -> NDArray[np.int8]:
@@ -209,6 +208,8 @@ def _listed(states: States, merged: bool) -> Ragged:
 
 
 def describe(action: np.void) -> str:
-    """An action in a line, such as ``Pair 3 [S3 H3]``."""
+    """An action in a line, such as ``Pair 3 [S3 H3]``; what no action looks like, by its numbers."""
+    if action["kind"] >= len(KINDS) or action["rank"] > JOKER_RANK + 1:
+        return f"kind {action['kind']} rank {action['rank']}"
     kind, rank, cards = notation(action)
     return kind if kind == "PASS" else f"{kind} {rank} [{' '.join(cards)}]"

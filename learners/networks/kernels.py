@@ -137,6 +137,44 @@ def sparse_layer(place, value, matrix, first, begin, end, bias, out):
 
 
 @fast
+def action_layer(base, offsets, place, value, matrix, first, tanh, out):
+    """First layer of a Q-network: what the actions of one state share, and the rows of the matrix that each names.
+
+    Args:
+        base: The states' part with the bias, `[D, H]`.
+        offsets: Where the list of each state begins, `int64[D + 1]`.
+        place: Vectors of the actions, see `envs.sparse.Sparse`, `int16[N, K]`, K a multiple of 4.
+        value: `[N, K]`.
+        matrix: The actions' part of the matrix, `[A, H]`.
+        first: Action that is the first row of `out`.
+        tanh: Activation: tanh, or else ReLU.
+        out: Result, `[m, H]`.
+    """
+    units = out.shape[1]
+    state = np.searchsorted(offsets, first, side="right") - 1
+    total = np.zeros(units, np.float32)
+    for b in range(out.shape[0]):
+        n = first + b
+        while offsets[state + 1] <= n:  # empty lists among them
+            state += 1
+        for j in range(units):
+            total[j] = base[state, j]
+        for k in range(0, place.shape[1], 4):
+            v0, v1, v2, v3 = value[n, k], value[n, k + 1], value[n, k + 2], value[n, k + 3]
+            if v0 != 0 or v1 != 0 or v2 != 0 or v3 != 0:
+                w0, w1 = matrix[place[n, k]], matrix[place[n, k + 1]]
+                w2, w3 = matrix[place[n, k + 2]], matrix[place[n, k + 3]]
+                for j in range(units):
+                    total[j] += v0 * w0[j] + v1 * w1[j] + v2 * w2[j] + v3 * w3[j]
+        if tanh:
+            for j in range(units):
+                out[b, j] = _tanh(total[j])
+        else:
+            for j in range(units):
+                out[b, j] = max(total[j], _ZERO)
+
+
+@fast
 def chosen_outputs(x, matrix, bias, slots, legal, values):
     """`action_values` from the last hidden layer: only outputs that stand for a legal action are computed.
 

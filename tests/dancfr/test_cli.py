@@ -93,11 +93,26 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         (("evaluate", "randm"), "no agent for geister named 'randm'; did you mean random?"),
         (("evaluate", "random", "--games", "0"), "--games must be at least 1, not 0"),
         (("evaluate", "random", "--seed", "-1"), "--seed must be at least 0, not -1"),
+        (("evaluate", "random", "--game", "guandan", "--ply-limit", "9"), "guandan has no limit of plies"),
+        (
+            ("evaluate", "random", "--option", "ply_limt=9"),
+            "no option of geister named 'ply_limt'; did you mean ply_limit?",
+        ),
+        (("evaluate", "random", "--option", "ply_limit=x"), "option ply_limit of geister expects an integer, not 'x'"),
+        (("evaluate", "random", "--option", "9"), "'9' is no option of a game; write key=value"),
+        (("tournament",), "Missing argument 'AGENT'"),
+        (("tournament", "random"), "a tournament needs at least 2 agents"),
+        (("tournament", "random", "random"), "random is named twice"),
+        (("tournament", "random", "rush", "--games", "0"), "--games must be at least 1, not 0"),
+        (("tournament", "random", "rush", "--seed", "-1"), "--seed must be at least 0, not -1"),
+        (("tournament", "random", "gready", "--game", "guandan"), "did you mean greedy?"),
         (("report", "nowhere"), "nowhere"),
         (("presets", "geister-quik"), "no preset named 'geister-quik'; did you mean geister-quick?"),
         (("agents", "chess"), "no game named 'chess'"),
         (("bench", "geister-evn"), "no benchmark named 'geister-evn'; did you mean geister-env?"),
         (("reproduce", "geister-fig33"), "no experiment named 'geister-fig33'; did you mean geister-fig3?"),
+        (("reproduce", "danzero-tabel1"), "no experiment named 'danzero-tabel1'; did you mean danzero-table1?"),
+        (("reproduce", "danzero-table1", "minuts=3"), "no key named 'minuts'; did you mean minutes?"),
         (("reproduce", "geister-fig3", "--scale", "huge"), "--scale is quick or paper, not 'huge'"),
         (("reproduce", "geister-fig3", "--seeds", "1,x"), "--seeds takes integers from 0, such as 1,2,3, not '1,x'"),
         (("reproduce", "geister-fig3", "--seeds", "1,,2"), "--seeds takes integers from 0, such as 1,2,3, not '1,,2'"),
@@ -217,6 +232,39 @@ def test_evaluate_prints_the_keys_that_scripts_rely_on(command: Command, trained
     assert f"{result['wins']} won" in text.out
 
 
+def test_evaluate_takes_options_of_the_game(command: Command) -> None:
+    arguments = ("evaluate", "greedy", "--game", "guandan", "--games", "4", "--seed", "3", "--json")
+    rounds = json.loads(command(*arguments).out)
+    assert rounds["game_options"] == {"length": "round", "situation": "drawn"}
+    outcome = command(*arguments, "--option", "length=match", "--option", "a_attempts=0")
+    assert outcome.code == 0, outcome.err
+    matches = json.loads(outcome.out)
+    assert matches["game_options"] == {"length": "match", "situation": "first", "a_attempts": 0}
+    assert matches["mean_plies"] > rounds["mean_plies"]
+    assert list(matches["seats"]) == ["seats 0 and 2", "seats 1 and 3"]
+    assert matches["ci95_pairs"][0] <= matches["win_rate"] <= matches["ci95_pairs"][1]
+    assert "by deals, each played from both sides: 95 % interval" in command(*arguments[:-1]).out
+
+
+def test_a_tournament_is_a_table_of_win_rates(command: Command) -> None:
+    arguments = ("tournament", "random", "greedy", "planner", "--game", "guandan", "--games", "20", "--seed", "3")
+    told = command(*arguments, "--json")
+    assert told.code == 0, told.err
+    result = json.loads(told.out)
+    assert len(result["pairs"]) == 3
+    assert {row: sorted(cells) for row, cells in result["table"].items()} == {
+        "random": ["greedy", "planner"],
+        "greedy": ["planner", "random"],
+        "planner": ["greedy", "random"],
+    }
+    single = json.loads(command("evaluate", *arguments[1:2], "--against", "greedy", *arguments[4:], "--json").out)
+    assert result["table"]["random"]["greedy"]["win_rate"] == single["win_rate"]
+    lines = command(*arguments).out.splitlines()
+    assert lines[0] == "20 games of guandan each"
+    assert lines[2].split("  ")[0] == "won, in % [95 % interval]"
+    assert [line.split()[0] for line in lines[3:]] == ["random", "greedy", "planner"]
+
+
 def test_a_report_names_its_files(command: Command, copy: Path) -> None:
     outcome = command("report", str(copy), "--json")
     assert outcome.code == 0, outcome.err
@@ -263,7 +311,10 @@ def test_bots_are_told_apart(command: Command) -> None:
     assert "the strongest bot" in bots["rush"]["description"]
 
 
-COMMANDS = ("train", "evaluate", "report", "reproduce", "bench", "games", "presets", "agents", "version")
+COMMANDS = (
+    "train", "evaluate", "tournament", "report", "reproduce", "bench", "serve", "connect", "games", "presets", "agents",
+    "version",
+)  # fmt: skip
 
 
 @pytest.fixture

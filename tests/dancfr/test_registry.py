@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from dancfr.errors import UsageError
-from dancfr.registry import GAMES, describe_games, make_game
-from envs.game import Game
-from envs.players import RandomAgent
+from dancfr.evaluation.agents import make_agent
+from dancfr.evaluation.arena import play
+from dancfr.registry import GAMES, describe_games, make_game, read_options
+from envs.game import Game, RaggedGame
 
 LEDUC = "pettingzoo:pettingzoo.classic.leduc_holdem_v4"
 
@@ -17,17 +18,20 @@ LEDUC = "pettingzoo:pettingzoo.classic.leduc_holdem_v4"
 def test_every_game_can_be_made_played_and_sent(name: str) -> None:
     options = {"max_return": 7} if name == LEDUC else {}
     game = pickle.loads(pickle.dumps(make_game(name, **options)))
-    assert isinstance(game, Game)
+    assert isinstance(game, (Game, RaggedGame))
     assert game.spec.name == name
-    rng = np.random.default_rng(0)
-    states = game.reset(4, rng)
-    agent = RandomAgent()
-    agent.begin(game, 4, rng)
-    for _ in range(game.spec.max_plies):
-        if game.finished(states).all():
-            break
-        game.step(states, agent.act(states, np.arange(4), rng), rng)
-    assert game.finished(states).all()
+    pair = make_agent("random", game), make_agent("random", game)
+    result = play(game, pair, 4, np.random.default_rng(0))
+    assert result.games == 4
+    assert 0 < result.mean_plies <= game.spec.max_plies
+
+
+def test_options_are_read_by_the_type_of_their_default() -> None:
+    read = read_options("geister", ["ply_limit=1e2", "forced_escape=no", " random_setup = true "])
+    assert read == {"ply_limit": 100, "forced_escape": False, "random_setup": True}
+    assert read_options("guandan", ["length=match", "a_attempts=0"]) == {"length": "match", "a_attempts": 0}
+    assert read_options(LEDUC, ["max_return=7", "name=x"]) == {"max_return": 7, "name": "x"}
+    assert read_options("geister", []) == {}
 
 
 def test_options_reach_the_game() -> None:

@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
+from dancfr.evaluation.worker import QEvaluationServer
 from dancfr.experiments.config import DreamConfig
+from dancfr.experiments.dmc_config import DmcConfig
 from dancfr.launch import TrainRequest, train
 from dancfr.options import TrainOptions
 from dancfr.presets import PRESETS
 from dancfr.runs import Run
+from envs.guandan import GuanDan
+from tests.dancfr.evaluation.records import DMC_NETWORK, dmc_row, q_weights
 
 SMALL = (
     "iterations=4",
@@ -35,6 +39,24 @@ def mini_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs") / "mini"
     options = TrainOptions(inline=True, progress=False)
     train(TrainRequest("mini-geister-dream", SMALL, path, "off", options))
+    return path
+
+
+@pytest.fixture(scope="session")
+def dmc_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of Deep Monte-Carlo on GuanDan with small fresh nets, stored at iterations 2 and 4, and its record."""
+    config = DmcConfig(network=DMC_NETWORK, iterations=4)
+    path = tmp_path_factory.mktemp("runs") / "danzero"
+    with Run.create(path, "guandan-quick", "dmc", config) as run:
+        server = QEvaluationServer(GuanDan(), config.network, config.evaluation.opponents)
+        for iteration in range(1, 5):
+            run.append_metrics(dmc_row(iteration))
+            if iteration % 2 == 0:
+                weights = q_weights(iteration)
+                run.save_strategy(0, iteration, weights, {"version": iteration})
+                server.add(iteration, weights)
+                for row in server.evaluate(iteration, 8, (1, iteration)):
+                    run.append_metrics(row | {"elapsed_s": 3.0 * iteration})
     return path
 
 

@@ -2,6 +2,56 @@
 
 from typing import Any
 
+import torch
+
+from envs.guandan import GuanDan
+from learners.dmc.network import QNet
+from learners.dmc.settings import QNetworkSettings
+from learners.networks.settings import Weights
+
+DMC_NETWORK = QNetworkSettings(width=8, depth=2)
+
+
+def q_weights(seed: int, network: QNetworkSettings = DMC_NETWORK) -> Weights:
+    """A fresh Q-net of GuanDan."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return QNet(network, GuanDan().spec).inference_weights()
+
+
+def dmc_row(iteration: int, **values: Any) -> dict[str, Any]:
+    """A training row of Deep Monte-Carlo with a number for every key of the record. Its fit is the one before."""
+    row: dict[str, Any] = {
+        "kind": "train",
+        "iteration": iteration,
+        "elapsed_s": 3.0 * iteration,
+        "time/selfplay_s": 2.5,
+        "time/actors_waited_s": 0.4,
+        "samples/values": 4000 * iteration,
+        "selfplay/decisions_per_second": 9000.0,
+        "selfplay/samples_per_second": 4500.0,
+        "selfplay/rows_per_sample": 13.0,
+        "selfplay/decisions_per_game": 110.0,
+        "selfplay/q_error": 4.0 / iteration,
+        "selfplay/busy": 1.9,
+        "selfplay/age": 1,
+    }
+    if iteration > 1:
+        row |= {
+            "loss/value": 3.5 / iteration,
+            "learner/rows": 32768,
+            "learner/clipped": 0.1 + 0.01 * iteration,
+            "learner/q_mean": 0.02,
+            "learner/q_error": 4.1 / iteration,
+            "learner/q_drift": 0.3,
+            "learner/age": 1.5,
+            "learner/age_updates": 6.0,
+            "learner/rows_per_second": 12_000.0,
+            "learner/waited_s": 0.1,
+            "time/value_s": 2.8,
+        }
+    return row | values
+
 
 def train_row(iteration: int, player: int, **values: Any) -> dict[str, Any]:
     """A training row with a number for every key of the record."""

@@ -11,14 +11,20 @@ from numpy.typing import NDArray
 
 from dancfr.errors import UsageError
 from dancfr.evaluation import evaluate_command
-from dancfr.evaluation.agents import AgentName, bots, list_agents, make_agent, parse_name
+from dancfr.evaluation.agents import AgentName, bots, list_agents, make_agent, parse_name, q_agent
+from dancfr.evaluation.arena import Deals, play
+from dancfr.evaluation.worker import QEvaluationServer
 from dancfr.runs import Run
 from envs.game import Game
 from envs.geister import Geister
+from envs.guandan import GuanDan
+from learners.dmc.settings import QNetworkSettings
 from learners.dream.agent import DreamAgent
+from tests.dancfr.evaluation.records import DMC_NETWORK, q_weights
 
 FULL = Geister(ply_limit=300)
 MINI = Geister(size=4, ply_limit=30, observation_limit=30)
+GUANDAN = GuanDan()
 
 CONTRACT = {
     "games",
@@ -193,6 +199,101 @@ def test_a_run_trained_with_random_layouts_cannot_choose_them(write_run: Any) ->
 def test_a_run_without_strategies_is_refused(write_run: Any) -> None:
     with pytest.raises(UsageError, match="has no strategy yet"):
         make_agent(str(write_run("fresh", [])), FULL)
+
+
+def test_a_run_of_dmc_plays_the_net_that_it_had(dmc_run: Path) -> None:
+    games = {}
+    for name, seed in ((str(dmc_run), 4), (f"{dmc_run}@4", 4), (f"{dmc_run}@3", 2), (f"{dmc_run}@2", 2)):
+        agent, own = make_agent(name, GUANDAN), q_agent(GUANDAN, DMC_NETWORK, q_weights(seed), False, "own")
+        assert agent.name == name
+        result = play(GUANDAN, (agent, own), 8, np.random.default_rng(3))
+        assert (result.wins, result.deals) == (4, Deals(0, 4, 0)), "both play alike"
+        games[name] = play(
+            GUANDAN, (make_agent(name, GUANDAN), make_agent("greedy", GUANDAN)), 8, np.random.default_rng(3)
+        )
+    assert games[str(dmc_run)].mean_plies == games[f"{dmc_run}@4"].mean_plies != games[f"{dmc_run}@2"].mean_plies
+
+
+def test_tributes_are_left_to_the_heuristic_unless_they_were_learnt() -> None:
+    network = QNetworkSettings(width=8, depth=2, encoding="tribute")
+    states = GUANDAN.start(np.arange(400, dtype=np.uint64))
+    paying = states[GUANDAN.scripted(states)]
+    choices = GUANDAN.choices(paying)
+    heuristic = choices.rows[GUANDAN.script(paying, choices)]
+    played = {}
+    for learnt in (False, True):
+        agent: Any = q_agent(GUANDAN, network, q_weights(1, network), learnt, "net")
+        rng = np.random.default_rng(0)
+        agent.begin(GUANDAN, len(states), rng)
+        actions = agent.act(states, np.arange(len(states)), rng)
+        GUANDAN.step(states.copy(), actions)
+        played[learnt] = actions
+    assert (played[False][GUANDAN.scripted(states)] == heuristic).all()
+    assert (played[True][GUANDAN.scripted(states)] != heuristic).any()
+    leads = ~GUANDAN.scripted(states)
+    assert (played[False][leads] == played[True][leads]).all()
+
+
+def test_evaluate_plays_rounds_of_a_run_of_dmc_unless_told_otherwise(dmc_run: Path) -> None:
+    found = evaluate_command(str(dmc_run), "guandan", "random", games=6, seed=5)
+    assert set(found) >= CONTRACT | {"ci95_pairs", "deals", "mean_return"}
+    assert found["game_options"] == {"length": "round", "situation": "drawn"}
+    whole = evaluate_command("greedy", "guandan", str(dmc_run), games=2, seed=5, settings=("length=match",))
+    assert whole["game_options"] == {"length": "match", "situation": "first"}
+    assert whole["mean_plies"] > 3 * found["mean_plies"]
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("?average=last", "a run of dmc plays by one net, without average: leave it out"),
+        ("?threshold=0.5", "a run of dmc plays by one net, without threshold: leave it out"),
+        ("@1", "has iterations 2 to 4, not 1"),
+        ("@5", "has iterations 2 to 4, not 5"),
+    ],
+)
+def test_what_a_run_of_dmc_does_not_have_is_refused(dmc_run: Path, query: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        make_agent(f"{dmc_run}{query}", GUANDAN)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_net_of_another_network_is_refused(dmc_run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(dmc_run, copy)
+    info = json.loads((copy / "config.json").read_text())
+    info["config"]["network"]["width"] = 16
+    (copy / "config.json").write_text(json.dumps(info))
+    with pytest.raises(UsageError, match=r"p0-000004.safetensors does not fit the run's configuration: "):
+        make_agent(str(copy), GUANDAN)
+    (copy / "strategies" / "p0-000004.safetensors").unlink()
+    (copy / "strategies" / "p0-000002.safetensors").unlink()
+    with pytest.raises(UsageError, match="has no strategy yet: it gets its first one at iteration 10"):
+        make_agent(str(copy), GUANDAN)
+
+
+def test_a_run_of_dmc_cannot_play_another_game_and_is_listed_for_its_own(dmc_run: Path) -> None:
+    with pytest.raises(UsageError, match="was trained on guandan, not on geister: use --game guandan"):
+        make_agent(str(dmc_run), FULL)
+    listed = list_agents(GUANDAN, dmc_run.parent)
+    assert [entry["name"] for entry in listed] == ["random", "greedy", "planner", str(dmc_run)]
+    assert listed[-1]["iterations"] == 4
+
+
+def test_the_evaluation_beside_a_training_of_dmc_plays_rounds_of_the_newest_net(dmc_run: Path) -> None:
+    rows = Run.open(dmc_run).read_metrics("evaluation")
+    assert [(row["iteration"], row["opponent"]) for row in rows] == [
+        (iteration, bot) for iteration in (2, 4) for bot in ("random", "greedy", "planner")
+    ]
+    assert {row["policy"] for row in rows} == {"last"}
+    assert all(row["games"] == 8 and row["mean_plies"] < 250 and "time/evaluation_s" in row for row in rows)
+    trained_on = GuanDan(length="match", situation="first", a_attempts=0)
+    server = QEvaluationServer(trained_on, DMC_NETWORK, ("random",))
+    server.add(2, q_weights(2))
+    (row,) = server.evaluate(2, 4, (1, 2))
+    assert row["mean_plies"] < 250, "rounds, whatever the run is trained on"
+    with pytest.raises(ValueError, match="iteration 3 is to be evaluated, but the newest net is of 2"):
+        server.evaluate(3, 4, (1, 3))
 
 
 def test_a_damaged_strategy_is_named(mini_run: Path, tmp_path: Path) -> None:

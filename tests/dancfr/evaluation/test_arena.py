@@ -104,11 +104,12 @@ def test_a_match_without_games_and_one_object_in_both_seats_are_refused() -> Non
 
 def test_the_interval_of_the_mean_return_is_that_of_a_mean() -> None:
     value = np.array([2.0, -1.0, 0.5, 0.5])
-    record = Record(np.zeros(4, np.int8), value, np.ones(4, np.int8), np.full(4, 10, np.int32))
+    outcome = np.sign(value).astype(np.int8)
+    record = Record(np.zeros(4, np.int8), outcome, value, np.ones(4, np.int8), np.full(4, 10, np.int32))
     found: Any = summary(FULL, record, 1.0).as_dict()
     error = np.sqrt(((value - 0.5) ** 2).sum() / 3 / 4)
     assert found["mean_return"] == pytest.approx(0.5)
     assert found["mean_return_ci95"] == pytest.approx([0.5 - 1.96 * error, 0.5 + 1.96 * error])
-    one = Record(*(array[:1] for array in (record.seat, record.value, record.ending, record.plies)))
+    one = Record(*(array[:1] for array in (record.seat, outcome, value, record.ending, record.plies)))
     single: Any = summary(FULL, one, 1.0).as_dict()
     assert single["mean_return_ci95"] == [2.0, 2.0]

@@ -175,6 +175,44 @@ def test_an_evaluation_without_counts_has_its_win_rate_alone(write_run: Any, tmp
     assert "70.0 %" in Page(Path(found["report"])).text
 
 
+def test_a_run_of_dmc_shows_its_curves_and_what_its_actors_and_learner_did(dmc_run: Path, tmp_path: Path) -> None:
+    found = report_command([dmc_run], tmp_path)
+    assert found["warnings"] == []
+    curves = {f"win-rate-{bot}-{axis}" for bot in ("random", "greedy", "planner") for axis in ("iterations", "time")}
+    metrics = {"losses", "staleness", "age", "waiting", "throughput", "game-length"}
+    assert set(found["figures"]) == curves | metrics | {"training-time", "phase-times"}
+    page = Page(tmp_path / "report.html")
+    alts = " ".join(image["alt"] or "" for image in page.images)
+    assert "Samples without gradient, clipped (% of samples) over iteration: guandan-quick goes from 12.0 % to" in alts
+    assert "Decisions in self-play, per second over iteration: guandan-quick goes from 9000 to 9000" in alts
+    assert "guandan-quick: training, wall time 12 seconds, self-play 10 seconds, Q-network 8.4 seconds" in alts
+    assert "16,0009000" in page.text.replace("\n", ""), "samples and decisions a second"
+
+
+def test_runs_of_several_methods_have_figures_of_their_own(dmc_run: Path, write_run: Any, tmp_path: Path) -> None:
+    found = report_command([dmc_run, write_run("dream", record())], tmp_path)
+    assert len(set(found["figures"])) == len(found["figures"])
+    assert {"losses-dream", "losses-dmc", "training-time-dream", "training-time-dmc", "staleness-dmc"} <= set(
+        found["figures"]
+    )
+    page = Page(tmp_path / "report.html")
+    assert {"Training losses (dream)", "Samples without gradient (dmc)"} <= set(page.headings)
+    (both,) = [image["alt"] or "" for image in page.images if "against random over iterations" in (image["alt"] or "")]
+    assert "guandan-quick goes" in both
+    assert "geister-quick goes" in both
+    assert found["warnings"] == []
+
+
+def test_single_runs_of_one_policy_are_drawn_plain(write_run: Any, tmp_path: Path) -> None:
+    runs = [write_run(f"last-{s}", [evaluation_row(2, 50 + s, policy="last")], seed=s) for s in (1, 2)]
+    found = report_command(runs, tmp_path)
+    (name,) = [name for name in found["figures"] if name.startswith("single-runs")]
+    (alt,) = [image["alt"] or "" for image in Page(tmp_path / "report.html").images if "single" in (image["alt"] or "")]
+    assert name == "single-runs-geister-quick"
+    assert "last-1 goes from 51.0 %" in alt
+    assert "(last iterate)" not in alt
+
+
 def test_names_are_escaped(write_run: Any) -> None:
     found = report_command([write_run("<script>alert(1)", [evaluation_row(1, 50)])])
     assert "<script" not in Path(found["report"]).read_text()

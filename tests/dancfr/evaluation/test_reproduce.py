@@ -10,19 +10,9 @@ import pytest
 
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.history import History, Settings
-from dancfr.evaluation.reproduce import (
-    EXPERIMENTS,
-    PRESETS,
-    SCALES,
-    is_complete,
-    reproduce,
-    run_path,
-    scaled,
-    single_run_rows,
-    time_rows,
-    train_run,
-    win_rate_rows,
-)
+from dancfr.evaluation.paper000 import DIVISOR, PRESETS, SCALES, single_run_rows, time_rows, win_rate_rows
+from dancfr.evaluation.reproduce import EXPERIMENTS, reproduce
+from dancfr.evaluation.trainings import configuration, is_complete, train_run
 from dancfr.launch import TrainRequest, train
 from dancfr.options import TrainOptions
 from dancfr.presets import PRESETS as ALL_PRESETS
@@ -110,12 +100,14 @@ def test_runs_that_were_never_evaluated_are_named() -> None:
 
 
 def test_scales_keep_the_proportions_of_the_paper() -> None:
-    assert scaled("geister-dream", SCALES["paper"]) == ()
-    assert len(SCALES["paper"].seeds) == 4
-    quick = [scaled(preset, SCALES["quick"])[0] for preset in PRESETS]
-    assert quick == ["traversals=128", "traversals=128", "traversals=256", "traversals=341"]
-    paper: Any = ALL_PRESETS["geister-dream"].config
-    assert f"reservoir={paper.reservoir // SCALES['quick'].divisor}" in SCALES["quick"].overrides
+    paper, quick = SCALES["paper"], SCALES["quick"]
+    assert [configuration(setting, paper, ()) for setting in paper.settings] == [()] * 4
+    assert len(paper.seeds) == 4
+    assert [setting.preset for setting in quick.settings] == list(PRESETS)
+    traversals = [configuration(setting, quick, ())[0] for setting in quick.settings]
+    assert traversals == ["traversals=128", "traversals=128", "traversals=256", "traversals=341"]
+    config: Any = ALL_PRESETS["geister-dream"].config
+    assert f"reservoir={config.reservoir // DIVISOR}" in quick.overrides
 
 
 def test_an_experiment_trains_its_runs_once_and_the_next_one_shares_them(
@@ -127,7 +119,7 @@ def test_an_experiment_trains_its_runs_once_and_the_next_one_shares_them(
     assert set(first) >= {"experiment", "rows", "files", "seconds"}
     assert json.loads(json.dumps(first))["rows"] == first["rows"]
     assert all("also iterations=2" in row["note"] and "1/30" in row["note"] for row in first["rows"])
-    records = {preset: run_path(tmp_path, preset, 1) / "metrics.jsonl" for preset in PRESETS}
+    records = {preset: tmp_path / f"{preset}-seed1" / "metrics.jsonl" for preset in PRESETS}
     before = {preset: path.stat().st_mtime_ns for preset, path in records.items()}
 
     second = reproduce("geister-fig5-8", "quick", **arguments)

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
-from dancfr.evaluation.statistics import one_run, over_iterations, over_time, summarise, wilson
+from dancfr.evaluation.statistics import elo_ratings, one_run, over_iterations, over_time, summarise, sweeps, wilson
 
 Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
@@ -25,6 +26,63 @@ def test_wilson_before_the_first_game_says_nothing() -> None:
 def test_wilson_refuses_more_wins_than_games() -> None:
     with pytest.raises(ValueError, match="k"):
         wilson(3, 2)
+
+
+@pytest.mark.parametrize(("both", "one", "none"), [(40, 50, 10), (3, 5, 2), (1, 90, 9), (300, 1, 50)])
+def test_the_interval_of_deals_is_where_the_score_statistic_reaches_its_quantile(
+    both: int, one: int, none: int
+) -> None:
+    deals = both + one + none
+    for end in sweeps(both, one, none):
+        difference = 2 * end - 1
+
+        def unlikely(q: float, difference: float = difference) -> float:
+            return -(both * math.log(q + difference) + none * math.log(q) + one * math.log(1 - 2 * q - difference))
+
+        inside = (max(0.0, -difference) + 1e-12, (1 - difference) / 2 - 1e-12)
+        q = minimize_scalar(unlikely, bounds=inside, method="bounded", options={"xatol": 1e-12}).x
+        score = (both - none - deals * difference) / math.sqrt(deals * (2 * q + difference * (1 - difference)))
+        assert abs(score) == pytest.approx(Z, abs=1e-4)
+
+
+@pytest.mark.parametrize(("skill", "noise"), [(0.0, 0.3), (0.5, 0.3), (0.5, 1.0), (1.5, 0.5)])
+def test_the_interval_of_deals_covers_as_often_as_it_says_and_is_narrower(skill: float, noise: float) -> None:
+    """Games that luck decides, the same for both games of a deal but for the other side."""
+    rng = np.random.default_rng(4)
+    deals, matches = 120, 1500
+    luck = rng.normal(size=(matches, deals, 1)) * [1, -1]
+    won = (skill + luck + noise * rng.normal(size=(matches, deals, 2)) > 0).sum(axis=2)
+    counts, times = np.unique([[(row == n).sum() for n in (2, 1, 0)] for row in won], axis=0, return_counts=True)
+    true = (1 + math.erf(skill / math.sqrt(2 * (1 + noise**2)))) / 2
+    covered = narrower = 0
+    for (both, one, none), count in zip(counts.tolist(), times, strict=True):
+        low, high = sweeps(both, one, none)
+        wide = wilson(2 * both + one, 2 * deals)
+        covered += count * (low <= true <= high)
+        narrower += count * (high - low < wide[1] - wide[0])
+    assert covered / matches == pytest.approx(0.95, abs=0.02)
+    assert narrower > 0.99 * matches
+
+
+def test_the_interval_of_deals_has_a_width_where_all_end_alike() -> None:
+    assert sweeps(0, 0, 0) == (0.0, 1.0)
+    for low, high in (sweeps(0, 50, 0), sweeps(50, 0, 0), sweeps(0, 0, 50)):
+        assert 0.02 < high - low < 0.1
+    low, high = sweeps(50, 0, 0)
+    assert high == 1.0
+    assert sweeps(0, 0, 50) == pytest.approx((0.0, 1 - low))
+    with pytest.raises(ValueError, match="negative"):
+        sweeps(3, -1, 0)
+
+
+def test_ratings_are_those_of_which_the_scores_come() -> None:
+    true = np.array([300.0, 100.0, -50.0, -350.0])
+    scores = 100_000 / (1 + 10 ** ((true - true[:, None]) / 400))
+    np.testing.assert_allclose(elo_ratings(scores), true, atol=0.1)
+    (better, worse) = elo_ratings([[0, 1000], [0, 0]])
+    assert better == -worse
+    assert 500 < better < 1000, "who has won all is far ahead, not infinitely"
+    np.testing.assert_allclose(elo_ratings([[0, 5, 0], [0, 0, 5], [5, 0, 0]]), 0, atol=1e-3)
 
 
 def test_summary_is_the_t_interval() -> None:

@@ -1,0 +1,220 @@
+"""What the record of a run is drawn as, by method: its phases, and which of its metrics make which figure."""
+
+from dataclasses import dataclass
+
+from dancfr.evaluation.history import History
+
+APART = ("evaluation", "checkpoint")
+"""Phases that the training time leaves out."""
+
+_APART_KEYS = {phase: f"time/{phase}_s" for phase in APART}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of plain metrics over iterations.
+
+    Attributes:
+        unit: Of the values, for the headings of its table.
+        keys: Title of a panel to key of a training row.
+        note: What is said below the figure.
+        by_player: Players are drawn apart, not put together.
+        total: Rows of one iteration are put together by summing, else by averaging.
+        log: Logarithmic axis where all values are positive.
+        percent: Values are shares.
+        weighted: Only of runs that weigh their samples by importance: for others it says nothing.
+    """
+
+    name: str
+    title: str
+    y_label: str
+    unit: str
+    keys: dict[str, str]
+    note: str = ""
+    by_player: bool = False
+    total: bool = False
+    log: bool = False
+    percent: bool = False
+    weighted: bool = False
+
+    def of(self, run: History) -> bool:
+        """Whether the figure says something about a run."""
+        return not self.weighted or run.info.get("config", {}).get("importance", "none") != "none"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What is drawn of the runs of a method.
+
+    Attributes:
+        phases: Name of a phase to the key of its seconds.
+        overlap: Why phases do not add up to the training time, of which those `APART` are no part.
+        counted: When the seconds of a phase count that runs beside others.
+        samples, rate: Keys of the samples offered so far, and of the decisions a second.
+        metrics: The figures of plain metrics.
+    """
+
+    phases: dict[str, str]
+    overlap: str
+    counted: str
+    samples: str
+    rate: str
+    metrics: tuple[Metric, ...]
+
+    def overlapping(self, apart: str = "") -> str:
+        """What a figure of phases says of them; `apart`: how it shows those that are no part of the training."""
+        return (
+            f"Phases overlap, since {self.overlap}: they do not add up to the training time, of which evaluations and "
+            f"checkpoints{apart} are no part."
+        )
+
+    @property
+    def phase_times(self) -> Metric:
+        """Seconds of each phase in each iteration."""
+        titles = {
+            f"{phase.capitalize()} (no part of the training time)" if phase in APART else phase.capitalize(): key
+            for phase, key in self.phases.items()
+        }
+        note = f"{self.overlapping()} {self.counted}"
+        title = "Time of each phase by iteration"
+        return Metric(
+            "phase-times", title, "seconds per iteration", "s per iteration", titles, note, total=True, log=True
+        )
+
+
+DREAM = Drawn(
+    phases={
+        "traversal": "time/traversal_s",
+        "advantage network": "time/advantage_s",
+        "baseline network": "time/baseline_s",
+        **_APART_KEYS,
+    },
+    overlap="a baseline network is fitted beside the next iterations",
+    counted="A baseline fit counts where its network is first used.",
+    samples="samples/advantage",
+    rate="traversal/decisions_per_second",
+    metrics=(
+        Metric(
+            "losses",
+            "Training losses",
+            "mean weighted squared error",
+            "squared error",
+            {"Loss of the advantage network": "loss/advantage", "Loss of the baseline network": "loss/baseline"},
+            by_player=True,
+            log=True,
+        ),
+        Metric(
+            "buffers",
+            "Fill of the buffers",
+            "fill (% of capacity)",
+            "% of capacity",
+            {"Advantage reservoir": "buffer/advantage_fill", "Baseline buffer": "buffer/baseline_fill"},
+            by_player=True,
+            percent=True,
+        ),
+        Metric(
+            "effective-sample-size",
+            "Effective sample size of the importance weights",
+            "effective samples (% of samples)",
+            "% of samples",
+            {"Effective sample size of the importance weights": "traversal/effective_sample_size"},
+            percent=True,
+            weighted=True,
+        ),
+        Metric(
+            "game-length",
+            "Length of the games traversed",
+            "plies per game",
+            "plies",
+            {"Length of the games traversed": "traversal/mean_plies"},
+        ),
+        Metric(
+            "throughput",
+            "Throughput of traversals and fits",
+            "per second",
+            "1/s",
+            {
+                "Decisions in traversals": "traversal/decisions_per_second",
+                "Rows in fits of the advantage network": "learner/advantage_rows_per_second",
+                "Rows in fits of the baseline network": "learner/baseline_rows_per_second",
+            },
+        ),
+    ),
+)
+
+DMC = Drawn(
+    phases={"self-play": "time/selfplay_s", "Q-network": "time/value_s", **_APART_KEYS},
+    overlap="the Q-network is fitted beside the next self-play",
+    counted="A fit counts where its weights are first used.",
+    samples="samples/values",
+    rate="selfplay/decisions_per_second",
+    metrics=(
+        Metric(
+            "losses",
+            "Training loss, and how far values are from returns",
+            "mean squared error",
+            "squared error",
+            {
+                "Loss: values clipped where samples are stale": "loss/value",
+                "Error of the learner's values": "learner/q_error",
+                "Error of the values that the actors played by": "selfplay/q_error",
+            },
+            log=True,
+        ),
+        Metric(
+            "staleness",
+            "Samples without gradient",
+            "clipped (% of samples)",
+            "% of samples",
+            {"Samples without gradient": "learner/clipped"},
+            "A sample is clipped where the learner's value has left the band around the actor's.",
+            percent=True,
+        ),
+        Metric(
+            "age",
+            "Age of the weights that made the samples",
+            "updates of the weights",
+            "updates",
+            {"Age of the weights that made the samples": "learner/age_updates"},
+        ),
+        Metric(
+            "waiting",
+            "Waiting of actors and learner",
+            "seconds per iteration",
+            "s per iteration",
+            {"Actors wait for the fit": "time/actors_waited_s", "The learner waits for samples": "learner/waited_s"},
+            "Each iteration one of both may be ready first; neither waits long where both take the same time.",
+            total=True,
+        ),
+        Metric(
+            "throughput",
+            "Throughput of self-play and fits",
+            "per second",
+            "1/s",
+            {
+                "Decisions in self-play": "selfplay/decisions_per_second",
+                "Samples in self-play": "selfplay/samples_per_second",
+                "Rows in fits": "learner/rows_per_second",
+            },
+        ),
+        Metric(
+            "game-length",
+            "Length of the games of self-play",
+            "decisions per game",
+            "decisions",
+            {"Length of the games of self-play": "selfplay/decisions_per_game"},
+        ),
+    ),
+)
+
+METHODS = {"dream": DREAM, "dmc": DMC}
+
+
+def method_of(run: History) -> str:
+    """The method by which a run was trained."""
+    return str(run.info.get("method", "dream"))
+
+
+def drawn(run: History) -> Drawn:
+    """What is drawn of a run; of one of a method that is not known here, what would be of DREAM."""
+    return METHODS.get(method_of(run), DREAM)

@@ -1,0 +1,54 @@
+"""Under which rules agents meet: those the command says, else those they were trained under, with their own length."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from dancfr.errors import UsageError
+from dancfr.evaluation import PLY_LIMITS
+from dancfr.evaluation.agents import game_options_of
+from dancfr.registry import PETTINGZOO, entry_of, make_game, read_options
+from envs.game import Game, RaggedGame
+
+LENGTHS: dict[str, dict[str, Any]] = {"guandan": {"length": "round", "situation": "drawn"}}
+"""Options that say what one game of an evaluation is, whatever a run was trained on."""
+
+WHOLE: dict[str, dict[str, Any]] = {"guandan": {"situation": "first"}}
+"""What goes with ``length=match`` unless the command says otherwise: a match begins with its first round."""
+
+
+def match_rules(
+    game: str, agents: Sequence[str], settings: Sequence[str] = (), ply_limit: int | None = None
+) -> tuple[Game | RaggedGame, dict[str, Any]]:
+    """The game that agents are to play, and its options.
+
+    It has the options under which the first of them that is a trained run was trained (for bots: the game's defaults,
+    in Geister forced escape and random layouts), but its own length: `PLY_LIMITS`, `LENGTHS`.
+
+    Args:
+        game: Its name.
+        agents: Names, see `dancfr.evaluation.agents`.
+        settings: ``key=value`` options, which come before all others.
+        ply_limit: Length after which a game is a draw; None takes that of `PLY_LIMITS`, else the game's own.
+
+    Raises:
+        UsageError: an unknown game or option, a value that it does not take, or a limit for a game without one.
+    """
+    given = read_options(game, settings)
+    key = "max_plies" if game.startswith(PETTINGZOO) else "ply_limit"
+    if ply_limit is not None:
+        if key in given:
+            raise UsageError(f"--ply-limit and --option {key} say the same: leave one out")
+        if not game.startswith(PETTINGZOO) and key not in entry_of(game).options:
+            raise UsageError(f"{game} has no limit of plies: leave out --ply-limit")
+        given[key] = ply_limit
+    trained = next(filter(None, (game_options_of(name, game) for name in agents)), {})
+    lengths = {"ply_limit": PLY_LIMITS[game]} if game in PLY_LIMITS else LENGTHS.get(game, {})
+    whole = WHOLE.get(game, {}) if given.get("length") == "match" else {}
+    options = trained | lengths | whole | given
+    return make_game(game, **options), options
+
+
+def evaluated_as(game: Any) -> Any:
+    """A game that a run is trained on, as the run is evaluated: with the length that `LENGTHS` says."""
+    return replace(game, **LENGTHS[game.spec.name]) if game.spec.name in LENGTHS else game

@@ -1,0 +1,166 @@
+"""Experiments of papers: what they train, at which scale, and the trainings that are not there yet.
+
+A run that is complete in the output folder is used, an interrupted one is gone on with, and only what is missing is
+trained.
+"""
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dancfr.config import apply_overrides, refuse_changes
+from dancfr.errors import RunError, UsageError
+from dancfr.evaluation.history import History, Settings
+from dancfr.evaluation.plots import Plot
+from dancfr.evaluation.report import Table
+from dancfr.launch import TrainRequest, find_preset, train
+from dancfr.options import TrainOptions
+from dancfr.runs import Run
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One of the settings that an experiment trains.
+
+    Attributes:
+        name: As the paper and the figures call it.
+        preset: What is trained.
+        overrides: Settings in which it differs from the preset.
+        folder: Beginning of the names of its runs' folders; empty: the preset's name.
+    """
+
+    name: str
+    preset: str
+    overrides: tuple[str, ...] = ()
+    folder: str = ""
+
+    def path(self, out: Path, seed: int) -> Path:
+        """Folder of the run with that seed."""
+        return out / f"{self.folder or self.preset}-seed{seed}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large an experiment is repeated.
+
+    Attributes:
+        settings: What is trained.
+        seeds: Seeds of each setting.
+        overrides: Settings for every one of them.
+        note: What differs from the paper, for every row.
+        games: Games of each pair, where agents meet after their training.
+        checkpoints: How many states of a training play such games, where its course is shown.
+    """
+
+    settings: tuple[Setting, ...]
+    seeds: tuple[int, ...]
+    overrides: tuple[str, ...] = ()
+    note: str = ""
+    games: int = 0
+    checkpoints: int = 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What an experiment shows.
+
+    Attributes:
+        rows: The paper's figures and ours: ``cell``, ``paper``, ``ours``, ``sd``, ``note``.
+        figures: Drawn from the runs.
+        left_out: A sentence for each thing that the runs do not allow.
+        tables: Further ones of its page.
+        unit: What the numbers of the rows are.
+    """
+
+    rows: list[Row]
+    figures: list[Plot]
+    left_out: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    unit: str = "Win rates are shares of games."
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or a table of a paper.
+
+    Attributes:
+        description: A line for people.
+        folder: Beginning of the name of the default output folder, which the experiments of a paper share.
+        scales: By name.
+        compare: Makes of the trained runs what is to be shown.
+    """
+
+    description: str
+    folder: str
+    scales: Mapping[str, Scale]
+    compare: Callable[[Settings, Scale], Comparison]
+
+
+def row(cell: str, paper: float | None, ours: float | None, sd: float | None, note: str) -> Row:
+    """A row of `Comparison.rows`."""
+    return {"cell": cell, "paper": paper, "ours": ours, "sd": sd, "note": note}
+
+
+def count_runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
+def configuration(setting: Setting, scale: Scale, overrides: Sequence[str], seed: int | None = None) -> tuple[str, ...]:
+    """Everything in which a run differs from its preset."""
+    own = () if seed is None else (f"seed={seed}",)
+    return (*setting.overrides, *scale.overrides, *own, *overrides)
+
+
+def train_settings(
+    out: Path, scale: Scale, seeds: Sequence[int], overrides: Sequence[str], options: TrainOptions
+) -> Settings:
+    """The runs of every setting and seed below `out`, trained where they are missing or incomplete."""
+    plan = [(setting, seed) for seed in seeds for setting in scale.settings]  # all settings early, then further seeds
+    for i, (setting, seed) in enumerate(plan):
+        path = setting.path(out, seed)
+        print(f"{path.name} (run {i + 1} of {len(plan)})", file=sys.stderr)
+        train_run(path, setting.preset, configuration(setting, scale, overrides, seed), options)
+    return {setting.name: [History.read(setting.path(out, seed)) for seed in seeds] for setting in scale.settings}
+
+
+def train_run(path: Path, preset: str, overrides: Sequence[str], options: TrainOptions) -> None:
+    """Brings the run at `path` to its end, from wherever it is.
+
+    The checkpoints of a complete run go: at the papers' sizes each holds some gigabytes of buffers. Strategies and
+    the record stay.
+
+    Raises:
+        UsageError: another run lies there.
+        RunError: the training failed or was stopped.
+    """
+    resume = (path / "config.json").exists()
+    if not (resume and is_complete(path, preset, overrides)):
+        result = train(TrainRequest(preset, overrides, path, None, replace(options, resume=resume)))
+        if result["stopped"]:
+            raise RunError(f"stopped in {path}; the same command goes on from its last checkpoint")
+    shutil.rmtree(path / "checkpoints", ignore_errors=True)
+
+
+def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
+    """Whether the run at `path` has all its iterations, or as many as its time allowed.
+
+    Raises:
+        UsageError: it is a run of another preset or of other settings.
+    """
+    run = Run.open(path)
+    if run.preset != preset:
+        raise UsageError(f"{path} holds a run of {run.preset}, not of {preset}: choose another folder")
+    wanted: Any = apply_overrides(find_preset(preset).config, overrides)
+    refuse_changes(run.config_as(type(wanted)), wanted)
+    if (path / "checkpoints").exists():
+        return False  # they go when all is done
+    history = History.read(path)
+    done, out_of_time = history.iterations, wanted.minutes is not None and history.seconds >= 60 * wanted.minutes
+    if done < wanted.iterations and not out_of_time:
+        raise UsageError(f"{path} ended after {done} iterations, as then wanted: choose another folder for more")
+    return True

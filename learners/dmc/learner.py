@@ -1,0 +1,129 @@
+"""The learner of Deep Monte-Carlo: fits Q(s, a) to the returns of self-play, unless a sample is stale (paper 004,
+IV-B)."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from envs.game import RaggedGame
+from learners.dmc.network import QNet
+from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
+from learners.networks.settings import Weights
+from learners.samples import unpack_actions
+from learners.training import Trainer, split_batches
+
+CPU_ROWS = 1024
+"""Rows of a minibatch that go forth and back at a time on a CPU: what all layers hold stays in the third-level cache,
+which made the paper's minibatch of 32,768 a tenth faster. With fewer, matrix products are slower."""
+
+_TALLIES = ("loss", "clipped", "q_mean", "q_error", "q_drift")
+
+
+class QLearner:
+    """A Q-network with its training.
+
+    Args:
+        game: For unpacking infostates and actions.
+        network: The net.
+        training: How to fit.
+        device: Where to compute.
+        seed: Of the initial weights.
+
+    Raises:
+        ValueError: the game lacks what the network needs.
+    """
+
+    def __init__(
+        self,
+        game: RaggedGame,
+        network: QNetworkSettings,
+        training: DmcTrainingSettings,
+        *,
+        device: torch.device | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.game = game
+        self.network = network
+        self.training = training
+        self._encoding = network.encoding_of(game.spec)
+        self.trainer = Trainer(lambda: QNet(network, game.spec), training, device or torch.device("cpu"), seed)
+        self._rows = CPU_ROWS if self.trainer.device.type == "cpu" else training.batch
+
+    def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
+        """Trains on blocks of `value_dtype` rows, minibatch by minibatch; the loss is (Q' - g)^2, see `clip_stale`.
+
+        Returns:
+            Means over the ``rows`` trained on: ``loss``; ``clipped``, the share without gradient because their value
+            has moved out of the band; ``q_mean``, of Q; ``q_error``, of (Q - g)^2, whether clipped or not;
+            ``q_drift``, of the distance between Q and what the actor saw; ``age``, how many iterations before this one
+            the weights were sent that the actor played by, and ``age_updates``, the same in updates of the weights.
+
+        Raises:
+            TrainingDiverged: the loss is not finite.
+        """
+        self.trainer.begin_fit()
+        tallies = torch.zeros(len(_TALLIES), dtype=torch.float64, device=self.trainer.device)
+        rows, age = 0, 0.0
+        for block in blocks:
+            for part in split_batches(block, self.training.batch):
+                self.trainer.step(self._losses(part, tallies))
+                age += iteration * len(part) - part["version"].sum(dtype=np.float64)
+                rows += len(part)
+        means = dict(zip(_TALLIES, (tallies / max(rows, 1)).tolist(), strict=True))
+        # Of a net that is lost and gives infinite values, the loss that is clipped would tell nothing.
+        self.trainer.check_loss(means["q_error"], "lower it, or set a clip")
+        age /= max(rows, 1)
+        return {"rows": rows, **means, "age": age, "age_updates": age * self.training.minibatches}
+
+    def _losses(self, part: NDArray[np.void], tallies: Tensor) -> Iterator[Tensor]:
+        """The summands of a minibatch's loss, its rows in pieces; adds to the tallies."""
+        for start in range(0, len(part), self._rows):
+            piece = part[start : start + self._rows]
+            states = self.game.encode(np.ascontiguousarray(piece["infostate"]), self._encoding)
+            actions = self.game.encode_actions(unpack_actions(piece["action"], self.game.action_dtype))
+            with self.trainer.autocast():
+                q = self.trainer.net.values(states, actions)
+            acted, target = (self.trainer.tensor(np.ascontiguousarray(piece[name])) for name in ("q", "target"))
+            clipped = clip_stale(q, acted, self.training.staleness, self.training.staleness_floor)
+            loss = (clipped - target).square().sum()
+            with torch.no_grad():
+                moved = (clipped != q).sum()
+                sums = loss, moved, q.sum(), (q - target).square().sum(), (q - acted).abs().sum()
+                tallies += torch.stack([one.detach().double() for one in sums])
+            yield loss / len(part)
+
+    def weights(self) -> Weights:
+        """Arrays for `learners.networks.q_inference.QInference`."""
+        return self.trainer.weights()
+
+    def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """For a checkpoint, see `Trainer.state_arrays`."""
+        return self.trainer.state_arrays()
+
+    def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
+        """From a checkpoint."""
+        self.trainer.load_state_arrays(arrays, meta)
+
+
+def clip_stale(q: Tensor, acted: Tensor, staleness: float | None, floor: float) -> Tensor:
+    """Q' of paper 004, eq. 1 and 2, `[B]`: the learner's value within a band around the actor's.
+
+    The paper clips the ratio Q / Q_a to [1 - lambda, 1 + lambda] and multiplies it by Q_a. That is Q clipped to
+    Q_a +- lambda * |Q_a|, for either sign of Q_a and also where the signs differ; written so, nothing is divided. The
+    band is that of max(|Q_a|, floor), for values near 0 have no scale of their own. Outside of the band Q' does not
+    depend on Q: such a sample has no gradient.
+
+    Args:
+        q: Q, values by the learner's weights, `[B]`.
+        acted: Q_a, values by the weights that the actors played by, `[B]`.
+        staleness: Lambda; None clips nothing.
+        floor: Least |Q_a| that the band is computed from.
+    """
+    if staleness is None:
+        return q
+    half = staleness * acted.abs().clamp(min=floor)
+    return q.clamp(acted - half, acted + half)

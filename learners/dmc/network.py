@@ -1,0 +1,85 @@
+"""The Q-network: value of one action in one state. `B` pairs; `F` features of a state, `A` entries of an action."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from envs.game import GameSpec
+from envs.sparse import Sparse, dense
+from learners.dmc.settings import QNetworkSettings
+from learners.networks.functions import DenseLayer
+from learners.networks.inference import aligned
+from learners.networks.settings import Weights
+
+
+class QNet(nn.Module):
+    """`depth` hidden layers over state and action side by side, and one linear output (paper 004, IV-A).
+
+    Args:
+        settings: Width, depth and activation.
+        spec: Of the game.
+
+    Raises:
+        ValueError: the game lacks what the network needs.
+    """
+
+    def __init__(self, settings: QNetworkSettings, spec: GameSpec) -> None:
+        super().__init__()
+        settings.check(spec)
+        self.settings = settings
+        self.state_inputs, self.action_inputs = settings.inputs(spec)
+        sizes = [self.state_inputs + self.action_inputs] + [settings.width] * settings.depth
+        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
+        self.out = nn.Linear(settings.width, 1)
+
+    def forward(self, states: Tensor, actions: Tensor) -> Tensor:
+        """Values `[B]` of actions `[B, A]` in states `[B, F]`."""
+        x = torch.cat([states, actions], dim=1)
+        squash = torch.tanh if self.settings.activation == "tanh" else torch.relu
+        for layer in self.hidden:
+            x = squash(layer(x))
+        return self.out(x)[:, 0]
+
+    def values(self, states: NDArray[np.float32], actions: Sparse) -> Tensor:
+        """Values `float32[B]` of one action each in states `float32[B, F]`.
+
+        By compiled functions on a CPU in float32, else by the modules, on the device of the network.
+        """
+        device = self.out.weight.device
+        if device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
+            return self._compiled_values(states, actions)
+        place, value = (torch.from_numpy(array).to(device, non_blocking=True) for array in actions)
+        vectors = torch.zeros(len(place), self.action_inputs, device=device)
+        vectors.scatter_add_(1, place.long(), value)
+        return self(torch.from_numpy(states).to(device, non_blocking=True), vectors).float()
+
+    def _compiled_values(self, states: NDArray[np.float32], actions: Sparse) -> Tensor:
+        joined = aligned(len(states), self.state_inputs + self.action_inputs)
+        joined[:, : self.state_inputs] = states
+        dense(actions.place, actions.value, joined[:, self.state_inputs :])
+        x = torch.from_numpy(joined)
+        for layer in self.hidden:
+            x = DenseLayer.apply(x, layer.weight, layer.bias, self.settings.activation == "tanh")
+        return self.out(x)[:, 0]
+
+    def inference_weights(self) -> Weights:
+        """Arrays for `learners.networks.q_inference`: matrices `[in, out]`, the first one split between state and
+        action (``state.w [F, H]``, ``action.w [A, H]``)."""
+        weights: Weights = {}
+        for i, layer in enumerate(self.hidden):
+            weights |= {f"hidden{i}.w": _matrix(layer.weight), f"hidden{i}.b": _array(layer.bias)}
+        first = weights.pop("hidden0.w")
+        weights["state.w"], weights["action.w"] = (part.copy() for part in np.split(first, [self.state_inputs]))
+        return weights | {"out.w": _matrix(self.out.weight), "out.b": _array(self.out.bias)}
+
+
+def _array(tensor: Any) -> NDArray[np.float32]:
+    return tensor.detach().cpu().float().numpy().copy()
+
+
+def _matrix(weight: Any) -> NDArray[np.float32]:
+    return np.ascontiguousarray(_array(weight).T)

@@ -1,0 +1,113 @@
+"""The forward pass of a Q-network over lists of actions, in NumPy and compiled kernels: what self-play and agents run.
+
+`D` states have `N` actions together, one list after the other. What the actions of a state share is computed once a
+state, and the action's own part of the first layer from the few entries of its vector that are not 0; the other layers
+are matrix products with fused compiled kernels between them. `learners.networks.torch_q_inference` does the same by
+torch, on GPUs too.
+"""
+
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.sparse import Sparse
+from learners.dmc.settings import QNetworkSettings
+from learners.networks import kernels
+from learners.networks.inference import Floats, aligned
+from learners.networks.settings import Weights
+
+ROWS = 512
+"""Actions that go through all layers at a time. A matrix product begins by copying its second factor, so that few rows
+are slow: 128 reach 0.91 and 512 all of the speed of a large product. More rows gain nothing and leave the caches."""
+
+FEW_ROWS = 4
+"""Up to so many rows, but not for a single one, reading the weights is what costs."""
+
+
+class QForward(Protocol):
+    """Runs a Q-network over lists of actions."""
+
+    def __call__(self, states: Floats, offsets: NDArray[np.int64], actions: Sparse) -> Floats:
+        """Values of all actions, `float32[N]`.
+
+        Args:
+            states: The encoded states, `float32[D, F]`.
+            offsets: Where the list of each state begins, and the end of the last one, `int64[D + 1]`.
+            actions: The vectors of all actions, N rows.
+
+        Raises:
+            ValueError: the three do not fit together.
+        """
+        ...
+
+
+def check_lists(states: Floats, offsets: NDArray[np.int64], actions: Sparse) -> None:
+    """Raises ValueError where the lists are not those of the states: compiled code does not look."""
+    if len(offsets) != len(states) + 1 or offsets[0] != 0 or offsets[-1] != len(actions.place):
+        raise ValueError(
+            f"{len(states)} states and {len(actions.place)} actions do not fit lists of {len(offsets) - 1} states that "
+            f"go from {offsets[0]} to {offsets[-1]}"
+        )
+
+
+class QInference:
+    """A `QForward` on the CPU in float32; keeps its scratch memory, so an instance serves one thread.
+
+    Args:
+        settings: Description of the network.
+        weights: From `QNet.inference_weights`.
+    """
+
+    def __init__(self, settings: QNetworkSettings, weights: Weights) -> None:
+        self.settings = settings
+        self.weights: Weights = {}
+        for name, array in weights.items():
+            self.weights[name] = aligned(*array.shape)
+            self.weights[name][...] = array
+        self._layers = aligned(2, ROWS, settings.width)
+        self._states = aligned(0, settings.width)
+
+    def __call__(self, states: Floats, offsets: NDArray[np.int64], actions: Sparse) -> Floats:
+        """See `QForward`."""
+        check_lists(states, offsets, actions)
+        values = np.empty(len(actions.place), np.float32)
+        if len(values) == 0:
+            return values
+        base = self._base(states)
+        parts = -(-len(values) // ROWS)
+        bounds = [len(values) * part // parts for part in range(parts + 1)]  # of equal length, not one short one
+        for start, stop in pairwise(bounds):
+            self._run(base, offsets, actions, start, values[start:stop])
+        return values
+
+    def _base(self, states: Floats) -> Floats:
+        """The states' part of the first layer with the bias, `[D, H]` in scratch memory."""
+        if len(self._states) < len(states):
+            self._states = aligned(len(states), self.settings.width)
+        base = self._states[: len(states)]
+        _product(states, self.weights["state.w"], base)
+        base += self.weights["hidden0.b"]
+        return base
+
+    def _run(self, base: Floats, offsets: NDArray[np.int64], actions: Sparse, start: int, values: Floats) -> None:
+        """Values of the actions from `start` on."""
+        w, tanh = self.weights, self.settings.activation == "tanh"
+        x, y = self._layers[:, : len(values)]
+        kernels.action_layer(base, offsets, actions.place, actions.value, w["action.w"], start, tanh, x)
+        squash = kernels.bias_tanh if tanh else kernels.bias_relu
+        for i in range(1, self.settings.depth):
+            _product(x, w[f"hidden{i}.w"], y)
+            squash(y[None], w[f"hidden{i}.b"][None])
+            x, y = y, x
+        np.matmul(x, w["out.w"][:, 0], out=values)
+        values += w["out.b"]
+
+
+def _product(x: Floats, matrix: Floats, out: Floats) -> None:
+    """out = x @ matrix."""
+    if 1 < len(x) <= FEW_ROWS:
+        kernels.few_products(x[None], matrix[None], out[None])
+    else:
+        np.matmul(x, matrix, out=out)

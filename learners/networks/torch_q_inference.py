@@ -1,0 +1,64 @@
+"""The forward pass of a Q-network over lists of actions by torch: on a GPU, or in bfloat16."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from envs.sparse import Sparse
+from learners.dmc.settings import QNetworkSettings
+from learners.networks.inference import Floats
+from learners.networks.q_inference import ROWS, check_lists
+from learners.networks.settings import Weights
+
+CUDA_ROWS = 131_072
+"""Actions that go through all layers at a time on a GPU: 256 MiB between two layers of 512 units."""
+
+
+class TorchQInference:
+    """A `learners.networks.q_inference.QForward` on a device.
+
+    Args:
+        settings: Description of the network.
+        weights: From `QNet.inference_weights`.
+        device: Where to compute.
+        bf16: In bfloat16, weights included; the values that come back are float32.
+    """
+
+    def __init__(
+        self, settings: QNetworkSettings, weights: Weights, device: torch.device | str = "cpu", bf16: bool = False
+    ) -> None:
+        self.settings = settings
+        self.device = torch.device(device)
+        self._dtype = torch.bfloat16 if bf16 else torch.float32
+        self._weights = {name: torch.from_numpy(array).to(self.device, self._dtype) for name, array in weights.items()}
+        self._rows = CUDA_ROWS if self.device.type == "cuda" else ROWS
+
+    @torch.inference_mode()
+    def __call__(self, states: Floats, offsets: NDArray[np.int64], actions: Sparse) -> Floats:
+        """See `QForward`."""
+        check_lists(states, offsets, actions)
+        count = len(actions.place)
+        if count == 0:
+            return np.empty(0, np.float32)
+        w = self._weights
+        base = torch.addmm(w["hidden0.b"], self._send(states).to(self._dtype), w["state.w"])
+        lists = self._send(np.diff(offsets))
+        state = torch.arange(len(states), device=self.device).repeat_interleave(lists, output_size=count)
+        place, value = self._send(actions.place).long(), self._send(actions.value).to(self._dtype)
+        parts = [slice(start, start + self._rows) for start in range(0, count, self._rows)]
+        values = [self._run(base[state[part]], place[part], value[part]) for part in parts]
+        return torch.cat(values).float().cpu().numpy()
+
+    def _run(self, base: Tensor, place: Tensor, value: Tensor) -> Tensor:
+        """Values of actions, `[m]`, whose states' part of the first layer is `base [m, H]`."""
+        w = self._weights
+        squash = torch.tanh_ if self.settings.activation == "tanh" else torch.relu_
+        vectors = torch.zeros(len(place), len(w["action.w"]), dtype=self._dtype, device=self.device)
+        x = squash(torch.addmm(base, vectors.scatter_add_(1, place, value), w["action.w"]))
+        for i in range(1, self.settings.depth):
+            x = squash(torch.addmm(w[f"hidden{i}.b"], x, w[f"hidden{i}.w"]))
+        return torch.addmm(w["out.b"], x, w["out.w"])[:, 0]
+
+    def _send(self, array: NDArray) -> Tensor:
+        return torch.from_numpy(array).to(self.device, non_blocking=True)
