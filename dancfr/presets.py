@@ -148,11 +148,11 @@ def _danzero_quick(**changes: Any) -> DmcConfig:
         "games": 64,
         "chunk": 16,
         "tables": 16,
-        "network": {"width": 256, "depth": 3, "activation": "tanh"},
-        "training": {"batch": 512, "minibatches": 32, "optimiser": "adam", "learning_rate": 1e-3},
+        "network": {"width": 128, "depth": 3, "activation": "tanh"},
+        "training": {"batch": 512, "minibatches": 16, "optimiser": "adam", "learning_rate": 5e-4},
         "pool": 32_768,
-        "evaluation": EvaluationSettings(every=150, opponents=("random", "greedy", "planner"), games=400),
-        "checkpoint_every": 300,
+        "evaluation": EvaluationSettings(every=250, opponents=("random", "greedy", "planner"), games=400),
+        "checkpoint_every": 500,
     }
     return _danzero(**(quick | changes))
 
