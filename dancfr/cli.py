@@ -1,55 +1,20 @@
-"""The command line: parses and calls. Heavy imports stay inside the commands, so that help and version are quick."""
+"""The command line: parses and calls. Heavy imports stay inside the commands, so that help and version are quick.
 
-import shutil
+Commands that list things are in `dancfr.cli_lists`, those that talk to a server in `dancfr.cli_serve`.
+"""
+
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from dancfr import output
+from dancfr.cli_app import Command, GameOptions, Json, app, choose
 from dancfr.errors import DancfrError, UsageError, nearest, warn
 
-app = typer.Typer(
-    help="Train and evaluate agents for games of hidden information: DREAM on Geister with Ray.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
-
-class _Command(TyperCommand):
-    """A command whose help has the names of arguments only: typer would put Python's types beside them."""
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """``RUN...`` for what typer writes as ``{RUN}...``; brackets stay, since they mean what may be left out."""
-        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments, then options."""
-        for title, kind in (("Arguments", "argument"), ("Options", "option")):
-            rows = []
-            for parameter in self.get_params(ctx):
-                record = parameter.get_help_record(ctx) if parameter.param_type_name == kind else None
-                if record is not None:
-                    name = record[0].split(" <")[0] if kind == "argument" else record[0]
-                    rows.append((f"{name}..." if kind == "argument" and parameter.nargs == -1 else name, record[1]))
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
-
-
-GameOptions = Annotated[
-    list[str] | None,
-    typer.Option("--option", metavar="KEY=VALUE", help="An option of the game, see `dancfr games`; repeat for more."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
-
-
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def train(
     preset: Annotated[str, typer.Argument(metavar="PRESET", help="Name of a preset, see `dancfr presets`.")],
     overrides: Annotated[
@@ -78,9 +43,9 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a preset; Ctrl-C writes a checkpoint and ends."""
-    _choose("--device", device, ("cpu", "cuda", "auto"))
+    choose("--device", device, ("cpu", "cuda", "auto"))
     if wandb is not None:
-        _choose("--wandb", wandb, ("online", "offline", "off"))
+        choose("--wandb", wandb, ("online", "offline", "off"))
 
     def compute() -> output.Result:
         from dancfr.launch import TrainRequest
@@ -93,7 +58,7 @@ def train(
     output.deliver(compute, as_json, output.describe_training)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def evaluate(
     agent: Annotated[
         str,
@@ -130,7 +95,7 @@ def evaluate(
     output.deliver(compute, as_json, output.describe_match)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def tournament(
     agents: Annotated[
         list[str],
@@ -154,7 +119,7 @@ def tournament(
     output.deliver(compute, as_json, output.describe_tournament)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs; several are compared.")],
     out: Annotated[
@@ -172,7 +137,7 @@ def report(
     output.deliver(compute, as_json, output.describe_files)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def reproduce(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of an experiment; none lists them.")] = None,
     overrides: Annotated[
@@ -191,7 +156,7 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Repeat an experiment of a paper and compare its figures."""
-    _choose("--scale", scale, ("quick", "paper"))
+    choose("--scale", scale, ("quick", "paper"))
     chosen = None if seeds is None else _integers("--seeds", seeds)
 
     def compute() -> output.Result:
@@ -214,201 +179,7 @@ def reproduce(
     output.deliver(compute, as_json, describe)
 
 
-@app.command(cls=_Command)
-def bench(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of a benchmark; none lists them.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Measure a part of the program beside what limits it."""
-
-    def compute() -> output.Result:
-        from dancfr.bench import BENCHES
-
-        if name is None:
-            return {"benches": [{"name": key, "description": each.description} for key, each in BENCHES.items()]}
-        if name not in BENCHES:
-            raise UsageError(nearest(name, list(BENCHES), "benchmark"))
-        return BENCHES[name]()
-
-    def describe(result: output.Result) -> str:
-        if "benches" in result:
-            return output.table(result["benches"], ["name", "description"])
-        return output.describe_bench(result)
-
-    output.deliver(compute, as_json, describe)
-
-
-@app.command(cls=_Command)
-def serve(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="The game: guandan.")] = "guandan",
-    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="Port to listen on; 0 is any free one.")] = 23456,
-    matches: Annotated[int, typer.Option(metavar="N", help="Matches at each table.")] = 1,
-    tables: Annotated[int | None, typer.Option(metavar="N", help="End after so many tables; default: never.")] = None,
-    agents: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,...",
-            help="Agents at the last seats, or at those that are not -: greedy,greedy,greedy or -,planner,-,planner.",
-        ),
-    ] = "",
-    clock: Annotated[float, typer.Option(metavar="SECONDS", help="Time for a decision.")] = 30.0,
-    rate: Annotated[
-        float, typer.Option(metavar="N", help="Messages a second that a user may send besides answers.")
-    ] = 20.0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
-    joker_bomb: Annotated[
-        str, typer.Option(metavar="FORM", help="How the bomb of four jokers is written: competition or recording.")
-    ] = "competition",
-    option: GameOptions = None,
-    as_json: Json = False,
-) -> None:
-    """Serve tables over websockets; Ctrl-C ends.
-
-    Messages are those of the competition.
-    """
-
-    def compute() -> output.Result:
-        from dancfr.serve.commands import ServeRequest, serve_command
-
-        wanted = ServeRequest(
-            game, host, port, matches, tables, agents, clock, rate, seed, joker_bomb, tuple(option or ())
-        )
-        return serve_command(wanted)
-
-    def describe(result: output.Result) -> str:
-        from dancfr.serve.commands import describe_served
-
-        return describe_served(result)
-
-    output.deliver(compute, as_json, describe)
-
-
-@app.command(cls=_Command)
-def connect(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="The game: guandan.")] = "guandan",
-    url: Annotated[
-        str, typer.Option(metavar="URL", help="The seat at a server, e.g. ws://127.0.0.1:23456/game/NAME.")
-    ] = "",
-    agent: Annotated[
-        str, typer.Option(metavar="AGENT", help="Who plays: a bot (see `dancfr agents guandan`) or a run.")
-    ] = "random",
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the agent's random draws.")] = 0,
-    retry: Annotated[
-        float, typer.Option(metavar="SECONDS", help="How long to try to come back when the connection drops.")
-    ] = 30.0,
-    as_json: Json = False,
-) -> None:
-    """Let an agent play at a server until that ends the game.
-
-    Messages are those of the competition.
-    """
-
-    def compute() -> output.Result:
-        from dancfr.serve.commands import connect_command
-
-        return connect_command(game, url, agent, seed, retry)
-
-    def describe(result: output.Result) -> str:
-        from dancfr.serve.commands import describe_stay
-
-        return describe_stay(result)
-
-    output.deliver(compute, as_json, describe)
-
-
-@app.command(cls=_Command)
-def games(as_json: Json = False) -> None:
-    """List the games and their options."""
-
-    def compute() -> output.Result:
-        from dancfr.registry import PETTINGZOO, describe_games
-
-        return {"games": describe_games(), "prefixes": [PETTINGZOO]}
-
-    def describe(result: output.Result) -> str:
-        listed = output.table(result["games"], ["name", "players", "actions", "max_plies", "description"])
-        return f"{listed}\nand {result['prefixes'][0]}MODULE for any two-player AEC environment of PettingZoo"
-
-    output.deliver(compute, as_json, describe)
-
-
-@app.command(cls=_Command)
-def presets(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show all settings of this preset and what they mean.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """List the presets, or the settings of one and what they mean."""
-
-    def compute() -> output.Result:
-        from dancfr.config import flatten
-        from dancfr.keys import describe_keys
-        from dancfr.launch import find_preset
-        from dancfr.presets import PRESETS
-
-        chosen = list(PRESETS.values()) if name is None else [find_preset(name)]
-        return {
-            "presets": [
-                {
-                    "name": preset.name,
-                    "method": preset.method,
-                    "description": preset.description,
-                    "config": {key: _jsonable(value) for key, value in flatten(preset.config)},
-                    "descriptions": describe_keys(preset.config),
-                }
-                for preset in chosen
-            ]
-        }
-
-    def describe(result: output.Result) -> str:
-        if name is None:
-            return output.table(result["presets"], ["name", "method", "description"])
-        from dancfr.keys import describe_settings
-
-        (preset,) = result["presets"]
-        width = min(100, shutil.get_terminal_size((100, 24)).columns)
-        return describe_settings(preset["config"], preset["descriptions"], width)
-
-    output.deliver(compute, as_json, describe)
-
-
-@app.command(cls=_Command)
-def agents(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="Name of a game, see `dancfr games`.")] = "geister",
-    as_json: Json = False,
-) -> None:
-    """List the agents that can play a game."""
-
-    def compute() -> output.Result:
-        from dancfr.evaluation.agents import list_agents
-        from dancfr.registry import make_game
-
-        return {"game": game, "agents": list_agents(make_game(game))}
-
-    def describe(result: output.Result) -> str:
-        found = result["agents"]
-        return output.table(found, list(found[0])) if found else f"no agent can play {game}"
-
-    output.deliver(compute, as_json, describe)
-
-
-@app.command(cls=_Command)
-def version(as_json: Json = False) -> None:
-    """Tell the versions of dancfr and of what it stands on."""
-
-    def compute() -> output.Result:
-        from dancfr.provenance import provenance
-
-        return provenance()
-
-    def describe(result: output.Result) -> str:
-        revision = f" ({result['git_revision']})" if result["git_revision"] else ""
-        versions = ", ".join(f"{name} {number}" for name, number in result["packages"].items())
-        return f"dancfr {result['version']}{revision}, Python {result['python']}\n{versions}"
-
-    output.deliver(compute, as_json, describe)
+from dancfr import cli_lists, cli_serve  # noqa: E402, F401 (their commands follow those above in the help)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -441,11 +212,6 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _choose(option: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise UsageError(f"{option} is {', '.join(choices[:-1])} or {choices[-1]}, not {value!r}")
-
-
 def _integers(option: str, text: str) -> list[int]:
     from dancfr.values import parse_value
 
@@ -456,7 +222,3 @@ def _integers(option: str, text: str) -> list[int]:
     if len(values) != text.count(",") + 1 or min(values) < 0:  # parse_value passes over what is empty: 1,,2
         raise UsageError(f"{option} takes integers from 0, such as 1,2,3, not {text!r}")
     return values
-
-
-def _jsonable(value: object) -> object:
-    return str(value) if not isinstance(value, (str, int, float, bool, list, tuple, dict, type(None))) else value

@@ -13,7 +13,9 @@ from learners.dmc.network import QNet
 
 WORKERS = 2
 REPEATS = 3
-CHUNK = 16
+CHUNK, SHORT_CHUNK = 16, 1
+"""Games of a chunk, and where a benchmark is to take less than `SHORT` seconds."""
+SHORT = 30.0
 
 
 def measure(seconds: float) -> dict[str, Any]:
@@ -25,6 +27,8 @@ def measure(seconds: float) -> dict[str, Any]:
     config: Any = PRESETS["guandan-dmc"].config
     game = GuanDan(length="round", situation="drawn")
     net = QNet(config.network, game.spec).inference_weights()
+    games = CHUNK if seconds >= SHORT else SHORT_CHUNK
+    chunks = max(2, round(seconds / REPEATS / 3 / 2.5))  # a chunk takes about 2.5 s
     runtime = RayRuntime(workers=WORKERS)
     try:
         weights = runtime.put(SelfPlayWeights(0, net))
@@ -33,13 +37,12 @@ def measure(seconds: float) -> dict[str, Any]:
             for size in (1, WORKERS)
         }
         for size, pool in pools.items():
-            _samples(pool, weights, size, 0)  # starts, compiles
-        chunks = max(2, round(seconds / REPEATS / 3 / 2.5))  # a chunk takes about 2.5 s
+            _samples(pool, weights, size, 0, games)  # starts, compiles
         rates: dict[int, list[float]] = {size: [] for size in pools}
         for repeat in range(REPEATS):
             for size, pool in pools.items():
                 started = perf_counter()
-                samples = _samples(pool, weights, size * chunks, repeat + 1)
+                samples = _samples(pool, weights, size * chunks, repeat + 1, games)
                 rates[size].append(samples / (perf_counter() - started))
     finally:
         runtime.shutdown()
@@ -53,6 +56,6 @@ def measure(seconds: float) -> dict[str, Any]:
     return result("guandan-workers", two, "samples/s of 2 workers", WORKERS * one, two / (WORKERS * one), detail)
 
 
-def _samples(pool: WorkerPool, weights: Any, chunks: int, repeat: int) -> float:
-    tasks = [(SelfPlayTask((repeat, chunk), CHUNK, CHUNK), weights) for chunk in range(chunks)]
+def _samples(pool: WorkerPool, weights: Any, chunks: int, repeat: int, games: int) -> float:
+    tasks = [(SelfPlayTask((repeat, chunk), games, games), weights) for chunk in range(chunks)]
     return sum(small["samples"] for _, small, _ in pool.run("play", tasks))

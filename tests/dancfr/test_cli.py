@@ -312,8 +312,8 @@ def test_bots_are_told_apart(command: Command) -> None:
 
 
 COMMANDS = (
-    "train", "evaluate", "tournament", "report", "reproduce", "bench", "serve", "connect", "games", "presets", "agents",
-    "version",
+    "train", "evaluate", "tournament", "report", "reproduce", "bench", "games", "presets", "agents", "version",
+    "serve", "connect",
 )  # fmt: skip
 
 

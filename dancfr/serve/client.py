@@ -1,0 +1,158 @@
+"""An agent of ours at a table of the competition: messages in, choices out."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancfr.serve.notation import (
+    Message,
+    Option,
+    ProtocolError,
+    option_of,
+    read_field,
+    read_integer,
+    read_json,
+    read_list,
+    read_object,
+)
+from dancfr.serve.request import Request
+from dancfr.serve.view import View
+from envs.game import RaggedGame, States
+from envs.guandan import GuanDan
+from envs.guandan.cards import RANKS
+from envs.guandan.state import SEATS
+
+MATCH = GuanDan(length="match", situation="first", double_tribute="by_seat", a_attempts=0)
+"""The rules of the recorded engine; an agent that plays by messages needs them only for legal actions and infostates,
+which are the same under all options."""
+
+
+class RaggedAgent(Protocol):
+    """An agent for games with ragged actions, see `envs.agent.Agent`."""
+
+    def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None: ...
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
+        """Action records `[n]` for n tables."""
+        ...
+
+
+class Client:
+    """One seat that an agent plays at any server of the competition's format.
+
+        client = Client(agent)
+        answer = client.receive(message)    # None, or {"actIndex": 7} where the message asks for a decision
+
+    It may join in the midst of a match, and messages may come twice. Whatever the agent wants that the server does not
+    offer is replaced by what is nearest to it: the same cards read otherwise, else the same kind, else a pass.
+
+    Args:
+        agent: Any agent that plays GuanDan, a bot or a trained one. It sees a table with its own seat's knowledge.
+        game: The rules, for the agent.
+        seed: Of the agent's random draws.
+    """
+
+    def __init__(self, agent: RaggedAgent, game: GuanDan = MATCH, seed: int = 0) -> None:
+        self._agent = agent
+        self._game = game
+        self._rng = np.random.default_rng(seed)
+        self._view = View()
+        self._begun = False
+        self.victories: list[int] | None = None
+        """Matches that each seat has won, once the server has told the final result."""
+
+    @property
+    def states(self) -> States:
+        """The table as the seat knows it, `[1]` records."""
+        return self._view.states
+
+    @property
+    def seat(self) -> int | None:
+        """The own seat; None before a message has told it."""
+        return self._view.seat
+
+    def receive(self, message: str | bytes | Mapping[str, Any]) -> dict[str, int] | None:
+        """Takes in a message; the answer to an act message, None to all others and to what is not known.
+
+        Raises:
+            ProtocolError: the message is no JSON object, or a field of a known kind of message is missing or says
+                what cannot be. What was known before stays known.
+        """
+        read = read_json(message) if isinstance(message, (str, bytes, bytearray)) else read_object(message)
+        kind, stage = read.get("type"), read.get("stage")
+        for name, value in (("type", kind), ("stage", stage)):
+            if not isinstance(value, str):
+                raise ProtocolError(name, "missing" if name not in read else "a word was expected")
+        if kind == "act":
+            return {"actIndex": self._choose(Request.read(read))}
+        if kind == "notify":
+            self._notice(str(stage), read)
+        return None
+
+    __call__ = receive
+
+    def _notice(self, stage: str, message: Message) -> None:
+        view = self._view
+        if stage == "beginning":
+            view.beginning(message)
+            if view.rounds == 0:
+                self._begun = False
+        elif stage == "play":
+            view.play(message)
+        elif stage == "tribute":
+            view.tribute(message)
+        elif stage == "back":
+            view.back(message)
+        elif stage == "anti-tribute":
+            view.anti_tribute()
+        elif stage == "episodeOver":
+            view.episode_over(message)
+        elif stage in ("gameOver", "gameResult"):
+            if stage == "gameResult":
+                self.victories = read_victories(message)
+            view.forget_match()
+
+    def _choose(self, request: Request) -> int:
+        self._view.act(request)
+        if not self._begun:
+            self._agent.begin(self._game, 1, self._rng)
+            self._begun = True
+        if len(self._game.legal(self.states).rows) == 0:  # no card that the rules let go: whatever the server takes
+            return 0
+        action = self._agent.act(self.states, np.zeros(1, np.int64), self._rng)[0]
+        return place_of(option_of(action), request.options[: request.last + 1])
+
+
+def place_of(wanted: Option, options: list[Option]) -> int:
+    """The place of an action in a list, or of what is nearest to it.
+
+    Args:
+        wanted: The action.
+        options: At least one.
+    """
+    if wanted in options:
+        return options.index(wanted)
+    kind, rank, cards = wanted
+    same_cards = [i for i, option in enumerate(options) if option[2] == cards]
+    if same_cards:
+        return same_cards[0]
+    same_kind = [i for i, option in enumerate(options) if option[0] == kind and len(option[2]) == len(cards)]
+    if same_kind:
+        return min(same_kind, key=lambda i: abs(_order(options[i][1]) - _order(rank)))
+    passes = [i for i, option in enumerate(options) if option[0] == "PASS"]
+    return passes[0] if passes else 0
+
+
+def read_victories(message: Message) -> list[int]:
+    """Matches won by each seat, from a final result."""
+    won = read_list(read_field(message, "victoryNum"), "victoryNum", SEATS)
+    if len(won) != SEATS:
+        raise ProtocolError("victoryNum", f"four seats were expected, not {len(won)}")
+    return [read_integer(each, "victoryNum", 0, 10**9) for each in won]
+
+
+def _order(rank: str) -> int:
+    """Natural place of a rank."""
+    return f"{RANKS}BR".find(rank)

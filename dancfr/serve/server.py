@@ -1,0 +1,171 @@
+"""The server: users connect to ``ws://HOST:PORT/game/NAME`` and play by the competition's messages."""
+
+import asyncio
+import errno
+import http
+import logging
+import re
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+from dancfr.errors import UsageError, reason, warn
+from dancfr.serve.link import Link
+from dancfr.serve.lobby import Lobby, MakeClient, Refused
+from dancfr.serve.room import Record, Rules
+
+LONGEST_NAME = 64
+_PATH = re.compile(r"/game/([^/]+)/?")
+
+_logger = logging.getLogger("dancfr.serve.websockets")  # what broken peers do to the protocol is no news
+_logger.addHandler(logging.NullHandler())
+_logger.propagate = False
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """How the server listens.
+
+    Attributes:
+        host, port: Where; port 0 is any free one.
+        tables: End after so many tables; None goes on until a signal comes.
+        rate: Messages a second that a user may send besides answers.
+        message_bytes: Longest message from a user.
+        close_s: Longest wait for a user to agree that a connection is closed.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 23456
+    tables: int | None = None
+    rate: float = 20.0
+    message_bytes: int = 4096
+    close_s: float = 2.0
+
+
+async def run_server(
+    settings: ServerSettings,
+    rules: Rules,
+    agents: Sequence[tuple[str, MakeClient] | None],
+    stop: asyncio.Event,
+    listening: Callable[[str], None] = lambda url: None,
+) -> list[Record]:
+    """Serves until `stop` is set or all tables are played.
+
+    Args:
+        settings: How to listen.
+        rules: How tables play.
+        agents: Agents of ours by seat, see `Lobby`.
+        stop: Ends the server.
+        listening: Is told the address, ``ws://127.0.0.1:23456/game/``, once users can connect.
+
+    Returns:
+        What came of each table.
+
+    Raises:
+        UsageError: it cannot listen there.
+    """
+    lobby = Lobby(rules, agents, settings.tables)
+
+    async def handle(connection: ServerConnection) -> None:
+        await _serve_user(connection, lobby, settings.rate)
+
+    try:
+        server = await serve(
+            handle,
+            settings.host,
+            settings.port,
+            process_request=_check_path,
+            max_size=settings.message_bytes,
+            compression=None,
+            server_header=None,
+            open_timeout=5,
+            close_timeout=settings.close_s,
+            logger=_logger,
+        )
+    except (OSError, OverflowError) as error:
+        raise UsageError(_no_listening(settings, error)) from None
+    async with server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        listening(f"ws://{host}:{port}/game/")
+        waits = [asyncio.ensure_future(event.wait()) for event in (stop, lobby.all_played)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        await lobby.stop()
+    return lobby.records
+
+
+async def check_listening(settings: ServerSettings) -> None:
+    """Tells at once what `run_server` would tell only when all is ready.
+
+    Raises:
+        UsageError: it cannot listen there.
+    """
+    try:
+        probe = await asyncio.start_server(lambda reader, writer: writer.close(), settings.host, settings.port)
+    except (OSError, OverflowError) as error:
+        raise UsageError(_no_listening(settings, error)) from None
+    probe.close()
+    await probe.wait_closed()
+
+
+def _no_listening(settings: ServerSettings, error: Exception) -> str:
+    place = f"port {settings.port} of {settings.host}"
+    if isinstance(error, socket.gaierror):
+        return f"--host {settings.host}: no such host ({reason(error)})"
+    if not isinstance(error, OSError):
+        return f"{place}: {error}"
+    code = error.errno
+    if code is None and "address already in use" in str(error):  # asyncio puts several failures into one
+        code = errno.EADDRINUSE
+    if code == errno.EADDRINUSE:
+        return f"{place} is in use: end what listens there, or choose another with --port"
+    if code == errno.EADDRNOTAVAIL:
+        return f"--host {settings.host} is no address of this machine"
+    return f"cannot listen on {place}: {reason(error)}"
+
+
+def user_of(path: str) -> str | None:
+    """The user's name in ``/game/NAME``; None where the path is another, or the name too long or unprintable."""
+    match = _PATH.fullmatch(urlsplit(path).path)
+    name = unquote(match[1]) if match else ""
+    return name if name.strip() and name.isprintable() and len(name) <= LONGEST_NAME else None
+
+
+def _check_path(connection: ServerConnection, request: Request) -> Response | None:
+    if user_of(request.path) is not None:
+        return None
+    text = f"connect to /game/NAME, with a name of at most {LONGEST_NAME} printable characters\n"
+    return connection.respond(http.HTTPStatus.NOT_FOUND, text)
+
+
+async def _serve_user(connection: ServerConnection, lobby: Lobby, rate: float) -> None:
+    """Keeps a user at a seat while the connection lasts."""
+    assert connection.request is not None
+    name = user_of(connection.request.path)
+    assert name is not None
+    link = Link(connection, rate)
+    try:
+        seat = lobby.join(name, link)
+    except Refused as refusal:
+        await connection.close(refusal.code, str(refusal))
+        return
+    writer = asyncio.ensure_future(link.write())
+    try:
+        async for message in connection:
+            seat.receive(message, link)
+            if link.breached:
+                break
+    except ConnectionClosed:
+        pass
+    finally:
+        lobby.leave(seat, link)
+        if link.breached:
+            warn(f"{name}: connection closed: {link.breached}")
+        await link.finish(writer)

@@ -1,0 +1,299 @@
+"""What one seat knows of a match, rebuilt from the competition's messages as a table of the engine.
+
+The table holds the own hand, all that was played, the cards left, levels, tributes and the move to beat. Cards that
+the seat cannot know lie in the other hands, in the right numbers. Of what the seat may see nothing is left out, so
+`GuanDan.observe` shows of this table what it shows of the real one.
+"""
+
+import numpy as np
+
+from dancfr.serve.notation import (
+    Message,
+    ProtocolError,
+    read_action,
+    read_cards,
+    read_field,
+    read_integer,
+    read_levels,
+    read_list,
+)
+from dancfr.serve.request import HAND_LIMIT, Request
+from envs.game import States
+from envs.guandan.cards import CARDS, DECK_HIGH, DECK_LOW, card_bit
+from envs.guandan.rules import finish_levels
+from envs.guandan.state import NOBODY, OVER, PAY, PLAY, SEATS, state_dtype
+
+_DECK = int(DECK_LOW) | int(DECK_HIGH) << 64
+_ONES = _DECK >> 1  # the lower bit of each card's count
+_MOST = 65_535  # of the counts of a table
+
+
+class View:
+    """One seat's knowledge. Each method takes a message of one kind; one that lacks something raises `ProtocolError`
+    and changes nothing.
+
+    Attributes:
+        states: The table, `[1]` records; a decision may be made on it after `act`.
+        seat: The own seat; None before a message has told it.
+        certain: Whether it was told; else it was guessed from a request.
+    """
+
+    def __init__(self) -> None:
+        self.states: States = np.zeros(1, state_dtype)
+        self.seat: int | None = None
+        self.certain = False
+        self._asked = False  # of an uncertain seat: the next move told is the own one
+        self.forget_match()
+
+    @property
+    def _table(self) -> np.void:
+        return self.states[0]
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of the match that have ended, as far as is known."""
+        return int(self._table["number"])
+
+    def forget_match(self) -> None:
+        """A new match begins."""
+        self.states[:] = np.zeros(1, state_dtype)
+        self._decisions = 0
+        self._began: tuple[int, int, int] = (0, 0, 0)  # hand, rounds and decisions when this round began
+        for name in ("winner", "owner", "former", "to_move"):
+            self._table[name] = NOBODY
+        self._begin_round()
+
+    def _begin_round(self) -> None:
+        table = self._table
+        for name in ("low", "high", "tributes", "settled", "refused", "phase"):
+            table[name] = 0
+        table["left"] = 27
+        self._exchanged: dict[str, list[tuple[int, int, int]]] = {}
+        self._forget_plays()
+
+    def _forget_plays(self) -> None:
+        table = self._table
+        for name in ("played_low", "played_high", "last_low", "last_high", "out"):
+            table[name] = 0
+        table["order"] = NOBODY
+        self._last_told: tuple[int, bytes] | None = None
+
+    def beginning(self, message: Message) -> None:
+        """A round begins: hand, seat and levels."""
+        low, high, count = read_cards(read_field(message, "handCards"), "handCards", HAND_LIMIT)
+        seat = read_integer(read_field(message, "myPos"), "myPos", 0, SEATS - 1)
+        levels = read_levels(message)
+        if levels == (0, 0, 0):
+            self.forget_match()
+        self.seat, self.certain, self._asked = seat, True, False
+        self._begin_round()
+        table = self._table
+        if self._began[:2] == (_joined(low, high), self.rounds):  # told again, to one who came back: so are the moves
+            self._decisions = self._began[2]
+        self._began = (_joined(low, high), self.rounds, self._decisions)
+        table["winner"] = NOBODY
+        table["low"][seat], table["high"][seat], table["left"][seat] = low, high, count
+        self._set_levels(seat, *levels)
+        former = [int(each) for each in table["former"]]
+        if former[0] != NOBODY:  # who has to pay whom, unless an anti-tribute comes
+            table["tributes"] = 2 if former[0] % 2 == former[1] % 2 else 1
+            for i in range(int(table["tributes"])):
+                table["payer"][i], table["receiver"][i] = former[3 - i], former[i]
+
+    def _set_levels(self, seat: int, level: int, own: int, others: int) -> None:
+        table, team = self._table, seat % 2
+        for side, known in ((team, own), (1 - team, others)):
+            if known < table["levels"][side]:  # sent back for its failures at level A
+                table["attempts"][side] = 0
+            table["levels"][side] = known
+        table["level"] = level
+        if table["former"][0] == NOBODY and own != others and level in (own, others):
+            table["owner"] = team if level == own else 1 - team
+
+    def anti_tribute(self) -> None:
+        """Those who would have paid hold both red jokers: nobody pays."""
+        self._table["tributes"], self._table["refused"] = 0, 2
+
+    def tribute(self, message: Message) -> None:
+        """All tributes of the round have been paid."""
+        self._exchange(_read_routes(message), "payer", "receiver", "paid")
+
+    def back(self, message: Message) -> None:
+        """All cards for them have been given back."""
+        self._exchange(_read_routes(message), "receiver", "payer", "back")
+
+    def _exchange(self, routes: list[tuple[int, int, int]], giver: str, taker: str, card: str) -> None:
+        if self._exchanged.get(card) == routes:
+            return  # told twice
+        self._exchanged[card] = routes
+        table = self._table
+        table["tributes"], table["refused"] = len(routes), 0
+        for i, (gives, takes, index) in enumerate(routes):
+            table[giver][i], table[taker][i], table[card][i] = gives, takes, index
+            table["left"][gives] = max(0, int(table["left"][gives]) - 1)
+            table["left"][takes] = min(HAND_LIMIT, int(table["left"][takes]) + 1)
+        self._decisions = min(_MOST, self._decisions + len(routes))
+
+    def play(self, message: Message) -> None:
+        """A seat has played or passed. The same message twice in a row counts once."""
+        seat = read_integer(read_field(message, "curPos"), "curPos", 0, SEATS - 1)
+        action = read_action(read_field(message, "curAction"), "curAction")
+        if action is None:
+            raise ProtocolError("curAction", "an action was expected, not null")
+        if self._asked:
+            self.seat, self.certain, self._asked = seat, True, False
+        told = (seat, action.tobytes())
+        if told == self._last_told:
+            return
+        self._add(seat, action[0])
+        self._last_told = told
+        table = self._table
+        table["left"][seat] = max(0, int(table["left"][seat]) - int(action["size"][0]))
+        if table["left"][seat] == 0:
+            self._note_out(seat)
+        self._decisions = min(_MOST, self._decisions + 1)
+
+    def _add(self, seat: int, action: np.void) -> None:
+        """A move. If its cards have all been seen already, what was seen is of another round."""
+        if not is_part(_joined(action["low"], action["high"]), _DECK - self._played()):
+            self._forget_plays()
+        table = self._table
+        table["last_low"][seat], table["last_high"][seat] = action["low"], action["high"]
+        table["played_low"][seat] += action["low"]
+        table["played_high"][seat] += action["high"]
+
+    def _played_by(self, seat: int) -> int:
+        return _joined(self._table["played_low"][seat], self._table["played_high"][seat])
+
+    def _played(self) -> int:
+        return sum(self._played_by(seat) for seat in range(SEATS))
+
+    def _note_out(self, seat: int) -> None:
+        table = self._table
+        if seat not in table["order"].tolist():
+            table["order"][table["out"]] = seat
+            table["out"] += 1
+
+    def episode_over(self, message: Message) -> None:
+        """A round has ended: points and levels follow from its order."""
+        places = read_list(read_field(message, "order"), "order", SEATS)
+        order = [read_integer(seat, "order", 0, SEATS - 1) for seat in places]
+        if sorted(order) != list(range(SEATS)):
+            raise ProtocolError("order", f"all four seats were expected, not {order}")
+        table = self._table
+        if table["phase"] == OVER and table["former"].tolist() == order:
+            return  # told twice
+        table["order"] = order
+        finish_levels(self.states[0], 0)  # levels that fall come with the messages
+        table["phase"] = OVER
+        table["number"] = min(_MOST, int(table["number"]) + 1)
+
+    def act(self, request: Request) -> None:
+        """The seat is asked for a decision: then the table shows all that it knows."""
+        if not self.certain or self.seat is None:
+            self.seat, self._asked = request.guessed_seat(), request.phase == PLAY
+        seat, table = self.seat, self._table
+        self._set_levels(seat, request.level, request.own_level, request.other_level)
+        table["low"][seat], table["high"][seat] = request.low, request.high
+        table["to_move"], table["phase"] = seat, request.phase
+        table["left"] = self._settled_hands(request, seat)
+        table["left"][seat] = request.count
+        table["decisions"] = min(_MOST, self._decisions + int(table["settled"] if request.phase != PLAY else 0))
+        self._fit_plays(request, seat)
+        self._set_trick(request)
+        self._deal_unknown(seat)
+
+    def _settled_hands(self, request: Request, seat: int) -> list[int]:
+        """Cards left at each seat, and how many tributes or returns are done.
+
+        The first of two is shown in no hand until the second comes: a tribute is still counted where it comes from, a
+        return already where it goes to.
+        """
+        table, left = self._table, [shown.left for shown in request.shown]
+        if request.phase == PLAY:
+            table["settled"] = table["tributes"]
+            return left
+        table["settled"] = 0
+        short = [other for other in range(SEATS) if other != seat and left[other] < 27]
+        if sum(left) == 2 * len(CARDS) - 1 and short:
+            payer = int(table["payer"][0])
+            payer = payer if payer in short else short[0]
+            if request.phase == PAY:
+                table["payer"], table["tributes"] = (payer, seat), 2
+            table["settled"] = 1
+            left[payer] += 1
+        return left
+
+    def _fit_plays(self, request: Request, seat: int) -> None:
+        """What was played has to fit the hands; where nothing of a seat is known, what lies there it has played."""
+        hand, left = _joined(request.low, request.high), [int(each) for each in self._table["left"]]
+        played = [count_cards(self._played_by(other)) for other in range(SEATS)]
+        if request.phase != PLAY:
+            fits = sum(played) == 0
+        else:
+            fits = all(played[other] + left[other] <= 27 for other in range(SEATS))
+        if not fits or not is_part(hand, _DECK - self._played()):
+            self._forget_plays()
+            played = [0] * SEATS
+        for other, shown in enumerate(request.shown):
+            if request.phase == PLAY and played[other] == 0 and shown.area is not None:
+                area = shown.area[0]
+                known = _DECK - hand - self._played()
+                if left[other] + int(area["size"]) <= 27 and is_part(_joined(area["low"], area["high"]), known):
+                    self._add(other, area)
+            if left[other] == 0:
+                self._note_out(other)
+
+    def _set_trick(self, request: Request) -> None:
+        table, beat, holder = self._table, request.to_beat, request.holder
+        for name in ("beat_low", "beat_high", "beat_kind", "beat_rank", "beat_size", "passes"):
+            table[name] = 0  # the kind PASS
+        table["holder"] = holder
+        if beat is not None:
+            for name in ("low", "high", "kind", "rank", "size"):
+                table[f"beat_{name}"] = beat[name][0]
+            between = [(holder + 1 + i) % SEATS for i in range((int(table["to_move"]) - holder - 1) % SEATS)]
+            table["passes"] = sum(request.shown[other].left > 0 for other in between)
+
+    def _deal_unknown(self, seat: int) -> None:
+        """Cards that were not seen, in their order, into the other hands."""
+        table = self._table
+        unknown = _DECK - _joined(table["low"][seat], table["high"][seat]) - self._played()
+        cards = [index for index in range(len(CARDS)) for _ in range(unknown >> 2 * index & 3)]
+        for other in range(SEATS):
+            if other != seat:
+                count = int(table["left"][other])
+                bits = [card_bit(index) for index in cards[:count]]
+                table["low"][other], table["high"][other] = sum(low for low, _ in bits), sum(high for _, high in bits)
+                cards = cards[count:]
+
+
+def _read_routes(message: Message) -> list[tuple[int, int, int]]:
+    """(giver, taker, index of the card) of each tribute or return."""
+    routes = []
+    for place, entry in enumerate(read_list(read_field(message, "result"), "result", 2)):
+        name = f"result[{place}]"
+        parts = read_list(entry, name, 3)
+        if len(parts) != 3 or parts[2] not in CARDS:
+            raise ProtocolError(name, "giver, taker and card were expected")
+        giver, taker = (read_integer(part, name, 0, SEATS - 1) for part in parts[:2])
+        if giver == taker:
+            raise ProtocolError(name, "a card goes to another seat")
+        routes.append((giver, taker, CARDS.index(parts[2])))
+    return routes
+
+
+def _joined(low: int, high: int) -> int:
+    """Both words of a multiset as one number."""
+    return int(low) | int(high) << 64
+
+
+def count_cards(cards: int) -> int:
+    """How many cards a multiset has."""
+    return (cards & _ONES).bit_count() + 2 * (cards >> 1 & _ONES).bit_count()
+
+
+def is_part(cards: int, whole: int) -> bool:
+    """Whether a multiset is held by another one: no two bits of it are a greater number."""
+    ones, twos, has_one, has_two = cards & _ONES, cards >> 1 & _ONES, whole & _ONES, whole >> 1 & _ONES
+    return not (twos & ~has_two or ones & ~has_one & ~(twos ^ has_two))

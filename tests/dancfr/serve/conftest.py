@@ -1,0 +1,12 @@
+"""Kernels are compiled before the tests of this folder, so that no clock runs meanwhile."""
+
+import pytest
+
+from dancfr.serve.client import MATCH
+from dancfr.serve.commands import warm_up
+from tests.dancfr.serve.conversations import RandomPlayer
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled() -> None:
+    warm_up([RandomPlayer()], MATCH)

@@ -1,0 +1,345 @@
+"""One seat's view of a match, from nothing but its messages."""
+
+import copy
+import json
+from collections import Counter
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dancfr.serve import Client, ProtocolError, Table
+from dancfr.serve.client import place_of
+from dancfr.serve.view import count_cards, is_part
+from envs.guandan import GuanDan
+from envs.guandan.cards import size_of
+from envs.guandan.state import PAY, PLAY, state_dtype
+from tests.dancfr.serve.conversations import NAMES, RandomPlayer, lines, replay, spread
+from tests.envs.guandan_matches import ENGINE
+
+HIDDEN = {"seed", "low", "high"}
+"""What no seat knows: other hands."""
+
+
+def clients(seed: int = 0) -> list[Client]:
+    return [Client(RandomPlayer(), seed=seed + seat) for seat in range(4)]
+
+
+def check_view(client: Client, table: Table) -> None:
+    """All that the seat to move may know stands in its view as in the real table."""
+    seat, mine, real = table.seat, client.states[0], table.state
+    assert client.seat == seat
+    who = np.array([seat], np.int8)
+    assert (table.game.observe(client.states, who) == table.game.observe(table.states, who)).all()
+    assert (mine["low"][seat], mine["high"][seat]) == (real["low"][seat], real["high"][seat])
+    assert (table.game.legal(client.states).rows == table.options).all()
+    known = int(real["tributes"])
+    if real["phase"] == PAY:
+        known = 0  # what is paid is told when all have paid
+    for name in set(state_dtype.names) - HIDDEN:
+        ours, theirs = mine[name], real[name]
+        if name in ("payer", "receiver", "paid") or (name == "back" and real["phase"] == PLAY):
+            ours, theirs = ours[:known], theirs[:known]
+        elif name == "back":
+            continue
+        assert np.array_equal(ours, theirs), (name, ours, theirs)
+    for other in range(4):
+        assert size_of(mine["low"][other], mine["high"][other]) == real["left"][other]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recorded_match_seen_from_each_seat(name: str) -> None:
+    seats = clients()
+    asked = 0
+    for table, recorded, _ in replay(name):
+        for line in recorded:
+            answer = seats[line["seat"]].receive(json.dumps(line["msg"]))
+            if line["msg"]["type"] == "notify":
+                assert answer is None
+                continue
+            assert answer is not None
+            assert 0 <= answer["actIndex"] < len(line["msg"]["actionList"])
+            check_view(seats[line["seat"]], table)
+            asked += 1
+    assert asked > 800
+    victories = lines(name)[-1]["msg"]["victoryNum"]
+    assert [client.victories for client in seats] == [victories] * 4
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whole_matches_among_clients_under_the_rules_of_the_paper(seed: int) -> None:
+    """With double tributes by card, failures at level A that send back, and the other form of the joker bomb."""
+    table, seats = Table(GuanDan(length="match", situation="first"), seed), clients(seed)
+    stages: Counter[str] = Counter()
+    while not table.over and table.state["number"] < 8:
+        for seat, message in spread(table.opening()) if table.round_ended else []:
+            assert seats[seat].receive(message) is None
+        request = table.act()
+        answer = seats[table.seat].receive(json.dumps(request).encode())
+        assert answer is not None
+        check_view(seats[table.seat], table)
+        stages[request["stage"]] += 1
+        for seat, message in spread(table.play(answer["actIndex"])):
+            assert seats[seat].receive(message) is None
+    assert stages["play"] > 200
+    assert min(stages["tribute"], stages["back"]) > 2
+
+
+def test_joining_in_the_midst_of_a_match() -> None:
+    """From any message on; the seat is guessed until it shows, and known for sure from the next round."""
+    conversation = lines(NAMES[0])
+    right = asked = 0
+    for start in range(0, len(conversation), 397):
+        seats, answers = clients(), [0] * 4
+        for line in conversation[start : start + 300]:
+            seat, message = line["seat"], line.get("msg")
+            if message is None:
+                continue
+            answer = seats[seat].receive(message)
+            if message["type"] == "act":
+                assert answer is not None
+                assert 0 <= answer["actIndex"] < len(message["actionList"])
+                right += seats[seat].seat == seat
+                asked += 1
+                answers[seat] += 1
+                view = seats[seat].states[0]
+                lefts = [shown["rest"] for shown in message["publicInfo"]]
+                if message["stage"] == "play":
+                    assert view["left"].tolist() == lefts
+    assert right / asked > 0.99
+
+
+def test_messages_that_come_again_change_nothing() -> None:
+    once, twice = clients(), clients()
+    for _, recorded, _ in islice(replay(NAMES[1]), 400):
+        for line in recorded:
+            seat, message = line["seat"], line["msg"]
+            once[seat].receive(message)
+            for _ in range(2):
+                twice[seat].receive(message)
+            if message["type"] == "act":
+                assert once[seat].states == twice[seat].states
+
+
+def test_a_round_told_again_gives_the_same_view() -> None:
+    """As to one who comes back: the beginning, what has been told since, and the request."""
+    client, told = Client(RandomPlayer()), []
+    for line in lines(NAMES[1])[:3000]:
+        message = line.get("msg")
+        if line["seat"] != 2 or message is None:
+            continue
+        if message["stage"] == "beginning":
+            told = []
+        if message["type"] == "notify":
+            told.append(message)
+            client.receive(message)
+        else:
+            client.receive(message)
+            before = client.states.copy()
+            for each in [*told, message]:
+                client.receive(each)
+            assert client.states == before
+
+
+def test_both_forms_of_the_joker_bomb_are_understood() -> None:
+    hand = ["HR", "HR", "SB", "SB", "S3"]
+    for bomb in (["FourKings", "B", hand[:4]], ["Bomb", "JOKER", hand[:4]]):
+        message = request(handCards=hand, actionList=[["PASS", "PASS", "PASS"], bomb], indexRange=1)
+        message["publicInfo"][1]["rest"] = 5
+        player = _Wants(("FourKings", "B", sorted(hand[:4])))
+        assert Client(player).receive(message) == {"actIndex": 1}
+        message = request(greaterAction=bomb, greaterPos=0, curPos=0, curAction=bomb)
+        message["publicInfo"][0]["playArea"] = bomb
+        client = Client(RandomPlayer())
+        assert client.receive(message) == {"actIndex": 0}
+        assert client.states[0]["beat_kind"] == 10
+
+
+class _Wants(RandomPlayer):
+    """Plays one action, if it is legal."""
+
+    def __init__(self, wanted: tuple[str, str, list[str]]) -> None:
+        from envs.guandan.cards import parse_action
+
+        self._wanted = parse_action(wanted)
+
+    def act(self, states: Any, games: Any, rng: np.random.Generator) -> Any:
+        assert self._wanted[0] in self.game.legal(states).rows
+        return self._wanted
+
+
+def request(**changes: Any) -> dict[str, Any]:
+    """An act message: seat 1 may beat a 3 of seat 0."""
+    single = ["Single", "3", ["D3"]]
+    message = {
+        "type": "act",
+        "stage": "play",
+        "handCards": ["S3", "H5", "HR"],
+        "publicInfo": [{"rest": rest, "playArea": None} for rest in (7, 3, 9, 20)],
+        "selfRank": "2",
+        "oppoRank": "4",
+        "curRank": "4",
+        "curPos": 0,
+        "curAction": single,
+        "greaterPos": 0,
+        "greaterAction": single,
+        "actionList": [["PASS", "PASS", "PASS"], ["Single", "5", ["H5"]], ["Single", "R", ["HR"]]],
+        "indexRange": 2,
+    }
+    return copy.deepcopy(message | changes)
+
+
+@pytest.mark.parametrize("field", [name for name in request() if name not in ("curAction",)])
+def test_a_missing_field_is_named(field: str) -> None:
+    message = request()
+    del message[field]
+    with pytest.raises(ProtocolError, match=f"^{field}: missing$") as caught:
+        Client(RandomPlayer()).receive(message)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"handCards": ["S3", "X5"]}, "handCards: 'X5' is no card"),
+        ({"handCards": ["S3"] * 3}, "handCards: S3 comes more than twice"),
+        ({"handCards": []}, "handCards: who has to act has cards"),
+        ({"handCards": "S3"}, "handCards: a list was expected"),
+        ({"curRank": 1}, "curRank: a level"),
+        ({"curRank": True}, "curRank: a level"),
+        ({"stage": "sing"}, "stage: play, tribute, back was expected"),
+        ({"publicInfo": []}, "publicInfo: four seats"),
+        ({"publicInfo": [{"rest": 7}] * 4}, r"publicInfo\[0\].playArea: missing"),
+        ({"publicInfo": [{"rest": 28, "playArea": None}] * 4}, "publicInfo: more cards"),
+        ({"greaterPos": 4}, "greaterPos: an integer from -1 to 3"),
+        ({"greaterPos": -1}, "greaterPos: who may pass"),
+        ({"greaterAction": [None] * 3}, "greaterAction: who may pass"),
+        ({"greaterAction": ["Pair", "3", ["D3", "S4"]]}, "greaterAction: the cards make no such combination"),
+        ({"actionList": []}, "actionList: no action"),
+        ({"actionList": [["PASS", "PASS", "PASS"], ["Single"]]}, r"actionList\[1\]: kind, rank and cards"),
+        ({"indexRange": -1}, "indexRange: an integer from 0"),
+        ({"indexRange": 1.5}, "indexRange: an integer from 0"),
+    ],
+)
+def test_what_cannot_be_is_named_in_one_line(changes: dict[str, Any], complaint: str) -> None:
+    client = Client(RandomPlayer())
+    with pytest.raises(ProtocolError, match=f"^{complaint}") as caught:
+        client.receive(request(**changes))
+    assert "\n" not in str(caught.value)
+    assert client.receive(request()) is not None, "the client goes on"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", '{"type":', b"\xff\xfe", "[1, 2]", "null", "3", "[" * 100_000, "9" * 5000, '{"type": "act"'],
+    ids=str,
+)
+def test_what_is_no_message_is_a_protocol_error(text: str | bytes) -> None:
+    with pytest.raises(ProtocolError):
+        Client(RandomPlayer()).receive(text)
+
+
+def test_unknown_messages_are_passed_over() -> None:
+    client = Client(RandomPlayer())
+    assert client.receive({"type": "notify", "stage": "fireworks"}) is None
+    assert client.receive({"type": "chat", "stage": "hello", "text": "hi"}) is None
+
+
+def test_what_the_server_does_not_offer_is_replaced_by_the_nearest() -> None:
+    options = [
+        ("PASS", "PASS", ()),
+        ("Single", "5", ("H5",)),
+        ("Single", "9", ("S9",)),
+        ("StraightFlush", "3", ("S3", "S4", "S5", "S6", "S7")),
+    ]
+    assert place_of(("Single", "9", ("S9",)), options) == 2
+    assert place_of(("Straight", "3", ("S3", "S4", "S5", "S6", "S7")), options) == 3
+    assert place_of(("Single", "T", ("ST",)), options) == 2
+    assert place_of(("Pair", "K", ("HK", "SK")), options) == 0
+    assert place_of(("Pair", "K", ("HK", "SK")), options[1:]) == 0
+    shorter = request(actionList=[["Single", "5", ["H5"]], ["PASS", "PASS", "PASS"]], indexRange=0)
+    assert Client(RandomPlayer()).receive(shorter) == {"actIndex": 0}, "never beyond indexRange"
+
+
+CONVERSATION = [line["msg"] for line in lines(NAMES[1])[:1200] if line["seat"] == 3 and "msg" in line]
+CARDS = st.sampled_from(["S3", "H2", "HR", "SB", "XX", "D"])
+KINDS = st.sampled_from(["PASS", "Single", "Bomb", "FourKings", "Straight", "tribute", "back"])
+RANKS = st.sampled_from(["2", "A", "B", "R", "JOKER", "PASS"])
+ACTIONS = st.tuples(KINDS, RANKS, st.lists(CARDS, max_size=11)).map(list)
+SCALARS = st.none() | st.booleans() | st.integers(-3, 30) | st.integers() | st.floats() | st.text(max_size=3) | CARDS
+VALUES = st.recursive(SCALARS | ACTIONS, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(CARDS, inner))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where in a message something stands."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, each in inner for found in [(*path, key), *places(each, (*path, key))]]
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> list[Any]:
+    """Some messages of a conversation, out of order and with other values, without keys, or cut off."""
+    messages: list[Any] = []
+    for chosen in draw(st.lists(st.sampled_from(CONVERSATION), min_size=1, max_size=12)):
+        message = copy.deepcopy(chosen)
+        for _ in range(draw(st.integers(0, 2))):
+            top = draw(st.sampled_from(list(message)))
+            *path, key = draw(st.sampled_from([(top,), *places(message[top], (top,))]))
+            where = message
+            for step in path:
+                where = where[step]
+            if draw(st.booleans()):
+                where[key] = draw(VALUES)
+            else:
+                del where[key]
+        cut = draw(st.none() | st.integers(0, 400))
+        messages.append(message if cut is None else json.dumps(message)[:cut])
+    return messages
+
+
+@settings(max_examples=60)
+@given(mutated())
+def test_whatever_comes_only_a_protocol_error_comes_out(messages: list[Any]) -> None:
+    client = Client(RandomPlayer())
+    for message in messages:
+        with suppress(ProtocolError):
+            answer = client.receive(message)
+            if answer is not None:
+                offered = message if isinstance(message, dict) else json.loads(message)
+                assert 0 <= answer["actIndex"] < len(offered["actionList"])
+
+
+def test_the_view_needs_nothing_but_its_own_messages() -> None:
+    """The other hands in a view are made up: another deal of them leaves it the same."""
+    table = Table(ENGINE, 3)
+    opening = table.opening()
+    seat = table.seat
+    views = []
+    for others in (False, True):
+        if others:
+            hands = [post.message["handCards"] for post in opening]
+            a, b = (seat + 1) % 4, (seat + 2) % 4
+            hands[a], hands[b] = hands[b], hands[a]
+            ENGINE.deal(table.states, [hands], [seat])
+        client = Client(RandomPlayer())
+        for each, message in spread(table.opening()):
+            if each == seat:
+                client.receive(message)
+        client.receive(table.act())
+        views.append(client.states.copy())
+    assert views[0] == views[1]
+
+
+def test_multisets_are_compared_card_by_card() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        part, whole = rng.integers(0, 3, (2, 54)).tolist()
+        if rng.random() < 0.5:
+            part = [min(few, many) for few, many in zip(part, whole, strict=True)]
+        packed = [sum(count << 2 * index for index, count in enumerate(counts)) for counts in (part, whole)]
+        assert is_part(*packed) == all(few <= many for few, many in zip(part, whole, strict=True))
+        assert count_cards(packed[0]) == sum(part)

@@ -1,0 +1,114 @@
+"""A user of ours at servers that go, cut connections, or are none."""
+
+import asyncio
+import socket
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from websockets.asyncio.server import ServerConnection, serve
+
+from dancfr.errors import RunError, UsageError
+from dancfr.serve import Client
+from dancfr.serve.connect import Stay, check_url, stay
+from tests.dancfr.serve.conversations import RandomPlayer
+from tests.dancfr.serve.servers import serving
+
+
+def run_stay(url: str, patience: float = 0.5) -> Coroutine[Any, Any, Stay]:
+    return stay(url, Client(RandomPlayer()), patience, asyncio.Event())
+
+
+def test_no_server_a_mute_one_and_one_of_another_kind() -> None:
+    async def other(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail.example ESMTP\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def run() -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        with pytest.raises(RunError, match="no server is there; start one with `dancfr serve guandan`"):
+            await run_stay(f"ws://127.0.0.1:{port}/game/me")
+        server = await asyncio.start_server(other, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(RunError, match="no websocket server answers there"):
+            await run_stay(f"ws://127.0.0.1:{port}/game/me")
+        server.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "url", ["", "me", "http://x/game/me", "ws://", "ws://x:99999/", "ws://x:y/", "ws://:1/game/me"]
+)
+def test_what_is_no_address_is_wrong_use(url: str) -> None:
+    with pytest.raises(UsageError, match="is no address of a server"):
+        check_url(url)
+
+
+def test_a_connection_that_drops_is_made_again() -> None:
+    """Between client and server stands one who cuts the first three connections after some chunks."""
+
+    async def use(url: str, stop: asyncio.Event) -> None:
+        host, port = url.removeprefix("ws://").removesuffix("/game/").split(":")
+        cut: list[int] = []
+
+        async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            inner, outer = await asyncio.open_connection(host, int(port))
+            left = 20 if len(cut) < 3 else 10**9
+
+            async def forward(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+                nonlocal left
+                with suppress(ConnectionError):
+                    while left > 0 and (data := await source.read(65536)):
+                        left -= 1
+                        sink.write(data)
+                for each in (writer, outer):
+                    each.transport.abort()
+
+            await asyncio.gather(forward(reader, outer), forward(inner, writer))
+            cut.append(left)
+
+        proxy = await asyncio.start_server(between, "127.0.0.1", 0)
+        told = await run_stay(f"ws://127.0.0.1:{proxy.sockets[0].getsockname()[1]}/game/me", 5.0)
+        assert told.status == "finished"
+        assert told.reconnects == 3
+        proxy.close()
+
+    (record,) = serving(use, matches=3, tables=1)
+    assert (record.status, record.timeouts) == ("finished", [0] * 4)
+
+
+def test_a_server_that_does_not_come_back_is_given_up() -> None:
+    async def run() -> None:
+        async def once(connection: Any) -> None:
+            connection.transport.abort()
+
+        async with serve(once, "127.0.0.1", 0) as server:
+            url = f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}/game/me"
+            with pytest.raises(RunError, match=r"gave up after 0.5 s"):
+                await run_stay(url)
+
+    asyncio.run(run())
+
+
+def test_a_request_that_cannot_be_read_is_answered_with_the_first_action(capfd: pytest.CaptureFixture[str]) -> None:
+    """A server of another kind, whose table should go on."""
+    answers: list[str | bytes] = []
+
+    async def strange(connection: ServerConnection) -> None:
+        for text in ('{"type": "act", "stage": "play"}', '{"type": "notify", "stage": "play"}', "nonsense"):
+            await connection.send(text)
+        answers.append(await connection.recv())
+
+    async def run() -> Stay:
+        async with serve(strange, "127.0.0.1", 0) as server:
+            return await run_stay(f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}/game/me")
+
+    told = asyncio.run(run())
+    assert answers == ['{"actIndex":0}']
+    assert (told.status, told.unreadable, told.decisions) == ("ended", 3, 1)
+    assert "cannot read a message of the server: handCards: missing" in capfd.readouterr().err

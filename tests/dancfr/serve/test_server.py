@@ -1,0 +1,337 @@
+"""The server with real sockets, in one process: what users do to it and what it does to them."""
+
+import asyncio
+import json
+import socket
+import time
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from dancfr.errors import RunError, UsageError
+from dancfr.serve import Client
+from dancfr.serve.commands import split_agents
+from dancfr.serve.connect import Stay
+from dancfr.serve.link import BREACH, DONE, GOING_AWAY, MOST_UNREADABLE, NAME_TAKEN, NO_SEAT, Link
+from dancfr.serve.lobby import MakeClient
+from dancfr.serve.room import Rules
+from dancfr.serve.server import ServerSettings, run_server, user_of
+from tests.dancfr.serve.conversations import RandomPlayer
+from tests.dancfr.serve.servers import ROUND, USERS, closing, ours, play, request_of, serving
+
+PASS = '{"actIndex":0}'
+
+
+def test_four_users_play_matches_and_are_told_the_result() -> None:
+    stays: list[Stay] = []
+
+    async def use(url: str, stop: asyncio.Event) -> None:
+        joining = []
+        for seat in range(4):
+            joining.append(asyncio.ensure_future(play(url, f"user{seat}", seat)))
+            await asyncio.sleep(0.05)
+        stays.extend(await asyncio.gather(*joining))
+
+    (record,) = serving(use, USERS, matches=3, tables=1)
+    assert record.status == "finished"
+    assert record.names == ["user0", "user1", "user2", "user3"]
+    assert record.matches == 3
+    assert [told.seat for told in stays] == [0, 1, 2, 3], "seats in the order of coming"
+    assert all(told.status == "finished" and told.victories == record.victories for told in stays)
+    assert record.victories[:2] == record.victories[2:]
+    assert sum(record.victories) == 6
+    assert sum(told.decisions for told in stays) == record.decisions
+    assert record.timeouts == [0] * 4
+
+
+def test_several_tables_at_once_are_filled_in_order() -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        joining = []
+        for seat in range(8):
+            joining.append(asyncio.ensure_future(play(url, f"user{seat}", seat)))
+            await asyncio.sleep(0.02)
+        await asyncio.gather(*joining)
+
+    first, second = serving(use, USERS, tables=2)
+    assert (first.table, second.table) == (1, 2)
+    assert first.names == ["user0", "user1", "user2", "user3"]
+    assert second.names == ["user4", "user5", "user6", "user7"]
+    assert first.status == second.status == "finished"
+
+
+def test_a_user_who_comes_back_is_told_the_round_and_the_request() -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        for _ in range(6):
+            async with connect(f"{url}me") as connection:
+                told = []
+                while True:
+                    message = json.loads(await connection.recv())
+                    told.append(message)
+                    if message["type"] == "act":
+                        break
+                assert told[0]["stage"] == "beginning"
+                played = [m for m in told if m["stage"] == "play" and m["type"] == "notify" and m["curPos"] == 0]
+                gone = [card for m in played if m["curAction"][0] != "PASS" for card in m["curAction"][2]]
+                if not any(m["stage"] in ("tribute", "back") for m in told):
+                    assert sorted(gone + message["handCards"]) == sorted(told[0]["handCards"])
+                assert message["handCards"] == told[-1]["handCards"]
+                if _ % 2:
+                    await connection.send(json.dumps({"actIndex": message["indexRange"]}))
+                    await connection.recv()
+        assert (await play(url, "me")).status == "finished"
+
+    (record,) = serving(use, tables=1)
+    assert (record.status, record.timeouts) == ("finished", [0] * 4)
+
+
+def test_whoever_never_answers_lets_the_clock_run_out(capfd: pytest.CaptureFixture[str]) -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        async with connect(f"{url}silent") as connection:
+            assert await closing(connection) == (DONE, "the matches are played")
+
+    (record,) = serving(use, clock=0.05, tables=1)
+    assert record.status == "finished"
+    assert record.timeouts[0] > 10
+    assert record.timeouts[1:] == [0] * 3
+    assert "silent let the clock run out (1 in all); the first legal action is played" in capfd.readouterr().err
+
+
+def test_one_who_has_gone_is_not_waited_for_twice_while_another_user_plays() -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        async with connect(f"{url}gone"):
+            playing = asyncio.ensure_future(play(url, "stays"))
+            await asyncio.sleep(0.2)
+        assert (await playing).status == "finished"
+
+    agents: list[tuple[str, MakeClient] | None] = [None, ("random", ours), None, ("random", ours)]
+    (record,) = serving(use, agents, clock=0.5, tables=1)
+    assert record.names == ["gone", "random", "stays", "random"]
+    assert record.timeouts[0] > 5
+    assert record.seconds < 10
+
+
+def test_a_table_that_all_users_have_left_is_closed_and_others_go_on(capfd: pytest.CaptureFixture[str]) -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        async with connect(f"{url}first") as connection:
+            await request_of(connection)
+        assert (await play(url, "second")).status == "finished"
+        await asyncio.sleep(0.3)
+
+    first, second = serving(use, clock=0.2, tables=2)
+    assert (first.status, second.status) == ("abandoned", "finished")
+    assert "table 1: no user is left" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("index", [10**6, -1, 2**70, "10", 1.0, True, None])
+def test_answers_that_are_none_are_ignored_and_the_request_stays(index: object) -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        async with connect(f"{url}me") as connection:
+            request = await request_of(connection)
+            for text in (json.dumps({"actIndex": index}), "{}", "[1]", '{"actIndex":', b"\xff"):
+                await connection.send(text)
+            await connection.send(json.dumps({"actIndex": request["indexRange"], "more": 1}))
+            message = json.loads(await connection.recv())
+            assert message["type"] == "notify"
+            if message["stage"] == "play":
+                assert message["curPos"] == 0
+                assert message["curAction"] == request["actionList"][-1]
+
+    (record,) = serving(use)
+    assert record.status == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("messages", "code", "reason"),
+    [
+        (["x"] * MOST_UNREADABLE, BREACH, f"{MOST_UNREADABLE} messages that are no answers; the last: no JSON"),
+        (['{"actIndex": 99999}'] * 100, BREACH, "more than 20 messages a second that answer nothing"),
+        (["[" * 5000], 1009, ""),
+        ([b"\x00" * 100_000], 1009, ""),
+    ],
+    ids=["garbage", "flood", "long", "huge"],
+)
+def test_limits_close_the_connection_and_not_the_table(messages: list[str | bytes], code: int, reason: str) -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        async with connect(f"{url}me") as connection:
+            await request_of(connection)
+            with suppress(ConnectionClosed):
+                for message in messages:
+                    await connection.send(message)
+            got, why = await closing(connection)
+            assert got == code
+            assert why.startswith(reason)
+        assert (await play(url, "me")).status == "finished", "the seat is still there"
+
+    (record,) = serving(use, tables=1)
+    assert record.status == "finished"
+
+
+def test_one_who_does_not_read_is_closed_and_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dancfr.serve.link.CLOSE_S", 0.3)
+
+    async def run() -> Link:
+        links: list[Link] = []
+        ended = asyncio.Event()
+
+        async def handle(connection: ServerConnection) -> None:
+            link = Link(connection, 20)
+            links.append(link)
+            writer = asyncio.ensure_future(link.write())
+            started = time.monotonic()
+            for _ in range(40):
+                link.send("x" * 2**20)
+                await asyncio.sleep(0)
+            assert time.monotonic() - started < 1, "sending waits for nobody"
+            await link.finish(writer)
+            ended.set()
+
+        async with serve(handle, "127.0.0.1", 0, compression=None, close_timeout=0.2) as server:
+            with socket.socket() as lazy:
+                lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                lazy.connect(next(iter(server.sockets)).getsockname())
+                lazy.sendall(
+                    b"GET /game/lazy HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+                )
+                await asyncio.wait_for(ended.wait(), 10)
+        return links[0]
+
+    assert asyncio.run(run()).breached == "reads too slowly"
+
+
+def test_a_user_who_is_there_is_not_pushed_out_by_the_name() -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        async with connect(f"{url}me") as first:
+            await request_of(first)
+            async with connect(f"{url}me") as second:
+                assert await closing(second) == (NAME_TAKEN, "me is connected already: choose another name")
+            with pytest.raises(RunError, match=r"the server refused: me is connected already"):
+                await play(url, "me")
+            await first.send(PASS)
+            await first.recv()
+
+    assert serving(use)[0].decisions > 0
+
+
+def test_a_seat_left_before_the_table_is_full_is_free_again() -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        async with connect(f"{url}early"):
+            await asyncio.sleep(0.1)
+        playing = []
+        for name in "abcd":
+            playing.append(asyncio.ensure_future(play(url, name)))
+            await asyncio.sleep(0.02)
+        await asyncio.gather(*playing)
+
+    (record,) = serving(use, USERS, tables=1)
+    assert record.names == ["a", "b", "c", "d"]
+
+
+def test_no_further_user_is_seated_than_tables_are_to_be_played() -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        async with connect(f"{url}one") as one:
+            await request_of(one)
+            async with connect(f"{url}two") as two:
+                assert await closing(two) == (NO_SEAT, "no further table is played here")
+        with pytest.raises(RunError, match="no further table"):
+            await play(url, "two")
+
+    assert len(serving(use, clock=0.2, tables=1)) == 1
+
+
+def test_an_agent_that_fails_takes_down_its_own_table_only(capfd: pytest.CaptureFixture[str]) -> None:
+    class Failing(RandomPlayer):
+        def act(self, *arguments: Any) -> Any:
+            raise ZeroDivisionError("nothing left")
+
+    def make(table: int, seat: int) -> Client:
+        return Client(Failing() if table == 1 else RandomPlayer())
+
+    async def use(url: str, stop: asyncio.Event) -> None:
+        with pytest.raises(RunError, match="the server refused: the table has failed"):
+            await play(url, "first")
+        assert (await play(url, "second")).status == "finished"
+
+    first, second = serving(use, [None, ("failing", make), ("random", ours), ("random", ours)], tables=2)
+    assert (first.status, second.status) == ("failed", "finished")
+    assert "table 1 failed and is closed: ZeroDivisionError: nothing left" in capfd.readouterr().err
+
+
+def test_the_end_of_the_server_is_told_to_all() -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        playing = asyncio.ensure_future(play(url, "me"))
+        async with connect(f"{url}watching") as connection:
+            await asyncio.sleep(0.3)
+            stop.set()
+            code, _ = await closing(connection)
+            assert code == GOING_AWAY
+        told = await playing
+        assert told.status in ("ended", "finished")
+
+    assert {record.status for record in serving(use, matches=1000)} == {"stopped"}
+
+
+@pytest.mark.parametrize(
+    "path", ["", "game/", "game/%20", "game/a/b", "play/me", "game/" + "x" * 65, "game/a%00", "game/a%0Ab"]
+)
+def test_other_paths_are_refused_before_a_connection_is_made(path: str) -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        with pytest.raises(InvalidStatus) as caught:
+            await connect(url.removesuffix("game/") + path)
+        assert caught.value.response.status_code == 404
+        assert b"connect to /game/NAME" in (caught.value.response.body or b"")
+
+    assert serving(use) == []
+
+
+def test_names_of_users() -> None:
+    assert user_of("/game/client1") == "client1"
+    assert user_of("/game/client1/?x=1") == "client1"
+    assert user_of("/game/%E6%8E%BC%E8%9B%8B") == "掼蛋"
+    assert user_of("/game/" + "x" * 64) == "x" * 64
+
+
+def test_what_is_no_websocket_is_closed_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        host, port = url.removeprefix("ws://").removesuffix("/game/").split(":")
+        for bad in (b"\x00" * 50 + b"\r\n\r\n", b"GET /game/me HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /" + b"x" * 20_000):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(bad)
+            with suppress(ConnectionError):
+                await asyncio.wait_for(reader.read(), 10)
+            writer.close()
+        assert (await play(url, "me")).status == "finished"
+
+    assert [record.status for record in serving(use, tables=1)] == ["finished"]
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_where_nothing_can_be_heard_is_said_in_one_line() -> None:
+    async def listen(host: str, port: int) -> None:
+        await run_server(ServerSettings(host, port), Rules(ROUND), USERS, asyncio.Event())
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"port {port} of 127.0.0.1 is in use"):
+            asyncio.run(listen("127.0.0.1", port))
+    with pytest.raises(UsageError, match=r"--host 192.0.2.1 is no address of this machine"):
+        asyncio.run(listen("192.0.2.1", 0))
+    with pytest.raises(UsageError, match=r"--host nowhere.invalid: no such host"):
+        asyncio.run(listen("nowhere.invalid", 0))
+
+
+def test_seats_of_agents() -> None:
+    assert split_agents("") == [None] * 4
+    assert split_agents("a,b") == [None, None, "a", "b"]
+    assert split_agents("-, a,-,b") == [None, "a", None, "b"]
+    assert split_agents("a,,b,") == ["a", None, "b", None]
+    with pytest.raises(UsageError, match="names 5 seats, but there are 4"):
+        split_agents("a,b,c,d,e")
+    with pytest.raises(UsageError, match="leaves no seat for a user"):
+        split_agents("a,b,c,d")
