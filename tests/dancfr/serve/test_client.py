@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dancfr.evaluation.agents import bots
 from dancfr.serve import Client, ProtocolError, Table
-from dancfr.serve.client import place_of
+from dancfr.serve.client import MATCH, place_of
 from dancfr.serve.view import count_cards, is_part
 from envs.guandan import GuanDan
 from envs.guandan.cards import size_of
@@ -87,6 +88,29 @@ def test_whole_matches_among_clients_under_the_rules_of_the_paper(seed: int) -> 
             assert seats[seat].receive(message) is None
     assert stages["play"] > 200
     assert min(stages["tribute"], stages["back"]) > 2
+
+
+@pytest.mark.parametrize("name", sorted(bots(MATCH)))
+def test_a_bot_decides_in_its_view_as_at_the_real_table(name: str) -> None:
+    """So it looks at nothing that its seat cannot know, and its seat's view lacks nothing that it looks at."""
+    game = GuanDan(length="match", situation="first")
+    table, seats = Table(game, 11), [Client(bots(MATCH)[name](), seed=seat) for seat in range(4)]
+    twins = [bots(MATCH)[name]() for _ in range(4)]
+    draws = [np.random.default_rng(seat) for seat in range(4)]
+    for twin, rng in zip(twins, draws, strict=True):
+        twin.begin(game, 1, rng)
+    decided = 0
+    while not table.over and table.state["number"] < 3:
+        for seat, message in spread(table.opening()) if table.round_ended else []:
+            seats[seat].receive(message)
+        answer = seats[table.seat].receive(table.act())
+        assert answer is not None
+        chosen = twins[table.seat].act(table.states, np.zeros(1, np.int64), draws[table.seat])
+        assert table.options[answer["actIndex"]] == chosen[0]
+        decided += 1
+        for seat, message in spread(table.play(answer["actIndex"])):
+            seats[seat].receive(message)
+    assert decided > 100
 
 
 def test_joining_in_the_midst_of_a_match() -> None:

@@ -11,7 +11,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from dancfr.errors import RunError, UsageError
 from dancfr.serve import Client
-from dancfr.serve.connect import Stay, check_url, stay
+from dancfr.serve.connect import Stay, check_url, is_loopback, stay
 from tests.dancfr.serve.conversations import RandomPlayer
 from tests.dancfr.serve.servers import serving
 
@@ -47,6 +47,11 @@ def test_no_server_a_mute_one_and_one_of_another_kind() -> None:
 def test_what_is_no_address_is_wrong_use(url: str) -> None:
     with pytest.raises(UsageError, match="is no address of a server"):
         check_url(url)
+
+
+def test_addresses_of_this_machine_only() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "192.0.2.1", "example.org", "")))
 
 
 def test_a_connection_that_drops_is_made_again() -> None:

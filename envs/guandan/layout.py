@@ -1,0 +1,141 @@
+"""The plays of a split as actions: which cards go where."""
+
+import numpy as np
+
+from envs.compiled import kernel
+from envs.guandan.cards import (
+    BOMB,
+    FOUR_KINGS,
+    JOKER_RANK,
+    LEVEL_VALUE,
+    PAIR,
+    SINGLE,
+    STRAIGHT,
+    STRAIGHT_FLUSH,
+    THREE_WITH_TWO,
+    TRIPS,
+)
+from envs.guandan.generation import emit
+from envs.guandan.splits import by_value, carried_pairs, spread, total_of
+
+MOST_PLAYS = 28
+
+_JOKER_SHIFT = np.uint64(40)  # of the jokers' byte in the high word
+
+
+@kernel
+def card_words(index):
+    """A card as a multiset."""
+    if index < 32:
+        return np.uint64(1) << np.uint64(2 * index), np.uint64(0)
+    return np.uint64(0), np.uint64(1) << np.uint64(2 * index - 64)
+
+
+@kernel
+def _draw(desk, rank, suit):
+    """One natural card of a rank off the desk, of that suit if there is one; its index, or -1."""
+    shift = np.uint64(4 * rank)
+    for i in range(4):
+        s = (suit + i) & 3
+        if (desk.suits[s] >> shift) & np.uint64(15):
+            desk.suits[s] -= np.uint64(1) << shift
+            return 4 * rank + s
+    return np.int64(-1)
+
+
+@kernel
+def _write_sequence(desk, item, level, rows, n):
+    """A sequence with its cards. One whose natural cards have a single suit is a straight flush."""
+    kind, first, each = desk.items[item, 0], desk.items[item, 1], desk.items[item, 3]
+    low, high, suits, size = np.uint64(0), np.uint64(0), np.int64(0), 0
+    for i in range(total_of(desk.window[item])):
+        rank = (first + i + 12) % 13
+        for j in range(each):
+            index = np.int64(-1)
+            if kind != STRAIGHT_FLUSH:
+                index = _draw(desk, rank, i + j)
+            elif (desk.suits[desk.items[item, 2]] >> np.uint64(4 * rank)) & np.uint64(15):
+                index = _draw(desk, rank, desk.items[item, 2])
+            if index >= 0:
+                suits |= 1 << (index & 3)
+            card_low, card_high = card_words(index if index >= 0 else 4 * level)
+            low, high, size = low + card_low, high + card_high, size + 1
+    if kind == STRAIGHT and suits & (suits - 1) == 0:
+        kind = STRAIGHT_FLUSH
+    return emit(rows, n, low, high, kind, (first + 12) % 13, size)
+
+
+@kernel
+def _rank_of(value, level):
+    """The rank with a value; 13 and 14 for the jokers."""
+    if value > LEVEL_VALUE:
+        return value - 1
+    return level if value == LEVEL_VALUE else value
+
+
+@kernel
+def _group_cards(desk, rank, size, level):
+    """The cards of a group: all natural ones that are left of a rank, and wild ones up to its size."""
+    low, high = np.uint64(0), np.uint64(0)
+    for _ in range(size):
+        if rank >= JOKER_RANK:
+            index = np.int64(39 + rank)
+        else:
+            index = _draw(desk, rank, 0)
+        card_low, card_high = card_words(index if index >= 0 else 4 * level)
+        low, high = low + card_low, high + card_high
+    return low, high
+
+
+@kernel
+def _write_groups(desk, word, level, price, rows, n):
+    """The groups with their cards. The weakest triples carry the weakest pairs."""
+    carried = carried_pairs(word, price)[0]
+    first_triple, done = n, 0
+    for value in range(14):
+        if (word >> np.uint64(4 * value)) & np.uint64(15) == 3:
+            rank = _rank_of(value, level)
+            low, high = _group_cards(desk, rank, 3, level)
+            if done < carried:
+                n = emit(rows, n, low, high, THREE_WITH_TWO, rank, 5)
+            else:
+                n = emit(rows, n, low, high, TRIPS, rank, 3)
+            done += 1
+    done = 0
+    for value in range(16):
+        size = np.int64((word >> np.uint64(4 * value)) & np.uint64(15))
+        rank = _rank_of(value, level)
+        if size == 0 or size == 3:
+            continue
+        if size == 4 and rank == JOKER_RANK:
+            n = emit(rows, n, np.uint64(0), np.uint64(10) << _JOKER_SHIFT, FOUR_KINGS, 0, 4)
+            continue
+        low, high = _group_cards(desk, rank, size, level)
+        if size == 2 and done < carried:
+            rows[first_triple + done].low += low
+            rows[first_triple + done].high += high
+            done += 1
+        else:
+            n = emit(rows, n, low, high, SINGLE if size == 1 else PAIR if size == 2 else BOMB, rank, size)
+    return n
+
+
+@kernel
+def write_split(desk, low, high, level, price, rows):
+    """The plays of the split that `split` has just found for the same hand and prices, as action records.
+
+    Args:
+        rows: Where to write them, with room for `MOST_PLAYS`.
+
+    Returns:
+        How many there are.
+    """
+    spread(desk, low, high, level)
+    count = desk.counts[0]
+    n = 0
+    for i in range(desk.best[0]):
+        n = _write_sequence(desk, desk.best[1 + i], level, rows, n)
+    if n > 0:
+        count = desk.suits[0] + desk.suits[1] + desk.suits[2] + desk.suits[3]
+    word = by_value(count, desk.counts[1], level) + desk.best_to[0] + desk.best_to[1]
+    return _write_groups(desk, word, level, price, rows, n)

@@ -1,0 +1,254 @@
+"""`planner`: splits its hand into the cheapest plays, follows the plan, and knows a partner from an opponent.
+
+A play costs what it takes to be rid of it: about 1 if anybody beats it, less the stronger it is, and less than nothing
+for bombs, which take the lead when another play would not (`prospects`). So the price of the cheapest split says about
+how often the hand needs the lead. The planner plays what leaves the cheapest hand, but for what `weighing` adds: the
+worth of the lead, more if it can run out or if an opponent is about to go out, and a partner's play that should stand.
+It leads with the plays of its plan, and follows with whatever of the legal plays scores best.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.compiled import kernel
+from envs.game import RaggedGame, States
+from envs.guandan.cards import PAIR, PASS, SINGLE, STRAIGHT_FLUSH, action_dtype, count_of, holds
+from envs.guandan.game import GuanDan
+from envs.guandan.generation import LONGEST, emit, plays
+from envs.guandan.layout import MOST_PLAYS, write_split
+from envs.guandan.prospects import Strengths
+from envs.guandan.splits import new_desk, split
+from envs.guandan.state import NOBODY, PLAY, SEATS
+from envs.guandan.tribute import tribute_choice
+from envs.guandan.weighing import Manners, look, new_view, place_in, score_pass, score_play
+
+MOST_CANDIDATES = 256
+_FEW = 3  # with fewer cards somebody may go out upon a single or a pair
+
+
+class Notes(NamedTuple):
+    """Scratch for a decision.
+
+    Attributes:
+        free: The hand without the plan's straight flushes, the two words of a multiset, `uint64[2]`.
+        planned: Marks of the plan's plays, see `_mark`, `uint64[28, 3]`.
+        marks: Marks of the candidates, `uint64[257, 3]`.
+        candidates: Their rows, `int64[256]`.
+    """
+
+    free: NDArray[np.uint64]
+    planned: NDArray[np.uint64]
+    marks: NDArray[np.uint64]
+    candidates: NDArray[np.int64]
+
+
+@kernel
+def _new_notes():
+    return Notes(
+        np.zeros(2, np.uint64),
+        np.zeros((MOST_PLAYS, 3), np.uint64),
+        np.zeros((MOST_CANDIDATES + 1, 3), np.uint64),
+        np.zeros(MOST_CANDIDATES, np.int64),
+    )
+
+
+@kernel
+def _by_rank(word):
+    """Cards of each rank in a word of a multiset, in its bytes."""
+    twos, fours = np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
+    word = (word & twos) + ((word >> np.uint64(2)) & twos)
+    return (word & fours) + ((word >> np.uint64(4)) & fours)
+
+
+@kernel
+def _mark(marks, k, row, level):
+    """Writes what an action has in common with those that differ from it in suits only."""
+    wild = count_of(row.low, row.high, 4 * level)
+    marks[k, 0], marks[k, 1] = _by_rank(row.low), _by_rank(row.high)
+    marks[k, 2] = np.uint64(np.int64(row.kind) << 16 | np.int64(row.rank) << 8 | wild)
+
+
+@kernel
+def _find(marks, n, mark):
+    """The last of the first n marks that equals this one, or -1."""
+    for i in range(n - 1, -1, -1):
+        if marks[i, 0] == mark[0] and marks[i, 1] == mark[1] and marks[i, 2] == mark[2]:
+            return i
+    return -1
+
+
+@kernel
+def _spares(notes, row):
+    """Whether an action leaves the plan's straight flushes alone."""
+    return holds(notes.free[0], notes.free[1], row.low, row.high)
+
+
+@kernel
+def _note_plan(notes, low, high, level, plan, planned):
+    notes.free[0], notes.free[1] = low, high
+    for i in range(planned):
+        _mark(notes.planned, i, plan[i], level)
+        if plan[i].kind == STRAIGHT_FLUSH:
+            notes.free[0] -= plan[i].low
+            notes.free[1] -= plan[i].high
+
+
+@kernel
+def _pick_candidates(notes, rows, start, end, level):
+    """Of plays that differ in suits only one, if possible one that spares the plan's straight flushes; how many."""
+    n = 0
+    for i in range(start, end):
+        _mark(notes.marks, n, rows[i], level)
+        found = -1 if rows[i].kind == STRAIGHT_FLUSH else _find(notes.marks, n, notes.marks[n])
+        if found >= 0:
+            if not _spares(notes, rows[notes.candidates[found]]) and _spares(notes, rows[i]):
+                notes.candidates[found] = i
+        elif n < MOST_CANDIDATES:
+            notes.candidates[n] = i
+            n += 1
+    return n
+
+
+@kernel
+def _in_plan(notes, row, mark, plan, planned):
+    """Whether the plan has an action, in these suits or in others."""
+    if row.kind != STRAIGHT_FLUSH:
+        return _find(notes.planned, planned, mark) >= 0 and _spares(notes, row)
+    for i in range(planned):
+        if plan[i].kind == STRAIGHT_FLUSH and plan[i].low == row.low and plan[i].high == row.high:
+            return True
+    return False
+
+
+@kernel
+def _copy(row, out):
+    emit(out, 0, row.low, row.high, row.kind, row.rank, row.size)
+
+
+@kernel
+def _price(action, level, price):
+    place = place_in(np.int64(action.kind), np.int64(action.rank), np.int64(action.size), level)
+    return price[place[0], place[1]]
+
+
+@kernel
+def _lead(view, state, me, manners, whole, plan, planned, out):
+    """The best play of the plan, written into `out`, and its score."""
+    best = -np.inf
+    level = np.int64(state.level)
+    for i in range(planned):
+        score = score_play(view, state, me, manners, plan[i], whole - _price(plan[i], level, view.price))
+        if score > best:
+            best = score
+            _copy(plan[i], out)
+    return best
+
+
+@kernel
+def _singles_and_pairs(state, me, rows):
+    """Writes all singles and pairs that a leader may play, if a seat has few cards; how many."""
+    few = False
+    for other in range(1, SEATS):
+        few = few or 0 < state.left[(me + other) % SEATS] < _FEW
+    if not few:
+        return 0
+    level = np.int64(state.level)
+    end = plays(state.low[me], state.high[me], level, SINGLE, -1, 1, rows, 0)  # upon a rank below the lowest
+    end = plays(state.low[me], state.high[me], level, PAIR, -1, 2, rows, end)
+    n = 0
+    for i in range(end):
+        if rows[i].kind == SINGLE or rows[i].kind == PAIR:
+            _copy(rows[i], rows[n:])
+            n += 1
+    return n
+
+
+@kernel
+def _choose(state, strengths, manners, desk, view, notes, plan, rows, out):
+    """The action of the player to move, written into `out`, `[1]` records."""
+    me, level = np.int64(state.to_move), np.int64(state.level)
+    low, high = state.low[me], state.high[me]
+    start, end = 0, 0
+    if state.beat_kind != PASS:
+        kind, rank, size = np.int64(state.beat_kind), np.int64(state.beat_rank), np.int64(state.beat_size)
+        start, end = 1, plays(low, high, level, kind, rank, size, rows, 0)
+        _copy(rows[0], out)  # the pass
+        if end == 1:
+            return
+    look(view, state, me, strengths, manners)
+    whole = split(desk, low, high, level, view.price)
+    planned = write_split(desk, low, high, level, view.price, plan)
+    if start == 1:
+        best = score_pass(view, state, me, manners, whole)
+    else:
+        best = _lead(view, state, me, manners, whole, plan, planned, out)
+        end = _singles_and_pairs(state, me, rows)
+    _note_plan(notes, low, high, level, plan, planned)
+    for k in range(_pick_candidates(notes, rows, start, end, level)):
+        row = rows[notes.candidates[k]]
+        after = whole - _price(row, level, view.price)  # no split of what is left is cheaper
+        if score_play(view, state, me, manners, row, after) <= best:
+            continue
+        if not _in_plan(notes, row, notes.marks[k], plan, planned):
+            after = split(desk, low - row.low, high - row.high, level, view.price)
+        score = score_play(view, state, me, manners, row, after)
+        if score > best:
+            best = score
+            _copy(row, out)
+
+
+@kernel
+def choose_planned(states, strengths, manners, rows, actions):
+    """The planner's actions, into `actions [B]`, for tables at which a card is to be played; others are left alone.
+
+    Args:
+        states: `[B]` records.
+        strengths, manners: How plays and situations are judged.
+        rows: Scratch, action records, `LONGEST`.
+        actions: `[B]` records.
+    """
+    desk, view, notes = new_desk(), new_view(), _new_notes()
+    plan = np.zeros_like(rows[:MOST_PLAYS])
+    for b in range(states.shape[0]):
+        if states[b].to_move != NOBODY and states[b].phase == PLAY:
+            _choose(states[b], strengths, manners, desk, view, notes, plan, rows, actions[b : b + 1])
+
+
+class PlannerBot:
+    """See the module. An `envs.agent.Agent`, with action records; draws nothing.
+
+    Args:
+        strengths: What plays cost.
+        manners: What else counts.
+
+    Raises:
+        ValueError: `begin` is called with another game than GuanDan.
+    """
+
+    name = "planner"
+
+    def __init__(self, strengths: Strengths | None = None, manners: Manners | None = None) -> None:
+        self.strengths = strengths or Strengths()
+        self.manners = manners or Manners()
+        self._game: GuanDan | None = None
+
+    def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None:
+        if not isinstance(game, GuanDan):
+            raise ValueError(f"{self.name} plays guandan only, not {game.spec.name}")
+        self._game = game
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
+        if self._game is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        actions = np.zeros(len(states), action_dtype)
+        choose_planned(states, self.strengths, self.manners, np.empty(LONGEST, action_dtype), actions)
+        tributes = np.flatnonzero(states["phase"] != PLAY)
+        if len(tributes):
+            legal = self._game.legal(states[tributes])
+            actions[tributes] = legal.rows[tribute_choice(states[tributes], legal)]
+        return actions
+
+
+__all__ = ["Manners", "PlannerBot", "Strengths", "choose_planned"]

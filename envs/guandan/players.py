@@ -1,0 +1,119 @@
+"""The bots of GuanDan: `random`, `greedy` and `planner`.
+
+`greedy` plays the weakest action that suffices, and knows no partner: it passes only if it can do nothing else. Bombs
+come after all other actions, and wild cards last among each. As a leader it plays all cards of its weakest rank, of
+which it has no four. Tributes it chooses like `planner`, by `tribute.tribute_choice`; `random` chooses them at random.
+
+They look only at what their seat knows: its hand, the cards played, how many the others have left, the level, and the
+move to beat.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.compiled import kernel
+from envs.game import RaggedGame, States
+from envs.guandan.cards import JOKER_RANK, PASS, TRIPS, count_of
+from envs.guandan.comparison import NOT_A_BOMB, bomb_class, value_of
+from envs.guandan.game import GuanDan
+from envs.guandan.planner import PlannerBot
+from envs.guandan.state import NOBODY, PLAY
+from envs.guandan.tribute import tribute_choice
+from envs.ragged import choose_rows
+
+
+@kernel
+def _size_of_group(low, high, rank, level):
+    """Natural cards of a rank, or how many of a joker there are."""
+    if rank >= JOKER_RANK:
+        return count_of(low, high, 39 + rank)
+    total = np.int64(0)
+    for suit in range(4):
+        if suit > 0 or rank != level:
+            total += count_of(low, high, 4 * rank + suit)
+    return total
+
+
+@kernel
+def _effort(action, low, high, level, leads):
+    """What greedy plays last has the highest: a pass; a leader's sequences and full houses; parts of a leader's ranks;
+    then by class of bombs, by wild cards, and by strength."""
+    kind, rank, size = np.int64(action.kind), np.int64(action.rank), np.int64(action.size)
+    if kind == PASS:
+        return np.int64(1) << 40
+    strength = bomb_class(kind, size)
+    effort = (strength - NOT_A_BOMB) << 16 | count_of(action.low, action.high, 4 * level) << 8
+    if leads and strength == NOT_A_BOMB:
+        if kind > TRIPS:
+            return np.int64(1) << 30
+        effort |= np.int64(size != _size_of_group(low, high, rank, level)) << 28
+    return effort | value_of(kind, rank, level)
+
+
+@kernel
+def choose_greedy(states, offsets, rows):
+    """The rows of `GuanDan.choices` that greedy plays, `int64[B]`; -1 at tables where no card is to be played."""
+    chosen = np.full(states.shape[0], -1, np.int64)
+    for b in range(states.shape[0]):
+        state = states[b]
+        if state.to_move == NOBODY or state.phase != PLAY:
+            continue
+        low, high, level = state.low[state.to_move], state.high[state.to_move], np.int64(state.level)
+        least = np.int64(1) << 50
+        for n in range(offsets[b], offsets[b + 1]):
+            effort = _effort(rows[n], low, high, level, state.beat_kind == PASS)
+            if effort < least:
+                chosen[b], least = n, effort
+    return chosen
+
+
+class RandomBot:
+    """Plays each legal action of any `RaggedGame` with equal probability; an `envs.agent.Agent` with action records."""
+
+    name = "random"
+
+    def __init__(self) -> None:
+        self._game: RaggedGame | None = None
+
+    def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None:
+        self._game = game
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
+        if self._game is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        legal = self._game.legal(states)
+        return legal.rows[choose_rows(legal.offsets, rng.random(len(states)))]
+
+
+class GreedyBot:
+    """See the module. An `envs.agent.Agent`, with action records; draws nothing.
+
+    Raises:
+        ValueError: `begin` is called with another game than GuanDan.
+    """
+
+    name = "greedy"
+
+    def __init__(self) -> None:
+        self._game: GuanDan | None = None
+
+    def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None:
+        if not isinstance(game, GuanDan):
+            raise ValueError(f"{self.name} plays guandan only, not {game.spec.name}")
+        self._game = game
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
+        if self._game is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        choices = self._game.choices(states)
+        chosen = choose_greedy(states, *choices)
+        return choices.rows[np.where(chosen < 0, tribute_choice(states, choices), chosen)]
+
+
+BOTS: dict[str, Callable[[], Any]] = {"random": RandomBot, "greedy": GreedyBot, "planner": PlannerBot}
+"""The bots of GuanDan by the name they have on the command line."""
+
+__all__ = ["BOTS", "GreedyBot", "PlannerBot", "RandomBot", "choose_greedy"]

@@ -1,0 +1,162 @@
+"""What the planner thinks an action is worth: how cheap it leaves the hand, and what taking the lead is worth now."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.compiled import kernel
+from envs.guandan.cards import FOUR_KINGS, PASS
+from envs.guandan.comparison import NOT_A_BOMB, bomb_class, value_of
+from envs.guandan.prospects import judge
+from envs.guandan.splits import PRICES, column_of
+from envs.guandan.state import SEATS
+
+
+class Manners(NamedTuple):
+    """What the planner minds, in plays: 1 is worth as much as a play that the hand is rid of.
+
+    Attributes:
+        lead: Having the lead.
+        close: More for it, times how far the price of the hand is below `near`: whoever can run out bombs.
+        near: See `close`.
+        urgency: Keeping each opponent from the lead, times 1 - (its cards) / `far`.
+        far: From so many cards on nobody is close to going out.
+        partner: The lead of the partner.
+        helping: More for it, times 1 - (the partner's cards) / `far`.
+        rescue: Leaving an opponent's play to the partner, who moves after this seat, times the urgency.
+        danger: Times the chance that an opponent goes out upon the play: what that costs.
+        feed: Times the chance that the partner goes out upon the play: what that is worth.
+        hold: What a bomb costs in addition while no opponent is close.
+    """
+
+    lead: float = 0.42
+    close: float = 0.4
+    near: float = 1.6
+    urgency: float = 1.5
+    far: float = 13.5
+    partner: float = 1.2
+    helping: float = 1.0
+    rescue: float = 0.3
+    danger: float = 4.5
+    feed: float = 2.0
+    hold: float = 0.55
+
+
+class View(NamedTuple):
+    """What a seat knows at a decision.
+
+    Attributes:
+        counts: Unseen cards, see `prospects.count_unseen`.
+        tail: Scratch of `prospects.judge`.
+        win: Chances that neither opponent beats a play, by value and column.
+        price: Prices of plays, by value and column.
+        facts: How urgent it is to stop the opponents, and the number of unseen cards, `float64[2]`.
+    """
+
+    counts: NDArray[np.int64]
+    tail: NDArray[np.float64]
+    win: NDArray[np.float64]
+    price: NDArray[np.float64]
+    facts: NDArray[np.float64]
+
+
+GOES_OUT = 1_000.0
+URGENCY, UNSEEN = range(2)
+_KEPT = 0.45  # how often the last two, or three, cards of a seat are a pair, or a triple
+_KEPT_FIVE = 0.35
+
+
+@kernel
+def new_view():
+    """Room for a `View`."""
+    return View(np.zeros(32, np.int64), np.zeros((9, 9)), np.zeros(PRICES), np.zeros(PRICES), np.zeros(2))
+
+
+@kernel
+def _closeness(left, far):
+    """0 for a seat with `far` cards or more, towards 1 for one with few; 0 for one that is out."""
+    return max(0.0, 1.0 - left / far) if left > 0 else 0.0
+
+
+@kernel
+def look(view, state, me, strengths, manners):
+    """Fills a view from what the seat knows."""
+    judge(state, me, strengths, view.counts, view.tail, view.win, view.price)
+    next_left, previous_left = state.left[(me + 1) % SEATS], state.left[(me + 3) % SEATS]
+    closeness = _closeness(next_left, manners.far) + _closeness(previous_left, manners.far)
+    view.facts[URGENCY] = manners.urgency * closeness
+    view.facts[UNSEEN] = np.int64(next_left) + np.int64(previous_left) + np.int64(state.left[(me + 2) % SEATS])
+
+
+@kernel
+def place_in(kind, rank, size, level):
+    """Value and column of an action in the tables of a view."""
+    if kind == FOUR_KINGS:
+        return np.int64(14), np.int64(4)
+    return value_of(kind, rank, level), np.int64(column_of(kind, size))
+
+
+@kernel
+def _goes_out(view, left, size, value, column):
+    """Chance that a seat with `left` cards goes out by beating a play that is no bomb with a play of its kind."""
+    if left != size:
+        return 0.0
+    if size > 3:
+        return _KEPT_FIVE * (1.0 - view.win[value, column])
+    above = every = 0.0
+    for other in range(16):
+        u = view.counts[16 + other]
+        ways = 1.0 * u
+        if size == 2:
+            ways = u * (u - 1) / 2
+        elif size == 3:
+            ways = u * (u - 1) * (u - 2) / 6
+        every += ways
+        if other > value:
+            above += ways
+    if every == 0.0:
+        return 0.0
+    return above / every * (1.0 if size == 1 else _KEPT)
+
+
+@kernel
+def score_play(view, state, me, manners, action, after):
+    """Worth of an action that leaves a hand with the price `after`; never more for a higher price."""
+    size = np.int64(action.size)
+    if size == state.left[me]:
+        return GOES_OUT
+    value, column = place_in(np.int64(action.kind), np.int64(action.rank), size, np.int64(state.level))
+    urgency = view.facts[URGENCY]
+    reach = manners.lead + manners.close * max(0.0, manners.near - after) + urgency
+    score = reach * view.win[value, column] - after
+    if bomb_class(np.int64(action.kind), size) != NOT_A_BOMB:
+        return score - manners.hold * max(0.0, 1.0 - urgency)
+    for other in (1, 3):
+        left = np.int64(state.left[(me + other) % SEATS])
+        score -= manners.danger * _goes_out(view, left, size, value, column)
+    if state.beat_kind == PASS:
+        left = np.int64(state.left[(me + 2) % SEATS])
+        score += manners.feed * _goes_out(view, left, size, value, column)
+    return score
+
+
+@kernel
+def score_pass(view, state, me, manners, price):
+    """Worth of a pass with a hand that has that price."""
+    partner, urgency = (me + 2) % SEATS, view.facts[URGENCY]
+    if state.holder != partner:
+        partner_follows = state.holder == (me + 3) % SEATS and state.left[partner] > 0
+        return -price + (manners.rescue * urgency if partner_follows else 0.0)
+    kind, size = np.int64(state.beat_kind), np.int64(state.beat_size)
+    value, column = place_in(kind, np.int64(state.beat_rank), size, np.int64(state.level))
+    left = np.int64(state.left[partner])
+    if left == 0:  # then the lead comes to this seat
+        reach = manners.lead + manners.close * max(0.0, manners.near - price)
+    else:
+        reach = manners.partner + manners.helping * _closeness(left, manners.far)
+    score = (reach + urgency) * view.win[value, column] - price
+    if bomb_class(kind, size) == NOT_A_BOMB:
+        next_left = np.int64(state.left[(me + 1) % SEATS])
+        score -= manners.danger * _goes_out(view, next_left, size, value, column)
+    return score
