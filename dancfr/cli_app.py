@@ -8,7 +8,7 @@ from typer.core import TyperCommand
 from dancfr.errors import UsageError
 
 app = typer.Typer(
-    help="Train and evaluate agents for games of hidden information: DREAM on Geister with Ray.",
+    help="Train and evaluate agents for games of hidden information with Ray: DREAM on Geister, DanZero on GuanDan.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.game import Game, States
+from envs.game import Game, RaggedGame, States
 
 
 class Agent(Protocol):
@@ -33,3 +33,13 @@ class Agent(Protocol):
             A legal action for each, `int64[n]`.
         """
         ...
+
+
+class RaggedAgent(Protocol):
+    """The same for games with ragged actions: `act` returns action records of the game, `[n]`."""
+
+    name: str
+
+    def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None: ...
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]: ...

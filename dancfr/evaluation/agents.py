@@ -99,9 +99,10 @@ def bots(game: Game | RaggedGame) -> Mapping[str, Callable[[], Agent]]:
 
         return BOTS
     if game.spec.name == "guandan":
-        from envs.guandan.players import BOTS as GUANDAN_BOTS
+        from envs.guandan import players
 
-        return GUANDAN_BOTS
+        ragged: Any = players.BOTS  # agents of either kind go by one type here; the arena knows which game takes which
+        return ragged
     return {"random": RandomAgent}
 
 

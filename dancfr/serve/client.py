@@ -1,10 +1,9 @@
 """An agent of ours at a table of the competition: messages in, choices out."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dancfr.serve.notation import (
     Message,
@@ -19,7 +18,8 @@ from dancfr.serve.notation import (
 )
 from dancfr.serve.request import Request
 from dancfr.serve.view import View
-from envs.game import RaggedGame, States
+from envs.agent import RaggedAgent
+from envs.game import States
 from envs.guandan import GuanDan
 from envs.guandan.cards import RANKS
 from envs.guandan.state import SEATS
@@ -27,16 +27,6 @@ from envs.guandan.state import SEATS
 MATCH = GuanDan(length="match", situation="first", double_tribute="by_seat", a_attempts=0)
 """The rules of the recorded engine; an agent that plays by messages needs them only for legal actions and infostates,
 which are the same under all options."""
-
-
-class RaggedAgent(Protocol):
-    """An agent for games with ragged actions, see `envs.agent.Agent`."""
-
-    def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None: ...
-
-    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
-        """Action records `[n]` for n tables."""
-        ...
 
 
 class Client:

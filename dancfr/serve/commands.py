@@ -17,13 +17,14 @@ from dancfr.evaluation.agents import make_agent
 from dancfr.output import Result
 from dancfr.progress import COMPILING, duration
 from dancfr.registry import make_game, read_options
-from dancfr.serve.client import MATCH, Client, RaggedAgent
-from dancfr.serve.connect import Stay, check_url, stay
+from dancfr.serve.client import MATCH, Client
+from dancfr.serve.connect import Stay, check_url, is_loopback, stay
 from dancfr.serve.lobby import MakeClient
 from dancfr.serve.notation import JOKER_BOMBS, JokerBomb
 from dancfr.serve.room import Record, Rules
 from dancfr.serve.server import ServerSettings, check_listening, run_server
 from dancfr.serve.table import Table
+from envs.agent import RaggedAgent
 from envs.guandan import GuanDan
 from envs.guandan.state import SEATS
 
@@ -76,6 +77,8 @@ def serve_command(request: ServeRequest) -> Result:
 
     def listening(url: str) -> None:
         free = names.count(None)
+        if not is_loopback(settings.host):
+            warn(f"--host {settings.host}: whoever reaches this machine can take a seat")
         warn(f"listening on {url}NAME; {free} {'users make' if free > 1 else 'user makes'} a table; Ctrl-C ends")
 
     records = run_until_signal(lambda stop: run_server(settings, rules, agents, stop, listening))

@@ -131,11 +131,15 @@ async def _play_on(url: str, client: Client, patience_s: float, told: Stay) -> s
 
 def _proxy(url: str) -> Literal[True] | None:
     """Proxies of the environment, except for this machine."""
-    host = urlsplit(url).hostname or ""
+    return None if is_loopback(urlsplit(url).hostname or "") else True
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address leads to this machine only."""
     try:
-        return None if ipaddress.ip_address(host).is_loopback else True
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return None if host == "localhost" else True
+        return host == "localhost"
 
 
 async def _converse(connection: ClientConnection, client: Client, told: Stay) -> ConnectionClosed:

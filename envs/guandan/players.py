@@ -9,11 +9,11 @@ move to beat.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import RaggedAgent
 from envs.compiled import kernel
 from envs.game import RaggedGame, States
 from envs.guandan.cards import JOKER_RANK, PASS, TRIPS, count_of
@@ -113,7 +113,7 @@ class GreedyBot:
         return choices.rows[np.where(chosen < 0, tribute_choice(states, choices), chosen)]
 
 
-BOTS: dict[str, Callable[[], Any]] = {"random": RandomBot, "greedy": GreedyBot, "planner": PlannerBot}
+BOTS: dict[str, Callable[[], RaggedAgent]] = {"random": RandomBot, "greedy": GreedyBot, "planner": PlannerBot}
 """The bots of GuanDan by the name they have on the command line."""
 
 __all__ = ["BOTS", "GreedyBot", "PlannerBot", "RandomBot", "choose_greedy"]
