@@ -11,6 +11,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from actors.remote import Ref
 from actors.self_play import SelfPlayTask, SelfPlayWeights, merge_stats
 from dancfr.experiments.dmc_config import DmcConfig
@@ -43,6 +45,7 @@ class Dmc(Loop):
         super().__init__(run, config, tracker, progress, self.crew)
         self.samples = 0
         self.playing = SelfPlayWeights(0, self.crew.runtime.get(self.crew.learner.call("weights", 0)))
+        self.agent = self.playing.net
         self._fitting: tuple[int, Ref, Ref] | None = None
         self._fitted: Fit | None = None
 
@@ -95,6 +98,7 @@ class Dmc(Loop):
         iteration, metrics, weights = self._fitted
         self._fitted = None
         self.playing = SelfPlayWeights(iteration, weights)
+        self.agent = average_weights(self.agent, weights, iteration, self.config.average)
         row |= _fit_metrics(metrics)
 
     def _fit(self, t: int, blocks: list[tuple[SelfPlayTask, Ref]]) -> None:
@@ -109,17 +113,17 @@ class Dmc(Loop):
         return self.playing.version > 0
 
     def evaluate(self, t: int) -> None:
-        """Evaluates, and keeps, the weights that play from now on; at the end of a run those of the last fit."""
+        """Evaluates, and keeps, the agent of the weights that have been adopted; at the end of a run of all of them."""
         if self._fitted is not None and t == self.iteration and self.done():
             self._adopt({})
         if self.ready() and self.crew.evaluation:
-            weights = self.playing
-            self.run.save_strategy(0, t, weights.net, {"version": weights.version})
-            self.crew.evaluation.call("add", t, weights.net)
+            self.run.save_strategy(0, t, self.agent, {"version": self.playing.version})
+            self.crew.evaluation.call("add", t, self.agent)
         super().evaluate(t)
 
     def state(self, folder: Path) -> dict[str, Any]:
         save_state(folder / "playing.safetensors", self.playing.net, {"version": self.playing.version})
+        save_state(folder / "agent.safetensors", self.agent, {})
         fitted = None if self._fitted is None else self._fitted[:2]
         return {"samples": self.samples, "fitted": fitted}
 
@@ -131,12 +135,22 @@ class Dmc(Loop):
         self.samples = state["samples"]
         net, meta = load_state(folder / "playing.safetensors")
         self.playing = SelfPlayWeights(meta["version"], net)
+        self.agent, _ = load_state(folder / "agent.safetensors")
         if state["fitted"] is not None:
             iteration, metrics = state["fitted"]
             self._fitted = iteration, metrics, self.crew.runtime.get(self.crew.learner.call("weights", 0))
 
     def samples_offered(self) -> int:
         return self.samples
+
+
+def average_weights(average: Weights, weights: Weights, n: int, power: float) -> Weights:
+    """The running average with the weights of the n-th fit taken in: the k-th weigh k to the power, exactly if that is
+    1 and closely otherwise (Shamir and Zhang 2013); with power 0 the last weights alone."""
+    if power == 0:
+        return weights
+    share = np.float32((power + 1) / (n + power))
+    return {name: held + share * (weights[name] - held) for name, held in average.items()}
 
 
 def _fit_metrics(metrics: dict[str, float]) -> dict[str, float]:

@@ -23,6 +23,9 @@ class DmcConfig(RunConfig):
         network: The Q-net.
         training: How to fit it.
         pool: Rows of the circular sample pool.
+        average: The agent that is evaluated and kept is a running average of the weights that have played: those of
+            the n-th fit weigh n to this power. It takes out of the net what the last minibatches put into it; actors
+            go on playing by the weights as they are. 0 keeps the last weights alone, as in the paper.
     """
 
     game: str = "guandan"
@@ -34,6 +37,7 @@ class DmcConfig(RunConfig):
     network: QNetworkSettings = QNetworkSettings()
     training: DmcTrainingSettings = DmcTrainingSettings()
     pool: int = Field(65_536, ge=1)
+    average: float = Field(0.0, ge=0, le=1000)
     evaluation: EvaluationSettings = EvaluationSettings(opponents=("random", "greedy", "planner"))
 
     @model_validator(mode="after")
