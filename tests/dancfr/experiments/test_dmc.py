@@ -9,6 +9,7 @@ import pytest
 from dancfr.config import apply_overrides
 from dancfr.errors import UsageError
 from dancfr.experiments import train
+from dancfr.experiments.dmc import average_weights
 from dancfr.experiments.dmc_config import DmcConfig
 from dancfr.options import TrainOptions
 from dancfr.presets import PRESETS
@@ -108,6 +109,18 @@ def test_a_resumed_run_gives_the_net_of_one_that_was_not_stopped(reference: Path
     assert result["iterations"] == 4
     assert nets(path)["p0-000004.safetensors"] == nets(reference)["p0-000004.safetensors"]
     assert rows(path, "train") == rows(reference, "train")
+
+
+def test_the_agent_averages_the_weights_that_played() -> None:
+    rng = np.random.default_rng(0)
+    nets = [{"w": rng.normal(size=(3, 2)).astype(np.float32)} for _ in range(6)]
+    linear = last = nets[0]
+    for n, net in enumerate(nets, start=1):
+        linear = average_weights(linear, net, n, 1.0)
+        last = average_weights(last, net, n, 0.0)
+    wanted = np.average([net["w"] for net in nets], axis=0, weights=range(1, 7))
+    assert np.allclose(linear["w"], wanted, atol=1e-6)
+    assert last is nets[-1]
 
 
 def test_tributes_are_learnt_where_that_is_wanted(tmp_path: Path) -> None:
