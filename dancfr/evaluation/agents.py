@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
+
 from dancfr.errors import UsageError, nearest
 from dancfr.experiments.settings import RunConfig
 from dancfr.runs import Run, StrategyFile
@@ -176,19 +178,27 @@ def q_agent(game: RaggedGame, network: Any, weights: Mapping[str, Any], learn_sc
     """
     from learners.dmc.agent import QAgent
 
-    states, actions = network.inputs(game.spec)
-    wanted: dict[str, tuple[int, ...]] = {
-        "state.w": (states, network.width),
-        "action.w": (actions, network.width),
-        f"hidden{network.depth - 1}.b": (network.width,),
-        "out.w": (network.width, 1),
-    }
-    for part, shape in wanted.items():
-        if part not in weights or weights[part].shape != shape:
-            found = list(weights[part].shape) if part in weights else "missing"
-            raise ValueError(f"{part} is {found} where {list(shape)} is needed")
+    network.check(game.spec)
+    wanted = _q_shapes(game, network)
+    for part in sorted(wanted.keys() | weights.keys()):
+        found = weights.get(part)
+        if part not in wanted or found is None or found.shape != wanted[part] or found.dtype != np.float32:
+            told = "missing" if found is None else f"{found.dtype}{list(found.shape)}"
+            raise ValueError(f"{part} is {told} where float32{list(wanted.get(part, ()))} is needed")
+        if not np.isfinite(found).all():
+            raise ValueError(f"{part} holds numbers that are not finite")
     agent: Any = QAgent(game, network, dict(weights), name, learn_scripted=learn_scripted)
     return agent
+
+
+def _q_shapes(game: RaggedGame, network: Any) -> dict[str, tuple[int, ...]]:
+    """The arrays of a Q-net, see `QNet.inference_weights`."""
+    states, actions = network.inputs(game.spec)
+    width = network.width
+    shapes: dict[str, tuple[int, ...]] = {"state.w": (states, width), "action.w": (actions, width)}
+    shapes |= {f"hidden{i}.w": (width, width) for i in range(1, network.depth)}
+    shapes |= {f"hidden{i}.b": (width,) for i in range(network.depth)}
+    return shapes | {"out.w": (width, 1), "out.b": (1,)}
 
 
 def _load_dream(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:

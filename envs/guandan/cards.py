@@ -160,7 +160,10 @@ def parse_action(written: Sequence[Any]) -> NDArray[np.void]:
     low, high = pack(cards)
     index = KINDS.index(kind)
     action["low"], action["high"], action["kind"], action["size"] = low, high, index, len(cards)
-    if index not in (TRIBUTE, BACK, FOUR_KINGS):
+    if index in (TRIBUTE, BACK) and len(cards) == 1:
+        card = _INDEX[cards[0]]
+        action["rank"] = card // 4 if card < 52 else card - 39
+    elif index not in (TRIBUTE, BACK, FOUR_KINGS):
         if not isinstance(rank, str) or len(rank) != 1 or rank not in _RANK_FIELDS:
             raise NoSuchCard(f"{rank!r} is no rank: one of {', '.join(_RANK_FIELDS)} was expected")
         action["rank"] = _RANK_FIELDS.index(rank)

@@ -166,6 +166,8 @@ def reads_as(low, high, kind, rank, level):
     Five cards of one suit, a wild card being a heart, are a straight flush and no straight.
     """
     size = size_of(low, high)
+    if rank > JOKER_RANK + 1 or (rank != 0 and kind in (PASS, FOUR_KINGS)):
+        return False
     if kind == PASS:
         return size == 0
     if kind == FOUR_KINGS:

@@ -105,8 +105,16 @@ class GuanDan:
             leads: Who leads, for tables at which that is random, in the first round; by the seed if left out.
 
         Raises:
-            NoSuchCard: what is given for a table is no deal of two decks.
+            NoSuchCard: what is given for a table is no deal of two decks; nothing has been changed.
+            ValueError: the leads are no seats.
         """
+        seats = None if leads is None else np.asarray(leads)
+        if seats is not None and (
+            seats.shape != states.shape or seats.dtype.kind != "i" or not ((seats >= 0) & (seats < SEATS)).all()
+        ):
+            raise ValueError(f"leads are {len(states)} seats from 0 to 3, not {leads!r}")
+        if not isinstance(hands, Sequence) or len(hands) != len(states):
+            raise NoSuchCard(f"{len(states)} deals were expected, one for each table")
         packed = [[pack(hand) for hand in table] for table in hands]
         for table, words in zip(hands, packed, strict=True):
             total = (sum(low for low, _ in words), sum(high for _, high in words))
@@ -114,9 +122,9 @@ class GuanDan:
                 raise NoSuchCard("a deal is four hands of 27 cards that make up two decks")
         dealt = np.array(packed, np.uint64).reshape(len(states), SEATS, 2)
         rules.deal_hands(states, dealt[:, :, 0].copy(), dealt[:, :, 1].copy())
-        if leads is not None:
+        if seats is not None:
             first = states["former"][:, 0] == NOBODY
-            states["to_move"][first] = np.asarray(leads)[first]
+            states["to_move"][first] = seats[first]
 
     def to_move(self, states: States) -> NDArray[np.int8]:
         return states["to_move"].copy()
@@ -130,8 +138,9 @@ class GuanDan:
         return _listed(states, merged=True)
 
     def step(self, states: States, actions: NDArray[np.void]) -> None:
-        if actions.shape != states.shape or actions.dtype != action_dtype:
-            raise IllegalAction(f"{len(states)} actions were expected, not {actions.dtype}{list(actions.shape)}")
+        found = np.asarray(actions)
+        if found.shape != states.shape or found.dtype != action_dtype:
+            raise IllegalAction(f"{len(states)} actions were expected, not {found.dtype}{list(found.shape)}")
         by_card = self.double_tribute == "by_card"
         bad = rules.step_batch(states, actions, by_card, self.a_attempts, self.length == "round")
         if bad >= 0:
@@ -177,13 +186,18 @@ class GuanDan:
         return ending * self.finished(states)
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        seats = np.asarray(players, np.int64)
+        if seats.shape != states.shape or not ((seats >= 0) & (seats < SEATS)).all():
+            raise ValueError(f"players are {len(states)} seats from 0 to 3")
         packed = np.empty((len(states), observation.PACKED_SIZE), np.uint8)
-        observation.observe_into(states, np.asarray(players, np.int64), packed)
+        observation.observe_into(states, seats, packed)
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
         if encoding not in self.spec.shapes:
             raise ValueError(f"guandan has the encodings {', '.join(self.spec.shapes)}, not {encoding!r}")
+        if packed.shape[1:] != (observation.PACKED_SIZE,):
+            raise ValueError(f"a packed infostate has {observation.PACKED_SIZE} bytes, not {list(packed.shape[1:])}")
         out = np.empty((len(packed), *self.spec.shapes[encoding]), np.float32)
         _, with_flags, with_phase = _ENCODINGS[encoding]
         observation.encode_into(packed, with_flags, with_phase, out)

@@ -217,7 +217,8 @@ def choose_planned(states, strengths, manners, rows, actions):
 
 
 class PlannerBot:
-    """See the module. An `envs.agent.Agent`, with action records; draws nothing.
+    """Splits its hand into the cheapest plays and helps its partner. See the module; an `envs.agent.RaggedAgent` that
+    draws nothing.
 
     Args:
         strengths: What plays cost.

@@ -71,7 +71,8 @@ def choose_greedy(states, offsets, rows):
 
 
 class RandomBot:
-    """Plays each legal action of any `RaggedGame` with equal probability; an `envs.agent.Agent` with action records."""
+    """Plays each legal action with equal probability, tributes too. Satisfies `envs.agent.RaggedAgent`; for any
+    `RaggedGame`."""
 
     name = "random"
 
@@ -89,7 +90,8 @@ class RandomBot:
 
 
 class GreedyBot:
-    """See the module. An `envs.agent.Agent`, with action records; draws nothing.
+    """Plays the weakest action that suffices and knows no partner. See the module; satisfies `envs.agent.RaggedAgent`,
+    and draws nothing.
 
     Raises:
         ValueError: `begin` is called with another game than GuanDan.

@@ -4,7 +4,7 @@ import numpy as np
 
 from envs.compiled import kernel
 from envs.guandan.cards import BACK, PASS, TRIBUTE, count_of, holds, size_of
-from envs.guandan.comparison import beats, reads_as
+from envs.guandan.comparison import beats, rank_of, reads_as
 from envs.guandan.generation import LONGEST, merge_readings, plays
 from envs.guandan.giving import may_give_back, may_pay, returns, tributes
 from envs.guandan.state import (
@@ -50,6 +50,7 @@ def deal_hands(states, low, high):
     """Begins the round of each table anew with other hands, `uint64[B, 4]` of 27 cards each."""
     for b in range(states.shape[0]):
         state = states[b]
+        state.winner = NOBODY
         for seat in range(SEATS):
             state.low[seat], state.high[seat], state.left[seat] = low[b, seat], high[b, seat], 27
         open_round(state)
@@ -171,11 +172,13 @@ def is_legal(state, action):
     low, high, kind = action.low, action.high, np.int64(action.kind)
     rank, level = np.int64(action.rank), np.int64(state.level)
     hand_low, hand_high = state.low[state.to_move], state.high[state.to_move]
+    if high >> np.uint64(44) != np.uint64(0):  # there are 54 cards
+        return False
     if action.size != size_of(low, high) or not holds(hand_low, hand_high, low, high):
         return False
     if state.phase == PLAY:
         if kind == PASS:
-            return state.beat_kind != PASS and action.size == 0
+            return state.beat_kind != PASS and action.size == 0 and rank == 0
         if kind >= TRIBUTE or not reads_as(low, high, kind, rank, level):
             return False
         leads = state.beat_kind == PASS
@@ -185,6 +188,8 @@ def is_legal(state, action):
     if action.size != 1 or kind != (TRIBUTE if state.phase == PAY else BACK):
         return False
     index = single_card(low, high)
+    if rank != rank_of(index):
+        return False
     if state.phase == PAY:
         return may_pay(hand_low, hand_high, level, index)
     return may_give_back(hand_low, hand_high, level, index)

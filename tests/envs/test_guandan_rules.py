@@ -230,8 +230,33 @@ def test_what_is_not_legal_is_refused_and_changes_nothing():
         with pytest.raises(IllegalAction, match="table 1"):
             MATCH.step(states, actions)
         assert (states == before).all()
-    with pytest.raises(IllegalAction, match="3 actions"):
-        MATCH.step(states, good[:2])
+    for field, value in (("high", 1 << 44), ("rank", 27), ("rank", 60_000), ("kind", 255), ("size", 9)):
+        actions = good.copy()
+        actions[field][1] = value
+        with pytest.raises(IllegalAction, match="table 1"):
+            MATCH.step(states, actions)
+        assert (states == before).all()
+    for wrong in (good[:2], [1], None):
+        with pytest.raises(IllegalAction, match="3 actions"):
+            MATCH.step(states, wrong)
+
+
+def test_what_is_no_deal_is_refused_and_changes_nothing():
+    states = MATCH.start(np.arange(2, dtype=np.uint64))
+    before = states.copy()
+    hands = [[unpack(table["low"][seat], table["high"][seat]) for seat in range(4)] for table in states]
+    for leads in ([4, 0], [-1, 0], [0], [1.5, 0], 0, [None, None]):
+        with pytest.raises(ValueError, match="seats from 0 to 3"):
+            MATCH.deal(states, hands, leads)
+    for wrong in (hands[:1], None, {}, [hands[0][:3], hands[1]], [hands[0], [*hands[0][::-1][:3], ["S3"]]]):
+        with pytest.raises(NoSuchCard, match="deal"):
+            MATCH.deal(states, wrong)
+    assert (states == before).all()
+    MATCH.deal(states, hands, [3, 1])
+    assert states["to_move"].tolist() == [3, 1]
+    for players in ([4, 0], [-1, 0], [0], 0):
+        with pytest.raises(ValueError, match="seats from 0 to 3"):
+            MATCH.observe(states, np.asarray(players))
 
 
 @pytest.mark.parametrize(
