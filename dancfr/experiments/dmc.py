@@ -150,7 +150,7 @@ def average_weights(average: Weights, weights: Weights, n: int, power: float) ->
     if power == 0:
         return weights
     share = np.float32((power + 1) / (n + power))
-    return {name: held + share * (weights[name] - held) for name, held in average.items()}
+    return {name: average[name] + share * (new - average[name]) for name, new in weights.items()}
 
 
 def _fit_metrics(metrics: dict[str, float]) -> dict[str, float]:
