@@ -81,9 +81,16 @@ class RayHandle:
     def __init__(self, name: str, actor: Any) -> None:
         self.name = name
         self.actor = actor
+        self.stopped = False  # Ray ends an actor in its own time, and may answer a call before it does
 
     def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
-        """See `Handle.call`."""
+        """See `Handle.call`.
+
+        Raises:
+            WorkerDied: the object was stopped.
+        """
+        if self.stopped:
+            raise WorkerDied(f"{self.name} died: it was stopped")
         if returns == 1:
             return self.actor.invoke.remote(method, *args, **kwargs)
         return tuple(self.actor.invoke.options(num_returns=returns).remote(method, *args, **kwargs))
@@ -191,6 +198,7 @@ class RayRuntime:
 
         if not isinstance(handle, RayHandle):
             return
+        handle.stopped = True
         if self._handles.pop(handle.actor._actor_id.hex(), None) is not None:
             ray.kill(handle.actor, no_restart=True)
 
