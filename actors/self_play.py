@@ -19,7 +19,7 @@ from learners.dmc.decisions import settle_without_net
 from learners.dmc.settings import QNetworkSettings
 from learners.networks.q_inference import QForward, QInference
 from learners.networks.settings import Weights
-from learners.samples import value_dtype
+from learners.samples import pack_actions, value_dtype
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class SelfPlayer:
         chosen[asked] = source[picked]
         kept = self._rows.append(len(asked))
         kept["infostate"][:] = packed
-        kept["action"][:] = lists.rows[picked].view(np.uint8).reshape(len(asked), -1)
+        kept["action"][:] = pack_actions(lists.rows[picked])
         kept["q"][:] = q
         kept["round"][:] = number[asked]
         kept["player"][:] = movers

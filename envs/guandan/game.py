@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
 from envs.guandan import observation, rules
 from envs.guandan.cards import DECK_HIGH, DECK_LOW, JOKER_RANK, KINDS, NoSuchCard, action_dtype, notation, pack
-from envs.guandan.generation import LONGEST, TABLE
+from envs.guandan.generation import LONGEST
+from envs.guandan.readings import TABLE
 from envs.guandan.state import GIVE_BACK, NOBODY, PAY, SEATS, state_dtype
 from envs.guandan.tribute import tribute_choice
 from envs.sparse import Sparse

@@ -29,9 +29,6 @@ from envs.guandan.comparison import bomb_class, rank_value, value_of
 LONGEST = 32_768
 """No list is longer: the longest that a search over hands of 28 cards found has 17,000 actions."""
 
-TABLE = 65_536
-"""Slots of the hash table for `merge_readings`; a power of 2."""
-
 
 def _selections():
     """For each byte of suit counts the bytes of its sub-multisets, by their number of cards."""
@@ -369,42 +366,3 @@ def plays(low, high, level, kind, rank, size, rows, n):
     if leads or kind == STRAIGHT:
         n = _straights(natural, wild, level, above, rows, n)
     return _bombs(natural, wild, level, jokers, kind, rank, size, rows, n)
-
-
-@kernel
-def merge_readings(rows, start, end, level, table):
-    """Leaves one row for each multiset of cards, with its strongest reading.
-
-    Only rows with wild cards can have a second reading.
-
-    Args:
-        rows: Action records; of equal multisets the later row is the stronger, as `plays` orders them.
-        start, end: The list.
-        level: Rank of the round's level.
-        table: Scratch, `int64[TABLE]`, in which earlier lists of this array of rows may have left theirs.
-
-    Returns:
-        The new end of the list.
-    """
-    n = start
-    for i in range(start, end):
-        low, high = rows[i].low, rows[i].high
-        if count_of(low, high, 4 * level) > 0:
-            key = (low ^ (high * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xD6E8FEB86659FD93)
-            slot = np.int64(key >> np.uint64(48))
-            found = np.int64(-1)
-            while table[slot] >= start and table[slot] < n:
-                at = table[slot]
-                if rows[at].low == low and rows[at].high == high:
-                    found = at
-                    break
-                slot = (slot + 1) % TABLE
-            if found >= 0:
-                rows[found].kind = rows[i].kind
-                rows[found].rank = rows[i].rank
-                continue
-            table[slot] = n
-        if n != i:
-            emit(rows, n, low, high, rows[i].kind, rows[i].rank, rows[i].size)
-        n += 1
-    return n

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.compiled import kernel
-from envs.game import RaggedGame, States
+from envs.game import States
+from envs.guandan.bot import GuanDanBot
 from envs.guandan.cards import PAIR, PASS, SINGLE, STRAIGHT_FLUSH, action_dtype, count_of, holds
-from envs.guandan.game import GuanDan
 from envs.guandan.generation import LONGEST, emit, plays
 from envs.guandan.layout import MOST_PLAYS, write_split
 from envs.guandan.prospects import Strengths
@@ -216,7 +216,7 @@ def choose_planned(states, strengths, manners, rows, actions):
             _choose(states[b], strengths, manners, desk, view, notes, plan, rows, actions[b : b + 1])
 
 
-class PlannerBot:
+class PlannerBot(GuanDanBot):
     """Splits its hand into the cheapest plays and helps its partner. See the module; an `envs.agent.RaggedAgent` that
     draws nothing.
 
@@ -231,23 +231,16 @@ class PlannerBot:
     name = "planner"
 
     def __init__(self, strengths: Strengths | None = None, manners: Manners | None = None) -> None:
+        super().__init__()
         self.strengths = strengths or Strengths()
         self.manners = manners or Manners()
-        self._game: GuanDan | None = None
-
-    def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None:
-        if not isinstance(game, GuanDan):
-            raise ValueError(f"{self.name} plays guandan only, not {game.spec.name}")
-        self._game = game
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
-        if self._game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
         actions = np.zeros(len(states), action_dtype)
         choose_planned(states, self.strengths, self.manners, np.empty(LONGEST, action_dtype), actions)
         tributes = np.flatnonzero(states["phase"] != PLAY)
         if len(tributes):
-            legal = self._game.legal(states[tributes])
+            legal = self.game.legal(states[tributes])
             actions[tributes] = legal.rows[tribute_choice(states[tributes], legal)]
         return actions
 

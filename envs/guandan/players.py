@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from envs.agent import RaggedAgent
 from envs.compiled import kernel
 from envs.game import RaggedGame, States
+from envs.guandan.bot import GuanDanBot
 from envs.guandan.cards import JOKER_RANK, PASS, TRIPS, count_of
 from envs.guandan.comparison import NOT_A_BOMB, bomb_class, value_of
-from envs.guandan.game import GuanDan
 from envs.guandan.planner import PlannerBot
 from envs.guandan.state import NOBODY, PLAY
 from envs.guandan.tribute import tribute_choice
@@ -89,7 +89,7 @@ class RandomBot:
         return legal.rows[choose_rows(legal.offsets, rng.random(len(states)))]
 
 
-class GreedyBot:
+class GreedyBot(GuanDanBot):
     """Plays the weakest action that suffices and knows no partner. See the module; satisfies `envs.agent.RaggedAgent`,
     and draws nothing.
 
@@ -99,18 +99,8 @@ class GreedyBot:
 
     name = "greedy"
 
-    def __init__(self) -> None:
-        self._game: GuanDan | None = None
-
-    def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None:
-        if not isinstance(game, GuanDan):
-            raise ValueError(f"{self.name} plays guandan only, not {game.spec.name}")
-        self._game = game
-
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
-        if self._game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
-        choices = self._game.choices(states)
+        choices = self.game.choices(states)
         chosen = choose_greedy(states, *choices)
         return choices.rows[np.where(chosen < 0, tribute_choice(states, choices), chosen)]
 

@@ -5,8 +5,9 @@ import numpy as np
 from envs.compiled import kernel
 from envs.guandan.cards import BACK, PASS, TRIBUTE, count_of, holds, size_of
 from envs.guandan.comparison import beats, rank_of, reads_as
-from envs.guandan.generation import LONGEST, merge_readings, plays
+from envs.guandan.generation import LONGEST, plays
 from envs.guandan.giving import may_give_back, may_pay, returns, tributes
+from envs.guandan.readings import merge_readings
 from envs.guandan.state import (
     NOBODY,
     OVER,
