@@ -46,5 +46,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on sta
 
 
 def choose(option: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raises a UsageError for a value of an option that is none of its choices."""
     if value not in choices:
         raise UsageError(f"{option} is {', '.join(choices[:-1])} or {choices[-1]}, not {value!r}")

@@ -18,6 +18,7 @@ def bench(
     """Measure a part of the program beside what limits it."""
 
     def compute() -> output.Result:
+        """What the benchmark measured, or all there are. Raises a UsageError for an unknown name."""
         from dancfr.bench import BENCHES
 
         if name is None:
@@ -39,13 +40,18 @@ def games(as_json: Json = False) -> None:
     """List the games and their options."""
 
     def compute() -> output.Result:
-        from dancfr.registry import PETTINGZOO, describe_games
+        """The games with their options, and the prefixes of further ones."""
+        from dancfr.registry import OPENSPIEL, PETTINGZOO, describe_games
 
-        return {"games": describe_games(), "prefixes": [PETTINGZOO]}
+        return {"games": describe_games(), "prefixes": [PETTINGZOO, OPENSPIEL]}
 
     def describe(result: output.Result) -> str:
         listed = output.table(result["games"], ["name", "players", "actions", "max_plies", "description"])
-        return f"{listed}\nand {result['prefixes'][0]}MODULE for any two-player AEC environment of PettingZoo"
+        zoo, spiel = result["prefixes"]
+        return (
+            f"{listed}\nand {zoo}MODULE for any two-player AEC environment of PettingZoo, "
+            f"{spiel}GAME for any two-player zero-sum game of OpenSpiel"
+        )
 
     output.deliver(compute, as_json, describe)
 
@@ -60,6 +66,7 @@ def presets(
     """List the presets, or the settings of one and what they mean."""
 
     def compute() -> output.Result:
+        """The presets asked for, with their keys. Raises a UsageError for an unknown name."""
         from dancfr.config import flatten
         from dancfr.keys import describe_keys
         from dancfr.launch import find_preset
@@ -99,6 +106,7 @@ def agents(
     """List the agents that can play a game."""
 
     def compute() -> output.Result:
+        """Bots and runs. Raises a UsageError for an unknown game."""
         from dancfr.evaluation.agents import list_agents
         from dancfr.registry import make_game
 
@@ -116,6 +124,7 @@ def version(as_json: Json = False) -> None:
     """Tell the versions of dancfr and of what it stands on."""
 
     def compute() -> output.Result:
+        """Of the program, of Python and of the packages."""
         from dancfr.provenance import provenance
 
         return provenance()

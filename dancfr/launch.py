@@ -44,7 +44,7 @@ def train(request: TrainRequest) -> dict[str, Any]:
     """
     preset = find_preset(request.preset)
     fresh = None if request.options.resume else _configured(preset.config, request)  # first: the rest imports torch
-    options = _checked(request.options)
+    options = check_options(request.options)
     mode = choose_mode(request.wandb)
     with catching() as stop:
         run, config = _resume(request, preset) if fresh is None else _start(request, preset, fresh)
@@ -72,7 +72,12 @@ def find_preset(name: str) -> Preset:
     return PRESETS[name]
 
 
-def _checked(options: TrainOptions) -> TrainOptions:
+def check_options(options: TrainOptions) -> TrainOptions:
+    """The options with the device that ``auto`` stands for.
+
+    Raises:
+        UsageError: no workers, workers of a training without Ray, or a device that is not there.
+    """
     if options.workers is not None and options.workers < 1:
         raise UsageError(f"--workers must be at least 1, not {options.workers}")
     if options.inline and (options.workers is not None or options.address is not None):

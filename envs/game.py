@@ -22,7 +22,7 @@ class IllegalAction(ValueError):
 
 
 class GameOver(RuntimeError):
-    """A move, or an observation of the player to move, was asked of a game that has ended."""
+    """A move, or an observation of the player to move, was asked of a game that has ended or not begun."""
 
 
 @dataclass(frozen=True)

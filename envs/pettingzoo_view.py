@@ -54,7 +54,7 @@ class GameView(AECEnv, EzPickle):
             raise ValueError(f"render_mode must be one of {modes} or None, not {render_mode!r}")
         spec = game.spec
         self.encoding = next(iter(spec.shapes)) if encoding is None else encoding
-        if self.encoding not in spec.shapes:
+        if not isinstance(self.encoding, str) or self.encoding not in spec.shapes:
             raise ValueError(f"encoding must be one of {list(spec.shapes)}, not {encoding!r}")
         self.game = game
         self.metadata = {**type(self).metadata, "name": name or spec.name}
@@ -66,6 +66,7 @@ class GameView(AECEnv, EzPickle):
         }
         self.action_spaces = {a: gymnasium.spaces.Discrete(spec.num_actions) for a in self.possible_agents}
         self.np_random = np.random.default_rng()
+        self._begun = False
 
     def observation_parts(self) -> dict[str, gymnasium.Space]:
         """The spaces of an observation's parts by name, new ones each time."""
@@ -112,6 +113,7 @@ class GameView(AECEnv, EzPickle):
         if seed is not None:
             self.np_random = np.random.default_rng(seed)
         self.states = self.game.reset(1, self.np_random)
+        self._begun = True
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -121,6 +123,16 @@ class GameView(AECEnv, EzPickle):
         self._look()
         if self.render_mode == "human":
             self.render()
+
+    def require_game(self) -> None:
+        """Raises GameOver before the first `reset`: there is nothing to see and nothing to do yet."""
+        if not self._begun:
+            raise GameOver(f"{self.metadata['name']}: no game has begun; call reset() first")
+
+    def _require_running(self) -> None:
+        self.require_game()
+        if not self.agents:
+            raise GameOver(f"{self.metadata['name']}: the game has ended; call reset() first")
 
     def _look(self) -> None:
         """Reads the mover, the mask and the infos from the state."""
@@ -141,8 +153,9 @@ class GameView(AECEnv, EzPickle):
         """What `agent` may know.
 
         Raises:
-            GameOver: the agent is no longer in the game.
+            GameOver: no game has begun, or the agent is no longer in it.
         """
+        self.require_game()
         if agent not in self.agents:
             raise GameOver(f"{self.metadata['name']}: {agent} is not in a running game; call reset() first")
         players = np.array([self.possible_agents.index(agent)], np.int8)
@@ -152,16 +165,35 @@ class GameView(AECEnv, EzPickle):
             "action_mask": self._mask_of(agent),
         }
 
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """Of `agent_selection`: observation (None unless `observe`), reward since it last acted, whether it is
+        terminated, whether it is truncated, infos.
+
+        Raises:
+            GameOver: no game has begun, or no agent is left.
+        """
+        self._require_running()
+        found: tuple[Observation | None, float, bool, bool, dict[str, Any]] = super().last(observe)
+        return found
+
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """`agent_selection`, again and again until no agent is left or `max_iter` times; `step` in between.
+
+        Raises:
+            GameOver: no game has begun.
+        """
+        self.require_game()
+        return super().agent_iter(max_iter)
+
     def step(self, action: int | None) -> None:
         """Plays for `agent_selection`; None, and only None, once that agent is terminated.
 
         Raises:
-            GameOver: no agent is left.
+            GameOver: no game has begun, or no agent is left.
             IllegalAction: the rules do not allow the action; nothing has changed.
             ValueError: an action for a terminated agent.
         """
-        if not self.agents:
-            raise GameOver(f"{self.metadata['name']}: the game has ended; call reset() first")
+        self._require_running()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -179,7 +211,12 @@ class GameView(AECEnv, EzPickle):
             self.render()
 
     def render(self) -> Any:
-        """The picture: text (``ansi``), an array (``rgb_array``), or None after printing (``human``)."""
+        """The picture: text (``ansi``), an array (``rgb_array``), or None after printing (``human``).
+
+        Raises:
+            GameOver: no game has begun.
+        """
+        self.require_game()
         if self.render_mode is None:
             gymnasium.logger.warn("render() does nothing without a render_mode: pass one when making the environment")
             return None
@@ -210,18 +247,29 @@ class GameEnv(GameView):
 
 
 def as_index(action: object) -> int:
-    """The action as an integer; -1, which is never legal, for what is none."""
+    """The action as an integer; -1, which is never legal, for what is none, truth values among them."""
+    if isinstance(action, (bool, np.bool_)):
+        return -1
     try:
         return operator.index(action)  # type: ignore[arg-type]
     except TypeError:
         return -1
 
 
+class _InBounds(wrappers.AssertOutOfBoundsWrapper):
+    """Refuses truth values as well, which gymnasium's spaces take for the numbers 0 and 1."""
+
+    def step(self, action: Any) -> None:
+        if isinstance(action, (bool, np.bool_)):
+            raise IllegalAction(f"{self}: {action} is no action: actions are integers")
+        super().step(action)
+
+
 def wrapped(raw: AECEnv, illegal_reward: float = -1.0) -> AECEnv:
     """The usual wrappers: an illegal move ends the game with `illegal_reward` for its player and 0 for the others;
-    actions out of range and calls out of order raise."""
+    actions out of range, truth values, and calls out of order raise."""
     env: AECEnv = wrappers.TerminateIllegalWrapper(raw, illegal_reward=illegal_reward)
-    env = wrappers.AssertOutOfBoundsWrapper(env)
+    env = _InBounds(env)
     return wrappers.OrderEnforcingWrapper(env)
 
 

@@ -1,7 +1,7 @@
 """What the torch learners share: device and precision, one optimiser step, exact save and restore."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
@@ -146,13 +146,13 @@ class Trainer:
             raise ForeignState(
                 f"the saved state is of the optimiser {meta.get('optimiser')}, not of {self.settings.optimiser}"
             )
-        try:
-            self.net.load_state_dict(_tensors(arrays, "net."))
-            if self._average is not None:
-                self._average.load_state_dict(_tensors(arrays, "average."))
-        except RuntimeError as error:  # torch lists every array, a line each
-            what = " ".join(str(error).split())
-            raise ForeignState(f"the saved state is of another network: {what[:160]}") from None
+        nets = {"net.": self.net} | ({} if self._average is None else {"average.": self._average})
+        for prefix, net in nets.items():
+            saved = _tensors(arrays, prefix)
+            problem = _mismatch(saved, net.state_dict()) if saved else "it has no average of the weights"
+            if problem:
+                raise ForeignState(f"the saved state is of another network: {problem}")
+            net.load_state_dict(saved)
         self.fits = int(meta["fits"])
         state: dict[int, dict[str, Tensor]] = {}
         for name, array in arrays.items():
@@ -171,6 +171,22 @@ def _optimiser(net: nn.Module, settings: Fitting) -> torch.optim.Optimizer:
 
 def _tensors(arrays: dict[str, NDArray], prefix: str) -> dict[str, Tensor]:
     return {name[len(prefix) :]: torch.from_numpy(np.array(a)) for name, a in arrays.items() if name.startswith(prefix)}
+
+
+def _mismatch(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> str:
+    """The first array by which a saved net differs in form from the one at hand; empty if none does. Torch would list
+    every array, a line each."""
+    problems = []
+    for name in [*wanted, *(name for name in saved if name not in wanted)]:
+        if name not in saved:
+            problems.append(f"it has no {name}")
+        elif name not in wanted:
+            problems.append(f"it has a {name}, which the network at hand has not")
+        elif saved[name].shape != wanted[name].shape:
+            shapes = [" x ".join(map(str, net[name].shape)) for net in (saved, wanted)]
+            problems.append(f"its {name} is {shapes[0]}, that of the network at hand {shapes[1]}")
+    more = f" (and {len(problems) - 1} more differences)" if len(problems) > 1 else ""
+    return problems[0] + more if problems else ""
 
 
 def split_batches(block: NDArray, batch: int) -> Iterator[NDArray]:

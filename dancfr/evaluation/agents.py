@@ -6,13 +6,16 @@ runs/x@40                        those it had after iteration 40
 runs/x?average=paper             played as exact, sampled, paper or last; the run's own choice if left out
 runs/x?threshold=0.5             without actions less probable than that share of the likeliest; joined by & to others
 
+leduc.safetensors                a strategy that `dancfr solve --out` has written
+
 Runs of dmc play by one net, the newest or the last one stored up to an iteration, and take none of the options.
 """
 
 import inspect
+import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -126,10 +129,31 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
         return known[wanted.base]()
     if os.path.exists(os.path.join(wanted.base, "config.json")):
         return load_run(wanted, game, name)
+    if wanted.base.endswith(".safetensors"):
+        return _load_strategy(wanted, game, name)
     if os.path.exists(wanted.base) or Path(wanted.base).parent != Path("."):
         near = _near_run(wanted.base)
         raise UsageError(f"{wanted.base} holds no run" + (f"; did you mean {near}?" if near else ""))
     raise UsageError(nearest(wanted.base, [*known, *map(str, _run_folders())], f"agent for {game.spec.name}"))
+
+
+def _load_strategy(wanted: AgentName, game: Any, name: str) -> Agent:
+    """The agent of a tabular strategy."""
+    from dancfr.strategies import load_agent
+
+    if wanted != AgentName(wanted.base):
+        raise UsageError(f"{name}: {wanted.base} is one strategy: it has no iterations and no options")
+    return load_agent(wanted.base, game)
+
+
+def identity(name: str, game: Game | RaggedGame) -> AgentName:
+    """The agent's name taken apart, with a run's folder in its one form: equal for different spellings of one agent.
+
+    Raises:
+        UsageError: see `parse_name`.
+    """
+    wanted = parse_name(name)
+    return wanted if wanted.base in bots(game) else replace(wanted, base=os.path.realpath(wanted.base))
 
 
 def load_run(wanted: AgentName, game: Game | RaggedGame, name: str) -> Agent:
@@ -179,16 +203,37 @@ def q_agent(game: RaggedGame, network: Any, weights: Mapping[str, Any], learn_sc
     from learners.dmc.agent import QAgent
 
     network.check(game.spec)
-    wanted = _q_shapes(game, network)
-    for part in sorted(wanted.keys() | weights.keys()):
-        found = weights.get(part)
-        if part not in wanted or found is None or found.shape != wanted[part] or found.dtype != np.float32:
-            told = "missing" if found is None else f"{found.dtype}{list(found.shape)}"
-            raise ValueError(f"{part} is {told} where float32{list(wanted.get(part, ()))} is needed")
-        if not np.isfinite(found).all():
-            raise ValueError(f"{part} holds numbers that are not finite")
+    _check_weights(weights, _q_shapes(game, network))
     agent: Any = QAgent(game, network, dict(weights), name, learn_scripted=learn_scripted)
     return agent
+
+
+def _check_weights(weights: Mapping[str, Any], wanted: Mapping[str, tuple[int, ...]]) -> None:
+    """Raises a ValueError for the first array that is not the one wanted, or that is no array of numbers."""
+    for part in sorted(wanted.keys() | weights.keys()):
+        found = weights.get(part)
+        if part not in wanted:
+            raise ValueError(f"{part} is one array too many")
+        if found is None or found.shape != wanted[part] or found.dtype != np.float32:
+            told = "missing" if found is None else f"{found.dtype}{list(found.shape)}"
+            raise ValueError(f"{part} is {told} where float32{list(wanted[part])} is needed")
+        if not np.isfinite(found).all():
+            raise ValueError(f"{part} holds numbers that are not finite")
+
+
+def _advantage_shapes(game: Game, network: Any, weights: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """The arrays of an advantage net, see `ValueNet.inference_weights`. What a convolution hands on depends on the
+    board, so those of that trunk, and the inputs of the first layer after it, are as they are."""
+    width, outputs = network.width, game.spec.slots[network.outputs]
+    shapes: dict[str, tuple[int, ...]] = {f"hidden{i}.w": (width, width) for i in range(network.depth)}
+    shapes |= {f"hidden{i}.b": (width,) for i in range(network.depth)}
+    if network.trunk == "flat":
+        inputs = math.prod(game.spec.shapes["flat"])
+    else:
+        shapes |= {name: array.shape for name, array in weights.items() if name.startswith("conv")}
+        shapes.setdefault("conv1.w", ())
+        inputs = weights["hidden0.w"].shape[0] if "hidden0.w" in weights else 0
+    return shapes | {"hidden0.w": (inputs, width), "out.w": (width, outputs), "out.b": (outputs,)}
 
 
 def _q_shapes(game: RaggedGame, network: Any) -> dict[str, tuple[int, ...]]:
@@ -220,6 +265,10 @@ def _load_dream(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
     newest = {player: [f for f in files if f.player == player][-1:] for player in strategies}
     for file in files if average != "last" else [f for found in newest.values() for f in found]:
         weights, meta = run.load_strategy(file.player, file.iteration)
+        try:
+            _check_weights(weights, _advantage_shapes(trained_on, config.network, weights))
+        except ValueError as error:
+            raise UsageError(f"{file.path} does not fit the run's configuration: {error}") from None
         strategies[file.player].append((int(meta.get("count", file.iteration)), weights))
     for player, found in strategies.items():
         if files and not found:
@@ -235,10 +284,22 @@ def _load_dream(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
 _LOADERS: dict[str, Callable[[Run, AgentName, Any, str], Agent]] = {"dream": _load_dream, "dmc": _load_dmc}
 """What makes the agent of a run, by method."""
 
+_STORED_WITH = {"dream": "train", "dmc": "evaluation"}
+"""The rows of a record beside which strategies are stored, by method."""
+
 
 def _files_until(run: Run, wanted: AgentName) -> list[StrategyFile]:
-    """The strategies of a run up to the iteration that was asked for."""
+    """The strategies of a run up to the iteration that was asked for; none if it has not stored one yet.
+
+    Raises:
+        UsageError: those it had are gone, or it does not have that iteration.
+    """
     files = run.list_strategies()
+    if not files and run.read_metrics(_STORED_WITH[run.method]):
+        raise UsageError(
+            f"{wanted.base} has been trained, but its strategies are gone: restore {run.path / 'strategies'} from a "
+            "copy, or train anew"
+        )
     if wanted.iteration is None:
         return files
     if files and not files[0].iteration <= wanted.iteration <= files[-1].iteration:
@@ -264,8 +325,13 @@ def _trained_on(base: str, config: RunConfig, game: Game) -> Game:
 
 
 def game_options_of(name: str, game: str) -> dict[str, Any]:
-    """Options of the game that a run was trained under; none for a bot, or a run of another game."""
+    """Options of the game that a run or a strategy was made under; none for a bot, or those of another game."""
     base = parse_name(name).base
+    if base.endswith(".safetensors"):
+        from dancfr.strategies import read_strategy
+
+        about = read_strategy(base)[1]
+        return dict(about.get("game_options", {})) if about.get("game") == game else {}
     if not os.path.exists(os.path.join(base, "config.json")):  # which takes any text
         return {}
     config = Run.open(base).info["config"]

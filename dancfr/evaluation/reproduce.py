@@ -5,13 +5,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from dancfr.config import apply_overrides
 from dancfr.errors import UsageError, nearest
 from dancfr.evaluation import paper000, paper004
 from dancfr.evaluation.plots import number
 from dancfr.evaluation.report import Table, evaluation_tables, prepare, runs_table, write_page
-from dancfr.evaluation.trainings import Experiment, Row, configuration, train_settings
-from dancfr.launch import find_preset
+from dancfr.evaluation.trainings import Experiment, Row, check_overrides, train_settings
+from dancfr.launch import check_options
 from dancfr.options import TrainOptions
 
 SEEDS = 2**32
@@ -38,7 +37,8 @@ def reproduce(
         out_dir: Folder of the runs and of the report; None: ``runs/<paper>-<scale>``.
         seeds: Of the runs of each setting, each below 2**32; None: as many as the scale says.
         workers: Processes that play; None: one a CPU.
-        overrides: Further ``key=value`` settings for all presets, such as ``iterations=20``.
+        overrides: Further ``key=value`` settings for all presets, such as ``iterations=20``; none that would undo
+            what the experiment compares.
         inline: Train in this process, without Ray.
 
     Returns:
@@ -46,8 +46,8 @@ def reproduce(
         ``seconds``, ``scale``, ``runs``, ``warnings``.
 
     Raises:
-        UsageError: unknown experiment, scale or setting, a wrong seed, or a folder that cannot be written or has runs
-            of other settings.
+        UsageError: unknown experiment, scale or setting, a setting that does not fit or in which the runs are to
+            differ, a wrong seed, or a folder that cannot be written or has runs of other settings.
         RunError: a training failed or was stopped; the same command goes on from there.
     """
     if name not in EXPERIMENTS:
@@ -62,14 +62,12 @@ def reproduce(
         raise UsageError("an experiment needs at least one seed, each once")
     if wrong := [seed for seed in seeds if not 0 <= seed < SEEDS]:
         raise UsageError(f"seeds are integers from 0 to {SEEDS - 1}, not {', '.join(map(str, wrong))}")
-    for setting in chosen.settings:  # a wrong setting is refused before the first run is made
-        apply_overrides(find_preset(setting.preset).config, configuration(setting, chosen, overrides))
+    check_overrides(chosen, overrides)  # what is wrong is refused before the first folder is made
+    options = check_options(TrainOptions(workers=workers, device="auto", inline=inline))
     out = Path("runs") / f"{experiment.folder}-{scale}" if out_dir is None else Path(out_dir)
     page = out / f"{name}.html"
     prepare(page)
-    settings = train_settings(
-        out, chosen, seeds, overrides, TrainOptions(workers=workers, device="auto", inline=inline)
-    )
+    settings = train_settings(out, chosen, seeds, overrides, options)
 
     shown = experiment.compare(settings, chosen)
     note = "; ".join(filter(None, [chosen.note, f"also {', '.join(overrides)}" if overrides else ""]))

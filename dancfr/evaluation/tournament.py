@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dancfr.errors import UsageError
-from dancfr.evaluation.agents import make_agent
+from dancfr.evaluation.agents import AgentName, identity, make_agent
 from dancfr.evaluation.arena import MatchResult, play
 from dancfr.evaluation.match_rules import match_rules
 from dancfr.evaluation.statistics import elo_ratings, wilson
@@ -70,6 +70,10 @@ def tournament(
         raise UsageError(f"--seed must be at least 0, not {seed}")
     started = perf_counter()
     rules, options = match_rules(game, agents, settings)
+    known: dict[AgentName, str] = {}
+    for name in agents:
+        if (first := known.setdefault(identity(name, rules), name)) != name:
+            raise UsageError(f"{first} and {name} are the same agent: in a tournament each agent plays once")
     players = {name: make_agent(name, rules) for name in agents}
     found = play_pairs(rules, players, games, seed)
     return {

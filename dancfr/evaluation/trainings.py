@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dancfr.config import apply_overrides, refuse_changes
+from dancfr.config import apply_overrides, flatten, refuse_changes
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.history import History, Settings
 from dancfr.evaluation.plots import Plot
@@ -19,6 +19,7 @@ from dancfr.evaluation.report import Table
 from dancfr.launch import TrainRequest, find_preset, train
 from dancfr.options import TrainOptions
 from dancfr.runs import Run
+from dancfr.values import show
 
 Row = dict[str, Any]
 
@@ -107,6 +108,7 @@ def row(cell: str, paper: float | None, ours: float | None, sd: float | None, no
 
 
 def count_runs(count: int) -> str:
+    """So many runs, in words."""
     return "1 run" if count == 1 else f"{count} runs"
 
 
@@ -114,6 +116,31 @@ def configuration(setting: Setting, scale: Scale, overrides: Sequence[str], seed
     """Everything in which a run differs from its preset."""
     own = () if seed is None else (f"seed={seed}",)
     return (*setting.overrides, *scale.overrides, *own, *overrides)
+
+
+def check_overrides(scale: Scale, overrides: Sequence[str]) -> None:
+    """Checks the configuration of every setting, before anything is made.
+
+    Raises:
+        UsageError: a setting that does not exist or does not fit, or one that would undo what the runs differ in.
+    """
+    own, changed = {}, {}
+    for setting in scale.settings:
+        base = find_preset(setting.preset).config
+        own[setting.name] = apply_overrides(base, configuration(setting, scale, ()))
+        changed[setting.name] = apply_overrides(base, configuration(setting, scale, overrides))
+    if any(text.partition("=")[0].strip() == "seed" for text in overrides):
+        raise UsageError("seed sets the runs of a setting apart: leave it out and give all of them with --seeds")
+    before = {name: dict(flatten(config)) for name, config in own.items()}
+    after = {name: dict(flatten(config)) for name, config in changed.items()}
+    first, *others = before.values()
+    for key, value in first.items():
+        compared = any(other.get(key) != value for other in others)
+        if compared and any(after[name].get(key) != values.get(key) for name, values in before.items()):
+            told = ", ".join(f"{name}: {show(values.get(key))}" for name, values in before.items())
+            raise UsageError(f"{key} is what this experiment compares ({told}): leave it out")
+    for config in changed.values():
+        config.check()
 
 
 def train_settings(

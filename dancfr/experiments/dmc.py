@@ -128,6 +128,12 @@ class Dmc(Loop):
         return {"samples": self.samples, "fitted": fitted}
 
     def restore(self) -> None:
+        """Continues from the newest whole checkpoint, with the weights that played then.
+
+        Raises:
+            UsageError: the checkpoints are gone, or none is whole.
+            ForeignState: the checkpoint is of other networks.
+        """
         saved = self.load_newest()
         if saved is None:
             return

@@ -14,7 +14,7 @@ from dancfr.serve.notation import (
     read_integer,
     read_json,
     read_list,
-    read_object,
+    read_plain,
 )
 from dancfr.serve.request import Request
 from dancfr.serve.view import View
@@ -67,10 +67,10 @@ class Client:
         """Takes in a message; the answer to an act message, None to all others and to what is not known.
 
         Raises:
-            ProtocolError: the message is no JSON object, or a field of a known kind of message is missing or says
-                what cannot be. What was known before stays known.
+            ProtocolError: the message is no JSON object or holds what JSON does not have, or a field of a known kind of
+                message is missing or says what cannot be. What was known before stays known.
         """
-        read = read_json(message) if isinstance(message, (str, bytes, bytearray)) else read_object(message)
+        read = read_json(message) if isinstance(message, (str, bytes, bytearray)) else read_plain(message)
         kind, stage = read.get("type"), read.get("stage")
         for name, value in (("type", kind), ("stage", stage)):
             if not isinstance(value, str):

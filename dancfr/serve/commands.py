@@ -29,6 +29,7 @@ from envs.guandan import GuanDan
 from envs.guandan.state import SEATS
 
 GAMES = ("guandan",)
+LONGEST_S = 1e6
 NO_AGENT = "-"
 SILENT_S = 4.0
 """Kernels that are cached are loaded in less."""
@@ -93,9 +94,9 @@ def _rules(request: ServeRequest) -> Rules:
             raise UsageError(f"{option} must be at least {least}, not {value}")
     if request.tables is not None and request.tables < 1:
         raise UsageError(f"--tables must be at least 1, not {request.tables}")
-    for option, seconds in (("--clock", request.clock), ("--rate", request.rate)):
-        if not 0 < seconds < 1e6:
-            raise UsageError(f"{option} must be above 0, not {seconds:g}")
+    for option, number in (("--clock", request.clock), ("--rate", request.rate)):
+        if not 0 < number < LONGEST_S:
+            raise UsageError(f"{option} must be above 0 and below {LONGEST_S:,.0f}, not {number:g}")
     if request.joker_bomb not in JOKER_BOMBS:
         raise UsageError(f"--joker-bomb is {' or '.join(JOKER_BOMBS)}, not {request.joker_bomb!r}")
     joker_bomb: JokerBomb = "recording" if request.joker_bomb == "recording" else "competition"
@@ -164,8 +165,8 @@ def connect_command(game: str, url: str, agent: str, seed: int, patience_s: floa
     check_url(url)
     if seed < 0:
         raise UsageError(f"--seed must be at least 0, not {seed}")
-    if not 0 <= patience_s < 1e6:
-        raise UsageError(f"--retry must be at least 0, not {patience_s:g}")
+    if not 0 <= patience_s < LONGEST_S:
+        raise UsageError(f"--retry must be at least 0 and below {LONGEST_S:,.0f}, not {patience_s:g}")
     player = _agent(agent, MATCH)
     warm_up([player], MATCH)
     client = Client(player, MATCH, seed)
@@ -219,13 +220,19 @@ class _First:
 
 
 def run_until_signal(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
-    """Runs a coroutine with an event that Ctrl-C and SIGTERM set; the second signal ends at once."""
+    """Runs a coroutine with an event that Ctrl-C and SIGTERM set; the second signal ends at once.
+
+    Returns:
+        What the coroutine returns; what it raises goes on to the caller.
+    """
 
     async def run() -> T:
+        """What `main` returns; the handlers are of the loop that it runs in."""
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
         signals = (signal.SIGINT, signal.SIGTERM)
 
         def asked() -> None:
+            """The first signal; the next one takes its usual way."""
             stop.set()
             for number in signals:
                 loop.remove_signal_handler(number)

@@ -2,6 +2,8 @@
 
 import asyncio
 import ipaddress
+import socket
+import ssl
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,13 +15,13 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
     ConnectionClosed,
     InvalidHandshake,
-    InvalidMessage,
+    InvalidProxy,
     InvalidStatus,
     InvalidURI,
     ProxyError,
 )
 
-from dancfr.errors import RunError, UsageError, reason, warn
+from dancfr.errors import DancfrError, RunError, UsageError, reason, warn
 from dancfr.serve.client import Client
 from dancfr.serve.link import BREACH, DONE, GOING_AWAY, NAME_TAKEN
 from dancfr.serve.notation import ProtocolError
@@ -33,6 +35,7 @@ STABLE_S = 1.0
 """A connection that lasted so long was a good one: patience begins anew."""
 
 MOST_COMPLAINTS = 5
+ADDRESS = "ws://HOST:PORT/game/NAME"
 _OWN_CODES = range(4000, 5000)
 
 
@@ -63,7 +66,8 @@ def check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("ws", "wss") and bool(parts.hostname) and parts.port != 0 and not parts.fragment
-    except ValueError:  # a port that is none
+        (parts.hostname or "").encode("idna")
+    except ValueError:  # a port that is none, or a name that no host can have
         good = False
     if not good:
         raise UsageError(f"--url {url!r} is no address of a server: write ws://127.0.0.1:23456/game/NAME")
@@ -79,7 +83,8 @@ async def stay(url: str, client: Client, patience_s: float, stop: asyncio.Event)
         stop: Ends the stay.
 
     Raises:
-        UsageError: the address is none.
+        UsageError: the address is none, or none of a seat: an unknown host, a path that the server does not have,
+            wss for a server without TLS.
         RunError: no server is there, it refuses the user, or it does not come back.
     """
     check_url(url)
@@ -116,11 +121,12 @@ async def _play_on(url: str, client: Client, patience_s: float, told: Stay) -> s
             failure = f"{url}: the connection dropped ({lost})"
             seated = True
         except InvalidURI as error:
-            raise UsageError(f"--url {url!r}: {error}") from None
-        except (OSError, TimeoutError, InvalidHandshake, ProxyError) as error:
-            failure = _describe(url, error)
+            raise UsageError(f"--url {url!r} is no address of a server ({error.msg}): write {ADDRESS}") from None
+        except (OSError, TimeoutError, InvalidHandshake, InvalidProxy) as error:
+            refused = describe_failure(url, error)
             if not seated:
-                raise RunError(failure) from None
+                raise refused from None
+            failure = str(refused)
         if time.monotonic() + pause > dropped_at + patience_s:
             raise RunError(f"{failure}; gave up after {patience_s:g} s")
         if pause == FIRST_PAUSE_S:
@@ -188,15 +194,36 @@ def _ending(lost: ConnectionClosed, client: Client, url: str, seated: bool) -> s
     return None
 
 
-def _describe(url: str, error: Exception) -> str:
-    """A connection that could not be made, in a few words."""
+def describe_failure(url: str, error: Exception) -> DancfrError:
+    """What to raise for a connection that could not be made: a UsageError where another address would do."""
+    parts = urlsplit(url)
     if isinstance(error, InvalidStatus):
-        body = (error.response.body or b"").decode(errors="replace").strip()
-        return f"{url}: the server refused: HTTP {error.response.status_code}" + (f", {body[:200]}" if body else "")
-    if isinstance(error, (InvalidMessage, InvalidHandshake)):
-        return f"{url}: no websocket server answers there ({error})"
+        return _describe_status(url, error)
+    if isinstance(error, socket.gaierror):
+        return UsageError(f"--url {url!r}: no such host as {parts.hostname} ({reason(error)}): check its name")
+    if isinstance(error, ssl.SSLCertVerificationError):
+        cure = "use a name that the certificate has, or let this machine trust who signed it"
+        return RunError(f"{url}: the server's certificate is not accepted ({error.verify_message}): {cure}")
+    if parts.scheme == "wss" and isinstance(error, (ssl.SSLError, ConnectionResetError)):
+        return UsageError(f"--url {url!r}: no TLS is spoken there: write ws:// in place of wss://")
+    if isinstance(error, (ProxyError, InvalidProxy)):
+        return RunError(f"{url}: the proxy of this environment fails ({error}): name the host in no_proxy")
+    if isinstance(error, InvalidHandshake):
+        also = "" if parts.scheme == "wss" else ", and write wss:// for a server with TLS"
+        return RunError(f"{url}: no websocket server answers there ({error}): check host and port{also}")
     if isinstance(error, ConnectionRefusedError) or "Connect call failed" in str(error):
-        return f"{url}: no server is there; start one with `dancfr serve guandan`"
+        return RunError(f"{url}: no server is there; start one with `dancfr serve guandan`")
     if isinstance(error, TimeoutError):
-        return f"{url}: no answer"
-    return f"{url}: {reason(error) if isinstance(error, OSError) else error}"
+        return RunError(f"{url}: no answer: check host and port")
+    return RunError(f"{url}: {reason(error) if isinstance(error, OSError) else error}")
+
+
+def _describe_status(url: str, error: InvalidStatus) -> DancfrError:
+    """An answer of HTTP in place of a connection."""
+    said = " ".join((error.response.body or b"").decode(errors="replace").split())
+    status = f"HTTP {error.response.status_code}" + (f", {said[:200]}" if said else "")
+    if error.response.status_code >= 500:
+        return RunError(f"{url}: the server refused: {status}; try again later")
+    return UsageError(
+        f"--url {url!r}: the server has no seat at {urlsplit(url).path or '/'} ({status}): write {ADDRESS}"
+    )

@@ -4,7 +4,7 @@ Readers take a field of a message and the name to blame: whatever does not fit i
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -74,6 +74,34 @@ def read_object(value: object) -> Message:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ProtocolError("", f"a JSON object was expected, not {type(value).__name__}")
     return dict(value)
+
+
+def read_plain(value: object) -> Message:
+    """The same for an object that need not come from JSON; other readers compare what is in it.
+
+    Raises:
+        ProtocolError: it is no object, or a field holds what JSON does not have, such as an array of NumPy.
+    """
+    message = read_object(value)
+    for name, field in message.items():
+        try:
+            strange = _strange(field)
+        except RecursionError:
+            raise ProtocolError(name, "it goes too deep") from None
+        if strange is not None:
+            raise ProtocolError(name, f"a value of JSON was expected, not {strange}")
+    return message
+
+
+def _strange(value: object) -> str | None:
+    """Type of the first value within one that JSON does not have."""
+    if isinstance(value, (list, tuple)):
+        inner: Iterable[object] = value
+    elif isinstance(value, dict):
+        inner = (*value, *value.values())
+    else:
+        return None if value is None or isinstance(value, (str, int, float)) else type(value).__name__
+    return next((found for each in inner if type(each) is not str and (found := _strange(each))), None)
 
 
 def read_field(message: Message, name: str) -> Any:

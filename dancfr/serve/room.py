@@ -27,7 +27,7 @@ class Rules:
     """How tables play.
 
     Attributes:
-        game: The rules of the engine, of length ``match``.
+        game: The rules of the engine. Of length ``round`` every match is a single round.
         matches: How many each table plays.
         clock: Seconds for a user's decision.
         joker_bomb: How the bomb of four jokers is written.
@@ -119,8 +119,9 @@ class Room:
         for seat in (winner, winner + 2):
             record.victories[seat] += 1
         self._post(Post(None, closing(match, rules.matches)))
-        pair = f"{record.names[winner]} and {record.names[winner + 2]}"
-        warn(f"table {record.table}, match {match}: {pair} have won after {int(table.state['number']) + 1} rounds")
+        pair, rounds = f"{record.names[winner]} and {record.names[winner + 2]}", int(table.state["number"]) + 1
+        told = "1 round" if rounds == 1 else f"{rounds} rounds"
+        warn(f"table {record.table}, match {match}: {pair} have won after {told}")
 
     async def _ask(self, seat: int, table: Table) -> int:
         request = table.act()

@@ -25,7 +25,7 @@ class Table:
     The way of a match: `opening` at the beginning of a round, then `act` and `play` until `round_ended`, and again.
 
     Args:
-        game: Whose rules are followed; its `length` should be ``match``.
+        game: Whose rules are followed. Of length ``round`` the match ends with its first round.
         seed: Of the deals, 0 .. 2^64 - 1.
         joker_bomb: How the bomb of four jokers is written.
     """

@@ -9,7 +9,7 @@ from pettingzoo import AECEnv
 
 from envs.geister import render
 from envs.geister.game import Geister
-from envs.pettingzoo_view import METADATA, GameEnv, wrapped
+from envs.pettingzoo_view import METADATA, GameEnv, as_index, wrapped
 
 GEISTER_METADATA = {**METADATA, "render_modes": ["human", "ansi", "rgb_array"], "name": "geister_v0"}
 
@@ -28,7 +28,7 @@ class raw_env(GameEnv):
     Raises:
         ValueError: an option that is out of range.
         IllegalAction: from `step`, if the rules do not allow the action.
-        GameOver: from `step` and `observe` after the end.
+        GameOver: before the first `reset`, and from `step`, `observe` and `last` after the end.
     """
 
     metadata = GEISTER_METADATA
@@ -45,7 +45,7 @@ class raw_env(GameEnv):
         render_mode: str | None = None,
         view: int | None = None,
     ) -> None:
-        if view not in (None, 0, 1):
+        if view is not None and as_index(view) not in (0, 1):
             raise ValueError(f"view must be None, 0 or 1, not {view!r}")
         game = Geister(size, ply_limit, random_setup, forced_escape, observation_limit, clip_ply)
         super().__init__(game, "geister_v0", "planes", render_mode)

@@ -51,7 +51,7 @@ class raw_env(RaggedGameEnv):
     Raises:
         TypeError, ValueError: an option that is none of those allowed.
         IllegalAction: from `step`, for a number beyond the list.
-        GameOver: from `step` and `observe` after the end.
+        GameOver: before the first `reset`, and from `step`, `observe` and `last` after the end.
     """
 
     metadata = GUANDAN_METADATA
@@ -92,7 +92,12 @@ class raw_env(RaggedGameEnv):
         return describe(action)
 
     def legal_actions(self) -> list[Notation]:
-        """What the player to move may do, by number, such as ``("Pair", "3", ["S3", "H3"])``."""
+        """What the player to move may do, by number, such as ``("Pair", "3", ["S3", "H3"])``.
+
+        Raises:
+            GameOver: no game has begun.
+        """
+        self.require_game()
         return [notation(action) for action in self._legal]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:

@@ -90,9 +90,19 @@ class GuanDan:
         return self.start(rng.integers(0, 2**64, batch, np.uint64))
 
     def start(self, seeds: NDArray[np.uint64]) -> States:
-        """Tables by their seeds `uint64[B]`: all cards and leads that are random at a table follow from its seed."""
-        states = np.zeros(len(seeds), state_dtype)
-        rules.start_tables(states, seeds, self.situation == "drawn")
+        """Tables by their seeds: all cards and leads that are random at a table follow from its seed.
+
+        Args:
+            seeds: `uint64[B]`, or other integers from 0.
+
+        Raises:
+            ValueError: the seeds are no one-dimensional array of such integers.
+        """
+        found = np.asarray(seeds)
+        if found.ndim != 1 or (found.size and (found.dtype.kind not in "ui" or found.min() < 0)):
+            raise ValueError(f"seeds are an array [B] of integers from 0, not {found.dtype}{list(found.shape)}")
+        states = np.zeros(len(found), state_dtype)
+        rules.start_tables(states, np.ascontiguousarray(found, np.uint64), self.situation == "drawn")
         return states
 
     def deal(

@@ -61,7 +61,8 @@ class Scene:
 
 def check_view(view: int | None) -> None:
     """Raises a ValueError for what is neither a seat nor None."""
-    if view is not None and view not in range(SEATS):
+    number = isinstance(view, (int, np.integer)) and not isinstance(view, bool)
+    if view is not None and not (number and 0 <= view < SEATS):
         raise ValueError(f"view must be None or a seat from 0 to {SEATS - 1}, not {view!r}")
 
 

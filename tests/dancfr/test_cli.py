@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -113,6 +114,8 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         (("reproduce", "geister-fig33"), "no experiment named 'geister-fig33'; did you mean geister-fig3?"),
         (("reproduce", "danzero-tabel1"), "no experiment named 'danzero-tabel1'; did you mean danzero-table1?"),
         (("reproduce", "danzero-table1", "minuts=3"), "no key named 'minuts'; did you mean minutes?"),
+        (("reproduce", "danzero-table1", "network.encoding=flat"), "network.encoding is what this experiment compares"),
+        (("reproduce", "danzero-table1", "game_options.length=game"), "length must be round or match, not 'game'"),
         (("reproduce", "geister-fig3", "--scale", "huge"), "--scale is quick or paper, not 'huge'"),
         (("reproduce", "geister-fig3", "--seeds", "1,x"), "--seeds takes integers from 0, such as 1,2,3, not '1,x'"),
         (("reproduce", "geister-fig3", "--seeds", "1,,2"), "--seeds takes integers from 0, such as 1,2,3, not '1,,2'"),
@@ -172,6 +175,31 @@ def test_a_run_is_resumed_only_as_what_it_is(
     assert after.keys() == before.keys()
     changed = [path.name for path in before if before[path] != after[path]]
     assert changed in ([], ["run.lock"])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("width", 16, r"its hidden.0.weight is 128 x 52, that of the network at hand 16 x 52 \(and \d+ more .*\)"),
+        ("depth", 2, r"it has a hidden.2.\w+, which the network at hand has not \(and \d+ more .*\)"),
+        ("depth", 4, r"it has no hidden.3.\w+ \(and \d+ more .*\)"),
+    ],
+)
+def test_a_network_edited_in_the_configuration_is_named_in_a_sentence(
+    command: Command, copy: Path, key: str, value: int, says: str
+) -> None:
+    info = json.loads((copy / "config.json").read_text())
+    info["config"]["network"][key] = value
+    (copy / "config.json").write_text(json.dumps(info))
+    outcome = command(*training(copy, "iterations=3", "--resume"))
+    assert outcome.code == 2, outcome.err
+    (line,) = (line for line in outcome.err.splitlines() if line.startswith("dancfr: "))
+    start = "dancfr: the checkpoint does not fit config.json: "
+    file = copy / "checkpoints" / "000002" / "learner-advantages.safetensors"
+    end = "; restore the one or the other"
+    assert re.fullmatch(f"{start}{re.escape(str(file))}: the saved state is of another network: {says}{end}", line), (
+        line
+    )
 
 
 def damage(checkpoint: Path) -> None:

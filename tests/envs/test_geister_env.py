@@ -106,7 +106,7 @@ def test_only_the_mover_has_actions() -> None:
     assert made.observe("player_1")["action_mask"].sum() == 0
 
 
-@pytest.mark.parametrize("action", [1, 32, -1, None, "north", 0.0])
+@pytest.mark.parametrize("action", [1, 32, -1, None, "north", 0.0, True, False])
 def test_raw_env_refuses_illegal_actions(action: Any) -> None:
     made = raw_env()
     made.reset(seed=0)
@@ -126,6 +126,26 @@ def test_wrapped_env_ends_after_an_illegal_action() -> None:
     assert made.rewards == {"player_0": -1.0, "player_1": 0}
 
 
+@pytest.mark.parametrize("action", [True, np.True_])
+def test_a_truth_value_is_no_action(action: Any) -> None:
+    made = env()
+    made.reset(seed=0)
+    with pytest.raises(IllegalAction, match=r"^geister_v0: True is no action: actions are integers$"):
+        made.step(action)
+    made.step(0)
+
+
+@pytest.mark.parametrize("render_mode", [None, "ansi"])
+def test_nothing_is_to_be_had_before_the_first_reset(render_mode: str | None) -> None:
+    made = raw_env(render_mode=render_mode)
+    calls = (made.last, made.agent_iter, made.render, lambda: made.observe("player_0"), lambda: made.step(0))
+    for call in (*calls, lambda: made.last(observe=False)):
+        with pytest.raises(GameOver, match=r"^geister_v0: no game has begun; call reset\(\) first$"):
+            call()
+    made.reset(seed=0)
+    assert made.last()[1:4] == (0.0, False, False)
+
+
 def test_nothing_happens_after_the_end() -> None:
     made = raw_env(ply_limit=1)
     for call in (lambda: made.step(0), lambda: made.observe("player_0")):
@@ -137,13 +157,22 @@ def test_nothing_happens_after_the_end() -> None:
         made.step(0)
     made.step(None)
     made.step(None)
-    for call in (lambda: made.step(None), lambda: made.observe("player_0")):
+    for call in (lambda: made.step(None), lambda: made.observe("player_0"), lambda: made.last(observe=False)):
         with pytest.raises(GameOver, match=r"^geister_v0: [^\n]+ call reset\(\) first$"):
             call()
 
 
 @pytest.mark.parametrize(
-    "options", [{"size": 5}, {"ply_limit": 0}, {"render_mode": "svg"}, {"view": 2}, {"observation_limit": 0}]
+    "options",
+    [
+        {"size": 5},
+        {"ply_limit": 0},
+        {"render_mode": "svg"},
+        {"view": 2},
+        {"view": True},
+        {"view": [1]},
+        {"observation_limit": 0},
+    ],
 )
 def test_impossible_options(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"^[^\n]+$"):

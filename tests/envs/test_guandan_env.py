@@ -253,7 +253,7 @@ def test_gymnasium_flattens_what_a_mover_sees() -> None:
     assert all(np.array_equal(again[name], observation[name]) for name in again)
 
 
-@pytest.mark.parametrize("action", [10_000, LONGEST, -1, None, "Single", 0.0])
+@pytest.mark.parametrize("action", [10_000, LONGEST, -1, None, "Single", 0.0, True, False])
 def test_raw_env_refuses_illegal_actions(action: Any) -> None:
     made = raw_env(situation="first")
     made.reset(seed=0)
@@ -278,6 +278,26 @@ def test_wrapped_env_ends_after_an_illegal_action() -> None:
     assert made.rewards == {a: -3.0 if a == agent else 0 for a in made.possible_agents}
     with pytest.raises(AssertionError, match="action is not in action space"):
         made.step(LONGEST)
+
+
+@pytest.mark.parametrize("action", [True, np.False_])
+def test_a_truth_value_is_no_action(action: Any) -> None:
+    made = env()
+    made.reset(seed=0)
+    with pytest.raises(IllegalAction, match=r"^guandan_v0: (True|False) is no action: actions are integers$"):
+        made.step(action)
+    assert not any(made.terminations.values())
+
+
+@pytest.mark.parametrize("render_mode", [None, "ansi"])
+def test_nothing_is_to_be_had_before_the_first_reset(render_mode: str | None) -> None:
+    made = raw_env(render_mode=render_mode)
+    calls = (made.last, made.agent_iter, made.render, made.legal_actions)
+    for call in (*calls, lambda: made.observe("player_0"), lambda: made.step(0)):
+        with pytest.raises(GameOver, match=r"^guandan_v0: no game has begun; call reset\(\) first$"):
+            call()
+    made.reset(seed=0)
+    assert made.last()[1:4] == (0.0, False, False)
 
 
 def test_nothing_happens_after_the_end() -> None:
@@ -305,8 +325,11 @@ def test_nothing_happens_after_the_end() -> None:
         ({"double_tribute": "none"}, "double_tribute must be by_card or by_seat, not 'none'"),
         ({"a_attempts": -1}, "a_attempts must be from 0 to 255, not -1"),
         ({"encoding": "planes"}, "encoding must be one of ['flat', 'no_wild_flags', 'tribute', "),
+        ({"encoding": ["flat"]}, "encoding must be one of ['flat', 'no_wild_flags', 'tribute', "),
         ({"render_mode": "svg"}, "render_mode must be one of ['human', 'ansi', 'rgb_array'] or None, not 'svg'"),
         ({"view": 4}, "view must be None or a seat from 0 to 3, not 4"),
+        ({"view": True}, "view must be None or a seat from 0 to 3, not True"),
+        ({"view": 1.0}, "view must be None or a seat from 0 to 3, not 1.0"),
     ],
 )
 @pytest.mark.parametrize("make", [env, raw_env])

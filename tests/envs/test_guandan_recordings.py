@@ -5,7 +5,7 @@ import pytest
 
 from envs.guandan import legal_actions
 from envs.guandan.cards import RANKS, pack, parse_action, unpack
-from tests.envs.guandan_matches import ENGINE, decisions, legal_of, matches, plain, recorded_lists
+from tests.envs.guandan_matches import DATA, ENGINE, decisions, legal_of, matches, plain, recorded_lists
 
 MATCHES = matches()
 
@@ -78,3 +78,10 @@ def test_what_is_left_at_the_end_of_a_round_is_what_was_recorded():
         assert other != seat
         assert sorted(unpack(table["low"][other], table["high"][other])) == sorted(cards.split())
     assert (table["low"][seat], table["high"][seat]) == (action["low"], action["high"])
+
+
+def test_every_file_of_recordings_has_an_origin():
+    origin = (DATA / "README.md").read_text()
+    names = [path.name for path in DATA.iterdir() if path.name != "README.md"]
+    assert len(names) == 3
+    assert all(f"`{name}`" in origin for name in names)

@@ -158,6 +158,19 @@ def test_a_table_is_its_seed():
         assert len({row.tobytes() for row in game.start(seeds)["low"]}) == 5
 
 
+def test_seeds_of_any_integer_type_give_the_same_tables():
+    wanted = GuanDan().start(np.arange(6, dtype=np.uint64)[::2])
+    for seeds in (np.array([0, 2, 4]), np.array([0, 2, 4], np.uint8), [0, 2, 4]):
+        assert np.array_equal(GuanDan().start(seeds), wanted)
+    assert len(GuanDan().start([])) == 0
+
+
+@pytest.mark.parametrize("seeds", [[0.0], [True], [-1], ["1"], [[1, 2]], 3, [2**64], None])
+def test_what_is_no_array_of_seeds_is_refused(seeds):
+    with pytest.raises(ValueError, match=r"^seeds are an array \[B\] of integers from 0, not \S+\[[0-9, ]*\]$"):
+        GuanDan().start(seeds)
+
+
 def test_deals_are_uniform():
     """4,000 deals: each seat's number of red jokers, and where one card lies, within 5 standard errors."""
     states = GuanDan(situation="first").start(np.arange(4000, dtype=np.uint64))

@@ -201,6 +201,26 @@ def test_a_run_without_strategies_is_refused(write_run: Any) -> None:
         make_agent(str(write_run("fresh", [])), FULL)
 
 
+@pytest.mark.parametrize("left", ["nothing", "an empty folder", "a file"])
+@pytest.mark.parametrize("query", ["", "@2"])
+@pytest.mark.parametrize("kind", ["mini_run", "dmc_run"])
+def test_a_run_whose_strategies_are_gone_is_told_from_one_that_has_none_yet(
+    kind: str, query: str, left: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(request.getfixturevalue(kind), copy)
+    shutil.rmtree(copy / "strategies")
+    if left == "an empty folder":
+        (copy / "strategies").mkdir()
+    elif left == "a file":
+        (copy / "strategies").write_text("in the way")
+    with pytest.raises(UsageError) as caught:
+        evaluate_command(f"{copy}{query}", "mini-geister" if kind == "mini_run" else "guandan", "random", games=2)
+    assert str(caught.value) == (
+        f"{copy} has been trained, but its strategies are gone: restore {copy}/strategies from a copy, or train anew"
+    )
+
+
 def test_a_run_of_dmc_plays_the_net_that_it_had(dmc_run: Path) -> None:
     games = {}
     for name, seed in ((str(dmc_run), 4), (f"{dmc_run}@4", 4), (f"{dmc_run}@3", 2), (f"{dmc_run}@2", 2)):
@@ -268,8 +288,31 @@ def test_a_net_of_another_network_is_refused(dmc_run: Path, tmp_path: Path) -> N
         make_agent(str(copy), GUANDAN)
     (copy / "strategies" / "p0-000004.safetensors").unlink()
     (copy / "strategies" / "p0-000002.safetensors").unlink()
+    Run.open(copy).truncate_metrics(1)
     with pytest.raises(UsageError, match="has no strategy yet: it gets its first one at iteration 10"):
         make_agent(str(copy), GUANDAN)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"width": 16}, r"hidden0.b is float32\[128\] where float32\[16\] is needed"),
+        ({"depth": 2}, "hidden2.b is one array too many"),
+        ({"depth": 4}, r"hidden3.b is missing where float32\[128\] is needed"),
+        ({"trunk": "conv"}, "conv1.w is missing"),
+        ({"outputs": "square"}, "out.b is float32"),
+    ],
+)
+def test_a_run_of_dream_whose_network_was_edited_is_refused(
+    changes: dict[str, Any], says: str, mini_run: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(mini_run, copy)
+    info = json.loads((copy / "config.json").read_text())
+    info["config"]["network"] |= changes
+    (copy / "config.json").write_text(json.dumps(info))
+    with pytest.raises(UsageError, match=rf"\.safetensors does not fit the run's configuration: {says}"):
+        make_agent(str(copy), MINI)
 
 
 def test_a_run_of_dmc_cannot_play_another_game_and_is_listed_for_its_own(dmc_run: Path) -> None:

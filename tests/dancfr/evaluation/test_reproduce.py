@@ -12,15 +12,14 @@ from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.history import History, Settings
 from dancfr.evaluation.paper000 import DIVISOR, PRESETS, SCALES, single_run_rows, time_rows, win_rate_rows
 from dancfr.evaluation.reproduce import EXPERIMENTS, reproduce
-from dancfr.evaluation.trainings import configuration, is_complete, train_run
+from dancfr.evaluation.trainings import check_overrides, configuration, is_complete, train_run
 from dancfr.launch import TrainRequest, train
 from dancfr.options import TrainOptions
 from dancfr.presets import PRESETS as ALL_PRESETS
 from tests.dancfr.evaluation.records import evaluation_row, train_row
 
-TINY = (
+SMALL = (
     "iterations=2",
-    "traversals=4",
     "chunk=4",
     "reservoir=500",
     "circular=500",
@@ -29,6 +28,11 @@ TINY = (
     "evaluation.every=2",
     "evaluation.games=4",
     "evaluation.ply_limit=20",
+)
+TINY = (*SMALL, "traversals=4")
+
+DIFFERENT_FLAGS = (
+    r"^network.encoding is what this experiment compares \(Ours: none, Ours-: no_wild_flags\): leave it out$"
 )
 
 
@@ -110,11 +114,20 @@ def test_scales_keep_the_proportions_of_the_paper() -> None:
     assert f"reservoir={config.reservoir // DIVISOR}" in quick.overrides
 
 
-def test_an_experiment_trains_its_runs_once_and_the_next_one_shares_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def few_traversals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings for a test, in the proportions of the paper."""
+    for name in ("geister-fig4", "geister-fig5-8"):
+        quick = EXPERIMENTS[name].scales["quick"]
+        traversals = zip(quick.settings, (3, 3, 6, 8), strict=True)
+        few = tuple(replace(setting, overrides=(f"traversals={count}",)) for setting, count in traversals)
+        scales = {"quick": replace(quick, settings=few)}
+        monkeypatch.setitem(EXPERIMENTS, name, replace(EXPERIMENTS[name], scales=scales))
     monkeypatch.setenv("WANDB_MODE", "disabled")
-    arguments: dict[str, Any] = {"out_dir": tmp_path, "seeds": (1,), "inline": True, "overrides": TINY}
+
+
+def test_an_experiment_trains_its_runs_once_and_the_next_one_shares_them(tmp_path: Path, few_traversals: None) -> None:
+    arguments: dict[str, Any] = {"out_dir": tmp_path, "seeds": (1,), "inline": True, "overrides": SMALL}
     first = reproduce("geister-fig4", "quick", **arguments)
     assert set(first) >= {"experiment", "rows", "files", "seconds"}
     assert json.loads(json.dumps(first))["rows"] == first["rows"]
@@ -133,9 +146,9 @@ def test_an_experiment_trains_its_runs_once_and_the_next_one_shares_them(
     assert "about 80 %" in Path(first["files"][0]).read_text()
 
     with pytest.raises(UsageError, match="keeps its configuration"):
-        reproduce("geister-fig4", "quick", **(arguments | {"overrides": (*TINY, "traversals=6")}))
+        reproduce("geister-fig4", "quick", **(arguments | {"overrides": (*SMALL, "sampling.epsilon=0.4")}))
     with pytest.raises(UsageError, match="ended after 2 iterations"):
-        reproduce("geister-fig4", "quick", **(arguments | {"overrides": (*TINY, "iterations=3")}))
+        reproduce("geister-fig4", "quick", **(arguments | {"overrides": (*SMALL, "iterations=3")}))
 
 
 def trained_by_hand(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
@@ -200,6 +213,20 @@ def test_a_run_of_another_setting_in_its_place_is_refused(tmp_path: Path) -> Non
         ({"seeds": (1, 2**32)}, "from 0 to 4294967295, not 4294967296"),
         ({"seeds": (-1,)}, "from 0 to 4294967295, not -1"),
         ({"overrides": ("traversls=4",)}, "did you mean traversals"),
+        ({"overrides": ("traversals=4",)}, r"^traversals is what this experiment compares \(.*dream: 256, .*leave it"),
+        ({"overrides": ("baseline=false",)}, "^baseline is what this experiment compares .*no-baseline: false, "),
+        ({"overrides": ("baseline=true",), "scale": "paper"}, "^baseline is what this experiment compares"),
+        ({"overrides": ("seed=1",)}, "^seed sets the runs of a setting apart: leave it out and .* --seeds$"),
+        ({"overrides": ("game_options.ply_limit=0",)}, "ply_limit must be"),
+        ({"overrides": ("evaluation.opponents=rsh",)}, "did you mean rush"),
+        ({"overrides": ("network.outputs=nothing",)}, "has outputs ghost, square, move, not nothing"),
+        ({"name": "danzero-table1", "overrides": ("network.encoding=flat",)}, DIFFERENT_FLAGS),
+        ({"name": "danzero-table1", "overrides": ("network.encoding=tribute",), "scale": "paper"}, DIFFERENT_FLAGS),
+        ({"name": "danzero-table1", "overrides": ("game=geister",)}, "games with ragged actions"),
+        ({"name": "danzero-table1", "overrides": ("tribute=learnt",)}, "set network.encoding=tribute"),
+        ({"name": "danzero-fig5", "overrides": ("network.encoding=planes",)}, "no flat encoding planes"),
+        ({"workers": 0}, "--workers must be at least 1, not 0"),
+        ({"workers": 2, "inline": True}, "--inline runs in one process"),
     ],
 )
 def test_wrong_use_is_refused_before_anything_is_trained(
@@ -209,6 +236,10 @@ def test_wrong_use_is_refused_before_anything_is_trained(
         reproduce(**({"name": next(iter(EXPERIMENTS)), "out_dir": tmp_path} | arguments))
     assert list(tmp_path.iterdir()) == []
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_setting_in_which_the_one_trained_net_may_differ_is_taken() -> None:
+    check_overrides(EXPERIMENTS["danzero-fig5"].scales["quick"], ("network.encoding=no_wild_flags",))
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_trained(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Matches between teams: each deal from both sides, what counts as won, agents that break the rules; every pair."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -206,6 +207,24 @@ def test_a_tournament_of_two_players_counts_draws_for_nobody() -> None:
 def test_what_makes_no_tournament_is_refused(agents: list[str], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         tournament(agents, "guandan", 10)
+
+
+def test_a_run_named_in_two_ways_is_one_agent(dmc_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(dmc_run.parent)
+    link = dmc_run.parent / "link"
+    link.symlink_to(dmc_run)
+    for one, other in (
+        (dmc_run.name, f"{dmc_run.name}/"),
+        (dmc_run.name, str(dmc_run)),
+        (f"./{dmc_run.name}@2", f"{dmc_run}@02"),
+        (str(dmc_run), str(link)),
+    ):
+        with pytest.raises(UsageError) as caught:
+            tournament(["random", one, other], "guandan", 2)
+        assert str(caught.value) == f"{one} and {other} are the same agent: in a tournament each agent plays once"
+    link.unlink()
+    found = tournament([f"{dmc_run.name}@2", str(dmc_run)], "guandan", 2)
+    assert found["agents"] == [f"{dmc_run.name}@2", str(dmc_run)]
 
 
 def test_rules_are_the_commands_then_the_runs_with_a_length_of_their_own() -> None:

@@ -267,6 +267,54 @@ def test_what_is_no_message_is_a_protocol_error(text: str | bytes) -> None:
         Client(RandomPlayer()).receive(text)
 
 
+class _Odd:
+    """Cannot be compared or shown."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("not comparable")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("not to be shown")
+
+    __hash__ = object.__hash__
+
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
+
+
+@pytest.mark.parametrize("field", sorted(request()))
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (np.arange(3), "ndarray"),
+        (np.int64(0), "int64"),
+        (np.bool_(True), "bool"),
+        ([np.arange(3), np.arange(3), []], "ndarray"),
+        ([["Single", np.array(["3", "4"]), ["S3"]]], "ndarray"),
+        ({"rest": b"7"}, "bytes"),
+        ({3: "rest"}, None),
+        ({(3, b"7"): "rest"}, "bytes"),
+        (_Odd(), "_Odd"),
+        ([_Odd()] * 3, "_Odd"),
+        ({"S3"}, "set"),
+        (ENDLESS, "deep"),
+    ],
+    ids=lambda value: None if value is ENDLESS else type(value).__name__,
+)
+def test_what_json_does_not_have_is_a_protocol_error(field: str, value: Any, told: str | None) -> None:
+    client = Client(RandomPlayer())
+    message = request() | {field: value}
+    if told is None and field == "curAction":  # which no request needs
+        assert client.receive(message) is not None
+        return
+    with pytest.raises(ProtocolError) as caught:
+        client.receive(message)
+    assert caught.value.field.startswith(field)
+    assert told is None or told in str(caught.value)
+    assert client.receive(request()) is not None, "the client goes on"
+
+
 def test_unknown_messages_are_passed_over() -> None:
     client = Client(RandomPlayer())
     assert client.receive({"type": "notify", "stage": "fireworks"}) is None

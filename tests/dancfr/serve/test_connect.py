@@ -1,17 +1,20 @@
 """A user of ours at servers that go, cut connections, or are none."""
 
 import asyncio
+import http
 import socket
+import ssl
 from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
 
 from dancfr.errors import RunError, UsageError
 from dancfr.serve import Client
-from dancfr.serve.connect import Stay, check_url, is_loopback, stay
+from dancfr.serve.connect import Stay, check_url, describe_failure, is_loopback, stay
 from tests.dancfr.serve.conversations import RandomPlayer
 from tests.dancfr.serve.servers import serving
 
@@ -42,11 +45,61 @@ def test_no_server_a_mute_one_and_one_of_another_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "me", "http://x/game/me", "ws://", "ws://x:99999/", "ws://x:y/", "ws://:1/game/me"]
+    "url",
+    [
+        "",
+        "me",
+        "http://x/game/me",
+        "ws://",
+        "ws://x:99999/",
+        "ws://x:y/",
+        "ws://:1/game/me",
+        "ws://a..b/",
+        "ws://x/#me",
+    ],
 )
 def test_what_is_no_address_is_wrong_use(url: str) -> None:
     with pytest.raises(UsageError, match="is no address of a server"):
         check_url(url)
+
+
+def test_a_wrong_path_or_host_or_tls_is_wrong_use_and_says_what_to_write() -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        server = url.removesuffix("/game/")
+        for wrong, says in (
+            (f"{server}/gane/me", r"the server has no seat at /gane/me \(HTTP 404, connect to /game/NAME, .*"),
+            (server, r"the server has no seat at / \(HTTP 404, connect .*"),
+            (f"{server.replace('ws:', 'wss:')}/game/me", r"no TLS is spoken there: write ws:// in place of wss://"),
+            ("ws://nowhere.invalid/game/me", r"no such host as nowhere.invalid \([^()]+\): check its name"),
+        ):
+            with pytest.raises(UsageError, match=rf"^--url '{wrong}': {says}$") as caught:
+                await run_stay(wrong)
+            assert "\n" not in str(caught.value)
+            if "HTTP" in says:
+                assert str(caught.value).endswith("): write ws://HOST:PORT/game/NAME")
+
+    assert serving(use) == []
+
+
+def test_what_stands_between_is_no_wrong_use() -> None:
+    async def busy(connection: ServerConnection, request: Request) -> Response:
+        return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, "all tables\nare taken\n")
+
+    async def unused(connection: ServerConnection) -> None:
+        raise AssertionError("nobody gets so far")
+
+    async def run() -> None:
+        async with serve(unused, "127.0.0.1", 0, process_request=busy) as server:
+            url = f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}/game/me"
+            with pytest.raises(RunError, match=r"refused: HTTP 503, all tables are taken; try again later$"):
+                await run_stay(url)
+
+    asyncio.run(run())
+    untrusted = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    untrusted.verify_message = "self-signed certificate"
+    found = describe_failure("wss://x/game/me", untrusted)
+    assert isinstance(found, RunError)
+    assert "certificate is not accepted (self-signed certificate): use a name" in str(found)
 
 
 def test_addresses_of_this_machine_only() -> None:

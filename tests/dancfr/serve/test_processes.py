@@ -112,6 +112,19 @@ def test_four_processes_play_a_match_though_one_is_killed(processes: Processes) 
     assert users[2].end()[0] == -signal.SIGKILL
 
 
+def test_a_server_of_single_rounds_counts_each_as_a_match(processes: Processes) -> None:
+    options = ("--agents", "random,random,random", "--option", "length=round", "--matches", "2", "--tables", "1")
+    serving, url = server(processes, *options, "--json")
+    told = result(processes.start("connect", "guandan", "--url", f"{url}me", "--json").end())
+    outcome = serving.end()
+    (table,) = result(outcome)["tables"]
+    assert (table["status"], table["matches"], table["rounds"]) == ("finished", 2, 2)
+    assert told["status"] == "finished"
+    assert told["victories"] == table["victories"]
+    assert sum(told["victories"]) == 4, "both players of the winning team"
+    assert outcome[2].count("have won after 1 round\n") == 2
+
+
 def test_a_signal_ends_the_server_and_is_told_to_its_users(processes: Processes) -> None:
     serving, url = server(processes, "--agents", "random,random,random", "--matches", "1000")
     user = processes.start("connect", "guandan", "--url", f"{url}me", "--agent", "random")
@@ -161,9 +174,10 @@ NOWHERE = "ws://127.0.0.1:9/game/me"
         (("serve", "--matches", "0"), 2, "--matches must be at least 1, not 0"),
         (("serve", "--tables", "0"), 2, "--tables must be at least 1, not 0"),
         (("serve", "--seed", "-1"), 2, "--seed must be at least 0, not -1"),
-        (("serve", "--clock", "0"), 2, "--clock must be above 0, not 0"),
-        (("serve", "--clock", "nan"), 2, "--clock must be above 0, not nan"),
-        (("serve", "--rate", "-2"), 2, "--rate must be above 0, not -2"),
+        (("serve", "--clock", "0"), 2, "--clock must be above 0 and below 1,000,000, not 0"),
+        (("serve", "--clock", "nan"), 2, "--clock must be above 0 and below 1,000,000, not nan"),
+        (("serve", "--clock", "inf"), 2, "--clock must be above 0 and below 1,000,000, not inf"),
+        (("serve", "--rate", "-2"), 2, "--rate must be above 0 and below 1,000,000, not -2"),
         (("serve", "--joker-bomb", "big"), 2, "--joker-bomb is competition or recording, not 'big'"),
         (("serve", "--agents", "randm"), 2, "no agent for guandan named 'randm'; did you mean random?"),
         (("serve", "--agents", "random,random,random,random"), 2, "--agents leaves no seat for a user"),
@@ -175,7 +189,9 @@ NOWHERE = "ws://127.0.0.1:9/game/me"
         (("connect", "--url", "http://127.0.0.1/"), 2, "is no address of a server"),
         (("connect", "--url", NOWHERE, "--agent", "randm"), 2, "no agent for guandan named 'randm'"),
         (("connect", "--url", NOWHERE, "--seed", "-1"), 2, "--seed must be at least 0, not -1"),
-        (("connect", "--url", NOWHERE, "--retry", "-1"), 2, "--retry must be at least 0, not -1"),
+        (("connect", "--url", NOWHERE, "--retry", "-1"), 2, "--retry must be at least 0 and below 1,000,000, not -1"),
+        (("connect", "--url", NOWHERE, "--retry", "inf"), 2, "--retry must be at least 0 and below 1,000,000, not inf"),
+        (("connect", "--url", "ws://nowhere.invalid/game/me"), 2, "no such host as nowhere.invalid"),
         (("connect", "--url", NOWHERE), 1, "no server is there; start one with `dancfr serve guandan`"),
     ],
 )

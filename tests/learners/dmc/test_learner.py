@@ -192,10 +192,14 @@ def test_a_learner_goes_on_bit_for_bit_from_what_was_saved(changes, tmp_path: Pa
 @pytest.mark.parametrize(
     ("network", "changes", "reason"),
     [
-        (QNetworkSettings(width=33, depth=2), {}, "of another network: .*size mismatch"),
-        (QNetworkSettings(width=32, depth=3), {}, "of another network"),
+        (
+            QNetworkSettings(width=33, depth=2),
+            {},
+            "its hidden.0.weight is 32 x 11, that of the network at hand 33 x 11 ",
+        ),
+        (QNetworkSettings(width=32, depth=3), {}, "of another network: it has no hidden.2.weight"),
         (NET, {"optimiser": "adam"}, "of the optimiser rmsprop, not of adam"),
-        (NET, {"weight_average": 1.0}, "of another network"),
+        (NET, {"weight_average": 1.0}, "of another network: it has no average of the weights"),
     ],
 )
 def test_state_of_another_learner_is_refused(network, changes, reason):

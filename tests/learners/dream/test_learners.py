@@ -253,7 +253,7 @@ def test_state_of_another_net_is_refused():
     game = kuhn()
     arrays, meta = AdvantageLearner(game, NET, TrainingSettings()).state_arrays()
     wider = NET.model_copy(update={"width": 65})
-    with pytest.raises(ForeignState, match=r"of another network: .*size mismatch"):
+    with pytest.raises(ForeignState, match=r"of another network: its \S+ is .*, that of the network at hand "):
         AdvantageLearner(game, wider, TrainingSettings()).load_state_arrays(arrays, meta)
 
 
