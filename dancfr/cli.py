@@ -79,6 +79,9 @@ def evaluate(
         ),
     ] = None,
     option: GameOptions = None,
+    exploitability: Annotated[
+        bool, typer.Option("--exploitability", help="Also compute exactly what a best response would win.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Play an agent against another one."""
@@ -90,7 +93,7 @@ def evaluate(
     def compute() -> output.Result:
         from dancfr.evaluation import evaluate_command
 
-        return evaluate_command(agent, game, against, games, seed, ply_limit, option or ())
+        return evaluate_command(agent, game, against, games, seed, ply_limit, option or (), exploitability)
 
     output.deliver(compute, as_json, output.describe_match)
 
@@ -179,7 +182,7 @@ def reproduce(
     output.deliver(compute, as_json, describe)
 
 
-from dancfr import cli_lists, cli_serve  # noqa: E402, F401 (their commands follow those above in the help)
+from dancfr import cli_lists, cli_serve, cli_solve  # noqa: E402, F401 (their commands follow those above in the help)
 
 
 def main(arguments: list[str] | None = None) -> None:

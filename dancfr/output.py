@@ -60,7 +60,9 @@ def describe_training(result: Result) -> str:
         f"{result['run_dir']}: {result['iterations']} iterations in {duration(result['seconds'])} of training, "
         f"{result['samples']:,} samples"
     ]
-    lines += [f"  {name}: {100 * share:.1f} % of games won" for name, share in result["metrics"].items()]
+    for name, value in result["metrics"].items():
+        exact = name.endswith("/nash_conv")
+        lines.append(f"  {name}: {value:.4g}" if exact else f"  {name}: {100 * value:.1f} % of games won")
     return "\n".join(lines)
 
 
@@ -92,8 +94,37 @@ def describe_match(result: Result) -> str:
         {"outcome": name, "games": f"{count:,}", "share": _percent(count / games)}
         for name, count in result.get("categories", {}).items()
     ]
+    if "exploitability" in result:
+        lines += _exploitability(result)
     lines += [f"\n{table(rows, list(rows[0]))}" for rows in (seats, endings) if rows]
     return "\n".join(lines)
+
+
+def describe_solution(result: Result) -> str:
+    """The result of `dancfr solve`."""
+    public = "" if result["public_states"] is None else f", {result['public_states']:,} public states"
+    lines = [
+        f"{result['game']}: {result['nodes']:,} nodes, {' and '.join(f'{n:,}' for n in result['infosets_by_player'])} "
+        f"infosets{public}; tree of {result['tree_megabytes']:.3g} MB in {result['tree_seconds']:.2g} s",
+    ]
+    if result["curve"]:
+        lines.append(
+            f"{result['algorithm']}: {result['iterations']:,} iterations, "
+            f"{result['iterations_per_second']:,.0f} a second"
+        )
+    return "\n".join([*lines, *_exploitability(result), *result.get("files", [])])
+
+
+def _exploitability(result: Result) -> list[str]:
+    lines = [
+        f"value {result['value']:+.10f} for player 0",
+        f"exploitability {result['exploitability']:.6g}, NashConv {result['nash_conv']:.6g} "
+        f"({result['normalised']['exploitability']:.3g} and {result['normalised']['nash_conv']:.3g} of the largest "
+        f"return, {result['max_utility']:g})",
+    ]
+    if "last_iterate" in result:
+        lines.append(f"last iterate: exploitability {result['last_iterate']['exploitability']:.6g}")
+    return lines
 
 
 def share(value: float, low: float, high: float) -> str:

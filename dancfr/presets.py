@@ -113,6 +113,32 @@ def _leduc_holdem() -> DreamConfig:
     return DreamConfig.model_validate(settings)
 
 
+def _leduc(**changes: Any) -> DreamConfig:
+    """DREAM on the standard Leduc hold'em as Steinberger et al. 2020 train it: both players in turn, a fresh advantage
+    net each iteration, importance weights."""
+    network = {"trunk": "flat", "width": 64, "depth": 3, "norm": "none", "outputs": "action"}
+    settings: dict[str, Any] = {
+        "game": "leduc",
+        "iterations": 550,
+        "updates": "in-turn",
+        "traversals": 900,
+        "chunk": 900,
+        "importance": "full",
+        "network": network,
+        "baseline_network": network,
+        "advantage_training": {"batch": 2048, "minibatches": 3000, "warm_start": False},
+        "baseline_training": {"batch": 512, "minibatches": 1000},
+        "reservoir": 2_000_000,
+        "circular": 200_000,
+        "average": "exact",
+        "evaluation": EvaluationConfig(
+            every=10, opponents=("random",), games=1000, ply_limit=None, average="exact", exploitability=True
+        ),
+        "checkpoint_every": 50,
+    }
+    return DreamConfig.model_validate(settings | changes)
+
+
 def _danzero(**changes: Any) -> DmcConfig:
     """Paper 004, IV and V-A: its network, optimiser, pool and staleness clip, whole matches of self-play."""
     settings: dict[str, Any] = {
@@ -175,6 +201,7 @@ _ALL = (
     ),
     Preset("geister-quick", "dream", _bounded(), "a strong Geister agent in 5 minutes on 2 cores"),
     Preset("geister-dream-robust", "dream", _robust(), "the same ideas for 30 minutes, nearly without the drift"),
+    Preset("leduc-dream", "dream", _leduc(), "DREAM on Leduc hold'em with the sizes of Steinberger et al. 2020"),
     Preset("pettingzoo-leduc-dream", "dream", _leduc_holdem(), "DREAM on PettingZoo's leduc_holdem_v4, by the adapter"),
     Preset(
         "mini-geister-dream",

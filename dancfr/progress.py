@@ -19,6 +19,9 @@ LINE_WIDTH = 118
 RECENT, RECENT_S = 10, 10.0
 """The pace is that of so many iterations, and of no less than so many seconds."""
 
+NASH_CONV = "nash_conv"
+"""What stands in an opponent's place where the newest NashConv of a policy is told beside win rates."""
+
 COMPILING = "compiling kernels that are not cached yet ..."
 
 
@@ -87,7 +90,8 @@ class Progress:
             iteration: Iterations done in all.
             seconds: Seconds of training in all.
             row: Its metrics; the speed of the games is shown.
-            latest: Newest win rate by ``policy/opponent``; without a terminal shown only when there are new ones.
+            latest: Newest win rate by ``policy/opponent``, NashConv by ``policy/nash_conv``; without a terminal shown
+                only when there are new ones.
         """
         self._pace.add(iteration, seconds)
         if not self._enabled:
@@ -225,9 +229,13 @@ def describe_wins(latest: Mapping[str, float]) -> str:
     Opponents are named again only where they are others than those of the policy before.
     """
     policies: dict[str, dict[str, float]] = {}
+    exact: list[str] = []
     for name, share in latest.items():
         policy, _, opponent = name.partition("/")
-        policies.setdefault(policy, {})[opponent] = share
+        if opponent == NASH_CONV:
+            exact.append(f"NashConv of {policy} {share:.3g}")
+        else:
+            policies.setdefault(policy, {})[opponent] = share
     told: list[str] = []
     named: list[str] | None = None
     for policy, shares in policies.items():
@@ -235,7 +243,7 @@ def describe_wins(latest: Mapping[str, float]) -> str:
         each = percents if list(shares) == named else map(" ".join, zip(shares, percents, strict=True))
         named = list(shares)
         told.append(f"of {policy}: {', '.join(each)} %")
-    return f"wins {', '.join(told)}" if told else ""
+    return ", ".join([*exact, *([f"wins {', '.join(told)}"] if told else [])])
 
 
 def duration(seconds: float) -> str:

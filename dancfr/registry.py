@@ -10,11 +10,20 @@ from dancfr.values import describe_type, parse_value, show
 from envs.aec import AecGame
 from envs.game import Game
 from envs.geister import Geister
+from envs.goofspiel import Goofspiel
 from envs.guandan import GuanDan
+from envs.kuhn import Kuhn
+from envs.leduc import Leduc
+from envs.openspiel import OpenSpielGame
+from envs.oshi_zumo import OshiZumo
 
 PETTINGZOO = "pettingzoo:"
 """Prefix of any PettingZoo AEC environment: ``pettingzoo:pettingzoo.classic.leduc_holdem_v4``."""
 
+OPENSPIEL = "openspiel:"
+"""Prefix of any game of OpenSpiel, parameters as OpenSpiel writes them: ``openspiel:liars_dice(numdice=1)``."""
+
+_OPENSPIEL_OPTIONS = {"compact": True, "reserve": 4096}  # of the adapter; unless said, it finds out whether compact
 _ADAPTER_OPTIONS = ("max_plies", "max_return", "scale", "reserve")
 
 
@@ -72,6 +81,26 @@ def _geister_options(**changes: Any) -> dict[str, Any]:
     return {name: value for name, value in options_of(Geister).items() if name != "size"} | changes
 
 
+def _named(
+    name: str, rules: Callable[..., Any], description: str, fixed: Sequence[str] = (), **changes: Any
+) -> GameEntry:
+    """A game with options of its own under a name of its own.
+
+    Args:
+        name: On the command line, and of the game.
+        rules: A dataclass with an option ``name``.
+        description: One line.
+        fixed: Options that make this game what it is, and cannot be chosen.
+        changes: Values of options that are not the defaults of the rules.
+    """
+
+    def make(**options: Any) -> Any:
+        return rules(name=name, **(changes | options))
+
+    options = {k: v for k, v in (options_of(rules) | changes).items() if k not in ("name", *fixed)}
+    return GameEntry(name, make, options, description)
+
+
 GAMES: dict[str, GameEntry] = {
     entry.name: entry
     for entry in (
@@ -83,6 +112,21 @@ GAMES: dict[str, GameEntry] = {
             "Mini Geister on 4x4, 2 ghosts a player",
         ),
         GameEntry("guandan", GuanDan, options_of(GuanDan), "GuanDan, four players in two teams, rounds or matches"),
+        GameEntry("kuhn", Kuhn, options_of(Kuhn), "Kuhn poker"),
+        _named("leduc", Leduc, "Leduc hold'em, the standard game"),
+        _named(
+            "leduc_2b2r",
+            Leduc,
+            "Leduc hold'em with two sizes of bet and of up to two raises",
+            sizes="2,4/4,8",
+            raises=3,
+            deal="ranks",
+        ),
+        _named("goofspiel", Goofspiel, "Goofspiel with hidden bids"),
+        _named("goofspiel5", Goofspiel, "Goofspiel of paper 003: 5 cards, prizes descending", ("cards", "prizes")),
+        _named("oshi_zumo", OshiZumo, "Oshi-zumo with hidden bids"),
+        _named("oshi_zumo8_k1", OshiZumo, "Oshi-zumo of paper 003: 8 coins, 3 cells", ("coins", "size", "min_bid")),
+        _named("oshi_zumo8_k3", OshiZumo, "The same with 7 cells", ("coins", "size", "min_bid"), size=3),
     )
 }
 
@@ -91,9 +135,11 @@ def make_game(name: str, **options: Any) -> Any:
     """The game of that name.
 
     Args:
-        name: One of `GAMES`, or ``pettingzoo:`` and a module with a two-player AEC environment.
+        name: One of `GAMES`, or ``pettingzoo:`` and a module with a two-player AEC environment, or ``openspiel:`` and
+            a game of OpenSpiel.
         options: Options of the game. For PettingZoo, those of `envs.aec.AecGame` go to the adapter
-            (`max_plies`, `max_return`, `scale`, `reserve`), all others to the environment.
+            (`max_plies`, `max_return`, `scale`, `reserve`), all others to the environment;
+            for OpenSpiel, those of `envs.openspiel.OpenSpielGame` (`compact`, `reserve`).
 
     Returns:
         An `envs.game.Game`, or an `envs.game.RaggedGame`.
@@ -103,17 +149,19 @@ def make_game(name: str, **options: Any) -> Any:
     """
     if name.startswith(PETTINGZOO):
         return _make_pettingzoo(name, options)
-    entry = entry_of(name)
+    known = known_options(name) or {}
     for option in options:
-        if option not in entry.options:
-            raise UsageError(nearest(option, list(entry.options), f"option of {name}"))
-        default = entry.options[option]
+        if option not in known:
+            raise UsageError(nearest(option, list(known), f"option of {name}"))
+        default = known[option]
         if type(options[option]) is not type(default):
             kind = {bool: "true or false", int: "an integer"}.get(type(default), type(default).__name__)
             raise UsageError(f"option {option} of {name} expects {kind}, not {options[option]!r}")
     try:
-        return entry.make(**options)
-    except ValueError as error:
+        if name.startswith(OPENSPIEL):
+            return OpenSpielGame(name.removeprefix(OPENSPIEL), name, **options)
+        return entry_of(name).make(**options)
+    except (ModuleNotFoundError, ValueError) as error:
         raise UsageError(f"{name}: {error}") from None
 
 
@@ -123,9 +171,7 @@ def read_options(name: str, settings: Sequence[str]) -> dict[str, Any]:
     Raises:
         UsageError: no such game or option, an option given twice, or text that is no value of its type.
     """
-    known = None
-    if not name.startswith(PETTINGZOO):
-        known = dict(entry_of(name).options)
+    known = known_options(name)
     options: dict[str, Any] = {}
     for setting in settings:
         key, equals, text = (part.strip() for part in setting.partition("="))
@@ -143,6 +189,17 @@ def read_options(name: str, settings: Sequence[str]) -> dict[str, Any]:
     return options
 
 
+def known_options(name: str) -> Mapping[str, Any] | None:
+    """Options of a game and their defaults; None where it takes any.
+
+    Raises:
+        UsageError: there is no game of that name.
+    """
+    if name.startswith(PETTINGZOO):
+        return None
+    return _OPENSPIEL_OPTIONS if name.startswith(OPENSPIEL) else entry_of(name).options
+
+
 def _example(known: Mapping[str, Any] | None) -> str:
     key, value = next(iter((known or {"max_plies": 100}).items()))
     return f"{key}={show(value)}"
@@ -155,7 +212,7 @@ def entry_of(name: str) -> GameEntry:
         UsageError: there is none of that name.
     """
     if name not in GAMES:
-        raise UsageError(f"{nearest(name, list(GAMES), 'game')} (or {PETTINGZOO}MODULE for a PettingZoo game)")
+        raise UsageError(f"{nearest(name, list(GAMES), 'game')} (or {PETTINGZOO}MODULE or {OPENSPIEL}GAME)")
     return GAMES[name]
 
 

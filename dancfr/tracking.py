@@ -56,8 +56,8 @@ class Tracker:
         """Records one row.
 
         Args:
-            row: ``iteration``; ``kind``, "train" or "evaluation"; metrics. In an evaluation also ``policy``,
-                ``opponent`` and ``win_rate``.
+            row: ``iteration``; ``kind``, "train", "evaluation" or "exploitability"; metrics. In an evaluation also
+                ``policy``, ``opponent`` and ``win_rate``; where it is exact, ``policy`` and ``nash_conv``.
 
         Raises:
             KeyError: the row has no iteration.
@@ -150,6 +150,8 @@ class WandbSink:
         if row["kind"] == "evaluation":
             name = f"evaluation/{row['policy']}/{row['opponent']}/win_rate"
             metrics = {name: row["win_rate"], "evaluation/iteration": iteration}
+        elif row["kind"] == "exploitability":
+            metrics = {f"evaluation/{row['policy']}/nash_conv": row["nash_conv"], "evaluation/iteration": iteration}
         else:
             metrics = {key: value for key, value in row.items() if _is_number(value) and key != "iteration"}
         self._step = max(self._step, iteration)

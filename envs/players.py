@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from envs.compiled import kernel
 from envs.game import Game, States
+from envs.tree import Tree
 
 ONES = np.uint64(0x0101010101010101)
 HIGHS = np.uint64(0x8080808080808080)
@@ -85,6 +86,10 @@ class RandomAgent:
         if self._game is None:
             raise RuntimeError("random: call begin(game, batch, rng) before act")
         return choose_uniform(self._game.legal(states), rng.random(len(states)))
+
+    def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
+        """The policy of both players on a tree, `float64[S]`."""
+        return tree.uniform()
 
 
 __all__ = ["RandomAgent", "choose_uniform"]

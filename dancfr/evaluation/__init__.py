@@ -20,6 +20,7 @@ def evaluate_command(
     seed: int = 0,
     ply_limit: int | None = None,
     settings: Sequence[str] = (),
+    exploitability: bool = False,
 ) -> dict[str, Any]:
     """Plays `agent` against another and counts, half of the games in each seat; between teams each deal twice.
 
@@ -30,6 +31,7 @@ def evaluate_command(
         seed: Decides every game.
         ply_limit: Length after which a game is a draw; None takes 300 in Geister, else the game's own.
         settings: ``key=value`` options of the game.
+        exploitability: Whether to compute what best responses to `agent` win.
 
     Returns:
         What `MatchResult.as_dict` says, and the arguments.
@@ -49,6 +51,11 @@ def evaluate_command(
         raise UsageError(f"--seed must be at least 0, not {seed}")
     rules, options = match_rules(game, (agent, against), settings, ply_limit)
     pair = make_agent(agent, rules), make_agent(against, rules)
+    exact: dict[str, Any] = {}
+    if exploitability:
+        from dancfr.evaluation.exploitability import exploitability as compute
+
+        exact = compute(agent, pair[0], game, options)
     result = play(rules, pair, games, np.random.default_rng(seed))
     return {
         "agent": agent,
@@ -58,6 +65,7 @@ def evaluate_command(
         "ply_limit": getattr(rules, "ply_limit", rules.spec.max_plies),
         "game_options": options,
         **result.as_dict(),
+        **exact,
     }
 
 

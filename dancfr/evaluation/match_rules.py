@@ -7,7 +7,7 @@ from typing import Any
 from dancfr.errors import UsageError
 from dancfr.evaluation import PLY_LIMITS
 from dancfr.evaluation.agents import game_options_of
-from dancfr.registry import PETTINGZOO, entry_of, make_game, read_options
+from dancfr.registry import PETTINGZOO, known_options, make_game, read_options
 from envs.game import Game, RaggedGame
 
 LENGTHS: dict[str, dict[str, Any]] = {"guandan": {"length": "round", "situation": "drawn"}}
@@ -39,7 +39,8 @@ def match_rules(
     if ply_limit is not None:
         if key in given:
             raise UsageError(f"--ply-limit and --option {key} say the same: leave one out")
-        if not game.startswith(PETTINGZOO) and key not in entry_of(game).options:
+        known = known_options(game)
+        if known is not None and key not in known:
             raise UsageError(f"{game} has no limit of plies: leave out --ply-limit")
         given[key] = ply_limit
     trained = next(filter(None, (game_options_of(name, game) for name in agents)), {})

@@ -30,6 +30,7 @@ class EvaluationServer:
         average_power: How nets are weighed in it, see `DreamAgent`.
         threshold: Of the average, see `DreamAgent`; the last iterate is evaluated as it is.
         last: Evaluate the last iterate too.
+        exact: Compute exploitability on the game's tree.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class EvaluationServer:
         average_power: float,
         threshold: float,
         last: bool,
+        exact: bool = False,
     ) -> None:
         self._average_power = average_power
         self._threshold = threshold
@@ -51,17 +53,34 @@ class EvaluationServer:
         self._opponents = opponents
         self._policies: dict[str, Average] = {"average": average} | ({"last": "last"} if last else {})
         self._strategies: dict[int, list[tuple[int, Weights]]] = {p: [] for p in range(game.spec.num_players)}
+        self._form = None
+        if exact:
+            from envs.tree import compile_tree
+            from learners.cfr.sequence_form import sequence_form
+
+            tree: Any = game
+            self._form = sequence_form(compile_tree(tree))
 
     def add(self, player: int, iteration: int, weights: Weights) -> None:
         """One more net of a player."""
         self._strategies[player].append((iteration, weights))
 
     def evaluate(self, iteration: int, games: int, seed: tuple[int, ...]) -> list[dict[str, Any]]:
-        """Matches of each policy against each opponent; rows for `metrics.jsonl`."""
+        """Matches of each policy against each opponent, and their exploitability; rows for `metrics.jsonl`."""
         policies = {policy: partial(self._agent, policy, average) for policy, average in self._policies.items()}
-        return evaluation_rows(self._evaluated, policies, self._opponents, iteration, games, seed)
+        rows = evaluation_rows(self._evaluated, policies, self._opponents, iteration, games, seed)
+        return rows + [self._exact_row(iteration, policy, make()) for policy, make in policies.items() if self._form]
 
-    def _agent(self, policy: str, average: Average) -> Agent:
+    def _exact_row(self, iteration: int, policy: str, agent: DreamAgent) -> dict[str, Any]:
+        from learners.cfr.best_response import evaluate_policy
+
+        assert self._form is not None
+        started = perf_counter()
+        found = evaluate_policy(self._form, agent.tree_policy(self._form.tree)).as_dict()
+        row = {"kind": "exploitability", "iteration": iteration, "policy": policy}
+        return row | found | {"time/exploitability_s": perf_counter() - started}
+
+    def _agent(self, policy: str, average: Average) -> DreamAgent:
         threshold = 0.0 if policy == "last" else self._threshold
         return DreamAgent(self._game, self._network, self._strategies, average, policy, self._average_power, threshold)
 

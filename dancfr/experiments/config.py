@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.experiments.settings import EvaluationSettings, RunConfig
+from envs.extensive import ExtensiveGame
 from learners.dream.settings import Average, Importance, SamplingSettings
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
@@ -18,15 +19,17 @@ class EvaluationConfig(EvaluationSettings):
         ply_limit: Length of these games; None keeps the game's own.
         average: How the average policy is played: ``sampled`` costs one net a move, the others all of them.
         last: Evaluate the last iterate too.
+        exploitability: Compute value and NashConv of these policies exactly, in games that have a tree.
     """
 
     opponents: tuple[str, ...] = ("random", "heuristic", "rush")
     ply_limit: int | None = Field(300, ge=1)
     average: Average = "sampled"
     last: bool = True
+    exploitability: bool = False
 
     def for_other_game(self) -> Self:
-        return super().for_other_game().model_copy(update={"ply_limit": None})
+        return super().for_other_game().model_copy(update={"ply_limit": None, "exploitability": False})
 
 
 class DreamConfig(RunConfig):
@@ -34,8 +37,9 @@ class DreamConfig(RunConfig):
 
     Attributes:
         iterations: Iterations in all. With alternating updates each one trains one player.
-        updates: ``alternating``: one player an iteration, against the other's newest net; ``simultaneous``: both
-            players in each iteration, by the nets of the last one.
+        updates: ``alternating``: one player an iteration, against the other's newest net; ``in-turn``: both players
+            in each iteration, the second against the first one's new net; ``simultaneous``: both, by the nets of the
+            last iteration.
         traversals: Games for each player that is updated.
         chunk: Games of a chunk, the unit of work of a traversal worker. Part of what the seed determines.
         history: Share of an iteration's chunks in which the opponent plays one of its former nets, drawn anew for each
@@ -62,7 +66,7 @@ class DreamConfig(RunConfig):
 
     resumable: ClassVar[frozenset[str]] = RunConfig.resumable | {"average", "average_power", "average_threshold"}
 
-    updates: Literal["alternating", "simultaneous"] = "alternating"
+    updates: Literal["alternating", "in-turn", "simultaneous"] = "alternating"
     traversals: int = Field(7680, ge=1, le=10_000_000)
     chunk: int = Field(512, ge=1, le=1_000_000)
     history: float = Field(0.0, ge=0, le=1)
@@ -116,11 +120,21 @@ class DreamConfig(RunConfig):
         except ValueError as error:
             raise UsageError(str(error)) from None
         self.check_opponents(game)
+        if self.evaluation.exploitability and not isinstance(game, ExtensiveGame):
+            raise UsageError(
+                f"evaluation.exploitability=true needs a game with a tree, which {self.game} does not have"
+            )
+
+    def turns(self, iteration: int) -> tuple[tuple[int, ...], ...]:
+        """Players whose nets iteration t trains; those of one turn play by the same nets."""
+        if self.updates == "alternating":
+            return (((iteration - 1) % 2,),)
+        return ((0,), (1,)) if self.updates == "in-turn" else ((0, 1),)
 
     def updated_players(self, iteration: int) -> tuple[int, ...]:
         """Players whose nets iteration t trains."""
-        return (0, 1) if self.updates == "simultaneous" else ((iteration - 1) % 2,)
+        return tuple(player for turn in self.turns(iteration) for player in turn)
 
     def own_count(self, iteration: int) -> int:
         """How often a player updated in iteration t has been updated then: the weight of linear CFR."""
-        return iteration if self.updates == "simultaneous" else (iteration + 1) // 2
+        return (iteration + 1) // 2 if self.updates == "alternating" else iteration

@@ -47,14 +47,15 @@ class Dream(Loop):
         """One iteration: sample, store, train, publish. A signal waits for its end: half of one cannot be resumed."""
         started = perf_counter()
         t = self.iteration + 1
-        players = self.config.updated_players(t)
-        row: dict[str, Any] = {"kind": "train", "iteration": t, "player": players[0]}
+        turns = self.config.turns(t)
+        row: dict[str, Any] = {"kind": "train", "iteration": t, "player": turns[0][0]}
 
-        with timed(row, "traversal"):
-            for player in players:
-                row |= self._traverse(t, player)
-        self._fit_baselines(t, players)
-        row |= self._fit_advantages(t, players)
+        for players in turns:
+            with timed(row, "traversal"):
+                for player in players:
+                    row |= self._traverse(t, player)
+            self._fit_baselines(t, players)
+            row |= self._fit_advantages(t, players)
         row |= self._baseline_row
         self._baseline_row = {}
 
@@ -168,6 +169,12 @@ class Dream(Loop):
         return self.samples["advantages"]
 
     def restore(self) -> None:
+        """Continues from the newest whole checkpoint, with every net that the run has stored up to it.
+
+        Raises:
+            UsageError: the checkpoints are gone, or none is whole, or a stored net is missing or damaged.
+            ForeignState: the checkpoint is of other networks.
+        """
         saved = self.load_newest()
         if saved is not None:
             self.samples, self._baseline_row = saved[0]["samples"], saved[0]["baseline_row"]

@@ -137,6 +137,7 @@ class DreamCrew(Crew):
             config.average_power,
             config.average_threshold,
             config.evaluation.last,
+            config.evaluation.exploitability,
             cpus=0,
             name="evaluation",
         )

@@ -14,7 +14,7 @@ from dancfr.errors import RunError, UsageError
 from dancfr.experiments.crew import Crew
 from dancfr.experiments.settings import RunConfig
 from dancfr.options import TrainOptions
-from dancfr.progress import Progress
+from dancfr.progress import NASH_CONV, Progress
 from dancfr.runs import Run
 from dancfr.signals import Stop, catching
 from dancfr.tracking import Tracker
@@ -50,7 +50,11 @@ class Loop(ABC):
 
     @abstractmethod
     def restore(self) -> None:
-        """Continues from the newest whole checkpoint; what was written after it is done again."""
+        """Continues from the newest whole checkpoint; what was written after it is done again.
+
+        Raises:
+            UsageError: there is nothing to continue from that is whole.
+        """
 
     @abstractmethod
     def ready(self) -> bool:
@@ -110,7 +114,10 @@ class Loop(ABC):
                 return
             self._evaluations.pop(0)
             for row in self._crew.runtime.get(ref):
-                self._latest[f"{row['policy']}/{row['opponent']}"] = row["win_rate"]
+                if row["kind"] == "exploitability":
+                    self._latest[f"{row['policy']}/{NASH_CONV}"] = row["nash_conv"]
+                else:
+                    self._latest[f"{row['policy']}/{row['opponent']}"] = row["win_rate"]
                 self.tracker.log(row | {"elapsed_s": seconds})
 
     def save(self) -> None:
@@ -185,7 +192,7 @@ def run_to_end(make: Callable[[Progress], Loop], config: RunConfig, options: Tra
 
     Returns:
         ``iterations``, ``seconds`` of training, ``samples`` offered to the buffers, ``metrics``: the last win rates by
-        policy and opponent.
+        policy and opponent, and NashConv by policy.
     """
     with Progress(config.iterations, options.progress, config.minutes) as progress, catching() as stop:
         progress.phase("starting")
@@ -203,7 +210,8 @@ def run_to_end(make: Callable[[Progress], Loop], config: RunConfig, options: Tra
 
 @contextmanager
 def timed(row: dict[str, Any], phase: str) -> Iterator[None]:
-    """Writes the seconds that the block takes into a row of metrics."""
+    """Adds the seconds that the block takes to those of the phase in a row of metrics."""
     started = perf_counter()
     yield
-    row[f"time/{phase}_s"] = perf_counter() - started
+    key = f"time/{phase}_s"
+    row[key] = row.get(key, 0.0) + perf_counter() - started

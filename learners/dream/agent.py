@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import Game, Packed, States
+from envs.tree import Tree
 from learners.dream.regret_matching import match_regrets, sample_actions
 from learners.dream.settings import Average
 from learners.networks.inference import Inference, action_values, encoder
@@ -122,6 +123,26 @@ class DreamAgent:
         nets = self._players[player]
         return self._cut(_mix(nets.log_weight[None], self._all_policies(nets, packed, legal)))
 
+    def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
+        """The policy of both players at every infoset of a tree, `float64[S]`; a drawn net's is that of the average.
+
+        Raises:
+            ValueError: infostates of the tree are not those of the game at hand.
+        """
+        if tree.observed.shape[1] != self._trained_on.spec.packed_size:
+            raise ValueError(f"{self.name} was trained under other rules of {tree.name}")
+        legal = tree.legal()
+        table = np.zeros(legal.shape, np.float32)
+        for player, nets in enumerate(self._players):
+            own = np.flatnonzero(tree.player == player)
+            policies = self._all_policies(nets, tree.observed[own], legal[own])
+            log_weight = np.tile(nets.log_weight, (len(own), 1))
+            if self.average in ("exact", "sampled"):
+                log_weight += own_log_reach(tree, own, policies)
+            table[own] = self._cut(_mix(log_weight, policies))
+        policy = tree.to_slots(table)
+        return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
+
     def _cut(self, policy: NDArray[np.float32]) -> NDArray[np.float32]:
         """The policy without the actions below the threshold."""
         if self.threshold == 0:
@@ -187,9 +208,37 @@ class DreamAgent:
                 nets.log_reach[games] += np.log(played)
 
 
+def own_log_reach(tree: Tree, own: NDArray[np.int64], policies: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Log of each net's own reach probability of infosets, `float64[I', T]`.
+
+    Args:
+        tree: The game.
+        own: All infosets of a player in ascending order, `int64[I']`, so that parents come first.
+        policies: Policy of each net there, `float32[T, I', A]`.
+    """
+    log_reach = np.zeros((len(own), len(policies)))
+    before = tree.parent_slot[own]
+    parent = np.where(before < 0, -1, tree.slot_infoset[before] - own[0])
+    open_infosets = np.flatnonzero(parent >= 0)
+    known = parent < 0
+    while len(open_infosets):  # one more own move each time
+        ready = open_infosets[known[parent[open_infosets]]]
+        with np.errstate(divide="ignore"):
+            step = np.log(policies[:, parent[ready], tree.slot_action[before[ready]]].T)
+        log_reach[ready] = log_reach[parent[ready]] + step
+        known[ready] = True
+        open_infosets = open_infosets[~known[open_infosets]]
+    return log_reach
+
+
 def _mix(log_weight: NDArray[np.float64], policies: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Mean of `policies [T, B, A]` by weights exp(`log_weight`), `[B, T]` or `[1, T]`, that need not sum to 1."""
-    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True)).astype(np.float32)
+    """Mean of `policies [T, B, A]` by weights exp(`log_weight`), `[B, T]` or `[1, T]`, that need not sum to 1.
+
+    Where no net gets to, their weights count alike.
+    """
+    greatest = log_weight.max(axis=1, keepdims=True)
+    weight = np.where(np.isfinite(greatest), np.exp(log_weight - np.where(np.isfinite(greatest), greatest, 0)), 1)
+    weight = weight.astype(np.float32)
     weight /= weight.sum(axis=1, keepdims=True)
     if len(weight) == 1:
         return np.einsum("t,tba->ba", weight[0], policies)

@@ -1,0 +1,192 @@
+"""`dancfr solve`: a game as a tree, an algorithm of the CFR family, and the exploitability of what it finds."""
+
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dancfr.errors import UsageError, nearest, warn
+from dancfr.registry import read_options
+from dancfr.strategies import check_target, read_strategy, write_strategy
+from dancfr.trees import make_tree
+from dancfr.values import describe_type, parse_value
+from envs.tree import MOST_NODES, Tree
+from learners.cfr.best_response import evaluate_policy
+from learners.cfr.linear_program import solve_linear_program
+from learners.cfr.monte_carlo import MonteCarloSolver
+from learners.cfr.sequence_form import SequenceForm, sequence_form
+from learners.cfr.solver import ALGORITHMS, Solver, make_solver
+from learners.cfr.vector_solver import VARIANTS, VectorSolver
+
+LINEAR_PROGRAM = "lp"
+
+
+def solve(
+    game: str,
+    algorithm: str = "cfr+",
+    iterations: int = 1000,
+    seed: int = 0,
+    *,
+    game_settings: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    warm_start: Path | None = None,
+    warm_weight: float = 1.0,
+    out: Path | None = None,
+    most_nodes: int = MOST_NODES,
+    report: Callable[[str], None] = warn,
+) -> dict[str, Any]:
+    """Solves a game and evaluates what was found exactly.
+
+    Args:
+        game: Name of a game that has a tree.
+        algorithm: One of `ALGORITHMS`, or ``lp`` for the linear program.
+        iterations: How many; the linear program takes none.
+        seed: Of the algorithms that sample.
+        game_settings: ``key=value`` options of the game.
+        settings: ``key=value`` options of the algorithm.
+        warm_start: A strategy to start from, see `VectorSolver.start_from`.
+        warm_weight: Its weight in iterations.
+        out: File for the average strategy.
+        most_nodes: Largest tree.
+        report: Takes a line of progress.
+
+    Returns:
+        Sizes of the game; value, exploitability and NashConv of the average policy, in the game's unit and divided by
+        the largest return; the same of the last iterate; and a curve over iterations.
+
+    Raises:
+        UsageError: an unknown name, an impossible number or option, a game without a tree, or a file that does not fit.
+    """
+    known = (*ALGORITHMS, LINEAR_PROGRAM)
+    if algorithm not in known:
+        raise UsageError(nearest(algorithm, known, "algorithm"))
+    if iterations < 1 or seed < 0:
+        wrong = f"--iterations must be at least 1, not {iterations}"
+        raise UsageError(wrong if iterations < 1 else f"--seed must be at least 0, not {seed}")
+    options, chosen = read_options(game, game_settings), _read_settings(algorithm, settings)
+    if out is not None:
+        check_target(out)
+    start = None if warm_start is None else _start(warm_start, algorithm, game)
+    tree = make_tree(game, options, most_nodes)
+    form = sequence_form(tree)
+    about = {"game": game, "game_options": options, "algorithm": algorithm, "seed": seed, "settings": chosen}
+    sizes = _sizes(tree, form)
+    if algorithm == LINEAR_PROGRAM:
+        found, policy = _solve_program(form)
+    else:
+        try:
+            make_solver(form, algorithm, seed, **chosen).run(1)  # compiles, which is no part of the rate
+            solver = make_solver(form, algorithm, seed, **chosen)
+            if start is not None:
+                solver.start_from(start(tree), warm_weight)
+        except ValueError as error:
+            raise UsageError(f"{algorithm}: {error}") from None
+        found, policy = _iterate(solver, form, iterations, report)
+    if out is not None:
+        write_strategy(out, tree, policy, about | {"iterations": found.get("iterations", 0)})
+        found["files"] = [str(out)]
+    return about | sizes | found
+
+
+def _iterate(
+    solver: Solver, form: SequenceForm, iterations: int, report: Callable[[str], None]
+) -> tuple[dict[str, Any], Any]:
+    """Runs to the end, with exact evaluations along the way."""
+    first, seconds, curve = solver.iteration, 0.0, []
+    policy, evaluation = solver.average_policy(), None
+    for point in _points(iterations):
+        started = time.perf_counter()
+        solver.run(first + point - solver.iteration)
+        seconds += time.perf_counter() - started
+        policy = solver.average_policy()
+        evaluation = evaluate_policy(form, policy)
+        curve.append([solver.iteration, evaluation.exploitability])
+        report(f"iteration {solver.iteration:,}: exploitability {evaluation.exploitability:.6g}")
+    assert evaluation is not None
+    last = evaluate_policy(form, solver.current_policy())
+    found = evaluation.as_dict() | {
+        "iterations": solver.iteration,
+        "iterations_per_second": iterations / max(seconds, 1e-9),
+        "seconds": seconds,
+        "nodes_touched": solver.nodes,
+        "last_iterate": {"value": last.value, "exploitability": last.exploitability, "nash_conv": last.nash_conv},
+        "curve": curve,
+    }
+    return found, policy
+
+
+def _solve_program(form: SequenceForm) -> tuple[dict[str, Any], Any]:
+    started = time.perf_counter()
+    equilibrium = solve_linear_program(form)
+    found = evaluate_policy(form, equilibrium.policy).as_dict()
+    found |= {"value": equilibrium.value, "iterations": 0, "iterations_per_second": 0.0, "curve": []}
+    return found | {"seconds": time.perf_counter() - started}, equilibrium.policy
+
+
+def _sizes(tree: Tree, form: SequenceForm) -> dict[str, Any]:
+    """How large a game is; `infosets` of one player, the larger number where they differ."""
+    return {
+        "nodes": tree.num_nodes,
+        "infosets": max(tree.num_infosets),
+        "infosets_by_player": list(tree.num_infosets),
+        "public_states": tree.num_public_states,
+        "sequences": [plex.num_sequences for plex in form.players],
+        "payoffs": int(form.payoff.nnz),
+        "tree_megabytes": (tree.bytes + form.bytes) / 1e6,
+        "tree_seconds": tree.seconds,
+    }
+
+
+def _points(iterations: int) -> list[int]:
+    """1, 2, 5, 10, 20, 50, ... and the last iteration."""
+    points = [m * 10**k for k in range(len(str(iterations))) for m in (1, 2, 5) if m * 10**k < iterations]
+    return [*points, iterations]
+
+
+def algorithm_options(algorithm: str) -> dict[str, inspect.Parameter]:
+    """The options of an algorithm: the keyword-only arguments of its solver, but for the seed."""
+    if algorithm == LINEAR_PROGRAM:
+        return {}
+    solver: Any = VectorSolver if algorithm in VARIANTS else MonteCarloSolver
+    found = inspect.signature(solver).parameters
+    return {k: p for k, p in found.items() if p.kind is p.KEYWORD_ONLY and k != "seed"}
+
+
+def _read_settings(algorithm: str, settings: Sequence[str]) -> dict[str, Any]:
+    """``key=value`` options of an algorithm, each of its own type."""
+    known = algorithm_options(algorithm)
+    chosen: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, text = (part.strip() for part in setting.partition("="))
+        if not equals or key not in known:
+            raise UsageError(nearest(key, list(known), f"option of {algorithm}"))
+        if key in chosen:
+            raise UsageError(f"option {key} of {algorithm} is given twice")
+        kind = known[key].annotation
+        try:
+            chosen[key] = parse_value(text, kind)
+        except ValueError:
+            raise UsageError(f"option {key} of {algorithm} expects {describe_type(kind)}, not {text!r}") from None
+    return chosen
+
+
+def _start(path: Path, algorithm: str, game: str) -> Callable[[Tree], Any]:
+    """What reads the policy on a tree from a strategy, once the tree is there."""
+    from learners.cfr.agent import TabularAgent, UnknownInfostate
+
+    if algorithm == LINEAR_PROGRAM:
+        raise UsageError("a linear program starts from nothing: leave out --warm-start")
+    arrays, about = read_strategy(path)
+    if about.get("game") != game:
+        raise UsageError(f"{path} is a strategy of {about.get('game')}, not of {game}")
+
+    def policy(tree: Tree) -> Any:
+        if arrays["observed"].shape[1] != tree.observed.shape[1] or arrays["policy"].shape[1] != tree.num_actions:
+            raise UsageError(f"{path} is a strategy of other rules of {game}")
+        try:
+            return TabularAgent(arrays["observed"], arrays["policy"], str(path)).tree_policy(tree)
+        except UnknownInfostate as error:
+            raise UsageError(f"{error}: it is of other rules of {game}") from None
+
+    return policy

@@ -1,0 +1,23 @@
+"""Goofspiel with hidden bids for PettingZoo: `env()` and `raw_env()`."""
+
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from envs.factored_env import make_raw_env
+from envs.goofspiel.game import Goofspiel
+from envs.pettingzoo_view import wrapped
+
+raw_env = make_raw_env(Goofspiel)
+
+
+def env(**options: Any) -> AECEnv:
+    """With PettingZoo's usual wrappers: an illegal move ends the game with -1 for its player.
+
+    Args:
+        options: Those of `raw_env`.
+    """
+    return wrapped(raw_env(**options))
+
+
+__all__ = ["env", "raw_env"]

@@ -1,0 +1,372 @@
+"""Games as explicit trees in flat arrays: nodes level by level, infosets, sequences, public states.
+
+`N` nodes, `I` infosets of both players together, `S` slots: a slot is a legal action of an infoset, so that a policy of
+both players is `float64[S]`. With the empty sequence of each player the slots are the sequences of the sequence form
+(von Stengel 1996).
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.extensive import CHANCE, OVER, ExtensiveGame
+from envs.game import States
+
+MOST_NODES = 20_000_000
+"""Default limit: some 3 GB while the tree is made."""
+
+Ints = NDArray[np.int32]
+
+
+class TreeTooLarge(ValueError):
+    """The game has more nodes than were allowed."""
+
+
+class ImperfectRecall(ValueError):
+    """A player forgets what he has seen or done: sequences, and CFR's guarantees, need that nobody does."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A two-player zero-sum game node by node. Children of a node are neighbours, parents come before children.
+
+    Attributes:
+        name: Of the game.
+        num_actions: `A` of the game.
+        mover: Who moves, `int8[N]`; `CHANCE`, or `OVER`.
+        parent: `int32[N]`; -1 for the root, node 0.
+        children: Children of node n are nodes ``children[n]`` to ``children[n + 1]`` - 1, `int32[N + 1]`.
+        action: What led to the node, an action or an outcome of chance, `int16[N]`; -1 for the root.
+        probability: Of that outcome of chance, `float64[N]`; 1 for what players did.
+        utility: Return of player 0 where the game has ended, else 0, `float64[N]`.
+        levels: Nodes of depth d are ``levels[d]`` to ``levels[d + 1]`` - 1, `int32[D + 1]`.
+        infoset: Of the mover, `int32[N]`; -1 where no player moves. Those of player 0 come first, and of one player
+            in the order in which they are first met, so that parents precede children.
+        history: Action-observation history of each player, numbered over both, `int32[N, 2]`; also where he does not
+            move. None where the game does not say what is observed.
+        public: Public state, `int32[N]`; None likewise.
+        player: Whose an infoset is, `int8[I]`.
+        slots: Slots of infoset i are ``slots[i]`` to ``slots[i + 1]`` - 1, `int32[I + 1]`.
+        slot_action: `int16[S]`.
+        parent_slot: Slot of the player's last action before the infoset, `int32[I]`; -1 if there was none.
+        observed: Packed infostate of each infoset, `uint8[I, P]`.
+        seconds: What making it took.
+    """
+
+    name: str
+    num_actions: int
+    mover: NDArray[np.int8]
+    parent: Ints
+    children: Ints
+    action: NDArray[np.int16]
+    probability: NDArray[np.float64]
+    utility: NDArray[np.float64]
+    levels: Ints
+    infoset: Ints
+    history: Ints | None
+    public: Ints | None
+    player: NDArray[np.int8]
+    slots: Ints
+    slot_action: NDArray[np.int16]
+    parent_slot: Ints
+    observed: NDArray[np.uint8]
+    seconds: float
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.mover)
+
+    @property
+    def num_slots(self) -> int:
+        return len(self.slot_action)
+
+    @property
+    def num_infosets(self) -> tuple[int, int]:
+        """Infosets of each player, forced moves included."""
+        first = int((self.player == 0).sum())
+        return first, len(self.player) - first
+
+    @property
+    def num_public_states(self) -> int | None:
+        """Public states; None where the game does not say what is public."""
+        return None if self.public is None else int(self.public.max()) + 1
+
+    @property
+    def max_utility(self) -> float:
+        """Largest absolute return: what exploitability is normalised by (paper 003, 5)."""
+        return float(np.abs(self.utility).max())
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the arrays."""
+        return sum(array.nbytes for array in vars(self).values() if isinstance(array, np.ndarray))
+
+    @property
+    def slot_infoset(self) -> Ints:
+        """Infoset of each slot, `int32[S]`."""
+        return np.repeat(np.arange(len(self.player), dtype=np.int32), np.diff(self.slots))
+
+    def legal(self) -> NDArray[np.bool_]:
+        """Legal actions by infoset, `bool[I, A]`."""
+        mask = np.zeros((len(self.player), self.num_actions), np.bool_)
+        mask[self.slot_infoset, self.slot_action] = True
+        return mask
+
+    def to_slots(self, table: NDArray[np.floating]) -> NDArray[np.float64]:
+        """A policy given as `[I, A]` by slot, `float64[S]`."""
+        return table[self.slot_infoset, self.slot_action].astype(np.float64)
+
+    def to_table(self, policy: NDArray[np.floating]) -> NDArray[np.float64]:
+        """A policy given by slot, as `float64[I, A]`; 0 where an action is not legal."""
+        table = np.zeros((len(self.player), self.num_actions))
+        table[self.slot_infoset, self.slot_action] = policy
+        return table
+
+    def uniform(self) -> NDArray[np.float64]:
+        """Equal probabilities, `float64[S]`."""
+        counts = np.diff(self.slots)
+        return np.repeat(1.0 / counts, counts)
+
+    def node_slots(self) -> Ints:
+        """Slot that led to each node, `int32[N]`; -1 after chance and for the root."""
+        after = self.mover[self.parent] >= 0
+        after[0] = False
+        first = self.children[self.parent]
+        place = np.arange(self.num_nodes) - first
+        return np.where(after, self.slots[self.infoset[self.parent]] + place, -1).astype(np.int32)
+
+
+def compile_tree(game: ExtensiveGame, most_nodes: int = MOST_NODES) -> Tree:
+    """The whole tree of a game, from its rules alone.
+
+    Raises:
+        TypeError: the game does not let its chance be enumerated.
+        ValueError: it is not for two players, or not zero-sum; a node has no choices, chances do not sum to 1, or a
+            packed infostate shows more than the player has observed.
+        TreeTooLarge: more than `most_nodes` nodes.
+        ImperfectRecall: a player cannot tell nodes with different legal actions apart.
+    """
+    if not isinstance(game, ExtensiveGame):
+        name = getattr(getattr(game, "spec", None), "name", type(game).__name__)
+        raise TypeError(f"{name} has no tree: its rules draw chance and do not enumerate it (envs.extensive)")
+    if game.spec.num_players != 2:
+        raise ValueError(f"trees are for games of 2 players; {game.spec.name} has {game.spec.num_players}")
+    started = time.perf_counter()
+    layers = [_Layer.root(game)]
+    count = 1
+    while layers[-1].running:
+        layers.append(layers[-1].expand(game, most_nodes - count, count - len(layers[-1].mover)))
+        count += len(layers[-1].mover)
+    widths = [len(layer.mover) for layer in layers]
+    joined = {name: np.concatenate([getattr(layer, name) for layer in layers]) for name in _Layer.FIELDS}
+    _number_histories(layers)
+    history = np.concatenate([layer.history for layer in layers])
+    public = np.concatenate([layer.public for layer in layers])
+    observed = np.concatenate([layer.observed for layer in layers])
+    decisions = joined["mover"] >= 0
+    keys = np.where(decisions, history[np.arange(count), np.maximum(joined["mover"], 0)], -1)
+    return assemble(
+        game.spec.name, game.spec.num_actions, widths, joined, keys, observed, history, public, started=started
+    )
+
+
+class _Layer:
+    """Nodes of one depth, with their states."""
+
+    FIELDS = ("mover", "parent", "action", "probability", "utility")
+
+    def __init__(
+        self,
+        game: ExtensiveGame,
+        states: States,
+        parent: NDArray[np.int64],
+        action: NDArray[np.integer],
+        probability: NDArray[np.float64],
+        public: NDArray[np.int64],
+        history: NDArray[np.int64],
+    ) -> None:
+        self.states, self.parent, self.action, self.probability = states, parent, action, probability
+        self.public, self.history = public, history  # numbered within the layer
+        self.mover = game.mover(states)
+        returns = game.utilities(states)
+        excess = np.abs(returns.sum(axis=1))
+        if excess.max() > 1e-9:
+            found = returns[excess.argmax()].tolist()
+            raise ValueError(f"trees are for zero-sum games; {game.spec.name} has returns {found}")
+        self.utility = np.where(self.mover == OVER, returns[:, 0], 0.0)
+        self.observed = np.zeros((len(states), game.spec.packed_size), np.uint8)
+        if len(at := np.flatnonzero(self.mover >= 0)):
+            self.observed[at] = game.observe(states[at], self.mover[at])
+
+    @classmethod
+    def root(cls, game: ExtensiveGame) -> "_Layer":
+        nothing = np.zeros(1, np.int64)
+        return cls(game, game.initial(1), nothing - 1, nothing - 1, np.ones(1), nothing, np.zeros((1, 2), np.int64))
+
+    @property
+    def running(self) -> bool:
+        return bool((self.mover != OVER).any())
+
+    def expand(self, game: ExtensiveGame, room: int, offset: int) -> "_Layer":
+        """The next layer; `offset` is the number of this layer's first node."""
+        rows, choices, probability = self._moves(game)
+        if len(rows) > room:
+            raise TreeTooLarge(
+                f"{game.spec.name} has more nodes than the {room + offset + len(self.mover):,} allowed: choose smaller "
+                "options of the game, or allow more"
+            )
+        states = self.states[rows]
+        game.apply(states, choices)
+        seen = game.public(states)
+        history = np.empty((len(rows), 2), np.int64)
+        for player in (0, 1):
+            own = np.where(self.mover[rows] == player, choices + 1, 0)
+            history[:, player] = _number(self.history[rows, player], own, seen, game.private(states, player))
+        public = _number(self.public[rows], seen)
+        return _Layer(game, states, rows + offset, choices, probability, public, history)
+
+    def _moves(self, game: ExtensiveGame) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Node, choice and probability of every child, in the order of the nodes."""
+        legal, by_chance = game.legal(self.states), np.flatnonzero(self.mover == CHANCE)
+        weight = np.zeros((len(self.mover), legal.shape[1]))
+        weight[legal & (self.mover >= 0)[:, None]] = 1.0
+        if len(by_chance):
+            chances = game.chance(self.states[by_chance])
+            weight = np.pad(weight, ((0, 0), (0, max(0, chances.shape[1] - weight.shape[1]))))
+            weight[by_chance, : chances.shape[1]] = chances
+        if ((self.mover != OVER) & ~weight.any(axis=1)).any():
+            raise ValueError(f"{game.spec.name}: a game has not ended, and there is nothing to choose")
+        rows, choices = np.nonzero(weight)
+        return rows, choices, weight[rows, choices]
+
+
+def _number(*columns: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Numbers rows from 0 so that equal rows have equal numbers."""
+    number = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        if column.max(initial=0) > len(column):  # so large that the product below might not fit
+            column = np.unique(column, return_inverse=True)[1]
+        _, number = np.unique(number * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+    return number
+
+
+def _number_histories(layers: Sequence[_Layer]) -> None:
+    """Makes the numbers of histories and public states, so far by layer, distinct over the tree, in place."""
+    histories = publics = 0
+    for layer in layers:
+        for player in (0, 1):
+            layer.history[:, player] += histories
+            histories = int(layer.history[:, player].max()) + 1
+        layer.public += publics
+        publics = int(layer.public.max()) + 1
+
+
+def assemble(
+    name: str,
+    num_actions: int,
+    widths: Sequence[int],
+    nodes: dict[str, NDArray],
+    keys: NDArray[np.int64],
+    observed: NDArray[np.uint8],
+    history: NDArray[np.int64] | None = None,
+    public: NDArray[np.int64] | None = None,
+    *,
+    started: float,
+) -> Tree:
+    """Lays out a tree of nodes that are listed level by level, children in the order of their parents.
+
+    Args:
+        name, num_actions: See `Tree`.
+        widths: Nodes of each depth.
+        nodes: The fields ``mover``, ``parent``, ``action``, ``probability`` and ``utility`` of `Tree`.
+        keys: A number for each infoset, `int64[N]`, distinct over the players; -1 where no player moves.
+        observed: Packed infostate of each node's mover, `uint8[N, P]`.
+        history, public: See `Tree`.
+        started: When work on it began, by `time.perf_counter`.
+
+    Raises:
+        ValueError: chances do not sum to 1, or packed infostates differ within an infoset.
+        ImperfectRecall: nodes of an infoset differ in their actions, or in what the player did before.
+    """
+    mover, parent = nodes["mover"].astype(np.int8), nodes["parent"].astype(np.int32)
+    counts = np.bincount(parent[1:], minlength=len(parent))
+    children = np.concatenate([[1], 1 + np.cumsum(counts)]).astype(np.int32)
+    decisions = np.flatnonzero(mover >= 0)
+    _, first, which = np.unique(keys[decisions], return_index=True, return_inverse=True)
+    order = np.lexsort((first, mover[decisions[first]]))  # by player, then as they are first met
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    infoset = np.full(len(mover), -1, np.int32)
+    infoset[decisions] = rank[which]
+    met = decisions[first[order]]  # the node of each infoset that is met first
+    slots = np.concatenate([[0], np.cumsum(counts[met])]).astype(np.int32)
+    offsets = np.arange(slots[-1]) - np.repeat(slots[:-1], counts[met])
+    action = nodes["action"].astype(np.int16)
+    tree = Tree(
+        name=name,
+        num_actions=num_actions,
+        mover=mover,
+        parent=parent,
+        children=children,
+        action=action,
+        probability=nodes["probability"],
+        utility=nodes["utility"],
+        levels=np.concatenate([[0], np.cumsum(widths)]).astype(np.int32),
+        infoset=infoset,
+        history=None if history is None else history.astype(np.int32),
+        public=None if public is None else public.astype(np.int32),
+        player=mover[met],
+        slots=slots,
+        slot_action=action[np.repeat(children[met], counts[met]) + offsets],
+        parent_slot=np.full(len(met), -1, np.int32),
+        observed=observed[met],
+        seconds=0.0,
+    )
+    _check_chance(tree)
+    _check_actions(tree, counts)
+    _link_slots(tree, met)
+    if (observed[decisions] != tree.observed[infoset[decisions]]).any():
+        raise ValueError(f"{name}: a packed infostate shows more than the player has observed")
+    object.__setattr__(tree, "seconds", time.perf_counter() - started)
+    return tree
+
+
+def _check_chance(tree: Tree) -> None:
+    """Raises ValueError where the chances of the outcomes do not sum to 1."""
+    sums = np.bincount(tree.parent[1:], tree.probability[1:], tree.num_nodes)
+    if len(wrong := np.flatnonzero((tree.mover == CHANCE) & (np.abs(sums - 1) > 1e-9))):
+        raise ValueError(f"{tree.name}: chances sum to {sums[wrong[0]]:.6g}, not to 1")
+
+
+def _check_actions(tree: Tree, counts: NDArray[np.int64]) -> None:
+    """Raises ImperfectRecall where nodes of one infoset have other actions."""
+    decisions = np.flatnonzero(tree.mover >= 0)
+    alike = (counts[decisions] == np.diff(tree.slots)[tree.infoset[decisions]]).all()
+    if alike:
+        slot = tree.node_slots()
+        after = np.flatnonzero(slot >= 0)
+        alike = (tree.slot_action[slot[after]] == tree.action[after]).all()
+    if not alike:
+        raise ImperfectRecall(f"{tree.name}: an infoset has nodes with other legal actions")
+
+
+def _link_slots(tree: Tree, met: NDArray[np.int64]) -> None:
+    """Fills `parent_slot`; raises ImperfectRecall where nodes of an infoset follow other own actions."""
+    slot = tree.node_slots()
+    last = np.full((tree.num_nodes, 2), -1, np.int32)
+    for begin, end in zip(tree.levels[1:-1], tree.levels[2:], strict=True):
+        nodes = np.arange(begin, end)
+        last[nodes] = last[tree.parent[nodes]]
+        mine = nodes[slot[nodes] >= 0]
+        last[mine, tree.mover[tree.parent[mine]]] = slot[mine]
+    decisions = np.flatnonzero(tree.mover >= 0)
+    own = last[decisions, tree.mover[decisions]]
+    tree.parent_slot[:] = last[met, tree.mover[met]]
+    if (own != tree.parent_slot[tree.infoset[decisions]]).any():
+        raise ImperfectRecall(f"{tree.name}: a player forgets an own action")
+
+
+__all__ = ["MOST_NODES", "ImperfectRecall", "Tree", "TreeTooLarge", "assemble", "compile_tree"]

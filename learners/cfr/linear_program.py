@@ -1,0 +1,73 @@
+"""An equilibrium by linear programming on the sequence form (Koller, Megiddo and von Stengel 1996): an oracle that
+shares nothing with CFR but the tree."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array, hstack
+
+from learners.cfr.sequence_form import SequenceForm, Treeplex
+
+
+class Equilibrium(NamedTuple):
+    """A solution of a game.
+
+    Attributes:
+        value: Of the game to player 0.
+        policy: Of both players, `float64[S]`; uniform where it is not reached.
+    """
+
+    value: float
+    policy: NDArray[np.float64]
+
+
+def solve_linear_program(form: SequenceForm) -> Equilibrium:
+    """An exact equilibrium of a game.
+
+    Raises:
+        RuntimeError: the program could not be solved.
+    """
+    plans, values = [], []
+    for player in (0, 1):
+        payoff = form.payoff if player == 0 else -form.transposed
+        value, plan = _maximin(form.players[player], form.players[1 - player], payoff)
+        plans.append(plan)
+        values.append(value)
+    if abs(values[0] + values[1]) > 1e-6 * form.tree.max_utility:
+        raise RuntimeError(f"the two linear programs of {form.tree.name} disagree: {values[0]} and {-values[1]}")
+    return Equilibrium(values[0], form.policy((plans[0], plans[1])))
+
+
+def _maximin(own: Treeplex, other: Treeplex, payoff: csr_array) -> tuple[float, NDArray[np.float64]]:
+    """The plan x that maximises u_0 subject to F' u <= A' x, E x = e, x >= 0: u is what the other's answers leave."""
+    constraints, others = _flow(own), _flow(other)
+    x, u = payoff.shape[0], others.shape[0]
+    objective = np.zeros(x + u)
+    objective[x] = -1.0
+    right = np.zeros(constraints.shape[0])
+    right[0] = 1.0
+    solved = linprog(
+        objective,
+        A_ub=hstack([-payoff.T, others.T]).tocsr(),
+        b_ub=np.zeros(payoff.shape[1]),
+        A_eq=hstack([constraints, csr_array((constraints.shape[0], u))]).tocsr(),
+        b_eq=right,
+        bounds=[(0, None)] * x + [(None, None)] * u,
+        method="highs",
+    )
+    if solved.status != 0:
+        raise RuntimeError(f"HiGHS could not solve the linear program: {solved.message}")
+    return -float(solved.fun), np.maximum(solved.x[:x], 0)
+
+
+def _flow(plex: Treeplex) -> csr_array:
+    """The constraints of a realization plan, `[J + 1, Q]`: the empty sequence is 1, and the actions of an infoset have
+    what its parent has."""
+    infosets = len(plex.parent)
+    counts = np.diff(plex.begin)
+    rows = np.concatenate([[0], np.repeat(np.arange(1, infosets + 1), counts), np.arange(1, infosets + 1)])
+    columns = np.concatenate([[0], np.arange(1, plex.num_sequences), plex.parent])
+    values = np.concatenate([np.ones(plex.num_sequences), -np.ones(infosets)])
+    return coo_array((values, (rows, columns)), shape=(infosets + 1, plex.num_sequences)).tocsr()

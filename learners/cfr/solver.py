@@ -1,0 +1,60 @@
+"""Every tabular algorithm by its name: what `dancfr solve` offers."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learners.cfr.monte_carlo import ALGORITHMS as SAMPLING
+from learners.cfr.monte_carlo import MonteCarloSolver
+from learners.cfr.sequence_form import SequenceForm
+from learners.cfr.vector_solver import VARIANTS, VectorSolver
+
+ALGORITHMS: tuple[str, ...] = (*VARIANTS, *SAMPLING)
+
+
+class Solver(Protocol):
+    """Iterates towards an equilibrium. Policies are of both players, `float64[S]`."""
+
+    iteration: int
+
+    @property
+    def nodes(self) -> int:
+        """Nodes touched so far."""
+        ...
+
+    def run(self, iterations: int) -> None: ...
+
+    def average_policy(self) -> NDArray[np.float64]: ...
+
+    def current_policy(self) -> NDArray[np.float64]: ...
+
+    def start_from(self, policy: NDArray[np.float64], weight: float) -> None: ...
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+
+
+def make_solver(form: SequenceForm, algorithm: str, seed: int = 0, **options: Any) -> Solver:
+    """The solver of that name.
+
+    Args:
+        form: The game.
+        algorithm: One of `ALGORITHMS`.
+        seed: Of those that sample.
+        options: Of the algorithm, see `VectorSolver` and `MonteCarloSolver`.
+
+    Raises:
+        ValueError: no such algorithm, or an option that it refuses.
+        TypeError: an option that it does not have.
+    """
+    if algorithm in VARIANTS:
+        return VectorSolver(form, algorithm, **options)
+    if algorithm in SAMPLING:
+        return MonteCarloSolver(form.tree, algorithm, seed=seed, **options)
+    raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, not {algorithm!r}")
+
+
+__all__ = ["ALGORITHMS", "Solver", "make_solver"]
