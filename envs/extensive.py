@@ -119,11 +119,11 @@ class FactoredGame(ABC):
 
         Raises:
             IllegalAction: an action is not legal; no state has been changed.
-            ValueError: there are not as many actions as games; no state has been changed.
+            ValueError: the actions are not an integer for each game; no state has been changed.
         """
         chosen = np.asarray(actions)
-        if chosen.shape != states.shape:
-            raise ValueError(f"{len(states)} games need an action each, not actions of shape {chosen.shape}")
+        if chosen.shape != states.shape or chosen.dtype.kind not in "iu":
+            raise ValueError(f"{len(states)} games need an integer each, not {chosen.dtype}{list(chosen.shape)}")
         running = states["mover"] >= 0
         inside = (chosen >= 0) & (chosen < self.spec.num_actions)
         legal = self.legal(states)[np.arange(len(states)), np.where(inside, chosen, 0)] & inside

@@ -161,11 +161,9 @@ def compile_tree(game: ExtensiveGame, most_nodes: int = MOST_NODES) -> Tree:
         layers.append(layers[-1].expand(game, most_nodes - count, count - len(layers[-1].mover)))
         count += len(layers[-1].mover)
     widths = [len(layer.mover) for layer in layers]
-    joined = {name: np.concatenate([getattr(layer, name) for layer in layers]) for name in _Layer.FIELDS}
     _number_histories(layers)
-    history = np.concatenate([layer.history for layer in layers])
-    public = np.concatenate([layer.public for layer in layers])
-    observed = np.concatenate([layer.observed for layer in layers])
+    joined = {name: _join(layers, name) for name in _Layer.FIELDS}
+    history, public, observed = (_join(layers, name) for name in ("history", "public", "observed"))
     decisions = joined["mover"] >= 0
     keys = np.where(decisions, history[np.arange(count), np.maximum(joined["mover"], 0)], -1)
     return assemble(
@@ -219,6 +217,7 @@ class _Layer:
                 "options of the game, or allow more"
             )
         states = self.states[rows]
+        self.states = states[:0]  # given up
         game.apply(states, choices)
         seen = game.public(states)
         history = np.empty((len(rows), 2), np.int64)
@@ -241,6 +240,14 @@ class _Layer:
             raise ValueError(f"{game.spec.name}: a game has not ended, and there is nothing to choose")
         rows, choices = np.nonzero(weight)
         return rows, choices, weight[rows, choices]
+
+
+def _join(layers: Sequence[_Layer], name: str) -> NDArray:
+    """An array of all layers as one. They give theirs up: both would not fit where the tree is large."""
+    whole = np.concatenate([getattr(layer, name) for layer in layers])
+    for layer in layers:
+        delattr(layer, name)
+    return whole
 
 
 def _number(*columns: NDArray[np.integer]) -> NDArray[np.int64]:

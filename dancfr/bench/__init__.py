@@ -13,6 +13,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from dancfr.errors import RunError, UsageError
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -41,7 +43,11 @@ class Bench:
             return measured
         command = [sys.executable, "-m", "dancfr.bench", self.name, str(seconds)]
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            said = done.stderr.strip().splitlines() or ["it said nothing"]
+            kind = UsageError if done.returncode == UsageError.exit_code else RunError
+            raise kind(f"the benchmark {self.name} failed: {said[-1]}")
         measured = json.loads(done.stdout)
         return measured
 
@@ -84,6 +90,12 @@ BENCHES: dict[str, Bench] = {
             "Rows a second that Deep Monte-Carlo trains on, with the paper's network and minibatch.",
         ),
         Bench("guandan-workers", "workers", 60.0, "Samples a second of self-play on two workers, beside one worker."),
+        Bench(
+            "cfr-plus", "tabular", 40.0, "Iterations a second of CFR+ on four games, beside OpenSpiel's solver in C++."
+        ),
+        Bench(
+            "mccfr", "sampling", 12.0, "Iterations a second of external sampling on Leduc, beside OpenSpiel's in C++."
+        ),
         Bench("average-policy", "average", 6.0, "Milliseconds of a move by the average of 200 networks on one board."),
         Bench("buffers", "buffers", 5.0, "Rows a second into and out of the reservoir, in blocks of 10,000."),
     )

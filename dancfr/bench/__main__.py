@@ -4,7 +4,12 @@ import json
 import sys
 
 from dancfr.bench import BENCHES
+from dancfr.errors import DancfrError, warn
 
 if __name__ == "__main__":
     name, seconds = sys.argv[1:]
-    print(json.dumps(BENCHES[name](float(seconds))))
+    try:
+        print(json.dumps(BENCHES[name](float(seconds))))
+    except DancfrError as error:
+        warn(str(error))
+        sys.exit(error.exit_code)

@@ -21,6 +21,7 @@ class Goofspiel(FactoredGame):
     Attributes:
         cards: `N` cards and prizes.
         prizes: Order of the prizes: ``descending``, ``ascending``, or ``random``, turned up one a round.
+        name: On the command line.
 
     Raises:
         TypeError: a value of another type.

@@ -22,10 +22,11 @@ class OshiZumo(FactoredGame):
         coins: Coins of each player.
         size: Cells on each side of the middle: the board has 2 `size` + 1.
         min_bid: Least bid.
+        name: On the command line.
 
     Raises:
         TypeError: a value of another type.
-        ValueError: an option that is out of range.
+        ValueError: an option that is out of range, or coins so few that every game is a draw.
     """
 
     coins: int = 8

@@ -1,0 +1,89 @@
+"""CFR+ on trees, beside OpenSpiel's solver in C++ on the same games in the same process."""
+
+from collections.abc import Callable
+from time import process_time
+from typing import Any
+
+from dancfr.bench.timing import noise, rate, result, seconds_each
+from dancfr.errors import UsageError
+from dancfr.trees import make_tree
+from envs.openspiel import to_efg
+from envs.tree import Tree
+from learners.cfr.best_response import evaluate_policy
+from learners.cfr.sequence_form import sequence_form
+from learners.cfr.solver import make_solver
+
+GAMES: dict[str, str | None] = {
+    "leduc": "leduc_poker",
+    "goofspiel5": "goofspiel(imp_info=True,num_cards=5,points_order=descending,returns_type=point_difference)",
+    "oshi_zumo8_k1": "oshi_zumo(coins=8,size=1,min_bid=1)",
+    "leduc_2b2r": None,
+}
+"""By our name what OpenSpiel calls the same game; what it does not have it plays from an extensive-form text."""
+
+ITERATIONS = {"leduc": 200, "goofspiel5": 50, "oshi_zumo8_k1": 100, "leduc_2b2r": 20}
+"""Iterations of ours in one timed call; one of OpenSpiel's."""
+
+
+def measure(seconds: float) -> dict[str, Any]:
+    """Iterations/s of CFR+ (alternating, linear averages) on four games; `ratio` is the smallest of the four.
+
+    Both solvers update both players in an iteration. ``exploitability`` in the detail is of both after 100 iterations,
+    in our unit: the games and the methods are the same. Goofspiel's differ in the third digit, since in that game many
+    actions tie and what rounding leaves decides between them.
+
+    Raises:
+        UsageError: OpenSpiel is not installed.
+    """
+    detail: dict[str, Any] = {"limit": "OpenSpiel's CFRPlusSolver in C++ on leduc"}
+    for name in GAMES:
+        detail[name] = _cfr_plus(name, seconds / len(GAMES))
+    smallest = min(detail[name]["ratio"] for name in GAMES)
+    leduc = detail["leduc"]
+    return result("cfr-plus", leduc["iterations/s"], "iterations/s", leduc["openspiel iterations/s"], smallest, detail)
+
+
+def _cfr_plus(name: str, seconds: float) -> dict[str, Any]:
+    pyspiel = load_pyspiel()
+    tree = make_tree(name, {})
+    form = sequence_form(tree)
+    theirs = _openspiel_game(pyspiel, name, tree)
+    ours, peer = make_solver(form, "cfr+"), pyspiel.CFRPlusSolver(theirs)
+    calls = {"ours": lambda: ours.run(ITERATIONS[name]), "theirs": peer.evaluate_and_update_policy}
+    detail = compare(calls, ITERATIONS[name], 1, seconds)
+    ours, peer = make_solver(form, "cfr+"), pyspiel.CFRPlusSolver(theirs)
+    ours.run(100)
+    for _ in range(100 if seconds > 1 else 1):
+        peer.evaluate_and_update_policy()
+    unit = tree.max_utility / max(theirs.max_utility(), 1e-9)
+    found = evaluate_policy(form, ours.average_policy()).exploitability
+    if seconds > 1:
+        detail["exploitability"] = [found, unit * pyspiel.exploitability(theirs, peer.average_policy())]
+    return detail | {"nodes": tree.num_nodes, "tree seconds": round(tree.seconds, 3), "megabytes": form.bytes / 1e6}
+
+
+def _openspiel_game(pyspiel: Any, name: str, tree: Tree) -> Any:
+    text = GAMES[name]
+    if text is None:
+        return pyspiel.load_efg_game(to_efg(tree))
+    game = pyspiel.load_game(text)
+    simultaneous = game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+    return pyspiel.convert_to_turn_based(game) if simultaneous else game
+
+
+def compare(calls: dict[str, Callable[[], object]], ours: int, theirs: int, seconds: float) -> dict[str, Any]:
+    """Rates of two solvers that take turns, and their ratio; `ours` and `theirs` are iterations of a call."""
+    times = seconds_each(calls, seconds, process_time)
+    mine, peer = rate(ours, times["ours"]), rate(theirs, times["theirs"])
+    told = {"iterations/s": mine, "openspiel iterations/s": peer, "ratio": mine / peer}
+    return told | {"noise": noise(times["ours"]), "openspiel noise": noise(times["theirs"])}
+
+
+def load_pyspiel() -> Any:
+    """The module; raises UsageError where OpenSpiel is not installed."""
+    from envs.openspiel.loading import import_pyspiel
+
+    try:
+        return import_pyspiel()
+    except ImportError as error:
+        raise UsageError(str(error)) from None

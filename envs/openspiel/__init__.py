@@ -1,0 +1,21 @@
+"""OpenSpiel both ways: its games as ours (`OpenSpielGame`, `openspiel_tree`), our trees and policies as its.
+
+Needs the extra ``openspiel``; `pyspiel` is imported only where it is used.
+"""
+
+from envs.openspiel.efg import to_efg
+from envs.openspiel.game import OpenSpielGame
+from envs.openspiel.loading import load_openspiel
+from envs.openspiel.policy import Correspondence, correspond, from_openspiel_policy, to_openspiel_policy
+from envs.openspiel.tree import openspiel_tree
+
+__all__ = [
+    "Correspondence",
+    "OpenSpielGame",
+    "correspond",
+    "from_openspiel_policy",
+    "load_openspiel",
+    "openspiel_tree",
+    "to_efg",
+    "to_openspiel_policy",
+]

@@ -1,0 +1,274 @@
+"""Any two-player zero-sum game of OpenSpiel as a `Game`: slower than compiled rules, with the same learners.
+
+A state here is what was done since the beginning, by the players and by chance, so that it may be copied, dropped and
+sent to another process like those of compiled games. Live states of OpenSpiel are kept aside, by that history, and are
+made again by replay where they are missing.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.extensive import CHANCE, OVER
+from envs.game import GameSpec, IllegalAction, Packed, States
+from envs.openspiel.loading import Spiel, load_openspiel, mover_of, name_of
+
+_PROBES, _PROBE_PLIES = 16, 200
+
+
+class OpenSpielGame:
+    """A two-player zero-sum game of OpenSpiel behind the `Game` seam. Satisfies `envs.game.Game`.
+
+    It also lets chance be enumerated (`initial`, `mover`, `chance`, `apply`, `utilities` as in
+    `envs.extensive.ExtensiveGame`); OpenSpiel does not tell public from private observations, so its tree comes from
+    `envs.openspiel.openspiel_tree`. Infostates are OpenSpiel's tensors of the information state or, where a game has
+    none, those of the observation, which may forget what was seen before.
+
+    Args:
+        game: See `envs.openspiel.loading.load_openspiel`. Games in Gambit's format travel to other processes only if
+            given as text.
+        name: Name of the game; OpenSpiel's if left out.
+        compact: Whether infostates are packed as bits, which takes tensors of zeros and ones, or else as float32.
+            None finds out by a few random games.
+        reserve: Number of live states to keep at least; twice the largest batch are kept anyway.
+
+    Raises:
+        ModuleNotFoundError: OpenSpiel is not installed.
+        ValueError: a game that is not of this kind.
+        RuntimeError: from `observe`, a tensor of other numbers than zeros and ones though `compact`.
+    """
+
+    def __init__(self, game: Any, name: str | None = None, *, compact: bool | None = None, reserve: int = 4096) -> None:
+        if type(reserve) is not int or reserve < 1:
+            raise ValueError(f"reserve must be a number of states from 1, not {reserve!r}")
+        if compact is not None and type(compact) is not bool:
+            raise ValueError(f"compact must be true or false, not {compact!r}")
+        self.spiel: Spiel = load_openspiel(game)
+        self._source = game
+        self.reserve = reserve
+        self._forget()
+        kind, spiel = self.spiel.get_type(), self.spiel
+        if not (kind.provides_information_state_tensor or kind.provides_observation_tensor):
+            raise ValueError(f"OpenSpiel's {kind.short_name} has no tensors that a network could see")
+        self._remembers = bool(kind.provides_information_state_tensor)
+        width = int(spiel.information_state_tensor_size() if self._remembers else spiel.observation_tensor_size())
+        self.compact = compact is not False
+        self._outcomes = max(1, int(spiel.max_chance_outcomes()))
+        longest = int(spiel.max_history_length())
+        numbers = np.min_scalar_type(max(spiel.num_distinct_actions(), self._outcomes) - 1)
+        self.state_dtype = np.dtype(
+            [
+                ("length", np.int32),
+                ("mover", np.int8),  # as in `envs.extensive`
+                ("utility", np.float64),  # of player 0
+                ("history", numbers, (longest,)),  # actions and outcomes of chance
+            ]
+        )
+        self.spec = self._describe(name or name_of(game, spiel), width)
+        if compact is None and not self._fits_bits():
+            self.compact = False
+            self.spec = self._describe(self.spec.name, width)
+
+    def _describe(self, name: str, width: int) -> GameSpec:
+        spiel = self.spiel
+        return GameSpec(
+            name=name,
+            num_players=2,
+            num_actions=int(spiel.num_distinct_actions()),
+            packed_size=(width + 7) // 8 if self.compact else 4 * width,
+            shapes={"flat": (width,)},
+            slots={"action": int(spiel.num_distinct_actions())},
+            endings=("running", "over"),
+            max_plies=int(spiel.max_game_length()),
+            max_return=float(max(abs(spiel.min_utility()), abs(spiel.max_utility()))),
+        )
+
+    def _fits_bits(self) -> bool:
+        """Whether all infostates of a few random games are zeros and ones."""
+        rng = np.random.default_rng(0)
+        states = self.reset(_PROBES, rng)
+        for _ in range(_PROBE_PLIES):
+            states = states[~self.finished(states)]
+            if not len(states):
+                break
+            tensors = self.tensors(self.spiel_states(states), states["mover"])
+            if not _is_binary(tensors):
+                return False
+            weight = self.legal(states) * rng.random((len(states), self.spec.num_actions))
+            self.step(states, weight.argmax(axis=1), rng)
+        return True
+
+    def _forget(self) -> None:
+        self._lives: OrderedDict[bytes, Spiel] = OrderedDict()  # the one used last is at the end
+        self._room = self.reserve
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("spiel", "_lives", "_room")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.spiel = load_openspiel(self._source)
+        self._forget()
+
+    # Live states
+
+    @property
+    def live(self) -> int:
+        """How many live states of OpenSpiel are kept at present."""
+        return len(self._lives)
+
+    def _keys(self, states: States) -> list[bytes]:
+        self._room = max(self._room, 2 * len(states))
+        kind = self.state_dtype["history"]
+        joined = np.ascontiguousarray(states["history"]).tobytes()
+        ends = states["length"] * kind.base.itemsize
+        return [joined[k * kind.itemsize : k * kind.itemsize + end] for k, end in enumerate(ends.tolist())]
+
+    def spiel_states(self, states: States) -> list[Spiel]:
+        """OpenSpiel's state for each of ours, from those that are kept or by replay. Clone them before a change."""
+        return [self._find(key) for key in self._keys(states)]
+
+    def _find(self, key: bytes) -> Spiel:
+        live = self._lives.get(key)
+        if live is not None:
+            self._lives.move_to_end(key)
+            return live
+        live = self.spiel.new_initial_state()
+        for choice in np.frombuffer(key, self.state_dtype["history"].base).tolist():
+            live.apply_action(choice)
+        self._keep(key, live)
+        return live
+
+    def _keep(self, key: bytes, live: Spiel) -> None:
+        self._lives[key] = live
+        self._lives.move_to_end(key)
+        while len(self._lives) > self._room:
+            self._lives.popitem(last=False)
+
+    def _note(self, states: States, lives: list[Spiel]) -> None:
+        """Writes mover and utility of live states into ours, and keeps them."""
+        for key, live in zip(self._keys(states), lives, strict=True):
+            self._keep(key, live)
+        states["mover"] = [mover_of(live) for live in lives]
+        states["utility"] = [live.returns()[0] if live.is_terminal() else 0.0 for live in lives]
+
+    # Chance in the open
+
+    def initial(self, batch: int) -> States:
+        states = np.zeros(batch, self.state_dtype)
+        self._note(states, [self.spiel.new_initial_state() for _ in range(batch)])
+        return states
+
+    def mover(self, states: States) -> NDArray[np.int8]:
+        return states["mover"].copy()
+
+    def chance(self, states: States) -> NDArray[np.float64]:
+        probability = np.zeros((len(states), self._outcomes))
+        at = np.flatnonzero(states["mover"] == CHANCE)
+        for b, live in zip(at, self.spiel_states(states[at]), strict=True):
+            outcomes, chances = zip(*live.chance_outcomes(), strict=True)
+            probability[b, list(outcomes)] = chances
+        return probability
+
+    def apply(self, states: States, choices: NDArray[np.integer]) -> None:
+        running = np.flatnonzero(states["mover"] != OVER)
+        part, chosen = states[running], np.asarray(choices)[running]
+        lives = [live.child(choice) for live, choice in zip(self.spiel_states(part), chosen.tolist(), strict=True)]
+        part["history"][np.arange(len(part)), part["length"]] = chosen
+        part["length"] += 1
+        self._note(part, lives)
+        states[running] = part
+
+    def utilities(self, states: States) -> NDArray[np.float64]:
+        return np.stack([states["utility"], 0.0 - states["utility"]], axis=1)
+
+    def _draw_chance(self, states: States, rng: np.random.Generator) -> None:
+        """Lets chance move until it is no longer to move anywhere."""
+        while len(at := np.flatnonzero(states["mover"] == CHANCE)):
+            part = states[at]
+            bounds = np.cumsum(self.chance(part), axis=1)
+            draws = rng.random(len(part)) * bounds[:, -1]
+            self.apply(part, (bounds <= draws[:, None]).sum(axis=1))
+            states[at] = part
+
+    # The seam
+
+    def reset(self, batch: int, rng: np.random.Generator) -> States:
+        states = self.initial(batch)
+        self._draw_chance(states, rng)
+        return states
+
+    def to_move(self, states: States) -> NDArray[np.int8]:
+        return states["mover"].copy()
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        mask = np.zeros((len(states), self.spec.num_actions), np.bool_)
+        at = np.flatnonzero(states["mover"] >= 0)
+        for b, live in zip(at, self.spiel_states(states[at]), strict=True):
+            mask[b, live.legal_actions()] = True
+        return mask
+
+    def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator) -> None:
+        running = np.flatnonzero(states["mover"] >= 0)
+        part, chosen = states[running], np.asarray(actions)[running]
+        inside = (chosen >= 0) & (chosen < self.spec.num_actions)
+        legal = inside & self.legal(part)[np.arange(len(part)), np.where(inside, chosen, 0)]
+        if not legal.all():
+            bad = int(np.argmin(legal))
+            played = part["history"][bad, : part["length"][bad]].tolist()
+            raise IllegalAction(
+                f"{self.spec.name}, game {running[bad]}, after {played}: action {chosen[bad]} is not legal"
+            )
+        self.apply(part, chosen)
+        self._draw_chance(part, rng)
+        states[running] = part
+
+    def finished(self, states: States) -> NDArray[np.bool_]:
+        return states["mover"] == OVER
+
+    def endings(self, states: States) -> NDArray[np.int8]:
+        return self.finished(states).astype(np.int8)
+
+    def returns(self, states: States) -> NDArray[np.float32]:
+        return self.utilities(states).astype(np.float32)
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        return self.pack(self.tensors(self.spiel_states(states), players))
+
+    def tensors(self, lives: Sequence[Spiel], players: Sequence[int] | NDArray[np.integer]) -> NDArray[np.float32]:
+        """What `players[b]` sees in OpenSpiel's state `lives[b]`, `float32[B, *spec.shapes["flat"]]`."""
+        flat = np.empty((len(lives), *self.spec.shapes["flat"]), np.float32)
+        for b, (live, player) in enumerate(zip(lives, players, strict=True)):
+            seen = live.information_state_tensor if self._remembers else live.observation_tensor
+            flat[b] = seen(int(player))
+        return flat
+
+    def pack(self, tensors: NDArray[np.float32]) -> Packed:
+        """Packs what `tensors` returns; raises RuntimeError if it does not fit into bits though `compact`."""
+        if not self.compact:
+            return tensors.view(np.uint8)
+        if not _is_binary(tensors):
+            raise RuntimeError(f"{self.spec.name}: an infostate has other entries than 0 and 1: pass compact=False")
+        return np.packbits(tensors != 0, axis=1)
+
+    def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
+        if encoding not in self.spec.shapes:
+            raise ValueError(f"{self.spec.name} has the encoding 'flat' only, not {encoding!r}")
+        if not self.compact:
+            return np.ascontiguousarray(packed).view(np.float32)
+        return np.unpackbits(packed, axis=1, count=self.spec.shapes["flat"][0]).astype(np.float32)
+
+    def output_slots(self, packed: Packed, layout: str = "action", other: Packed | None = None) -> NDArray[np.int16]:
+        """``action``: an output for each action."""
+        every = np.arange(self.spec.num_actions, dtype=np.int16)[None, :, None]
+        return np.broadcast_to(every, (len(packed), self.spec.num_actions, 1))
+
+
+def _is_binary(tensors: NDArray[np.float32]) -> bool:
+    return bool(((tensors == 0) | (tensors == 1)).all())
+
+
+__all__ = ["OpenSpielGame"]

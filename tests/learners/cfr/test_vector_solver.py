@@ -1,0 +1,134 @@
+"""Vector CFR against plain CFR, against published figures, and against what theory promises."""
+
+import numpy as np
+import pytest
+
+from envs.goofspiel import Goofspiel
+from envs.kuhn import Kuhn
+from envs.leduc import Leduc
+from envs.oshi_zumo import OshiZumo
+from learners.cfr.best_response import evaluate_policy
+from learners.cfr.sequence_form import sequence_form
+from learners.cfr.vector_solver import VARIANTS, VectorSolver
+from tests.games import random_game
+from tests.learners.cfr.oracle import LEDUC_2B2R, PlainCfr, form_of, tree_of_table
+
+SMALL = [Kuhn(), Kuhn(cards=4), Goofspiel(3), Goofspiel(3, prizes="random"), OshiZumo(coins=4)]
+
+
+def plain(form, algorithm: str, alternating: bool) -> PlainCfr:
+    variant = VARIANTS[algorithm]
+    options = {"floor": variant.floor, "alpha": variant.alpha, "beta": variant.beta, "gamma": variant.gamma}
+    return PlainCfr(form.tree, alternating=alternating, **options)
+
+
+@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize("algorithm", VARIANTS)
+@pytest.mark.parametrize("game", SMALL, ids=lambda game: f"{game.spec.name}-{game.spec.num_actions}")
+def test_it_is_cfr_over_histories(game, algorithm: str, alternating: bool) -> None:
+    form = form_of(game)
+    solver, oracle = VectorSolver(form, algorithm, alternating=alternating), plain(form, algorithm, alternating)
+    for _ in range(6):
+        solver.run(1)
+        oracle.iterate()
+        assert solver.current_policy() == pytest.approx(oracle.policy, abs=1e-9)
+        assert solver.average_policy() == pytest.approx(oracle.average(), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_cfr_where_players_move_twice_and_chances_are_unequal(seed: int) -> None:
+    form = sequence_form(tree_of_table(random_game(seed)))
+    for algorithm in VARIANTS:
+        solver, oracle = VectorSolver(form, algorithm), plain(form, algorithm, VARIANTS[algorithm].alternating)
+        solver.run(8)
+        for _ in range(8):
+            oracle.iterate()
+        assert solver.average_policy() == pytest.approx(oracle.average(), abs=1e-9)
+
+
+PUBLISHED = {
+    Leduc(): ("2.373611", "0.610", "0.01342", "0.00026"),
+    OshiZumo(): (None, "0.135", "0.0106", "0.00034"),
+    LEDUC_2B2R: ("6.350289", "1.523", "0.063", "0.0024"),
+    Kuhn(): ("0.458333", None, None, None),
+    Goofspiel(): ("4.000000", None, None, None),
+}
+"""Exploitability of the average of CFR+, alternating, with linear averages, after 1, 10, 100 and 1000 iterations."""
+
+
+@pytest.mark.parametrize("game", PUBLISHED, ids=lambda game: game.spec.name)
+def test_exploitabilities_of_cfr_plus(game) -> None:
+    form = form_of(game)
+    solver = VectorSolver(form, "cfr+")
+    for done, wanted in zip((1, 10, 100, 1000), PUBLISHED[game], strict=True):
+        solver.run(done - solver.iteration)
+        found = evaluate_policy(form, solver.average_policy()).exploitability
+        if wanted is not None:
+            assert f"{found:.{len(wanted.partition('.')[2])}f}" == wanted
+
+
+def test_ties_are_no_matter_of_rounding() -> None:
+    """In goofspiel many actions tie, and without a bound on noise the curve depends on the order of summation: the
+    same game with its players exchanged must give the same exploitabilities."""
+    form = form_of(Goofspiel())
+    solver, mirrored = VectorSolver(form, "cfr+", alternating=False), form_of(Goofspiel())
+    solver.run(50)
+    evaluation = evaluate_policy(mirrored, solver.average_policy())
+    first, second = evaluation.gains
+    assert first == pytest.approx(second, abs=1e-9)
+    assert evaluation.value == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", VARIANTS)
+def test_the_bound_of_cfr_holds(algorithm: str) -> None:
+    """Zinkevich et al. 2007, theorem 4: exploitability is at most D * I * sqrt(A) / sqrt(T) for each player."""
+    form = form_of(Kuhn())
+    solver = VectorSolver(form, algorithm, alternating=False if algorithm == "cfr" else None)
+    for iterations in (10, 100, 1000):
+        solver.run(iterations - solver.iteration)
+        found = evaluate_policy(form, solver.average_policy())
+        assert found.nash_conv <= 2 * 4 * 6 * np.sqrt(2) / np.sqrt(iterations)
+    assert found.value == pytest.approx(-1 / 18, abs=0.01)
+
+
+def test_it_goes_on_to_the_bit() -> None:
+    form = form_of(Leduc())
+    whole, first, second = (VectorSolver(form, "dcfr") for _ in range(3))
+    whole.run(30)
+    first.run(12)
+    first.run(3)
+    second.load_state_dict(first.state_dict())
+    second.run(15)
+    assert second.iteration == whole.iteration == 30
+    assert (second.average_policy() == whole.average_policy()).all()
+    assert (second.current_policy() == whole.current_policy()).all()
+
+
+def test_a_warm_start_plays_the_policy_and_begins_lower() -> None:
+    form = form_of(Leduc())
+    before = VectorSolver(form, "cfr+")
+    before.run(200)
+    policy = before.average_policy()
+    solver = VectorSolver(form, "cfr+")
+    solver.start_from(policy, 5)
+    assert solver.average_policy() == pytest.approx(policy, abs=1e-9)
+    played = form.plans(solver.current_policy())
+    assert all(a == pytest.approx(b, abs=1e-9) for a, b in zip(played, form.plans(policy), strict=True))
+    solver.run(5)
+    cold = VectorSolver(form, "cfr+")
+    cold.run(10)
+    found = [evaluate_policy(form, each.average_policy()).exploitability for each in (solver, cold)]
+    assert found[0] < 0.5 * found[1]
+
+
+def test_refusals() -> None:
+    form = form_of(Kuhn())
+    with pytest.raises(ValueError, match="algorithm must be one of cfr, cfr"):
+        VectorSolver(form, "cfr++")
+    solver = VectorSolver(form)
+    with pytest.raises(ValueError, match="not of kuhn: regrets.0 is of shape"):
+        solver.load_state_dict(VectorSolver(form_of(Leduc())).state_dict())
+    with pytest.raises(ValueError, match=r"no distribution at infoset 0 of kuhn: \[0.0, 0.0\]"):
+        solver.start_from(np.zeros(form.tree.num_slots), 1)
+    with pytest.raises(ValueError, match="weight must be positive"):
+        solver.start_from(form.tree.uniform(), 0)
