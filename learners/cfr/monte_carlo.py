@@ -105,7 +105,7 @@ class MonteCarloSolver:
         many = (self._rng, self.iteration, count)
         if self.algorithm == "chance-sampled":
             return sampling.run_chance_sampled(
-                self._nodes, self._table, *many, self.alternating, self.linear, self.floor
+                self._nodes, self._table, self._path, *many, self.alternating, self.linear, self.floor
             )
         if self.algorithm == "external-sampling":
             return sampling.run_external_sampling(self._nodes, self._table, self._path, *many, self.linear, self.floor)
@@ -192,7 +192,7 @@ class MonteCarloSolver:
         if missing := sorted(own.keys() ^ state.keys()):
             raise ValueError(f"the state is of another algorithm than {self.algorithm}: see {', '.join(missing)}")
         for name, array in own.items():
-            _check_shape(f"{name} of the state", state[name], array)
+            _check_shape(f"{name} of the state", np.asarray(state[name]), array)
         self.regrets[:], self.averages[:] = state["regrets"], state["averages"]
         if self.decay > 0:
             self.baselines[:] = state["baselines"]

@@ -6,7 +6,10 @@ that of sampling it. Chance and the opponent are always sampled by their own pro
 what is left of the factor is 1 over the probability of sampling the traverser's own actions.
 
 What is added to the averages at I has a mean proportional to the own reach probability of I times the policy there;
-the factor, chance's probability of the histories of I, is the same in all iterations and so leaves the average policy.
+the factor, chance's probability of the histories of I, is the same in all iterations and cancels in the average policy.
+
+Stacks are explicit: Numba's cached recursive functions can crash when they are loaded again (its issue 6061), and
+passing arrays from call to call costs more than a node.
 """
 
 import numpy as np
@@ -47,6 +50,8 @@ SLOT = _record(
 STEP = _record(
     node=np.int64,
     tried=np.int64,  # actions that have been traversed
+    first=np.float64,  # probability of player 0's own actions before the node
+    second=np.float64,  # of player 1's
     reach=np.float64,  # probability that the traverser's actions before the node are sampled
 )
 """Row of `path`, `STEP[D]`: a node on the way from the root."""
@@ -125,7 +130,18 @@ def draw_action(table, slot, actions, epsilon, rng):
 
 
 @kernel
-def traverse_chance_sampled(nodes, table, matched, now, rng, n, reaches, traverser, weights, floor):
+def descend(nodes, table, path, depth):
+    """The child that is to be tried at the last of `depth` decisions; the reaches of it into the row that follows."""
+    step = path[depth - 1]
+    chosen = table[nodes[step.node].slot + step.tried].policy
+    first = nodes[step.node].mover == 0
+    path[depth].first = step.first * chosen if first else step.first
+    path[depth].second = step.second if first else step.second * chosen
+    return nodes[step.node].first + step.tried
+
+
+@kernel
+def traverse_chance_sampled(nodes, table, path, matched, now, rng, traverser, weights, floor):
     """Chance-sampled CFR (Zinkevich et al. 2007): every action of both players below sampled outcomes of chance.
 
     Policies stay during a traversal what they are at its beginning: they are matched when an infoset is first met,
@@ -133,47 +149,52 @@ def traverse_chance_sampled(nodes, table, matched, now, rng, n, reaches, travers
 
     Args:
         nodes, table: Rows of `NODE` and `SLOT`.
+        path: Rows of `STEP`; holds the decisions that are not yet done.
         matched: Number of the last traversal that met the infoset, by its first slot, `int64[S]`.
         now: Number of this traversal, from 1.
         rng: Draws the outcomes.
-        n: Node.
-        reaches: Probabilities of each player's own actions before it.
         traverser: 0, 1 or `BOTH`.
         weights: Weights of this iteration in the regrets and in the averages.
         floor: Whether negative regrets become 0.
 
     Returns:
-        Value of the node to player 0, and the number of nodes met.
+        Sampled value of the game to player 0, and the number of nodes met.
     """
-    mover, first, slot, actions = nodes[n].mover, nodes[n].first, nodes[n].slot, nodes[n].actions
-    if mover == OVER:
-        return nodes[n].utility, 1
-    if mover == CHANCE:
-        child = draw_outcome(nodes, n, rng)
-        value, met = traverse_chance_sampled(nodes, table, matched, now, rng, child, reaches, traverser, weights, floor)
-        return value, met + 1
-    if matched[slot] != now:
-        matched[slot] = now
-        if floor:
-            add_regrets(table, slot, actions, 0.0, 0.0, True)
-        match_regrets(table, slot, actions)
-    value, met = 0.0, 1
-    for a in range(actions):
-        chosen = table[slot + a].policy
-        after = (reaches[0] * chosen, reaches[1]) if mover == 0 else (reaches[0], reaches[1] * chosen)
-        table[slot + a].value = 0.0
-        if after[0] > 0 or after[1] > 0:  # else neither regrets nor averages would change below
-            below, more = traverse_chance_sampled(
-                nodes, table, matched, now, rng, first + a, after, traverser, weights, floor
-            )
-            table[slot + a].value = below
-            value += chosen * below
-            met += more
-    if traverser != 1 - mover:
-        others = reaches[1] if mover == 0 else -reaches[0]  # values are those of player 0
-        add_regrets(table, slot, actions, value, weights[0] * others, False)
-        add_policy(table, slot, actions, weights[1] * reaches[mover])
-    return value, met
+    n, depth, met = 0, 0, 0
+    path[0].first = path[0].second = 1.0
+    while True:
+        met += 1
+        mover, slot, actions = nodes[n].mover, nodes[n].slot, nodes[n].actions
+        if mover == CHANCE:
+            n = draw_outcome(nodes, n, rng)
+            continue
+        if mover != OVER and (path[depth].first > 0 or path[depth].second > 0):
+            if matched[slot] != now:
+                matched[slot] = now
+                if floor:
+                    add_regrets(table, slot, actions, 0.0, 0.0, True)
+                match_regrets(table, slot, actions)
+            path[depth].node, path[depth].tried = n, 0
+            depth += 1
+            n = descend(nodes, table, path, depth)
+            continue
+        value = nodes[n].utility  # 0 where nobody wants to go: neither regrets nor averages would change below
+        while depth > 0:
+            step = path[depth - 1]
+            mover, slot, actions = nodes[step.node].mover, nodes[step.node].slot, nodes[step.node].actions
+            table[slot + step.tried].value = value
+            step.tried += 1
+            if step.tried < actions:
+                n = descend(nodes, table, path, depth)
+                break
+            value = expect(table, slot, actions)
+            if traverser != 1 - mover:
+                own, others = (step.first, step.second) if mover == 0 else (step.second, -step.first)
+                add_regrets(table, slot, actions, value, weights[0] * others, False)
+                add_policy(table, slot, actions, weights[1] * own)
+            depth -= 1
+        if depth == 0:
+            return value, met
 
 
 @kernel
@@ -325,7 +346,7 @@ def weigh(t, linear, floor):
 
 
 @kernel
-def run_chance_sampled(nodes, table, rng, start, iterations, alternating, linear, floor):
+def run_chance_sampled(nodes, table, path, rng, start, iterations, alternating, linear, floor):
     """Iterations after the first `start` ones; nodes met. `alternating` traverses for each player in turn."""
     matched = np.zeros(len(table), np.int64)
     met = now = 0
@@ -333,7 +354,7 @@ def run_chance_sampled(nodes, table, rng, start, iterations, alternating, linear
         weights = weigh(t, linear, floor)
         for traverser in range(0 if alternating else BOTH, 2 if alternating else BOTH + 1):
             now += 1
-            _, more = traverse_chance_sampled(nodes, table, matched, now, rng, 0, (1.0, 1.0), traverser, weights, floor)
+            _, more = traverse_chance_sampled(nodes, table, path, matched, now, rng, traverser, weights, floor)
             met += more
     if floor:
         add_regrets(table, 0, len(table), 0.0, 0.0, True)

@@ -26,8 +26,8 @@ class Treeplex:
 
     Attributes:
         player: 0 or 1.
-        parent: Sequence that leads to each infoset, `int32[J]`.
-        begin: Sequences of infoset j are ``begin[j]`` to ``begin[j + 1]`` - 1, `int32[J + 1]`; ``begin[0]`` is 1.
+        parent: Sequence that leads to each infoset, `uint32[J]`.
+        begin: Sequences of infoset j are ``begin[j]`` to ``begin[j + 1]`` - 1, `uint32[J + 1]`; ``begin[0]`` is 1.
         infoset: Number of each infoset in the tree, `int32[J]`.
         slot: The tree's slots of this player, `int32`, all of them, forced ones too.
         sequence: Sequence of each of those slots.
@@ -35,8 +35,8 @@ class Treeplex:
     """
 
     player: int
-    parent: Ints
-    begin: Ints
+    parent: NDArray[np.uint32]
+    begin: NDArray[np.uint32]
     infoset: Ints
     slot: Ints
     sequence: Ints
@@ -128,13 +128,13 @@ def _treeplex(tree: Tree, player: int, sequences: Ints) -> Treeplex:
     own = np.flatnonzero(tree.player == player)
     counts = np.diff(tree.slots)[own]
     free = own[counts > 1]
-    begin = np.concatenate([[1], 1 + np.cumsum(counts[counts > 1])]).astype(np.int32)
+    begin = np.concatenate([[1], 1 + np.cumsum(counts[counts > 1])]).astype(np.uint32)
     _number_sequences(own, tree.slots, tree.parent_slot, sequences)
     before = tree.parent_slot[free]
     mine = np.flatnonzero(tree.player[tree.slot_infoset] == player)
     return Treeplex(
         player=player,
-        parent=np.where(before < 0, 0, sequences[before]).astype(np.int32),
+        parent=np.where(before < 0, 0, sequences[before]).astype(np.uint32),
         begin=begin,
         infoset=free.astype(np.int32),
         slot=mine.astype(np.int32),

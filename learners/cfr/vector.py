@@ -1,5 +1,9 @@
 """Vector-form CFR on the sequence form, compiled: CFR (Zinkevich et al. 2007), CFR+ (Tammelin 2014), Linear and
-Discounted CFR (Brown and Sandholm 2019) are one iteration with different weights."""
+Discounted CFR (Brown and Sandholm 2019) are one iteration with different weights.
+
+Indices are unsigned: for signed ones compiled code looks at every access whether it counts from the end, which takes
+as long as all else here.
+"""
 
 import numpy as np
 
@@ -32,27 +36,25 @@ def update_regrets(parent, begin, values, regrets, policy, floor, keep_positive,
         noise: Regrets up to this count as 0: where actions tie, what rounding leaves of their regrets is no reason to
             prefer one, yet regret matching would make a policy of it.
     """
-    for j in range(parent.shape[0] - 1, -1, -1):
-        first, end = begin[j], begin[j + 1]
+    infosets = parent.shape[0]
+    for i in range(infosets):
+        j = np.uint64(infosets - 1 - i)
+        first, end = begin[j], begin[j + np.uint64(1)]
         value = 0.0
         for q in range(first, end):
             value += policy[q] * values[q]
         values[parent[j]] += value
         total = 0.0
-        for q in range(first, end):
+        for q in range(first, end):  # without a branch: which regrets are positive cannot be foreseen
             regret = regrets[q] + (values[q] - value)
-            if regret > noise:
-                regret *= keep_positive
-                total += regret
-            else:
-                regret = 0.0 if floor else regret * keep_negative
-            regrets[q] = regret
-        if total > 0:
-            for q in range(first, end):
-                policy[q] = regrets[q] / total if regrets[q] > noise else 0.0
-        else:
-            for q in range(first, end):
-                policy[q] = 1.0 / (end - first)
+            positive = regret if regret > noise else 0.0
+            total += positive
+            regrets[q] = positive * keep_positive if floor or regret > noise else regret * keep_negative
+            policy[q] = positive
+        scale = 1.0 / total if total > 0 else 0.0
+        rest = 0.0 if total > 0 else 1.0 / (end - first)
+        for q in range(first, end):
+            policy[q] = policy[q] * scale + rest
 
 
 @kernel

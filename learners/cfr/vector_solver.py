@@ -66,7 +66,8 @@ class VectorSolver:
         self.averages = self._zeros()
         self._values = self._zeros()
         self._policies = self._zeros()
-        self._payoffs = [(m.indptr, m.indices, m.data) for m in (form.payoff, form.transposed)]
+        matrices = (form.payoff, form.transposed)
+        self._payoffs = [(m.indptr.astype(np.uint32), m.indices.astype(np.uint32), m.data) for m in matrices]
         self._set_policy(form.tree.uniform())
 
     def _zeros(self) -> tuple[Floats, Floats]:

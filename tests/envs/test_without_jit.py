@@ -21,9 +21,13 @@ GUANDAN = (
     "test_guandan_recordings.py::test_what_is_left_at_the_end_of_a_round_is_what_was_recorded",
     "test_guandan_rules.py::test_what_is_not_legal_is_refused_and_changes_nothing",
 )
+SMALL = (
+    "test_small_games.py::test_games_go_as_stated",
+    "test_tree.py::test_node_by_node_as_enumerated_in_python",
+)
 
 
-@pytest.mark.parametrize("parts", [GEISTER, GUANDAN], ids=["geister", "guandan"])
+@pytest.mark.parametrize("parts", [GEISTER, GUANDAN, SMALL], ids=["geister", "guandan", "small"])
 def test_rules_without_compiler(parts: tuple[str, ...]) -> None:
     run = subprocess.run(
         [

@@ -1,0 +1,208 @@
+"""What has no tree, and games that were made wrong: each is refused in a line."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from envs.extensive import CHANCE, OVER, FactoredGame
+from envs.game import States
+from envs.geister import Geister
+from envs.goofspiel import Goofspiel
+from envs.guandan import GuanDan
+from envs.kuhn import Kuhn
+from envs.tree import ImperfectRecall, Tree, TreeTooLarge, assemble, compile_tree
+
+
+class Pennies(FactoredGame):
+    """Chance tosses a coin that nobody sees; both players choose a side, hidden. A base to build wrong games on."""
+
+    STATE = np.dtype([("mover", np.int8), ("chosen", np.int8, (3,)), ("length", np.int8)])
+    PLAYERS = 2
+
+    def __init__(self) -> None:
+        self.spec = replace(Kuhn().spec, name="pennies", num_players=self.PLAYERS, packed_size=2, max_plies=2)
+
+    def initial(self, batch: int) -> States:
+        states = np.zeros(batch, self.STATE)
+        states["mover"] = CHANCE
+        return states
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        return np.repeat((states["mover"] >= 0)[:, None], 2, axis=1)
+
+    def chance(self, states: States) -> NDArray[np.float64]:
+        return np.full((len(states), 2), 0.5)
+
+    def apply(self, states: States, choices: NDArray[np.integer]) -> None:
+        states["chosen"][np.arange(len(states)), states["length"]] = choices
+        states["length"] += 1
+        states["mover"] = np.array([CHANCE, 0, 1, OVER])[states["length"]]
+
+    def public(self, states: States) -> NDArray[np.int64]:
+        return np.zeros(len(states), np.int64)
+
+    def private(self, states: States, player: int) -> NDArray[np.int64]:
+        return np.zeros(len(states), np.int64)
+
+    def utilities(self, states: States) -> NDArray[np.float64]:
+        won = np.where(states["mover"] == OVER, np.where(states["chosen"].sum(1) % 2, 1.0, -1.0), 0.0)
+        return np.stack([won, -won], axis=1)
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> NDArray[np.uint8]:
+        return np.repeat(np.asarray(players, np.uint8)[:, None], 2, axis=1)
+
+    def encode(self, packed: NDArray[np.uint8], encoding: str = "flat") -> NDArray[np.float32]:
+        return packed.astype(np.float32)
+
+    def describe(self, state: np.void, view: int | None = None) -> str:
+        return "pennies"
+
+    def describe_action(self, action: int) -> str:
+        return str(action)
+
+
+def test_what_nobody_sees_parts_no_infosets() -> None:
+    tree = compile_tree(Pennies())
+    assert (tree.num_nodes, tree.num_infosets, tree.num_public_states) == (15, (1, 1), 4)
+    assert np.bincount(tree.infoset[tree.infoset >= 0]).tolist() == [2, 4]
+    assert tree.parent_slot.tolist() == [-1, -1]
+
+
+class Codes(Pennies):
+    """Both choices are seen, by codes that are as large as codes may be."""
+
+    def public(self, states: States) -> NDArray[np.int64]:
+        said = states["chosen"][np.arange(len(states)), np.maximum(states["length"], 1) - 1].astype(np.int64)
+        return np.where(states["length"] > 1, 2**63 - 1 - said, 2**62)
+
+
+def test_codes_of_any_size_are_told_apart() -> None:
+    tree = compile_tree(Codes())
+    assert (tree.num_infosets, tree.num_public_states) == ((1, 2), 8)
+
+
+class Forgetful(Pennies):
+    """Player 1 has another action where player 0 chose 1, of which he sees nothing."""
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        legal = super().legal(states)
+        legal[(states["mover"] == 1) & (states["chosen"][:, 1] == 1), 0] = False
+        return legal
+
+
+class OtherActions(Forgetful):
+    """As many actions everywhere, but not the same ones."""
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        legal = super().legal(states)
+        legal[(states["mover"] == 1) & (states["chosen"][:, 1] == 0), 1] = False
+        return legal
+
+
+class Leaky(Pennies):
+    """The packed infostate of player 1 shows what player 0 chose."""
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> NDArray[np.uint8]:
+        packed = super().observe(states, players)
+        packed[:, 1] = states["chosen"][:, 1]
+        return packed
+
+
+class Generous(Pennies):
+    """Both win after two tails."""
+
+    def utilities(self, states: States) -> NDArray[np.float64]:
+        utilities = super().utilities(states)
+        utilities[(states["mover"] == OVER) & (states["chosen"].sum(1) == 3)] = 2.0
+        return utilities
+
+
+class Stuck(Pennies):
+    """Player 1 is to move and can do nothing."""
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        return super().legal(states) & (states["mover"] == 0)[:, None]
+
+
+class Biased(Pennies):
+    """The coin falls on neither side now and then."""
+
+    def chance(self, states: States) -> NDArray[np.float64]:
+        return np.full((len(states), 2), 0.45)
+
+
+class Three(Pennies):
+    """A game of three players."""
+
+    PLAYERS = 3
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "told"),
+    [
+        (Forgetful, ImperfectRecall, "pennies: an infoset has nodes with other legal actions"),
+        (OtherActions, ImperfectRecall, "pennies: an infoset has nodes with other legal actions"),
+        (Leaky, ValueError, "pennies: a packed infostate shows more than the player has observed"),
+        (Generous, ValueError, r"trees are for zero-sum games; pennies has returns \[2.0, 2.0\]"),
+        (Stuck, ValueError, "pennies: a game has not ended, and there is nothing to choose"),
+        (Biased, ValueError, "pennies: chances sum to 0.9, not to 1"),
+        (Three, ValueError, "trees are for games of 2 players; pennies has 3"),
+    ],
+)
+def test_games_that_have_no_such_tree(make: Callable[[], FactoredGame], error: type[Exception], told: str) -> None:
+    with pytest.raises(error, match=f"^{told}$"):
+        compile_tree(make())
+
+
+@pytest.mark.parametrize("game", [Geister(), GuanDan(), "kuhn", None], ids=["geister", "guandan", "text", "nothing"])
+def test_what_cannot_be_enumerated(game: Any) -> None:
+    with pytest.raises(TypeError, match=r"^[^\n]+ has no tree: its rules draw chance and do not enumerate it [^\n]+$"):
+        compile_tree(game)
+
+
+def test_trees_that_are_too_large() -> None:
+    assert compile_tree(Kuhn(), 58).num_nodes == 58
+    for most in (57, 5, 1, 0):
+        with pytest.raises(TreeTooLarge, match=rf"^kuhn has more nodes than the {most} allowed: [^\n]+$"):
+            compile_tree(Kuhn(), most)
+    started = time.perf_counter()
+    with pytest.raises(TreeTooLarge, match=r"^goofspiel has more nodes than the 200,000 allowed: [^\n]+$"):
+        compile_tree(Goofspiel(13, "random"), 200_000)
+    assert time.perf_counter() - started < 10  # refused before it is made
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ([0, 1, 1], "alone: a player forgets an own action"),  # what he did a move ago
+        ([0, 0, 1], "alone: a player forgets an own action"),  # that he has moved
+        ([0, 1, 2], None),
+    ],
+)
+def test_imperfect_recall_of_own_actions(keys: list[int], told: str | None) -> None:
+    """Player 0 moves twice; trees that come with infosets of their own may have forgotten the first move."""
+    nodes = {
+        "mover": np.array([0, 0, 0, *[OVER] * 4]),
+        "parent": np.array([-1, 0, 0, 1, 1, 2, 2]),
+        "action": np.array([-1, 0, 1, 0, 1, 0, 1]),
+        "probability": np.ones(7),
+        "utility": np.array([0, 0, 0, 1.0, 2, 3, 4]),
+    }
+    all_keys, observed = np.array([*keys, *[-1] * 4]), np.zeros((7, 1), np.uint8)
+
+    def make() -> Tree:
+        return assemble("alone", 2, [1, 2, 4], nodes, all_keys, observed, started=time.perf_counter())
+
+    if told is None:
+        tree = make()
+        assert tree.num_infosets == (3, 0)
+        assert tree.parent_slot.tolist() == [-1, 0, 1]
+        assert tree.num_public_states is None
+    else:
+        with pytest.raises(ImperfectRecall, match=f"^{told}$"):
+            make()
