@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from actors.remote import Handle, Ref, fetch
 from learners.dmc.learner import QLearner
 from learners.dream.advantage import AdvantageLearner
+from learners.dream.average_policy import AveragePolicyLearner
 from learners.dream.baseline import BaselineLearner
 from learners.networks.settings import Weights
 from learners.settings import Fitting
@@ -20,7 +21,7 @@ from learners.training import choose_device
 BLOCK_BATCHES = 16
 """Minibatches a request to a buffer server: some megabytes, so that a request costs little beside its data."""
 
-Learner = AdvantageLearner | BaselineLearner | QLearner
+Learner = AdvantageLearner | AveragePolicyLearner | BaselineLearner | QLearner
 
 
 class LearnerServer:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.policies import Policies
 from actors.records import write_advantages, write_transitions
 from actors.rows import Rows, join_records, take_records
-from envs.game import Game, Packed
+from envs.game import Game
 from learners.dream.recursion import link_rows, sampled_advantages
-from learners.dream.regret_matching import match_regrets, sample_actions, uniform_policy
+from learners.dream.regret_matching import sample_actions
 from learners.dream.settings import SamplingSettings
 from learners.networks.inference import Inference, encoder
 from learners.networks.settings import NetworkSettings, Weights
@@ -84,7 +85,6 @@ class DreamTraverser:
         self.baseline_network = baseline_network
         self.sampling = sampling
         self.slots = slots
-        self._encode = encoder(game, network)
         actions = game.spec.num_actions
         self._rows = Rows(
             {
@@ -124,7 +124,7 @@ class DreamTraverser:
             "plies": rows.length / task.games,
             "returns": float(returns[:, task.traverser].mean()),
             "endings": np.bincount(endings, minlength=len(self.game.spec.endings)).tolist(),
-            "log_weights": _log_moments(log_weight),
+            "log_weights": log_moments(log_weight),
             "advantage_rows": len(advantages),
             "advantage_rms": (squares / max(advantages["advantage"].size, 1)) ** 0.5,
         }
@@ -135,7 +135,7 @@ class DreamTraverser:
     ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         """Plays all games, filling `self._rows`; returns and endings by game."""
         game, rows = self.game, self._rows
-        nets = [None if w is None else Inference(self.network, [w]) for w in weights.policies]
+        policies = Policies(game, self.network, weights.policies)
         explore = np.full(2, self.sampling.opponent_epsilon, np.float32)
         explore[task.traverser] = self.sampling.epsilon
         returns = np.zeros((task.games, 2), np.float32)
@@ -157,7 +157,7 @@ class DreamTraverser:
             new["infostates"][:, 0] = infostates
             new["infostates"][:, 1] = game.observe(states, 1 - mover)
             np.negative(log_reach, out=new["log_weight"])
-            self._policies(nets, mover, infostates, legal, new["policy"])
+            policies.write(mover, infostates, legal, new["policy"])
             draws = rng.random(len(states), dtype=np.float32)
             sample_actions(new["policy"], new["legal"], explore[mover], draws, new["action"], new["probability"])
             np.add(log_reach, np.log(new["probability"]), out=log_reach, where=mover == task.traverser)
@@ -180,34 +180,6 @@ class DreamTraverser:
                     log_reach = np.concatenate([log_reach, np.zeros(fresh, np.float32)])
                     started += fresh
         return returns, endings
-
-    def _policies(
-        self,
-        nets: list[Inference | None],
-        mover: NDArray[np.int8],
-        infostates: Packed,
-        legal: NDArray[np.bool_],
-        policies: NDArray[np.float32],
-    ) -> None:
-        """Writes the policy of each row by its mover's net into `policies`, `float32[B, A]`."""
-        for player, net in enumerate(nets):
-            at = mover == player
-            if at.all():  # as in most steps: no copies
-                self._policy(net, infostates, legal, policies)
-            elif at.any():
-                part = np.empty((np.count_nonzero(at), policies.shape[1]), np.float32)
-                self._policy(net, infostates[at], legal[at], part)
-                policies[at] = part
-
-    def _policy(
-        self, net: Inference | None, infostates: Packed, legal: NDArray[np.bool_], policy: NDArray[np.float32]
-    ) -> None:
-        if net is None:
-            uniform_policy(legal, policy)
-            return
-        slots = self.game.output_slots(infostates, self.network.outputs)
-        advantages = net.action_values([self._encode(infostates)], slots, legal)
-        match_regrets(advantages, legal, policy[None])
 
     def _evaluate_baseline(self, task: TraversalTask, weights: TraversalWeights) -> None:
         """Writes Q of the actor for every row: of the actions that the recursion asks for, else 0.
@@ -283,7 +255,7 @@ def _bound(bound: float | None) -> np.float32:
     return np.float32(np.inf if bound is None else bound)
 
 
-def _log_moments(log_weight: NDArray[np.float64]) -> tuple[int, float, float]:
+def log_moments(log_weight: NDArray[np.float64]) -> tuple[int, float, float]:
     """(n, log sum w, log sum w^2): enough to add up effective sample sizes over chunks."""
     if len(log_weight) == 0:
         return 0, -np.inf, -np.inf

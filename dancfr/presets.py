@@ -114,8 +114,8 @@ def _leduc_holdem() -> DreamConfig:
 
 
 def _leduc(**changes: Any) -> DreamConfig:
-    """DREAM on the standard Leduc hold'em as Steinberger et al. 2020 train it: both players in turn, a fresh advantage
-    net each iteration, importance weights."""
+    """Leduc hold'em with the sizes of Steinberger et al. 2020: both players in turn, a fresh advantage net each
+    iteration, unbounded targets with importance weights."""
     network = {"trunk": "flat", "width": 64, "depth": 3, "norm": "none", "outputs": "action"}
     settings: dict[str, Any] = {
         "game": "leduc",
@@ -137,6 +137,11 @@ def _leduc(**changes: Any) -> DreamConfig:
         "checkpoint_every": 50,
     }
     return DreamConfig.model_validate(settings | changes)
+
+
+def _leduc_external(**changes: Any) -> DreamConfig:
+    """External sampling on Leduc: single Deep CFR (Steinberger 2019), or Deep CFR with a net of the average."""
+    return _leduc(sampling={"method": "external"}, baseline=False, importance="none", **changes)
 
 
 def _danzero(**changes: Any) -> DmcConfig:
@@ -202,6 +207,22 @@ _ALL = (
     Preset("geister-quick", "dream", _bounded(), "a strong Geister agent in 5 minutes on 2 cores"),
     Preset("geister-dream-robust", "dream", _robust(), "the same ideas for 30 minutes, nearly without the drift"),
     Preset("leduc-dream", "dream", _leduc(), "DREAM on Leduc hold'em with the sizes of Steinberger et al. 2020"),
+    Preset("leduc-os-sdcfr", "dream", _leduc(baseline=False), "the same without baselines: outcome-sampling SD-CFR"),
+    Preset("leduc-sdcfr", "dream", _leduc_external(), "single Deep CFR on Leduc, external sampling"),
+    Preset(
+        "leduc-deep-cfr",
+        "dream",
+        _leduc_external(
+            policy_net=True,
+            policy_training={"batch": 2048, "minibatches": 3000, "warm_start": False},
+            policies=2_000_000,
+            average="net",
+            evaluation=EvaluationConfig(
+                every=25, opponents=("random",), games=1000, ply_limit=None, average="net", exploitability=True
+            ),
+        ),
+        "Deep CFR on Leduc: external sampling, and nets that play the average",
+    ),
     Preset("pettingzoo-leduc-dream", "dream", _leduc_holdem(), "DREAM on PettingZoo's leduc_holdem_v4, by the adapter"),
     Preset(
         "mini-geister-dream",

@@ -3,7 +3,7 @@
     runs/<name>/config.json              what was trained, by which code
                 metrics.jsonl            the record, one row a line
                 checkpoints/000040/      see dancfr.checkpoints
-                strategies/p0-000040.safetensors
+                strategies/p0-000040.safetensors, and average-p0-000040.safetensors where a net plays the average
                 run.lock                 held by the process that trains it
 
 Only JSON and safetensors files with these names are ever read.
@@ -29,16 +29,21 @@ from dancfr.metrics import MetricsLog
 from dancfr.provenance import provenance
 from learners.storage import DamagedFile, load_state, replacing, save_state
 
-_STRATEGY = re.compile(r"p(\d+)-(\d{6,})\.safetensors")
+_STRATEGY = re.compile(r"(average-)?p(\d+)-(\d{6,})\.safetensors")
 
 
 @dataclass(frozen=True, order=True)
 class StrategyFile:
-    """One stored network: that of `player` after `iteration`."""
+    """One stored network: that of `player` after `iteration`.
+
+    Attributes:
+        average: Whether it plays the average over all iterations, not what that iteration plays.
+    """
 
     iteration: int
     player: int
     path: Path
+    average: bool = False
 
 
 class Run:
@@ -203,14 +208,19 @@ class Run:
     # Strategies
 
     def save_strategy(
-        self, player: int, iteration: int, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
+        self,
+        player: int,
+        iteration: int,
+        arrays: Mapping[str, NDArray[Any]],
+        meta: Mapping[str, Any],
+        average: bool = False,
     ) -> Path:
-        """Stores the network that `player` has after `iteration`, for the average policy.
+        """Stores the network that `player` has after `iteration`: one of those that are averaged, or of the `average`.
 
         Raises:
             RunError: the disk refused; an earlier file of that name is untouched.
         """
-        path = self.path / "strategies" / f"p{player}-{iteration:06d}.safetensors"
+        path = self._strategy_path(player, iteration, average)
         try:
             path.parent.mkdir(exist_ok=True)
             save_state(path, arrays, {**meta, "player": player, "iteration": iteration})
@@ -218,28 +228,37 @@ class Run:
             raise RunError(f"cannot write {path}: {reason(error)}; make room and go on with --resume") from None
         return path
 
-    def list_strategies(self, player: int | None = None) -> list[StrategyFile]:
-        """Stored strategies by iteration, of one player or of all."""
+    def _strategy_path(self, player: int, iteration: int, average: bool) -> Path:
+        return self.path / "strategies" / f"{'average-' if average else ''}p{player}-{iteration:06d}.safetensors"
+
+    def list_strategies(self, player: int | None = None, average: bool = False) -> list[StrategyFile]:
+        """Stored strategies by iteration, of one player or of all: those that are averaged, or of the `average`."""
+        found = self._every_strategy()
+        return [file for file in found if file.average == average and player in (None, file.player)]
+
+    def _every_strategy(self) -> list[StrategyFile]:
         found = []
         folder = self.path / "strategies"
         for path in folder.iterdir() if folder.is_dir() else ():
             match = _STRATEGY.fullmatch(path.name)
-            if match and (player is None or int(match[1]) == player):
-                found.append(StrategyFile(int(match[2]), int(match[1]), path))
+            if match:
+                found.append(StrategyFile(int(match[3]), int(match[2]), path, match[1] is not None))
         return sorted(found)
 
-    def load_strategy(self, player: int, iteration: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def load_strategy(
+        self, player: int, iteration: int, average: bool = False
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and metadata of one stored strategy.
 
         Raises:
             UsageError: there is none of that player and iteration, or its file is damaged or of another one.
         """
-        path = self.path / "strategies" / f"p{player}-{iteration:06d}.safetensors"
+        path = self._strategy_path(player, iteration, average)
         cure = f"restore it from a copy, or play as of an earlier iteration, {self.path}@N"
         try:
             arrays, meta = load_state(path)
         except FileNotFoundError:
-            have = [entry.iteration for entry in self.list_strategies(player)]
+            have = [entry.iteration for entry in self.list_strategies(player, average)]
             known = f"it has {have[0]} to {have[-1]}" if have else "it has none yet"
             raise UsageError(
                 f"{self.path} has no strategy of player {player} at iteration {iteration}; {known}"
@@ -264,7 +283,7 @@ class Run:
 
     def discard_strategies_after(self, iteration: int) -> int:
         """Removes strategies later than the checkpoint the run goes on from; the number of them."""
-        later = [entry for entry in self.list_strategies() if entry.iteration > iteration]
+        later = [entry for entry in self._every_strategy() if entry.iteration > iteration]
         for entry in later:
             entry.path.unlink()
         return len(later)

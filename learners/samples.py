@@ -41,6 +41,21 @@ def advantage_dtype(spec: GameSpec) -> np.dtype:
     )
 
 
+def policy_dtype(spec: GameSpec) -> np.dtype:
+    """What a player played at one decision, for an average-policy net (Deep CFR, Brown et al. 2019).
+
+    Fields: `infostate` packed; `policy` of each action; `legal` bits; `iteration` t, its weight.
+    """
+    return np.dtype(
+        [
+            ("infostate", np.uint8, (spec.packed_size,)),
+            ("policy", np.float32, (spec.num_actions,)),
+            ("legal", np.uint8, (mask_bytes(spec.num_actions),)),
+            ("iteration", np.int32),
+        ]
+    )
+
+
 def transition_dtype(spec: GameSpec) -> np.dtype:
     """One step for the baseline net, seen by the player who acts (zero sum: the other's value is its negative).
 

@@ -163,6 +163,24 @@ class Trainer:
         self.optimiser.load_state_dict({"state": state, "param_groups": groups})
 
 
+class NetLearner:
+    """What a learner of one net passes on to its trainer."""
+
+    trainer: Trainer
+
+    def weights(self) -> Weights:
+        """Arrays for playing, see `Trainer.weights`."""
+        return self.trainer.weights()
+
+    def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """For a checkpoint, see `Trainer.state_arrays`."""
+        return self.trainer.state_arrays()
+
+    def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
+        """From a checkpoint."""
+        self.trainer.load_state_arrays(arrays, meta)
+
+
 def _optimiser(net: nn.Module, settings: Fitting) -> torch.optim.Optimizer:
     if settings.optimiser == "rmsprop":
         return torch.optim.RMSprop(net.parameters(), lr=settings.learning_rate, eps=settings.epsilon)

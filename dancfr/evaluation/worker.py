@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from dancfr.evaluation.agents import make_agent, q_agent
+from dancfr.evaluation.agents import make_agent
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.match_rules import evaluated_as
+from dancfr.evaluation.run_agents import q_agent
 from envs.agent import Agent
 from envs.game import Game, RaggedGame
 from learners.dmc.settings import QNetworkSettings
 from learners.dream.agent import DreamAgent
-from learners.dream.settings import Average
+from learners.dream.average_policy import AveragePolicyAgent
+from learners.dream.settings import Play
 from learners.networks.settings import NetworkSettings, Weights
 
 
@@ -39,7 +41,7 @@ class EvaluationServer:
         evaluated: Game,
         network: NetworkSettings,
         opponents: Sequence[str],
-        average: Average,
+        average: Play,
         average_power: float,
         threshold: float,
         last: bool,
@@ -51,8 +53,9 @@ class EvaluationServer:
         self._evaluated = evaluated
         self._network = network
         self._opponents = opponents
-        self._policies: dict[str, Average] = {"average": average} | ({"last": "last"} if last else {})
+        self._policies: dict[str, Play] = {"average": average} | ({"last": "last"} if last else {})
         self._strategies: dict[int, list[tuple[int, Weights]]] = {p: [] for p in range(game.spec.num_players)}
+        self._averages: dict[int, Weights] = {}
         self._form = None
         if exact:
             from envs.tree import compile_tree
@@ -65,13 +68,17 @@ class EvaluationServer:
         """One more net of a player."""
         self._strategies[player].append((iteration, weights))
 
+    def set_average(self, player: int, weights: Weights) -> None:
+        """The net that plays the average of a player from now on."""
+        self._averages[player] = weights
+
     def evaluate(self, iteration: int, games: int, seed: tuple[int, ...]) -> list[dict[str, Any]]:
         """Matches of each policy against each opponent, and their exploitability; rows for `metrics.jsonl`."""
         policies = {policy: partial(self._agent, policy, average) for policy, average in self._policies.items()}
         rows = evaluation_rows(self._evaluated, policies, self._opponents, iteration, games, seed)
         return rows + [self._exact_row(iteration, policy, make()) for policy, make in policies.items() if self._form]
 
-    def _exact_row(self, iteration: int, policy: str, agent: DreamAgent) -> dict[str, Any]:
+    def _exact_row(self, iteration: int, policy: str, agent: DreamAgent | AveragePolicyAgent) -> dict[str, Any]:
         from learners.cfr.best_response import evaluate_policy
 
         assert self._form is not None
@@ -80,7 +87,9 @@ class EvaluationServer:
         row = {"kind": "exploitability", "iteration": iteration, "policy": policy}
         return row | found | {"time/exploitability_s": perf_counter() - started}
 
-    def _agent(self, policy: str, average: Average) -> DreamAgent:
+    def _agent(self, policy: str, average: Play) -> DreamAgent | AveragePolicyAgent:
+        if average == "net":
+            return AveragePolicyAgent(self._game, self._network, self._averages, policy)
         threshold = 0.0 if policy == "last" else self._threshold
         return DreamAgent(self._game, self._network, self._strategies, average, policy, self._average_power, threshold)
 

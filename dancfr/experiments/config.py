@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from dancfr.errors import UsageError
 from dancfr.experiments.settings import EvaluationSettings, RunConfig
 from envs.extensive import ExtensiveGame
-from learners.dream.settings import Average, Importance, SamplingSettings
+from learners.dream.settings import Importance, Play, SamplingSettings
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
 
@@ -24,7 +24,7 @@ class EvaluationConfig(EvaluationSettings):
 
     opponents: tuple[str, ...] = ("random", "heuristic", "rush")
     ply_limit: int | None = Field(300, ge=1)
-    average: Average = "sampled"
+    average: Play = "sampled"
     last: bool = True
     exploitability: bool = False
 
@@ -59,7 +59,10 @@ class DreamConfig(RunConfig):
         iteration_power: Advantage samples weigh their iteration to this power; 1 is linear CFR.
         reservoir: Rows of each player's advantage buffer.
         circular: Rows of each player's baseline buffer.
-        average: How the trained agent plays, unless its name says otherwise.
+        policy_net: Train nets that play the average, as Deep CFR does, at each evaluation; with external sampling.
+        policy_training: How they are fitted.
+        policies: Rows of each player's buffer of policies for them.
+        average: How the trained agent plays, unless its name says otherwise; ``net`` by the nets of `policy_net`.
         average_power: Nets weigh their iteration to this power in averages; 1 is linear averaging.
         average_threshold: Averages leave out actions less probable than this share of the likeliest, see `DreamAgent`.
     """
@@ -83,7 +86,10 @@ class DreamConfig(RunConfig):
     iteration_power: float = Field(1.0, ge=0, le=100)
     reservoir: int = Field(500_000, ge=1)
     circular: int = Field(500_000, ge=1)
-    average: Average = "exact"
+    policy_net: bool = False
+    policy_training: TrainingSettings = TrainingSettings(warm_start=False)
+    policies: int = Field(500_000, ge=1)
+    average: Play = "exact"
     average_power: float = Field(1.0, ge=0, le=100)
     average_threshold: float = Field(0.0, ge=0, le=1)
     evaluation: EvaluationConfig = EvaluationConfig()
@@ -95,6 +101,19 @@ class DreamConfig(RunConfig):
         return self
 
     @model_validator(mode="after")
+    def _sampling_fits(self) -> "DreamConfig":
+        external = self.sampling.method == "external"
+        if external and self.baseline:
+            raise ValueError("sampling.method=external follows every action and needs no baseline: set baseline=false")
+        if external and self.importance != "none":
+            raise ValueError("sampling.method=external samples no own actions to weigh: set importance=none")
+        if self.policy_net and not external:
+            raise ValueError("policy_net=true learns from external sampling: set sampling.method=external")
+        if "net" in (self.average, self.evaluation.average) and not self.policy_net:
+            raise ValueError("average=net is played by nets that only policy_net=true trains")
+        return self
+
+    @model_validator(mode="after")
     def _buffers_hold_a_batch(self) -> "DreamConfig":
         if self.reservoir < self.advantage_training.batch:
             raise ValueError(
@@ -103,6 +122,10 @@ class DreamConfig(RunConfig):
         if self.baseline and self.circular < self.baseline_training.batch:
             raise ValueError(
                 f"circular={self.circular} is smaller than baseline_training.batch={self.baseline_training.batch}"
+            )
+        if self.policy_net and self.policies < self.policy_training.batch:
+            raise ValueError(
+                f"policies={self.policies} is smaller than policy_training.batch={self.policy_training.batch}"
             )
         return self
 

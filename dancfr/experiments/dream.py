@@ -41,7 +41,8 @@ class Dream(Loop):
         self.policies: list[Weights | None] = [None, None]  # iteration 1 plays uniform
         self.baselines: list[Weights | None] = [None, None]
         self._baseline_fits: dict[int, tuple[Ref, Ref]] = {}
-        self._baseline_row: dict[str, Any] = {}
+        self._baseline_row: dict[str, Any] = {}  # metrics for the next row
+        self._policy_row: dict[str, Any] = {}
 
     def iterate(self) -> None:
         """One iteration: sample, store, train, publish. A signal waits for its end: half of one cannot be resumed."""
@@ -56,8 +57,8 @@ class Dream(Loop):
                     row |= self._traverse(t, player)
             self._fit_baselines(t, players)
             row |= self._fit_advantages(t, players)
-        row |= self._baseline_row
-        self._baseline_row = {}
+        row |= self._baseline_row | self._policy_row
+        self._baseline_row = self._policy_row = {}
 
         row["samples/advantage"] = self.samples["advantages"]
         row["samples/transitions"] = self.samples["transitions"]
@@ -78,8 +79,8 @@ class Dream(Loop):
         for task, small, block in crew.pool.run("traverse", tasks):
             stats.append(small)
             chunk_id = (t, *task[0].seed[2:])
-            for (_, owner), buffer in crew.buffers.items():
-                if owner == player:
+            for (part, owner), buffer in crew.buffers.items():
+                if owner == (1 - player if part == "policies" else player):  # of whom the samples are
                     added.append(buffer.call("add", chunk_id, block, task[0].seed))
         crew.runtime.get(added)
         decisions = sum(s["decisions"] for s in stats)
@@ -145,6 +146,27 @@ class Dream(Loop):
                 self.crew.evaluation.call("add", player, t, weights)
         fill = self.crew.runtime.get(self.crew.buffers["advantages", players[0]].call("stats"))["fill"]
         return _fit_metrics("advantage", [metrics for metrics, _ in results]) | {"buffer/advantage_fill": fill}
+
+    def evaluate(self, t: int) -> None:
+        """Starts the evaluation of the policies as they are now; nets of the average are trained for it."""
+        if self.config.policy_net and self.ready():
+            self._fit_policies(t)
+        super().evaluate(t)
+
+    def _fit_policies(self, t: int) -> None:
+        """Trains the nets of the average (Deep CFR) on the policies of all iterations, and keeps them."""
+        self.progress.phase("training of the average")
+        learner, count = self.crew.learners["policies"], self.config.own_count(t)
+        fits = []
+        for player in (0, 1):
+            seed = (self.config.seed, t, player, 2**31 + 4)
+            fits.append(learner.call("fit", player, count, self.crew.buffers["policies", player], seed, returns=2))
+        results = [self.crew.runtime.get([metrics, weights]) for metrics, weights in fits]
+        for player, (_, weights) in enumerate(results):
+            self.run.save_strategy(player, t, weights, {}, average=True)
+            if self.crew.evaluation:
+                self.crew.evaluation.call("set_average", player, weights)
+        self._policy_row = _fit_metrics("policy", [metrics for metrics, _ in results])
 
     def _baseline_of(self, player: int) -> Weights | None:
         """The player's newest baseline net, once its fit is done; its metrics go into the next row."""

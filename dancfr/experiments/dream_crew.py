@@ -6,6 +6,7 @@ from typing import Any
 import psutil
 
 from actors.buffer import BufferServer
+from actors.external_sampling import ExternalTraverser
 from actors.learning import LearnerServer
 from actors.pool import WorkerPool
 from actors.remote import Handle
@@ -19,8 +20,9 @@ from dancfr.registry import make_game
 from envs.game import Game
 from learners.buffers import CircularBuffer, RecordBuffer, ReservoirBuffer
 from learners.dream.advantage import AdvantageLearner
+from learners.dream.average_policy import AveragePolicyLearner
 from learners.dream.baseline import BaselineLearner
-from learners.samples import advantage_dtype, transition_dtype
+from learners.samples import advantage_dtype, policy_dtype, transition_dtype
 
 TRAVERSAL_DEADLINE_S = 600.0
 
@@ -51,10 +53,12 @@ class DreamCrew(Crew):
     def _start(self, options: TrainOptions, on_event: Any) -> None:
         config = self.config
         baseline_network = config.baseline_network if config.baseline else None
+        external = config.sampling.method == "external"
+        outcome = (self.game, config.network, baseline_network, config.sampling, config.chunk)
         self.pool = WorkerPool(
             self.runtime,
-            DreamTraverser,
-            (self.game, config.network, baseline_network, config.sampling, config.chunk),
+            ExternalTraverser if external else DreamTraverser,
+            (self.game, config.network) if external else outcome,
             size=self.runtime.workers,
             deadline_s=TRAVERSAL_DEADLINE_S,
             on_event=on_event,
@@ -74,6 +78,8 @@ class DreamCrew(Crew):
         }
         if config.baseline:
             kinds["transitions"] = (CircularBuffer, config.circular, transition_dtype(spec))
+        if config.policy_net:
+            kinds["policies"] = (ReservoirBuffer, config.policies, policy_dtype(spec))
         return {
             (part, player): self.runtime.start(
                 BufferServer, kind, capacity, dtype, part, cpus=0, name=f"{part}-{player}"
@@ -104,6 +110,16 @@ class DreamCrew(Crew):
                     "game": self.game,
                     "network": config.baseline_network,
                     "training": config.baseline_training,
+                },
+            )
+        if config.policy_net:
+            kinds["policies"] = (
+                AveragePolicyLearner,
+                {
+                    "game": self.game,
+                    "network": config.network,
+                    "training": config.policy_training,
+                    "iteration_power": config.average_power,
                 },
             )
         gpus = 1.0 / len(kinds) if options.device == "cuda" and not options.inline else 0.0
@@ -155,6 +171,7 @@ def _check_memory(config: DreamConfig, game: Game) -> None:
     """Raises UsageError if the buffers cannot become full on this machine."""
     rows = config.reservoir * advantage_dtype(game.spec).itemsize
     rows += config.circular * transition_dtype(game.spec).itemsize * config.baseline
+    rows += config.policies * policy_dtype(game.spec).itemsize * config.policy_net
     needed, there = game.spec.num_players * rows, psutil.virtual_memory().total
     if needed > there:
         raise UsageError(

@@ -2,7 +2,6 @@
 IV-B)."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,9 +11,8 @@ from torch import Tensor
 from envs.game import RaggedGame
 from learners.dmc.network import QNet
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
-from learners.networks.settings import Weights
 from learners.samples import unpack_actions
-from learners.training import Trainer, split_batches
+from learners.training import NetLearner, Trainer, split_batches
 
 CPU_ROWS = 1024
 """Rows of a minibatch that go forth and back at a time on a CPU: what all layers hold stays in the third-level cache,
@@ -23,7 +21,7 @@ which made the paper's minibatch of 32,768 a tenth faster. With fewer, matrix pr
 _TALLIES = ("loss", "clipped", "q_mean", "q_error", "q_drift")
 
 
-class QLearner:
+class QLearner(NetLearner):
     """A Q-network with its training.
 
     Args:
@@ -95,18 +93,6 @@ class QLearner:
                 sums = loss, moved, q.sum(), (q - target).square().sum(), (q - acted).abs().sum()
                 tallies += torch.stack([one.detach().double() for one in sums])
             yield loss / len(part)
-
-    def weights(self) -> Weights:
-        """Arrays for `learners.networks.q_inference.QInference`."""
-        return self.trainer.weights()
-
-    def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
-        """For a checkpoint, see `Trainer.state_arrays`."""
-        return self.trainer.state_arrays()
-
-    def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
-        """From a checkpoint."""
-        self.trainer.load_state_arrays(arrays, meta)
 
 
 def clip_stale(q: Tensor, acted: Tensor, staleness: float | None, floor: float) -> Tensor:

@@ -1,7 +1,6 @@
 """The advantage learner: fits d(s, a) to the sampled immediate advantages of one player's reservoir."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,13 +10,13 @@ from envs.game import Game
 from learners.dream.settings import Importance
 from learners.networks.inference import encoder
 from learners.networks.modules import ValueNet
-from learners.networks.settings import NetworkSettings, Weights
+from learners.networks.settings import NetworkSettings
 from learners.samples import unpack_mask
 from learners.settings import TrainingSettings
-from learners.training import Trainer, split_batches
+from learners.training import NetLearner, Trainer, split_batches
 
 
-class AdvantageLearner:
+class AdvantageLearner(NetLearner):
     """One player's advantage net; mean squared error, each sample weighted by a power of its iteration t.
 
     Args:
@@ -90,18 +89,6 @@ class AdvantageLearner:
             values = self.trainer.net.action_values([self._encode(infostate)], slots, legal)
         error = values - self.trainer.tensor(np.ascontiguousarray(part["advantage"]))  # both 0 where not legal
         return (error.square().sum(1) * self.trainer.tensor(np.asarray(weight, np.float32))).mean() / actions
-
-    def weights(self) -> Weights:
-        """Arrays for `learners.networks.inference.Inference`."""
-        return self.trainer.weights()
-
-    def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
-        """For a checkpoint, see `Trainer.state_arrays`."""
-        return self.trainer.state_arrays()
-
-    def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
-        """From a checkpoint."""
-        self.trainer.load_state_arrays(arrays, meta)
 
 
 def _log_mean(log_weight: NDArray[np.float32]) -> float:

@@ -2,7 +2,6 @@
 infostates of both players (paper 000, 4.7 and 5.2)."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,12 +10,12 @@ from numpy.typing import NDArray
 from envs.game import Game
 from learners.networks.inference import encoder
 from learners.networks.modules import ValueNet
-from learners.networks.settings import NetworkSettings, Weights
+from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
-from learners.training import Trainer, split_batches
+from learners.training import NetLearner, Trainer, split_batches
 
 
-class BaselineLearner:
+class BaselineLearner(NetLearner):
     """One player's baseline net.
 
     The first view is always the acting player's infostate and the value is that player's: in a two-player zero-sum
@@ -88,15 +87,3 @@ class BaselineLearner:
             following = (values * to(policy)).sum(1)
             sign = to(part["next_sign"].astype(np.float32))
             return to(np.ascontiguousarray(part["reward"])) + sign * following
-
-    def weights(self) -> Weights:
-        """Arrays for `learners.networks.inference.Inference`."""
-        return self.trainer.weights()
-
-    def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
-        """For a checkpoint, see `Trainer.state_arrays`."""
-        return self.trainer.state_arrays()
-
-    def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
-        """From a checkpoint."""
-        self.trainer.load_state_arrays(arrays, meta)

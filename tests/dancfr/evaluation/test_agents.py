@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from dancfr.errors import UsageError
 from dancfr.evaluation import evaluate_command
-from dancfr.evaluation.agents import AgentName, bots, list_agents, make_agent, parse_name, q_agent
+from dancfr.evaluation.agents import AgentName, bots, list_agents, make_agent, parse_name
 from dancfr.evaluation.arena import Deals, play
+from dancfr.evaluation.run_agents import q_agent
 from dancfr.evaluation.worker import QEvaluationServer
 from dancfr.runs import Run
 from envs.game import Game

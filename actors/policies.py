@@ -1,0 +1,49 @@
+"""What the players of a traversal play: regret matching on the outputs of their advantage nets."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.game import Game, Packed
+from learners.dream.regret_matching import match_regrets, uniform_policy
+from learners.networks.inference import Inference, encoder
+from learners.networks.settings import NetworkSettings, Weights
+
+
+class Policies:
+    """The policies of both players by their nets; None plays uniform.
+
+    Args:
+        game: Batched game.
+        network: Advantage nets.
+        weights: Of each player.
+    """
+
+    def __init__(self, game: Game, network: NetworkSettings, weights: Sequence[Weights | None]) -> None:
+        self._game, self._outputs = game, network.outputs
+        self._encode = encoder(game, network)
+        self._nets = [None if own is None else Inference(network, [own]) for own in weights]
+
+    def write(
+        self, mover: NDArray[np.int8], infostates: Packed, legal: NDArray[np.bool_], policies: NDArray[np.float32]
+    ) -> None:
+        """Writes the policy of each row by its mover's net into `policies`, `float32[B, A]`."""
+        for player, net in enumerate(self._nets):
+            at = mover == player
+            if at.all():  # as in most steps: no copies
+                self._write(net, infostates, legal, policies)
+            elif at.any():
+                part = np.empty((np.count_nonzero(at), policies.shape[1]), np.float32)
+                self._write(net, infostates[at], legal[at], part)
+                policies[at] = part
+
+    def _write(
+        self, net: Inference | None, infostates: Packed, legal: NDArray[np.bool_], policy: NDArray[np.float32]
+    ) -> None:
+        if net is None:
+            uniform_policy(legal, policy)
+            return
+        slots = self._game.output_slots(infostates, self._outputs)
+        advantages = net.action_values([self._encode(infostates)], slots, legal)
+        match_regrets(advantages, legal, policy[None])

@@ -1,0 +1,144 @@
+"""The average-policy net of Deep CFR (Brown, Lerer, Gross and Sandholm 2019, algorithm 1): one net that plays what the
+nets of all iterations play on average."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from envs.game import Game, Packed, States
+from envs.tree import Tree
+from learners.dream.regret_matching import sample_actions
+from learners.networks.inference import Inference, encoder
+from learners.networks.modules import ValueNet
+from learners.networks.settings import NetworkSettings, Weights
+from learners.samples import unpack_mask
+from learners.settings import TrainingSettings
+from learners.training import NetLearner, Trainer, split_batches
+
+
+class AveragePolicyLearner(NetLearner):
+    """One player's average-policy net: softmax over the legal actions, squared error to the policies that were played,
+    each sample weighted by a power of its iteration t.
+
+    Args:
+        game: For unpacking infostates.
+        network: The net.
+        training: How to fit.
+        iteration_power: Samples weigh t to this power: 1 is linear averaging.
+        device: Where to compute.
+        seed: Of the initial weights.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        network: NetworkSettings,
+        training: TrainingSettings,
+        *,
+        iteration_power: float = 1.0,
+        device: torch.device | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.game = game
+        self.network = network
+        self.iteration_power = iteration_power
+        self._encode = encoder(game, network)
+        self.trainer = Trainer(lambda: ValueNet(network, game.spec), training, device or torch.device("cpu"), seed)
+
+    def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
+        """Trains on blocks of `policy_dtype` rows, minibatch by minibatch.
+
+        Returns:
+            ``loss`` (mean weighted squared error a row), ``rows`` trained on.
+
+        Raises:
+            TrainingDiverged: the loss is not finite.
+        """
+        self.trainer.begin_fit()
+        total, batches, rows = torch.zeros((), device=self.trainer.device), 0, 0
+        for block in blocks:
+            for part in split_batches(block, self.trainer.settings.batch):
+                loss = self._loss(part, iteration)
+                self.trainer.step(loss)
+                total += loss.detach()
+                batches += 1
+                rows += len(part)
+        return self.trainer.end_fit(total, batches, rows)
+
+    def _loss(self, part: NDArray[np.void], iteration: int) -> torch.Tensor:
+        infostate = np.ascontiguousarray(part["infostate"])
+        legal = unpack_mask(np.ascontiguousarray(part["legal"]), self.game.spec.num_actions)
+        weight = (part["iteration"] / np.float32(iteration)) ** np.float32(self.iteration_power)
+        slots = self.game.output_slots(infostate, self.network.outputs)
+        to = self.trainer.tensor
+        with self.trainer.autocast():
+            scores = self.trainer.net.action_values([self._encode(infostate)], slots, legal)
+        policy = scores.masked_fill(~to(legal), -torch.inf).softmax(1)
+        error = policy - to(np.ascontiguousarray(part["policy"]))
+        return (error.square().sum(1) * to(np.asarray(weight, np.float32))).mean()
+
+
+class AveragePolicyAgent:
+    """Plays by the average-policy nets of both players. Satisfies `envs.agent.Agent`.
+
+    Args:
+        game: The game as it was trained on.
+        network: Description of the nets.
+        weights: Of each player.
+        name: For messages.
+
+    Raises:
+        ValueError: a player has no net.
+    """
+
+    def __init__(
+        self, game: Game, network: NetworkSettings, weights: Mapping[int, Weights], name: str = "deep-cfr"
+    ) -> None:
+        players = range(game.spec.num_players)
+        for player in players:
+            if player not in weights:
+                raise ValueError(
+                    f"{name} has no average-policy net yet for player {player}: one is trained at each evaluation"
+                )
+        self.name = name
+        self._trained_on = self._game = game
+        self._outputs = network.outputs
+        self._encode = encoder(game, network)
+        self._nets = [Inference(network, [weights[player]]) for player in players]
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        self._game = game
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        mover, legal = self._game.to_move(states), self._game.legal(states)
+        packed = self._game.observe(states, mover)
+        policy = np.empty(legal.shape, np.float32)
+        for player in range(len(self._nets)):
+            at = np.flatnonzero(mover == player)
+            if len(at):
+                policy[at] = self.policy(packed[at], legal[at], player)
+        actions, probability = np.empty(len(states), np.int64), np.empty(len(states), np.float32)
+        draws = rng.random(len(states), dtype=np.float32)
+        sample_actions(policy, legal, np.zeros(len(states), np.float32), draws, actions, probability)
+        return actions
+
+    def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
+        """Policy `float32[B, A]` at B infostates of a player."""
+        slots = self._trained_on.output_slots(packed, self._outputs)
+        scores = self._nets[player].action_values([self._encode(packed)], slots, legal)[0]
+        scores = np.where(legal, scores, -np.inf)
+        weight = np.exp(scores - scores.max(axis=1, keepdims=True))
+        policy: NDArray[np.float32] = weight / weight.sum(axis=1, keepdims=True)
+        return policy
+
+    def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
+        """The policy of both players at every infoset of a tree, `float64[S]`."""
+        legal = tree.legal()
+        table = np.zeros(legal.shape)
+        for player in range(len(self._nets)):
+            own = tree.player == player
+            table[own] = self.policy(tree.observed[own], legal[own], player)
+        policy = tree.to_slots(table)
+        return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
