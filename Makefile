@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 ARGS ?=
+JOBS ?= 2
 # Named once, here: `?=` would ask for the time again wherever the name is used, and a second may pass in between.
 ifndef RUN
 RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
@@ -39,8 +40,8 @@ demo: $(STAMP) ## train DREAM on Geister for a few minutes, evaluate it, write a
 	$(DANCFR) report "$(RUN)"
 	@printf '\nThe report: %s\n' "$$(cd "$(RUN)" && pwd)/report.html"
 
-test: $(STAMP) ## run all tests
-	$(PY) -m pytest $(ARGS)
+test: $(STAMP) ## run all tests, in as many processes as JOBS says
+	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
 lint: $(STAMP) ## style, types and the direction of imports: the checks of CI besides the tests
 	@failed=; \

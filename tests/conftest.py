@@ -5,7 +5,9 @@ that tests start inherit it.
 """
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -30,3 +32,17 @@ os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
 settings.register_profile("default-dancfr", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default-dancfr"), derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") else "default-dancfr")
+
+
+STARTING = ("actors/test_pool", "actors/test_remote", "dancfr/experiments/", "dancfr/evaluation/test_reproduce")
+STARTING += ("dancfr/serve/test_processes", "dancfr/test_cli", "dancfr/test_checkpoints", "packaging/")
+"""Beginnings of the names of test files whose tests start Ray, servers or many processes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where several processes run the tests, one of them runs all that start processes of their own, so that no two of
+    those meet; the tests of any other file stay together, since they share what was compiled."""
+    for item in items:
+        name = item.path.relative_to(Path(__file__).parent).as_posix()
+        group = "processes" if name.startswith(STARTING) else name
+        item.add_marker(pytest.mark.xdist_group(group))

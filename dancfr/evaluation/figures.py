@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from dancfr.evaluation.curves import APART, Drawn, Metric, drawn, method_of
+from dancfr.evaluation.figures_exact import wanted_nash_conv
 from dancfr.evaluation.history import History, Settings
 from dancfr.evaluation.plots import Bars, Line, Panel, Plot, draw_bars, draw_lines
 from dancfr.evaluation.statistics import Band, one_run, over_iterations, over_time, summarise
@@ -49,6 +50,8 @@ def all_figures(settings: Settings) -> tuple[list[Plot], list[str]]:
     for setting, members in settings.items():
         if opponents and len(members) > 1:
             wanted.append(wanted_single_runs(setting, members))
+    if any(run.exact for run in runs):
+        wanted.append(wanted_nash_conv(settings))
     methods = by_method(settings)
     for method, part in methods:
         several = method if len(methods) > 1 else ""

@@ -37,6 +37,7 @@ class History:
         info: Content of config.json.
         train: Training rows, ordered by iteration, one a player and iteration.
         evaluations: Evaluation rows, ordered by iteration, one a policy, opponent and iteration.
+        exact: Rows of exact evaluations, ordered by iteration, one a policy and iteration.
     """
 
     name: str
@@ -44,6 +45,7 @@ class History:
     info: dict[str, Any]
     train: tuple[Row, ...]
     evaluations: tuple[Row, ...]
+    exact: tuple[Row, ...] = ()
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -56,7 +58,8 @@ class History:
         rows = [_clean(row) for row in run.read_metrics()]
         train = _newest(rows, "train", ("iteration", "player"))
         evaluations = _newest(rows, "evaluation", ("iteration", "policy", "opponent"))
-        return cls(run.path.resolve().name, run.path, run.info, train, evaluations)
+        exact = _newest(rows, "exploitability", ("iteration", "policy"))
+        return cls(run.path.resolve().name, run.path, run.info, train, evaluations, exact)
 
     @property
     def preset(self) -> str:
@@ -117,6 +120,14 @@ class History:
         known = [wilson(row["wins"], row["games"]) if "wins" in row else (np.nan, np.nan) for row in rows]
         return np.array(known, np.float64).reshape(-1, 2).T
 
+    def nash_conv(self, policy: str = "average", decisions: bool = False) -> Curve:
+        """NashConv of a policy over iterations, or over the decisions that had been sampled until then."""
+        sampled = dict(zip(*(array.tolist() for array in self.metric("samples/decisions")), strict=True))
+        rows = [row for row in self.exact if row["policy"] == policy]
+        rows = [row for row in rows if not decisions or row["iteration"] in sampled]
+        x = [sampled[row["iteration"]] if decisions else row["iteration"] for row in rows]
+        return np.array(x, np.float64), np.array([row["nash_conv"] for row in rows], np.float64)
+
     def _against(self, opponent: str, policy: str, axis: str) -> list[Row]:
         return [r for r in self.evaluations if (r["opponent"], r["policy"]) == (opponent, policy) and axis in r]
 
@@ -163,7 +174,7 @@ def _flatten(config: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 
 def _newest(rows: Sequence[Row], kind: str, identity: tuple[str, ...]) -> tuple[Row, ...]:
     """Rows of a kind by iteration; of those with the same identity the last."""
-    needed = {"iteration"} if kind == "train" else {*identity, "win_rate"}
+    needed = {*identity} - {"player"} | {"evaluation": {"win_rate"}, "exploitability": {"nash_conv"}}.get(kind, set())
     whole = [row for row in rows if row.get("kind") == kind and needed <= set(row)]
     kept = {tuple(row.get(key) for key in identity): row for row in whole}
     return tuple(sorted(kept.values(), key=lambda row: row["iteration"]))

@@ -37,7 +37,7 @@ class Dream(Loop):
         self.config = config
         self.crew = DreamCrew(config, options, progress.event)
         super().__init__(run, config, tracker, progress, self.crew)
-        self.samples = {"advantages": 0, "transitions": 0}
+        self.samples = {"advantages": 0, "transitions": 0, "decisions": 0}
         self.policies: list[Weights | None] = [None, None]  # iteration 1 plays uniform
         self.baselines: list[Weights | None] = [None, None]
         self._baseline_fits: dict[int, tuple[Ref, Ref]] = {}
@@ -62,6 +62,7 @@ class Dream(Loop):
 
         row["samples/advantage"] = self.samples["advantages"]
         row["samples/transitions"] = self.samples["transitions"]
+        row["samples/decisions"] = self.samples["decisions"]
         self.end_iteration(t, started, row)
 
     def _traverse(self, t: int, player: int) -> dict[str, Any]:
@@ -86,6 +87,7 @@ class Dream(Loop):
         decisions = sum(s["decisions"] for s in stats)
         self.samples["advantages"] += sum(s["advantage_rows"] for s in stats)
         self.samples["transitions"] += decisions if config.baseline else 0
+        self.samples["decisions"] += decisions
         return {
             "traversal/decisions_per_second": decisions / (perf_counter() - started),
             "traversal/effective_sample_size": effective_sample_size([s["log_weights"] for s in stats]),
@@ -199,7 +201,8 @@ class Dream(Loop):
         """
         saved = self.load_newest()
         if saved is not None:
-            self.samples, self._baseline_row = saved[0]["samples"], saved[0]["baseline_row"]
+            self.samples |= saved[0]["samples"]
+            self._baseline_row = saved[0]["baseline_row"]
         wanted = {(t, p) for t in range(1, self.iteration + 1) for p in self.config.updated_players(t)}
         self.run.require_strategies(wanted)
         for file in self.run.list_strategies():
