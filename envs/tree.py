@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.chanceless import extensive
 from envs.extensive import CHANCE, OVER, ExtensiveGame
-from envs.game import States
+from envs.game import Game, States
 
 MOST_NODES = 20_000_000
 """Default limit: 4 to 5 GB while the tree is made, 1 GB once it is."""
@@ -139,19 +140,21 @@ class Tree:
         return np.where(after, self.slots[self.infoset[self.parent]] + place, -1).astype(np.int32)
 
 
-def compile_tree(game: ExtensiveGame, most_nodes: int = MOST_NODES) -> Tree:
+def compile_tree(game: Game, most_nodes: int = MOST_NODES) -> Tree:
     """The whole tree of a game, from its rules alone.
 
+    Args:
+        game: An `ExtensiveGame`, or any `Game` without chance, see `envs.chanceless`.
+        most_nodes: Limit on the size.
+
     Raises:
-        TypeError: the game does not let its chance be enumerated.
+        TypeError: the game draws chance that cannot be enumerated, or its actions are not numbered.
         ValueError: it is not for two players, or not zero-sum; a node has no choices, chances do not sum to 1, or a
             packed infostate shows more than the player has observed.
         TreeTooLarge: more than `most_nodes` nodes.
         ImperfectRecall: a player cannot tell nodes with different legal actions apart.
     """
-    if not isinstance(game, ExtensiveGame):
-        name = getattr(getattr(game, "spec", None), "name", type(game).__name__)
-        raise TypeError(f"{name} has no tree: its rules draw chance and do not enumerate it (envs.extensive)")
+    game = extensive(game)
     if game.spec.num_players != 2:
         raise ValueError(f"trees are for games of 2 players; {game.spec.name} has {game.spec.num_players}")
     started = time.perf_counter()

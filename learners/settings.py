@@ -1,8 +1,8 @@
 """Settings groups: frozen, typed, bounded, no unknown keys. No torch here: the command line reads them."""
 
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Optimiser = Literal["adam", "rmsprop"]
 
@@ -39,6 +39,9 @@ class Fitting(Protocol):
         ...
 
     @property
+    def anneal(self) -> bool: ...
+
+    @property
     def warm_start(self) -> bool: ...
 
     @property
@@ -55,6 +58,8 @@ class TrainingSettings(Settings):
         batch: Rows of a minibatch.
         minibatches: Minibatches of a fit, drawn uniformly with replacement; None trains one epoch over the buffer.
         learning_rate: Of Adam.
+        anneal: Lower the learning rate linearly to 0 over each fit, which ends it near the minimum and not in the
+            noise around it; for a given number of minibatches.
         clip: Bound on the gradient's norm.
         warm_start: Continue from the last iteration's weights; otherwise a fit starts from a fresh network.
         weight_average: Play by a running average of the weights over minibatches, which takes most of the noise of the
@@ -69,7 +74,14 @@ class TrainingSettings(Settings):
     batch: int = Field(1024, ge=2)
     minibatches: int | None = Field(200, ge=1)
     learning_rate: float = Field(1e-3, gt=0, le=1)
+    anneal: bool = False
     clip: float = Field(1.0, gt=0)
     warm_start: bool = True
     weight_average: float = Field(0.0, ge=0, le=1000)
     bf16: bool = False
+
+    @model_validator(mode="after")
+    def _the_end_is_known(self) -> Self:
+        if self.anneal and self.minibatches is None:
+            raise ValueError("anneal=true needs a number of minibatches: an epoch's end is not known before")
+        return self

@@ -52,6 +52,7 @@ class Trainer:
         self.net: Any
         self.optimiser: torch.optim.Optimizer
         self._average: AveragedModel | None = None
+        self._steps = 0  # of the fit under way
         self._fresh()
 
     def _fresh(self) -> None:
@@ -77,6 +78,7 @@ class Trainer:
         if not self.settings.warm_start and self.fits > 0:
             self._fresh()
         self.fits += 1
+        self._steps = 0
         self.net.train()
 
     def autocast(self) -> AbstractContextManager:
@@ -92,6 +94,11 @@ class Trainer:
         self.optimiser.zero_grad(set_to_none=True)
         for part in (loss,) if isinstance(loss, Tensor) else loss:
             part.backward()
+        if self.settings.anneal and self.settings.minibatches:
+            share = max(1 - self._steps / self.settings.minibatches, 0.0)
+            for group in self.optimiser.param_groups:
+                group["lr"] = self.settings.learning_rate * share
+        self._steps += 1
         if self.settings.clip is not None:
             nn.utils.clip_grad_norm_(self.net.parameters(), self.settings.clip)
         self.optimiser.step()

@@ -64,6 +64,7 @@ class DmcTrainingSettings(Settings):
         bf16: Run the network in bfloat16 (autocast), for GPUs; the weights stay float32.
     """
 
+    anneal: ClassVar[bool] = False
     warm_start: ClassVar[bool] = True
 
     batch: int = Field(32_768, ge=2)
