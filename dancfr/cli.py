@@ -13,6 +13,9 @@ from dancfr import output
 from dancfr.cli_app import Command, GameOptions, Json, app, choose
 from dancfr.errors import DancfrError, UsageError, nearest, warn
 
+_INTERRUPTED = 130
+"""What typer makes of Ctrl-C."""
+
 
 @app.command(cls=Command)
 def train(
@@ -194,11 +197,13 @@ def _run(arguments: list[str] | None) -> int:
     try:
         code = app(arguments, prog_name="dancfr", standalone_mode=False)
         sys.stdout.flush()
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except DancfrError as error:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return _fail("aborted; what the last checkpoint holds is kept", 1)
+        return _fail("aborted; of a run, what the last checkpoint holds is kept", 1)
     except BrokenPipeError:  # whoever read the output has gone, as in `dancfr presets | head -1`
         sys.stderr.close()
         return 1

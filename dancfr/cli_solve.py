@@ -40,7 +40,7 @@ def solve(
     max_nodes: Annotated[int, typer.Option(metavar="N", help="Refuse games with more nodes.")] = 20_000_000,
     as_json: Json = False,
 ) -> None:
-    """Solve a game by CFR or a linear program; exact exploitability along the way."""
+    """Solve a small game by CFR or a linear program, exactly."""
     if max_nodes < 1:
         raise UsageError(f"--max-nodes must be at least 1, not {max_nodes}")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dancfr.errors import UsageError, nearest, warn
-from dancfr.registry import read_options
-from dancfr.strategies import check_target, read_strategy, write_strategy
+from dancfr.registry import make_game, read_options
+from dancfr.strategies import check_target, load_agent, write_strategy
 from dancfr.trees import make_tree
 from dancfr.values import describe_type, parse_value
 from envs.tree import MOST_NODES, Tree
@@ -20,6 +20,10 @@ from learners.cfr.solver import ALGORITHMS, Solver, make_solver
 from learners.cfr.vector_solver import VARIANTS, VectorSolver
 
 LINEAR_PROGRAM = "lp"
+
+MOST_ITERATIONS, MOST_WEIGHT = 10**15, 1e7
+PIECE_SECONDS = 0.25
+"""How long a solver runs before Python looks for signals, roughly."""
 
 
 def solve(
@@ -57,17 +61,16 @@ def solve(
 
     Raises:
         UsageError: an unknown name, an impossible number or option, a game without a tree, or a file that does not fit.
+        RunError: the strategy could not be written.
     """
     known = (*ALGORITHMS, LINEAR_PROGRAM)
     if algorithm not in known:
         raise UsageError(nearest(algorithm, known, "algorithm"))
-    if iterations < 1 or seed < 0:
-        wrong = f"--iterations must be at least 1, not {iterations}"
-        raise UsageError(wrong if iterations < 1 else f"--seed must be at least 0, not {seed}")
+    _check_numbers(iterations, seed, warm_weight)
     options, chosen = read_options(game, game_settings), _read_settings(algorithm, settings)
     if out is not None:
         check_target(out)
-    start = None if warm_start is None else _start(warm_start, algorithm, game)
+    start = None if warm_start is None else _start(warm_start, algorithm, game, options)
     tree = make_tree(game, options, most_nodes)
     form = sequence_form(tree)
     about = {"game": game, "game_options": options, "algorithm": algorithm, "seed": seed, "settings": chosen}
@@ -96,9 +99,7 @@ def _iterate(
     first, seconds, curve = solver.iteration, 0.0, []
     policy, evaluation = solver.average_policy(), None
     for point in _points(iterations):
-        started = time.perf_counter()
-        solver.run(first + point - solver.iteration)
-        seconds += time.perf_counter() - started
+        seconds += _run(solver, first + point - solver.iteration)
         policy = solver.average_policy()
         evaluation = evaluate_policy(form, policy)
         curve.append([solver.iteration, evaluation.exploitability])
@@ -114,6 +115,20 @@ def _iterate(
         "curve": curve,
     }
     return found, policy
+
+
+def _run(solver: Solver, iterations: int) -> float:
+    """Runs so many iterations and returns the seconds; by pieces, since Ctrl-C waits for the end of one."""
+    seconds, piece = 0.0, 1
+    while iterations > 0:
+        count = min(piece, iterations)
+        started = time.perf_counter()
+        solver.run(count)
+        took = time.perf_counter() - started
+        seconds += took
+        iterations -= count
+        piece = max(1, min(16 * piece, int(count * PIECE_SECONDS / max(took, 1e-9))))
+    return seconds
 
 
 def _solve_program(form: SequenceForm) -> tuple[dict[str, Any], Any]:
@@ -153,13 +168,26 @@ def algorithm_options(algorithm: str) -> dict[str, inspect.Parameter]:
     return {k: p for k, p in found.items() if p.kind is p.KEYWORD_ONLY and k != "seed"}
 
 
+def _check_numbers(iterations: int, seed: int, warm_weight: float) -> None:
+    """Raises UsageError for a number outside its range."""
+    if not 1 <= iterations <= MOST_ITERATIONS:
+        bound = "at least 1" if iterations < 1 else f"at most {MOST_ITERATIONS:,}"
+        raise UsageError(f"--iterations must be {bound}, not {iterations}")
+    if seed < 0:
+        raise UsageError(f"--seed must be at least 0, not {seed}")
+    if not 0 < warm_weight <= MOST_WEIGHT:  # nor nan
+        raise UsageError(f"--warm-weight must be more than 0 and at most {MOST_WEIGHT:,.0f}, not {warm_weight:g}")
+
+
 def _read_settings(algorithm: str, settings: Sequence[str]) -> dict[str, Any]:
     """``key=value`` options of an algorithm, each of its own type."""
     known = algorithm_options(algorithm)
     chosen: dict[str, Any] = {}
     for setting in settings:
         key, equals, text = (part.strip() for part in setting.partition("="))
-        if not equals or key not in known:
+        if not equals:
+            raise UsageError(f"{setting!r} is no option of {algorithm}; write key=value")
+        if key not in known:
             raise UsageError(nearest(key, list(known), f"option of {algorithm}"))
         if key in chosen:
             raise UsageError(f"option {key} of {algorithm} is given twice")
@@ -171,21 +199,17 @@ def _read_settings(algorithm: str, settings: Sequence[str]) -> dict[str, Any]:
     return chosen
 
 
-def _start(path: Path, algorithm: str, game: str) -> Callable[[Tree], Any]:
+def _start(path: Path, algorithm: str, game: str, options: dict[str, Any]) -> Callable[[Tree], Any]:
     """What reads the policy on a tree from a strategy, once the tree is there."""
-    from learners.cfr.agent import TabularAgent, UnknownInfostate
+    from learners.cfr.agent import UnknownInfostate
 
     if algorithm == LINEAR_PROGRAM:
         raise UsageError("a linear program starts from nothing: leave out --warm-start")
-    arrays, about = read_strategy(path)
-    if about.get("game") != game:
-        raise UsageError(f"{path} is a strategy of {about.get('game')}, not of {game}")
+    agent = load_agent(str(path), make_game(game, **options))
 
     def policy(tree: Tree) -> Any:
-        if arrays["observed"].shape[1] != tree.observed.shape[1] or arrays["policy"].shape[1] != tree.num_actions:
-            raise UsageError(f"{path} is a strategy of other rules of {game}")
         try:
-            return TabularAgent(arrays["observed"], arrays["policy"], str(path)).tree_policy(tree)
+            return agent.tree_policy(tree)
         except UnknownInfostate as error:
             raise UsageError(f"{error}: it is of other rules of {game}") from None
 

@@ -112,7 +112,7 @@ def load_state(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
             records, meta = json.loads(notes["records"]), json.loads(notes["meta"])
             for name, record in records.items():
                 plain[name] = plain[name].view(parse_dtype(record["dtype"])).reshape(record["shape"])
-        except (ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, EOFError, OverflowError, RecursionError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else str(error).split("\n")[0]
             raise DamagedFile(f"{path} is damaged: {reason or type(error).__name__}") from None
     return {name: plain[name] for name in sorted(plain)}, meta

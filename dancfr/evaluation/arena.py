@@ -17,6 +17,7 @@ from dancfr.evaluation.sides import Sides, sides_of
 from dancfr.evaluation.statistics import sweeps, wilson
 from envs.agent import Agent
 from envs.game import Game, IllegalAction, RaggedGame, States
+from learners.cfr.agent import UnknownInfostate
 
 OUTCOMES = ("loss", "draw", "win")
 BATCH = 1024
@@ -229,7 +230,10 @@ def _actions(
         asked = np.flatnonzero(mine)
         if not len(asked):
             continue
-        answer = np.asarray(agent.act(states[asked], places[asked], stream))
+        try:
+            answer = np.asarray(agent.act(states[asked], places[asked], stream))
+        except UnknownInfostate as error:
+            raise AgentError(f"agent {error}") from None
         records = sides.action_dtype.names is not None
         fits = answer.dtype == sides.action_dtype if records else np.issubdtype(answer.dtype, np.integer)
         if answer.shape != asked.shape or not fits:

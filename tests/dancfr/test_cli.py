@@ -341,7 +341,7 @@ def test_bots_are_told_apart(command: Command) -> None:
 
 COMMANDS = (
     "train", "evaluate", "tournament", "report", "reproduce", "bench", "games", "presets", "agents", "version",
-    "serve", "connect",
+    "serve", "connect", "solve",
 )  # fmt: skip
 
 

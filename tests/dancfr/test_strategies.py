@@ -1,0 +1,161 @@
+"""Strategy files: what is damaged, foreign or no policy is named in one line, by every command that takes one."""
+
+import json
+import os
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from learners.storage import load_state, save_state
+from tests.dancfr.outcomes import Command, refused
+
+KUHN = ("--game", "kuhn", "--games", "2", "--exploitability")
+
+
+def test_a_strategy_of_another_game_or_other_rules_is_refused(
+    command: Command, solved: Callable[..., dict[str, Any]], strategy: Path
+) -> None:
+    name = str(strategy)
+    solved("kuhn", "--option", "cards=4", "--iterations", "1", "--out", "four.safetensors")
+    for arguments, says in {
+        ("solve", "leduc", "--warm-start", name): f"{name} is a strategy of kuhn, not of leduc",
+        ("solve", "kuhn", "--option", "cards=4", "--warm-start", name): "is of other rules of kuhn: the defaults",
+        ("solve", "kuhn", "--warm-start", "four.safetensors"): "is of other rules of kuhn: --option cards=4",
+        ("evaluate", name, "--game", "leduc"): f"{name} is a strategy of kuhn, not of leduc",
+        ("evaluate", name, "--game", "kuhn", "--option", "cards=4"): "is of other rules of kuhn: the defaults",
+        ("evaluate", "four.safetensors", "--game", "kuhn", "--option", "cards=3"): "--option cards=4",
+        ("evaluate", f"{name}@3", "--game", "kuhn"): "is one strategy: it has no iterations and no options",
+    }.items():
+        assert says in refused(command(*arguments))
+
+
+def _header(entries: dict[str, Any]) -> bytes:
+    notes = {"format": "dancfr-state-1", "meta": "{}", "records": "{}", "crc32": "00000000"}
+    text = json.dumps({"__metadata__": notes, **entries}).encode()
+    return len(text).to_bytes(8, "little") + text
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda raw: b"",
+    "cut short": lambda raw: raw[:-9],
+    "a flipped bit": lambda raw: raw[:-30] + bytes([raw[-30] ^ 8]) + raw[-29:],
+    "a flipped bit in the header": lambda raw: raw[:40] + bytes([raw[40] ^ 8]) + raw[41:],
+    "a huge header": lambda raw: (2**63).to_bytes(8, "little") + raw[8:],
+    "a header to the end": lambda raw: (len(raw) - 8).to_bytes(8, "little") + raw[8:],
+    "a deep header": lambda raw: (200_000).to_bytes(8, "little") + b"[" * 200_000,
+    "an infinite array": lambda raw: _header({"a": {"dtype": "F64", "shape": [float("inf")], "data_offsets": [0, 0]}}),
+    "a vast array": lambda raw: _header({"a": {"dtype": "F64", "shape": [2**62, 0], "data_offsets": [0, 0]}}),
+    "something else": lambda raw: b"{}" * 1000,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_named(command: Command, strategy: Path, damage: str) -> None:
+    Path("bad.safetensors").write_bytes(DAMAGES[damage](strategy.read_bytes()))
+    for arguments in (("solve", "kuhn", "--warm-start", "bad.safetensors"), ("evaluate", "bad.safetensors", *KUHN)):
+        assert "bad.safetensors is damaged: " in refused(command(*arguments))
+
+
+Arrays = dict[str, np.ndarray]
+
+
+def _with(arrays: Arrays, row: list[float]) -> np.ndarray:
+    policy = arrays["policy"].copy()
+    policy[2] = row
+    return policy
+
+
+CHANGES: dict[str, tuple[Callable[[Arrays], Arrays], str]] = {
+    "not a number": (lambda a: {"policy": _with(a, [np.nan, 1])}, "policy at infoset 2 is no distribution: [nan, 1.0]"),
+    "infinite": (lambda a: {"policy": _with(a, [np.inf, 0])}, "policy at infoset 2 is no distribution"),
+    "negative": (lambda a: {"policy": _with(a, [-0.5, 1.5])}, "is no distribution: [-0.5, 1.5]"),
+    "less than 1": (lambda a: {"policy": _with(a, [0.5, 0.4])}, "is no distribution: [0.5, 0.4]"),
+    "float32": (lambda a: {"policy": a["policy"].astype(np.float32)}, "its arrays are of another kind"),
+    "flat": (lambda a: {"policy": a["policy"].ravel()}, "its arrays do not fit each other"),
+    "a number": (lambda a: {"player": np.array(1, np.int8)}, "its arrays do not fit each other"),
+    "no rows": (lambda a: {k: v[:0] for k, v in a.items()}, "its arrays do not fit each other"),
+    "another action": (lambda a: {"policy": np.pad(a["policy"], ((0, 0), (0, 1)))}, "is of other rules of kuhn"),
+    "fewer infosets": (lambda a: {k: v[:7] for k, v in a.items()}, "has no policy for infostate "),
+    "one infoset": (lambda a: {"observed": np.repeat(a["observed"][:1], 12, 0)}, "an infostate is listed twice"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_holds_no_policy_is_refused(command: Command, strategy: Path, change: str) -> None:
+    arrays, about = load_state(strategy)
+    altered, says = CHANGES[change]
+    save_state("odd.safetensors", arrays | altered(arrays), about)
+    for arguments in (("solve", "kuhn", "--warm-start", "odd.safetensors"), ("evaluate", "odd.safetensors", *KUHN)):
+        line = refused(command(*arguments))
+        assert "odd.safetensors" in line
+        assert says in line
+
+
+@pytest.mark.parametrize("about", [None, [1], {"kind": "net"}, {"kind": "tabular strategy", "game": "kuhn"}])
+def test_a_file_of_something_else_is_refused(command: Command, strategy: Path, about: Any) -> None:
+    arrays, right = load_state(strategy)
+    save_state("other.safetensors", arrays, right)
+    raw = Path("other.safetensors").read_bytes()
+    if isinstance(about, dict):
+        save_state("other.safetensors", arrays, about)
+    else:
+        _rewrite_meta(Path("other.safetensors"), about)
+    assert Path("other.safetensors").read_bytes() != raw
+    line = refused(command("solve", "kuhn", "--warm-start", "other.safetensors"))
+    assert "other.safetensors holds no strategy: dancfr solve --out writes one" in line
+
+
+def _rewrite_meta(path: Path, meta: Any) -> None:
+    """A whole file without arrays whose metadata are not a table."""
+    notes = {"format": "dancfr-state-1", "meta": json.dumps(meta), "records": "{}", "crc32": "00000000"}
+    text = json.dumps({"__metadata__": notes}, separators=(",", ":")).encode()
+    text = text.replace(b'"crc32":"00000000"', b'"crc32":"%08x"' % zlib.crc32(text))
+    path.write_bytes(len(text).to_bytes(8, "little") + text)
+
+
+def test_a_pipe_or_a_folder_is_no_strategy(command: Command) -> None:
+    os.mkfifo("pipe.safetensors")
+    os.mkdir("folder.safetensors")
+    for name in ("pipe", "folder"):
+        for arguments in (
+            ("solve", "kuhn", "--warm-start", f"{name}.safetensors"),
+            ("evaluate", f"{name}.safetensors"),
+        ):
+            assert f"{name}.safetensors is no file" in refused(command(*arguments))
+    assert "folder.safetensors is a folder" in refused(command("solve", "kuhn", "--out", "folder.safetensors"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
+def test_files_that_may_not_be_read_or_written_are_named(command: Command, strategy: Path) -> None:
+    Path("closed.safetensors").write_bytes(strategy.read_bytes())
+    os.chmod("closed.safetensors", 0)
+    os.mkdir("closed", 0o500)
+    assert "Permission denied" in refused(command("solve", "kuhn", "--warm-start", "closed.safetensors"))
+    assert "may not be written to" in refused(command("solve", "kuhn", "--out", "closed/x.safetensors"))
+
+
+def test_a_policy_of_illegal_actions_is_named(command: Command, solved: Callable[..., dict[str, Any]]) -> None:
+    solved("leduc", "--iterations", "1", "--out", "leduc.safetensors")
+    arrays, about = load_state("leduc.safetensors")
+    save_state("leduc.safetensors", arrays | {"policy": np.full_like(arrays["policy"], 1 / 3)}, about)
+    arguments = ("evaluate", "leduc.safetensors", "--game", "leduc", "--games", "20")
+    assert "leduc.safetensors: the policy is no distribution at infoset 0" in refused(
+        command(*arguments, "--exploitability")
+    )
+    outcome = command(*arguments)
+    assert outcome.code == 1
+    (line,) = outcome.err.splitlines()
+    assert "agent leduc.safetensors chose action 0, which is not legal here" in line
+
+
+def test_an_agent_without_a_policy_somewhere_ends_a_match_in_one_line(command: Command, strategy: Path) -> None:
+    arrays, about = load_state(strategy)
+    save_state("few.safetensors", {name: array[:7] for name, array in arrays.items()}, about)
+    outcome = command("evaluate", "few.safetensors", "--game", "kuhn", "--games", "50")
+    assert outcome.code == 1
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("dancfr: agent few.safetensors has no policy for infostate ")
