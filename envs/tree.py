@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from envs.chanceless import extensive
 from envs.extensive import CHANCE, OVER, ExtensiveGame
 from envs.game import Game, States
+from envs.tree_size import estimate_nodes
 
 MOST_NODES = 20_000_000
 """Default limit: 4 to 5 GB while the tree is made, 1 GB once it is."""
@@ -158,6 +159,12 @@ def compile_tree(game: Game, most_nodes: int = MOST_NODES) -> Tree:
     if game.spec.num_players != 2:
         raise ValueError(f"trees are for games of 2 players; {game.spec.name} has {game.spec.num_players}")
     started = time.perf_counter()
+    roughly = estimate_nodes(game, np.random.default_rng(0), enough=100.0 * most_nodes)
+    if roughly > 10 * most_nodes:
+        raise TreeTooLarge(
+            f"{game.spec.name} has more nodes than the {most_nodes:,} allowed, some {roughly:.0e} or more: choose "
+            "smaller options of the game, or allow more"
+        )
     layers = [_Layer.root(game)]
     count = 1
     while layers[-1].running:
