@@ -36,16 +36,27 @@ def bench(
 
 
 @app.command(cls=Command)
-def games(as_json: Json = False) -> None:
-    """List the games and their options."""
+def games(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show the options of this game.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the games, or the options of one."""
 
     def compute() -> output.Result:
         """The games with their options, and the prefixes of further ones."""
         from dancfr.registry import OPENSPIEL, PETTINGZOO, describe_games
 
-        return {"games": describe_games(), "prefixes": [PETTINGZOO, OPENSPIEL]}
+        described = describe_games()
+        if name is not None and name not in (known := [game["name"] for game in described]):
+            raise UsageError(nearest(name, known, "game"))
+        chosen = [game for game in described if name in (None, game["name"])]
+        return {"games": chosen, "prefixes": [PETTINGZOO, OPENSPIEL]}
 
     def describe(result: output.Result) -> str:
+        if name is not None:
+            options = [{"option": key, "default": value} for key, value in result["games"][0]["options"].items()]
+            told = result["games"][0]["description"]
+            return f"{told}\n\n{output.table(options, ['option', 'default'])}" if options else f"{told}; no options"
         listed = output.table(result["games"], ["name", "players", "actions", "max_plies", "description"])
         zoo, spiel = result["prefixes"]
         return (

@@ -117,7 +117,7 @@ def describe_solution(result: Result) -> str:
 
 def _exploitability(result: Result) -> list[str]:
     lines = [
-        f"value {result['value']:+.10f} for player 0",
+        f"value {result['value']:+.10f} for player 0, both playing this",
         f"exploitability {result['exploitability']:.6g}, NashConv {result['nash_conv']:.6g} "
         f"({result['normalised']['exploitability']:.3g} and {result['normalised']['nash_conv']:.3g} of the largest "
         f"return, {result['max_utility']:g})",

@@ -20,7 +20,9 @@ class _NoChance:
         self._name = name
 
     def __getattr__(self, attribute: str) -> NoReturn:
-        raise ChanceDrawn(f"{self._name} has no tree: its rules draw chance and do not enumerate it (envs.extensive)")
+        raise ChanceDrawn(
+            f"{self._name} has no tree: its rules draw chance and do not enumerate it, see docs/trees-and-cfr.md"
+        )
 
 
 class Chanceless:

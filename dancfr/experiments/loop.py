@@ -80,7 +80,7 @@ class Loop(ABC):
     def done(self) -> bool:
         """Whether the configured iterations, or minutes of training, are over."""
         minutes = self._settings.minutes
-        over = minutes is not None and self.seconds >= 60 * minutes
+        over = minutes is not None and self.seconds >= 60 * minutes and self.ready()  # never without a policy
         return over or self.iteration >= self._settings.iterations
 
     def end_iteration(self, t: int, started: float, row: dict[str, Any]) -> None:

@@ -188,7 +188,11 @@ def test_wrong_use_is_one_line_before_work_starts(command: Command, arguments: t
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("rush", "--game", "geister"), "rush does not say what it plays at each infoset"),
+        (("rush", "--game", "geister"), "geister has no tree"),
+        (
+            ("rush", "--game", "mini-geister", "--option", "random_setup=false", "--option", "ply_limit=2"),
+            "rush does not say what it plays at each infoset",
+        ),
         (("random", "--game", "geister"), "geister has no tree"),
         (("random", "--game", "goofspiel", "--option", "cards=14"), "cards must be from 2 to 13, not 14"),
         (("none.safetensors", "--game", "kuhn"), "there is no strategy none.safetensors"),
