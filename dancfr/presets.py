@@ -115,8 +115,8 @@ def _leduc_holdem() -> DreamConfig:
 
 def _leduc(**changes: Any) -> DreamConfig:
     """Leduc hold'em as Steinberger et al. 2020 sample it: both players in turn, unbounded targets, a fresh advantage
-    net each iteration. Fits are a tenth as long as theirs, with a large learning rate that ends at 0, and samples are not
-    weighted by importance; docs/trees-and-cfr.md says what that is worth."""
+    net each iteration. Fits are a tenth as long as theirs, with a large learning rate that ends at 0, and samples are
+    not weighted by importance; docs/trees-and-cfr.md says what that is worth."""
     network = {"trunk": "flat", "width": 64, "depth": 3, "norm": "none", "outputs": "action"}
     settings: dict[str, Any] = {
         "game": "leduc",
