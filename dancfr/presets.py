@@ -115,8 +115,9 @@ def _leduc_holdem() -> DreamConfig:
 
 def _leduc(**changes: Any) -> DreamConfig:
     """Leduc hold'em as Steinberger et al. 2020 sample it: both players in turn, unbounded targets, a fresh advantage
-    net each iteration. Fits are a tenth as long as theirs, with a large learning rate that ends at 0, and samples are
-    not weighted by importance; docs/trees-and-cfr.md says what that is worth."""
+    net each iteration. Fits are a tenth as long as theirs, with a large learning rate that ends at 0, samples are not
+    weighted by importance, and the average weighs iterations more alike; docs/trees-and-cfr.md says what that is
+    worth."""
     network = {"trunk": "flat", "width": 64, "depth": 3, "norm": "none", "outputs": "action"}
     settings: dict[str, Any] = {
         "game": "leduc",
@@ -136,6 +137,7 @@ def _leduc(**changes: Any) -> DreamConfig:
             "clip": 10.0,
         },
         "baseline_training": {"batch": 512, "minibatches": 200, "anneal": True},
+        "average_power": 0.5,
         "reservoir": 2_000_000,
         "circular": 200_000,
         "average": "exact",
@@ -222,6 +224,7 @@ _ALL = (
             importance="full",
             advantage_training={"batch": 2048, "minibatches": 3000, "warm_start": False},
             baseline_training={"batch": 512, "minibatches": 1000},
+            average_power=1.0,
         ),
         "the same with the fits of Steinberger et al. 2020: most of a day",
     ),
