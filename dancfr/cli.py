@@ -56,7 +56,11 @@ def train(
         from dancfr.options import TrainOptions
 
         options = TrainOptions(workers, address, device, inline, resume)
-        return launch(TrainRequest(preset, overrides or (), run_dir, wandb, options))
+        result = launch(TrainRequest(preset, overrides or (), run_dir, wandb, options))
+        if result["stopped"]:
+            done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first iteration"
+            warn(f"stopped {done}; go on with: dancfr train {preset} --run-dir {result['run_dir']} --resume")
+        return result
 
     output.deliver(compute, as_json, output.describe_training)
 

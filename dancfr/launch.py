@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dancfr.config import Config, apply_overrides
-from dancfr.errors import RunError, UsageError, nearest, warn
+from dancfr.errors import RunError, UsageError, nearest
 from dancfr.options import TrainOptions, resolve_device
 from dancfr.presets import PRESETS, Preset
 from dancfr.runs import Run, default_run_dir, find_runs
@@ -53,11 +53,6 @@ def train(request: TrainRequest) -> dict[str, Any]:
 
             with Tracker(run, mode) as tracker:
                 result = experiments.train(run, preset.method, config, tracker, options)
-    if stop.requested:
-        warn(
-            f"stopped after iteration {result['iterations']}; go on with: "
-            f"dancfr train {preset.name} --run-dir {run.path} --resume"
-        )
     return {"run_dir": str(run.path), **result, "stopped": stop.requested}
 
 
@@ -129,6 +124,7 @@ def _fresh_start(run: Run, resumed: bool) -> Iterator[None]:
 def _one_line_errors() -> Iterator[None]:
     """What the lower floors raise for a person to act on, as what the command line prints in one line."""
     from actors.cluster import RayUnavailable
+    from actors.external_sampling import TooManyNodes
     from actors.runtime import BlockLost, RemoteError, ResourcesMissing, WorkerDied
     from learners.storage import DamagedFile, ForeignState
     from learners.training import TrainingDiverged
@@ -141,5 +137,5 @@ def _one_line_errors() -> Iterator[None]:
         raise RunError(f"not enough memory ({error}): lower reservoir, circular or the batch sizes") from error
     except ResourcesMissing as error:
         raise UsageError(str(error)) from error
-    except (RayUnavailable, WorkerDied, BlockLost, RemoteError, DamagedFile, TrainingDiverged) as error:
+    except (RayUnavailable, TooManyNodes, WorkerDied, BlockLost, RemoteError, DamagedFile, TrainingDiverged) as error:
         raise RunError(str(error)) from error

@@ -201,6 +201,8 @@ def run_to_end(make: Callable[[Progress], Loop], config: RunConfig, options: Tra
             if options.resume:
                 loop.restore()
                 progress.resumed(loop.iteration, loop.seconds)
+                if loop.done():
+                    progress.event("all of it is done; for more, give a larger iterations= or minutes=")
             while not loop.done() and not stop.requested:
                 loop.iterate()
             return loop.finish(stop)
