@@ -34,15 +34,28 @@ settings.register_profile("ci", settings.get_profile("default-dancfr"), derandom
 settings.load_profile("ci" if os.environ.get("CI") else "default-dancfr")
 
 
-STARTING = ("actors/test_pool", "actors/test_remote", "dancfr/experiments/", "dancfr/evaluation/test_reproduce")
-STARTING += ("dancfr/serve/test_processes", "dancfr/test_cli", "dancfr/test_checkpoints", "packaging/")
-"""Beginnings of the names of test files whose tests start Ray, servers or many processes."""
+GROUPS = {
+    "processes": (
+        "actors/test_pool",
+        "actors/test_remote",
+        "dancfr/evaluation/test_reproduce",
+        "dancfr/experiments/",
+        "dancfr/serve/test_processes",
+        "dancfr/test_checkpoints",
+        "dancfr/test_cli",
+        "packaging/",
+    ),
+    "guandan": ("dancfr/evaluation/", "dancfr/serve/", "envs/test_guandan", "learners/dmc/"),
+}
+"""Test files by the beginnings of their names: those that start Ray, servers or many processes; those that need the
+kernels of GuanDan, which take a minute to compile."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes run the tests, one of them runs all that start processes of their own, so that no two of
-    those meet; the tests of any other file stay together, since they share what was compiled."""
+    """Where several processes run the tests, one of them runs a whole group, so that no two tests that start processes
+    meet, and nothing is compiled twice at the same time; other files are groups of their own."""
     for item in items:
         name = item.path.relative_to(Path(__file__).parent).as_posix()
-        group = "processes" if name.startswith(STARTING) else name
+        group = next((group for group, beginnings in GROUPS.items() if name.startswith(beginnings)), name)
         item.add_marker(pytest.mark.xdist_group(group))
