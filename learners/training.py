@@ -1,7 +1,7 @@
 """What the torch learners share: device and precision, one optimiser step, exact save and restore."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
@@ -84,6 +84,30 @@ class Trainer:
     def autocast(self) -> AbstractContextManager:
         """bfloat16 context, if set."""
         return torch.autocast(self.device.type, torch.bfloat16) if self.settings.bf16 else nullcontext()
+
+    def fit(self, blocks: Iterable[NDArray[np.void]], loss: Callable[[NDArray[np.void]], Tensor]) -> dict[str, float]:
+        """One fit on blocks of rows, minibatch by minibatch.
+
+        Args:
+            blocks: Rows, each block of any length.
+            loss: Scalar loss of a minibatch.
+
+        Returns:
+            ``loss``, its mean over the minibatches, and ``rows`` trained on.
+
+        Raises:
+            TrainingDiverged: the loss is not finite.
+        """
+        self.begin_fit()
+        total, batches, rows = torch.zeros((), device=self.device), 0, 0
+        for block in blocks:
+            for part in split_batches(block, self.settings.batch):
+                value = loss(part)
+                self.step(value)
+                total += value.detach()
+                batches += 1
+                rows += len(part)
+        return self.end_fit(total, batches, rows)
 
     def step(self, loss: Tensor | Iterable[Tensor]) -> None:
         """Backpropagates a scalar loss, clips the gradient, updates the weights.

@@ -1,6 +1,7 @@
 """The advantage learner: fits d(s, a) to the sampled immediate advantages of one player's reservoir."""
 
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings
 from learners.samples import unpack_mask
 from learners.settings import TrainingSettings
-from learners.training import NetLearner, Trainer, split_batches
+from learners.training import NetLearner, Trainer
 
 
 class AdvantageLearner(NetLearner):
@@ -60,19 +61,11 @@ class AdvantageLearner(NetLearner):
         Raises:
             TrainingDiverged: the loss is not finite.
         """
-        self.trainer.begin_fit()
-        total, batches, rows = torch.zeros((), device=self.trainer.device), 0, 0
-        mean_log_weight: float | None = None
-        for block in blocks:
-            if self.importance != "none" and mean_log_weight is None:  # one scale for the whole fit
-                mean_log_weight = _log_mean(block["log_weight"])
-            for part in split_batches(block, self.trainer.settings.batch):
-                loss = self._loss(part, iteration, mean_log_weight)
-                self.trainer.step(loss)
-                total += loss.detach()
-                batches += 1
-                rows += len(part)
-        return self.trainer.end_fit(total, batches, rows)
+        blocks, mean_log_weight = iter(blocks), None
+        if self.importance != "none" and (first := next(blocks, None)) is not None:
+            mean_log_weight = _log_mean(first["log_weight"])  # one scale for the whole fit
+            blocks = chain([first], blocks)
+        return self.trainer.fit(blocks, lambda part: self._loss(part, iteration, mean_log_weight))
 
     def _loss(self, part: NDArray[np.void], iteration: int, mean_log_weight: float | None) -> torch.Tensor:
         infostate = np.ascontiguousarray(part["infostate"])

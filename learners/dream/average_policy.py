@@ -15,7 +15,7 @@ from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import unpack_mask
 from learners.settings import TrainingSettings
-from learners.training import NetLearner, Trainer, split_batches
+from learners.training import NetLearner, Trainer
 
 
 class AveragePolicyLearner(NetLearner):
@@ -56,16 +56,7 @@ class AveragePolicyLearner(NetLearner):
         Raises:
             TrainingDiverged: the loss is not finite.
         """
-        self.trainer.begin_fit()
-        total, batches, rows = torch.zeros((), device=self.trainer.device), 0, 0
-        for block in blocks:
-            for part in split_batches(block, self.trainer.settings.batch):
-                loss = self._loss(part, iteration)
-                self.trainer.step(loss)
-                total += loss.detach()
-                batches += 1
-                rows += len(part)
-        return self.trainer.end_fit(total, batches, rows)
+        return self.trainer.fit(blocks, lambda part: self._loss(part, iteration))
 
     def _loss(self, part: NDArray[np.void], iteration: int) -> torch.Tensor:
         infostate = np.ascontiguousarray(part["infostate"])

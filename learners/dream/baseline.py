@@ -12,7 +12,7 @@ from learners.networks.inference import encoder
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
-from learners.training import NetLearner, Trainer, split_batches
+from learners.training import NetLearner, Trainer
 
 
 class BaselineLearner(NetLearner):
@@ -57,18 +57,12 @@ class BaselineLearner(NetLearner):
         Raises:
             TrainingDiverged: the loss is not finite.
         """
-        self.trainer.begin_fit()
-        total, batches, rows = torch.zeros((), device=self.trainer.device), 0, 0
-        for block in blocks:
-            for part in split_batches(block, self.trainer.settings.batch):
-                target = self._targets(part)
-                values = self._values(part["infostates"], part["action"][:, None] == self._actions)
-                loss = torch.nn.functional.mse_loss(values.sum(1), target)
-                self.trainer.step(loss)
-                total += loss.detach()
-                batches += 1
-                rows += len(part)
-        return self.trainer.end_fit(total, batches, rows)
+        return self.trainer.fit(blocks, self._loss)
+
+    def _loss(self, part: NDArray[np.void]) -> torch.Tensor:
+        target = self._targets(part)
+        values = self._values(part["infostates"], part["action"][:, None] == self._actions)
+        return torch.nn.functional.mse_loss(values.sum(1), target)
 
     def _values(self, infostates: NDArray[np.uint8], needed: NDArray[np.bool_]) -> torch.Tensor:
         """Q of the actions that are needed `[B, A]`, else 0, for packed pairs `uint8[B, 2, P]`, actor first."""
