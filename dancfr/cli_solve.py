@@ -45,6 +45,7 @@ def solve(
         raise UsageError(f"--max-nodes must be at least 1, not {max_nodes}")
 
     def compute() -> output.Result:
+        """What was found, see `dancfr.solving.solve`."""
         from dancfr.solving import solve as run_solver
 
         return run_solver(

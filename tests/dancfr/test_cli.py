@@ -8,9 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -18,6 +16,7 @@ from dancfr.cli import main
 from dancfr.config import flatten
 from dancfr.evaluation import PLY_LIMITS
 from dancfr.presets import PRESETS
+from tests.dancfr.outcomes import Command
 
 TINY = (
     "iterations=2", "minutes=none", "traversals=16", "chunk=16", "reservoir=2000", "circular=2000",
@@ -25,31 +24,6 @@ TINY = (
     "baseline_training.batch=32", "evaluation.every=2", "evaluation.games=2", "checkpoint_every=1",
 )  # fmt: skip
 PRESET = "mini-geister-dream"
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Outcome]
-
-
-@pytest.fixture
-def command(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Runs a command in this process, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> Outcome:
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        code = ended.value.code
-        assert isinstance(code, int)
-        return Outcome(code, *capfd.readouterr())
-
-    return run
 
 
 def training(path: Path, *more: str) -> list[str]:

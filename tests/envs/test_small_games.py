@@ -196,7 +196,11 @@ def test_cards_and_chips_are_conserved(game: FactoredGame, seed: int) -> None:
     assert plies <= game.spec.max_plies
 
 
-@GAMES
+@pytest.mark.parametrize(
+    "game",
+    [*SMALL.values(), LEDUC_2B2R, Goofspiel(5), OshiZumo(8, 3)],
+    ids=[*SMALL, "leduc_2b2r", "goofspiel5", "oshi_zumo8_k3"],
+)
 def test_infostates_are_the_infosets(game: FactoredGame) -> None:
     """Nodes share a packed infostate if and only if they share an infoset, and networks see all of it."""
     tree = tree_of(game)
@@ -210,11 +214,6 @@ def test_infostates_are_the_infosets(game: FactoredGame) -> None:
         assert encoded == sum(tree_of(by_rank).num_infosets)
     else:
         assert encoded == len(tree.observed)
-
-
-def test_infostates_are_the_infosets_of_the_larger_games() -> None:
-    for game in (LEDUC_2B2R, Goofspiel(5), OshiZumo(8, 3)):
-        test_infostates_are_the_infosets(game)
 
 
 @pytest.mark.parametrize("game", [*SMALL.values(), LEDUC_2B2R], ids=[*SMALL, "leduc_2b2r"])
