@@ -51,8 +51,8 @@ class ExtensiveGame(Game, Protocol):
         ...
 
 
-class FactoredGame(ABC):
-    """What games of this seam have in common: drawing chance, checking actions. Satisfies `ExtensiveGame`.
+class ListedChance(ABC):
+    """What games that list their chance have in common: drawing it, checking actions, and what follows from `apply`.
 
     The states of a subclass have a field ``mover``, which `apply` keeps.
     """
@@ -72,27 +72,11 @@ class FactoredGame(ABC):
     def apply(self, states: States, choices: NDArray[np.integer]) -> None: ...
 
     @abstractmethod
-    def public(self, states: States) -> NDArray[np.int64]: ...
-
-    @abstractmethod
-    def private(self, states: States, player: int) -> NDArray[np.int64]: ...
-
-    @abstractmethod
     def utilities(self, states: States) -> NDArray[np.float64]: ...
 
     @abstractmethod
-    def observe(self, states: States, players: NDArray[np.int8]) -> Packed: ...
-
-    @abstractmethod
-    def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]: ...
-
-    @abstractmethod
-    def describe(self, state: np.void, view: int | None = None) -> str:
-        """The state in a line; with `view`, as that player sees it."""
-
-    @abstractmethod
-    def describe_action(self, action: int) -> str:
-        """Name of an action."""
+    def place(self, states: States, b: int) -> str:
+        """Where game b stands, for messages."""
 
     def mover(self, states: States) -> NDArray[np.int8]:
         return states["mover"].copy()
@@ -129,8 +113,7 @@ class FactoredGame(ABC):
         legal = self.legal(states)[np.arange(len(states)), np.where(inside, chosen, 0)] & inside
         if (bad := np.flatnonzero(running & ~legal)).size:
             first = int(bad[0])
-            told = self.describe(states[first], int(states["mover"][first]))  # the mover may read it: nothing hidden
-            raise IllegalAction(f"game {first} ({told}): action {int(chosen[first])} is not legal")
+            raise IllegalAction(f"{self.place(states, first)}: action {int(chosen[first])} is not legal")
         part = states if running.all() else states[running]
         self.apply(part, chosen[running])
         self._draw_chance(part, rng)
@@ -152,6 +135,34 @@ class FactoredGame(ABC):
         return np.broadcast_to(every, (len(packed), self.spec.num_actions, 1))
 
 
+class FactoredGame(ListedChance):
+    """A game that also tells public from private observations, and describes itself. Satisfies `ExtensiveGame`."""
+
+    @abstractmethod
+    def public(self, states: States) -> NDArray[np.int64]: ...
+
+    @abstractmethod
+    def private(self, states: States, player: int) -> NDArray[np.int64]: ...
+
+    @abstractmethod
+    def observe(self, states: States, players: NDArray[np.int8]) -> Packed: ...
+
+    @abstractmethod
+    def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]: ...
+
+    @abstractmethod
+    def describe(self, state: np.void, view: int | None = None) -> str:
+        """The state in a line; with `view`, as that player sees it."""
+
+    @abstractmethod
+    def describe_action(self, action: int) -> str:
+        """Name of an action."""
+
+    def place(self, states: States, b: int) -> str:
+        told = self.describe(states[b], int(states["mover"][b]))  # the mover may read it: nothing hidden
+        return f"game {b} ({told})"
+
+
 def one_hot(values: NDArray[np.integer], size: int) -> NDArray[np.float32]:
     """`float32[..., size]` with a 1 at each value; all 0 for values outside."""
     return (np.asarray(values)[..., None] == np.arange(size)).astype(np.float32)
@@ -166,4 +177,4 @@ def check_types(game: object, types: Mapping[str, type]) -> None:
             raise TypeError(f"{name} must be {wanted}, not {value!r}")
 
 
-__all__ = ["CHANCE", "OVER", "ExtensiveGame", "FactoredGame", "check_types", "one_hot"]
+__all__ = ["CHANCE", "OVER", "ExtensiveGame", "FactoredGame", "ListedChance", "check_types", "one_hot"]

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.extensive import CHANCE, OVER
-from envs.game import GameSpec, IllegalAction, Packed, States
+from envs.extensive import CHANCE, OVER, ListedChance
+from envs.game import GameSpec, Packed, States
 from envs.openspiel.loading import Spiel, load_openspiel, mover_of, name_of
 
 _PROBES, _PROBE_PLIES = 16, 200
 
 
-class OpenSpielGame:
+class OpenSpielGame(ListedChance):
     """A two-player zero-sum game of OpenSpiel behind the `Game` seam. Satisfies `envs.game.Game`.
 
     It also lets chance be enumerated (`initial`, `mover`, `chance`, `apply`, `utilities` as in
@@ -162,9 +162,6 @@ class OpenSpielGame:
         self._note(states, [self.spiel.new_initial_state() for _ in range(batch)])
         return states
 
-    def mover(self, states: States) -> NDArray[np.int8]:
-        return states["mover"].copy()
-
     def chance(self, states: States) -> NDArray[np.float64]:
         probability = np.zeros((len(states), self._outcomes))
         at = np.flatnonzero(states["mover"] == CHANCE)
@@ -185,24 +182,7 @@ class OpenSpielGame:
     def utilities(self, states: States) -> NDArray[np.float64]:
         return np.stack([states["utility"], 0.0 - states["utility"]], axis=1)
 
-    def _draw_chance(self, states: States, rng: np.random.Generator) -> None:
-        """Lets chance move until it is no longer to move anywhere."""
-        while len(at := np.flatnonzero(states["mover"] == CHANCE)):
-            part = states[at]
-            bounds = np.cumsum(self.chance(part), axis=1)
-            draws = rng.random(len(part)) * bounds[:, -1]
-            self.apply(part, (bounds <= draws[:, None]).sum(axis=1))
-            states[at] = part
-
     # The seam
-
-    def reset(self, batch: int, rng: np.random.Generator) -> States:
-        states = self.initial(batch)
-        self._draw_chance(states, rng)
-        return states
-
-    def to_move(self, states: States) -> NDArray[np.int8]:
-        return states["mover"].copy()
 
     def legal(self, states: States) -> NDArray[np.bool_]:
         mask = np.zeros((len(states), self.spec.num_actions), np.bool_)
@@ -211,29 +191,9 @@ class OpenSpielGame:
             mask[b, live.legal_actions()] = True
         return mask
 
-    def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator) -> None:
-        running = np.flatnonzero(states["mover"] >= 0)
-        part, chosen = states[running], np.asarray(actions)[running]
-        inside = (chosen >= 0) & (chosen < self.spec.num_actions)
-        legal = inside & self.legal(part)[np.arange(len(part)), np.where(inside, chosen, 0)]
-        if not legal.all():
-            bad = int(np.argmin(legal))
-            played = part["history"][bad, : part["length"][bad]].tolist()
-            raise IllegalAction(
-                f"{self.spec.name}, game {running[bad]}, after {played}: action {chosen[bad]} is not legal"
-            )
-        self.apply(part, chosen)
-        self._draw_chance(part, rng)
-        states[running] = part
-
-    def finished(self, states: States) -> NDArray[np.bool_]:
-        return states["mover"] == OVER
-
-    def endings(self, states: States) -> NDArray[np.int8]:
-        return self.finished(states).astype(np.int8)
-
-    def returns(self, states: States) -> NDArray[np.float32]:
-        return self.utilities(states).astype(np.float32)
+    def place(self, states: States, b: int) -> str:
+        played = states["history"][b, : states["length"][b]].tolist()
+        return f"{self.spec.name}, game {b}, after {played}"
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
         return self.pack(self.tensors(self.spiel_states(states), players))
@@ -260,11 +220,6 @@ class OpenSpielGame:
         if not self.compact:
             return np.ascontiguousarray(packed).view(np.float32)
         return np.unpackbits(packed, axis=1, count=self.spec.shapes["flat"][0]).astype(np.float32)
-
-    def output_slots(self, packed: Packed, layout: str = "action", other: Packed | None = None) -> NDArray[np.int16]:
-        """``action``: an output for each action."""
-        every = np.arange(self.spec.num_actions, dtype=np.int16)[None, :, None]
-        return np.broadcast_to(every, (len(packed), self.spec.num_actions, 1))
 
 
 def _is_binary(tensors: NDArray[np.float32]) -> bool:
