@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dancfr.config import Config
+from dancfr.experiments.cheat_cfr_config import CheatCfrConfig
 from dancfr.experiments.config import DreamConfig, EvaluationConfig
+from dancfr.experiments.curriculum import Curriculum
 from dancfr.experiments.dmc_config import DmcConfig
 from dancfr.experiments.settings import EvaluationSettings
 
@@ -154,6 +156,10 @@ def _leduc_external(**changes: Any) -> DreamConfig:
     return _leduc(sampling={"method": "external"}, baseline=False, **changes)
 
 
+def _told(what: str) -> str:
+    return f"paper 001: chance-sampled CFR on Mini-Cheat with 3 health points, by infosets {what}"
+
+
 def _danzero(**changes: Any) -> DmcConfig:
     """Paper 004, IV and V-A: its network, optimiser, pool and staleness clip, whole matches of self-play."""
     settings: dict[str, Any] = {
@@ -265,6 +271,20 @@ _ALL = (
             evaluation=EvaluationConfig(every=10, games=1000, ply_limit=None),
         ),
         "DREAM on Mini Geister (4x4), 2 minutes",
+    ),
+    Preset(
+        "cheat-memoryless", "cheat-cfr", CheatCfrConfig(agent="memoryless"), _told("that know hand, rank and claim")
+    ),
+    Preset("cheat-hp-aware", "cheat-cfr", CheatCfrConfig(agent="hp-aware"), _told("that know health points, too")),
+    Preset("cheat-history-aware", "cheat-cfr", CheatCfrConfig(agent="history-aware"), _told("that know all turns")),
+    Preset("cheat-general", "cheat-cfr", CheatCfrConfig(agent="general"), _told("that know all of it")),
+    Preset(
+        "cheat-curriculum",
+        "cheat-cfr",
+        CheatCfrConfig(
+            game_options={"health": 5}, curriculum=Curriculum(option="health", values=(1, 2, 3, 4)), iterations=500
+        ),
+        "Ordered Abstraction of paper 001: Cheat-1 to Cheat-5, each from what was learnt before",
     ),
     Preset("guandan-dmc", "dmc", _danzero(), "paper 004: DanZero's Deep Monte-Carlo on whole matches of GuanDan"),
     Preset(

@@ -8,6 +8,7 @@ from typing import Any
 from dancfr.errors import UsageError, nearest
 from dancfr.values import describe_type, parse_value, show
 from envs.aec import AecGame
+from envs.cheat import Cheat
 from envs.game import Game
 from envs.geister import Geister
 from envs.goofspiel import Goofspiel
@@ -112,6 +113,17 @@ GAMES: dict[str, GameEntry] = {
             "Mini Geister on 4x4, 2 ghosts a player",
         ),
         GameEntry("guandan", GuanDan, options_of(GuanDan), "GuanDan, four players in two teams, rounds or matches"),
+        _named("cheat", Cheat, "Cheat with health points, 13 ranks of 4 cards, 2 to 6 players"),
+        _named(
+            "mini-cheat",
+            Cheat,
+            "Mini-Cheat of paper 001: 3 ranks of 2 cards, 2 cards a player",
+            ranks=3,
+            copies=2,
+            dealt=2,
+            max_discard=2,
+            discards="sets",
+        ),
         GameEntry("kuhn", Kuhn, options_of(Kuhn), "Kuhn poker"),
         _named("leduc", Leduc, "Leduc hold'em, the standard game"),
         _named(

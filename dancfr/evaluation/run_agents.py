@@ -165,11 +165,40 @@ def _load_average_net(run: Run, config: Any, wanted: AgentName, trained_on: Game
         raise UsageError(str(error)) from None
 
 
-_LOADERS: dict[str, Callable[[Run, AgentName, Any, str], Agent]] = {"dream": _load_dream, "dmc": _load_dmc}
+def _load_cheat(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
+    """The agent of the strategy that the run had after an iteration, or the newest one stored before it."""
+    from dancfr.evaluation.cheat import cheat_agent
+    from dancfr.experiments.cheat_cfr_config import CheatCfrConfig
+
+    if wanted.threshold is not None:
+        raise UsageError(f"{name}: tables are played as they are, without threshold: leave it out")
+    policy = wanted.average or "average"
+    if policy not in ("exact", "average", "last"):
+        raise UsageError(f"{name}: a run of cheat-cfr plays average=exact or average=last, not average={policy}")
+    config = run.config_as(CheatCfrConfig)
+    trained_on: Any = _trained_on(wanted.base, config, game)
+    files = _files_until(run, wanted)
+    if not files:
+        raise UsageError(f"{name} has no strategy yet: it gets its first one with its first checkpoint")
+    arrays, about = run.load_strategy(0, files[-1].iteration)
+    try:
+        agent: Any = cheat_agent(
+            trained_on, config.keys, about, arrays, "last" if policy == "last" else "average", name
+        )
+    except ValueError as error:
+        raise UsageError(f"{files[-1].path} does not fit the run's configuration: {error}") from None
+    return agent
+
+
+_LOADERS: dict[str, Callable[[Run, AgentName, Any, str], Agent]] = {
+    "dream": _load_dream,
+    "dmc": _load_dmc,
+    "cheat-cfr": _load_cheat,
+}
 """What makes the agent of a run, by method."""
 
 _STORED_WITH = {"dream": "train", "dmc": "evaluation"}
-"""The rows of a record beside which strategies are stored, by method."""
+"""The rows of a record beside which strategies are stored, by method; others store them with checkpoints."""
 
 
 def _files_until(run: Run, wanted: AgentName) -> list[StrategyFile]:
@@ -179,7 +208,7 @@ def _files_until(run: Run, wanted: AgentName) -> list[StrategyFile]:
         UsageError: those it had are gone, or it does not have that iteration.
     """
     files = run.list_strategies()
-    if not files and run.read_metrics(_STORED_WITH[run.method]):
+    if not files and run.method in _STORED_WITH and run.read_metrics(_STORED_WITH[run.method]):
         raise UsageError(
             f"{wanted.base} has been trained, but its strategies are gone: restore {run.path / 'strategies'} from a "
             "copy, or train anew"

@@ -76,16 +76,10 @@ class EvaluationServer:
         """Matches of each policy against each opponent, and their exploitability; rows for `metrics.jsonl`."""
         policies = {policy: partial(self._agent, policy, average) for policy, average in self._policies.items()}
         rows = evaluation_rows(self._evaluated, policies, self._opponents, iteration, games, seed)
-        return rows + [self._exact_row(iteration, policy, make()) for policy, make in policies.items() if self._form]
-
-    def _exact_row(self, iteration: int, policy: str, agent: DreamAgent | AveragePolicyAgent) -> dict[str, Any]:
-        from learners.cfr.best_response import evaluate_policy
-
-        assert self._form is not None
-        started = perf_counter()
-        found = evaluate_policy(self._form, agent.tree_policy(self._form.tree)).as_dict()
-        row = {"kind": "exploitability", "iteration": iteration, "policy": policy}
-        return row | found | {"time/exploitability_s": perf_counter() - started}
+        form = self._form
+        return rows + (
+            [exact_row(form, iteration, policy, make()) for policy, make in policies.items()] if form else []
+        )
 
     def _agent(self, policy: str, average: Play) -> DreamAgent | AveragePolicyAgent:
         if average == "net":
@@ -129,6 +123,21 @@ class QEvaluationServer:
             raise ValueError(f"iteration {iteration} is to be evaluated, but the newest net is of {self._iteration}")
         policies = {"last": partial(q_agent, self._game, self._network, self._weights, self._learn_scripted, "last")}
         return evaluation_rows(self._evaluated, policies, self._opponents, iteration, games, seed)
+
+
+def exact_row(form: Any, iteration: int, policy: str, agent: Any) -> dict[str, Any]:
+    """Value and exploitability of an agent that plays both sides; a row for `metrics.jsonl`.
+
+    Args:
+        form: The `SequenceForm` of the game.
+        agent: One that says what it plays at every infoset of a tree.
+    """
+    from learners.cfr.best_response import evaluate_policy
+
+    started = perf_counter()
+    found = evaluate_policy(form, agent.tree_policy(form.tree)).as_dict()
+    row = {"kind": "exploitability", "iteration": iteration, "policy": policy}
+    return row | found | {"time/exploitability_s": perf_counter() - started}
 
 
 def evaluation_rows(

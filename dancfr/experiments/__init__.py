@@ -8,7 +8,7 @@ from dancfr.options import TrainOptions
 from dancfr.runs import Run
 from dancfr.tracking import Tracker
 
-METHODS = ("dream", "dmc")
+METHODS = ("dream", "dmc", "cheat-cfr")
 
 
 def train(run: Run, method: str, config: Config, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
@@ -31,4 +31,11 @@ def train(run: Run, method: str, config: Config, tracker: Tracker, options: Trai
         if not isinstance(config, DmcConfig):
             raise UsageError(f"method dmc needs a DmcConfig, not a {type(config).__name__}")
         return train_dmc(run, config, tracker, options)
+    if method == "cheat-cfr":
+        from dancfr.experiments.cheat_cfr import train as train_cheat_cfr
+        from dancfr.experiments.cheat_cfr_config import CheatCfrConfig
+
+        if not isinstance(config, CheatCfrConfig):
+            raise UsageError(f"method cheat-cfr needs a CheatCfrConfig, not a {type(config).__name__}")
+        return train_cheat_cfr(run, config, tracker, options)
     raise UsageError(nearest(method, METHODS, "method"))

@@ -142,6 +142,7 @@ class DreamConfig(RunConfig):
             self.baseline_network.check(spec)
         except ValueError as error:
             raise UsageError(str(error)) from None
+        self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
         if self.evaluation.exploitability and not isinstance(game, ExtensiveGame):
             raise UsageError(

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Any
 
 from actors.remote import Handle, InlineRuntime, RayRuntime, Runtime
 from dancfr.options import TrainOptions
@@ -24,6 +25,10 @@ class Crew(ABC):
     @abstractmethod
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:
         """The actors that have a state, and where in a checkpoint's folder each writes it."""
+
+    @abstractmethod
+    def enter(self, game: Any) -> None:
+        """From now on this game is played, the next one of a curriculum."""
 
     def save(self, folder: Path) -> None:
         """Every buffer and learner writes its file into the checkpoint's folder, all at the same time."""

@@ -63,4 +63,5 @@ class DmcConfig(RunConfig):
                 f"tribute=learnt needs to tell tributes from plays, which the encoding {encoding} does not: "
                 "set network.encoding=tribute"
             )
+        self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)

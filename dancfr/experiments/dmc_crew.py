@@ -40,7 +40,7 @@ class DmcCrew(Crew):
     def _start(self, config: DmcConfig, options: TrainOptions, on_event: Any) -> None:
         game: Any = make_game(config.game, **config.game_options)
         learnt = config.tribute == "learnt"
-        self.pool = WorkerPool(
+        self._make_pool = lambda game: WorkerPool(
             self.runtime,
             SelfPlayer,
             (game, config.network, config.epsilon, learnt, options.device if options.inline else "cpu"),
@@ -48,6 +48,7 @@ class DmcCrew(Crew):
             deadline_s=SELF_PLAY_DEADLINE_S,
             on_event=on_event,
         )
+        self.pool = self._make_pool(make_game(config.game, **config.options_at(1)))
         dtype = value_dtype(game.spec, game.action_dtype)
         self.buffer = self.runtime.start(
             BufferServer, CircularBuffer, config.pool, dtype, "values", cpus=0, name="pool"
@@ -74,6 +75,10 @@ class DmcCrew(Crew):
             )
             started.append(self.evaluation)
         self.runtime.get([handle.ready() for handle in started])
+
+    def enter(self, game: Any) -> None:
+        self.pool.stop()
+        self.pool = self._make_pool(game)
 
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:
         return [(self.learner, folder / "learner.safetensors"), (self.buffer, folder / "pool.safetensors")]

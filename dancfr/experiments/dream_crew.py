@@ -54,15 +54,16 @@ class DreamCrew(Crew):
         config = self.config
         baseline_network = config.baseline_network if config.baseline else None
         external = config.sampling.method == "external"
-        outcome = (self.game, config.network, baseline_network, config.sampling, config.chunk)
-        self.pool = WorkerPool(
+        outcome = (config.network, baseline_network, config.sampling, config.chunk)
+        self._make_pool = lambda game: WorkerPool(
             self.runtime,
             ExternalTraverser if external else DreamTraverser,
-            (self.game, config.network) if external else outcome,
+            (game, config.network) if external else (game, *outcome),
             size=self.runtime.workers,
             deadline_s=TRAVERSAL_DEADLINE_S,
             on_event=on_event,
         )
+        self.pool = self._make_pool(make_game(config.game, **config.options_at(1)))
         self.buffers = self._start_buffers()
         self.learners = self._start_learners(options)
         if config.evaluation.every:
@@ -157,6 +158,10 @@ class DreamCrew(Crew):
             cpus=0,
             name="evaluation",
         )
+
+    def enter(self, game: Any) -> None:
+        self.pool.stop()
+        self.pool = self._make_pool(game)
 
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:
         learners = [(handle, folder / f"learner-{field}.safetensors") for field, handle in self.learners.items()]

@@ -15,6 +15,7 @@ from dancfr.experiments.crew import Crew
 from dancfr.experiments.settings import RunConfig
 from dancfr.options import TrainOptions
 from dancfr.progress import NASH_CONV, Progress
+from dancfr.registry import make_game
 from dancfr.runs import Run
 from dancfr.signals import Stop, catching
 from dancfr.tracking import Tracker
@@ -43,6 +44,15 @@ class Loop(ABC):
         self._evaluated = 0
         self._save_failures = 0
         self._latest: dict[str, float] = {}
+        self._played = config.options_at(1)
+
+    def enter_stage(self) -> None:
+        """Lets the actors play the game of the next iteration, where a curriculum goes on to another."""
+        options = self._settings.options_at(self.iteration + 1)
+        if options != self._played:
+            self.settle()
+            self._crew.enter(make_game(self._settings.game, **options))
+            self._played = options
 
     @abstractmethod
     def iterate(self) -> None:
@@ -204,6 +214,7 @@ def run_to_end(make: Callable[[Progress], Loop], config: RunConfig, options: Tra
                 if loop.done():
                     progress.event("all of it is done; for more, give a larger iterations= or minutes=")
             while not loop.done() and not stop.requested:
+                loop.enter_stage()
                 loop.iterate()
             return loop.finish(stop)
         finally:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from dancfr.config import Config
 from dancfr.errors import UsageError, nearest
+from dancfr.experiments.curriculum import Curriculum
 
 
 class EvaluationSettings(Config):
@@ -33,6 +34,7 @@ class RunConfig(Config):
     Attributes:
         game: Name of the game, see `dancfr games`.
         game_options: Options of the game.
+        curriculum: Smaller games that the run begins with.
         seed: Of everything random in the run.
         iterations: Iterations in all.
         minutes: Stop after so many minutes of training, evaluations and checkpoints left out; None: no limit.
@@ -44,6 +46,7 @@ class RunConfig(Config):
 
     game: str = "geister"
     game_options: dict[str, Any] = Field(default_factory=dict)
+    curriculum: Curriculum = Curriculum()
     seed: int = Field(1, ge=0, lt=2**32)
     iterations: int = Field(200, ge=1)
     minutes: float | None = Field(None, gt=0)
@@ -54,7 +57,12 @@ class RunConfig(Config):
         """Another game starts from its own options, and knows no bot but `random`."""
         if changes.get("game", self.game) == self.game:
             return self
-        return self.model_copy(update={"game_options": {}, "evaluation": self.evaluation.for_other_game()})
+        changed = {"game_options": {}, "curriculum": Curriculum(), "evaluation": self.evaluation.for_other_game()}
+        return self.model_copy(update=changed)
+
+    def options_at(self, iteration: int) -> dict[str, Any]:
+        """Options of the game that iteration t, from 1, is played on."""
+        return self.curriculum.options_at(iteration, self.game_options)
 
     def check_opponents(self, game: Any) -> None:
         """Raises UsageError where an opponent is no bot of the game."""

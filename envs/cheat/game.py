@@ -1,0 +1,320 @@
+"""Cheat behind the `Game` seam, as a factored-observation game."""
+
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from math import comb, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.cheat import rules
+from envs.cheat.cards import MOST_COPIES, MOST_RANKS, absolute, list_discards, pack, unpack
+from envs.cheat.observation import Layout, encode, observe
+from envs.extensive import CHANCE, FactoredGame, check_types
+from envs.game import GameSpec, IllegalAction, Packed, States
+
+FACES = "A23456789TJQK"
+MOST_DEALS = 100_000
+"""More deals than these are not listed, so that such a game has no tree."""
+MOST_SETS = 5_000
+"""More discards than these are not numbered: they are picked card by card."""
+HEALTH_SHOWN = 100
+"""Observations show no more health points than these."""
+
+
+@dataclass(frozen=True)
+class Cheat(FactoredGame):
+    """Cheat (paper 001) for 2 to 6 players. Satisfies `envs.game.Game`, and `ExtensiveGame` where deals can be listed.
+
+    Actions: 0 passes, 1 challenges. With ``discards="sets"`` each further action is a multiset of ranks counted from
+    the current one; with ``"cards"`` 2 ends the discard and 3, 4, ... add a card of the current rank, of the next, ...,
+    in rising order. Both are the same game; the second has 16 actions where the first has 2,381.
+
+    Attributes:
+        ranks: Ranks in the deck.
+        copies: Identical cards of each rank.
+        players: Number of players.
+        dealt: Cards of each player, the rest being out of play; 0 deals all.
+        health: Health points of each player; 0 for no limit, which needs a `ply_limit`.
+        max_discard: Cards of a discard at most.
+        discards: ``sets`` or ``cards``, see above.
+        ply_limit: Decisions after which nobody wins; 0 for none.
+        observation_health: Health points by which observations are scaled, for nets that are trained with few and
+            play with more; 0 for those of the game.
+        name: On the command line.
+
+    Raises:
+        TypeError: a value of another type.
+        ValueError: an option that is out of range, or a deal that is impossible.
+    """
+
+    ranks: int = 13
+    copies: int = 4
+    players: int = 2
+    dealt: int = 0
+    health: int = 3
+    max_discard: int = 4
+    discards: str = "cards"
+    ply_limit: int = 0
+    observation_health: int = 0
+    name: str = "cheat"
+    spec: GameSpec = field(init=False, repr=False, compare=False)
+    layout: Layout = field(init=False, repr=False, compare=False)
+    _sets: NDArray[np.uint64] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_types(self, {**dict.fromkeys(_RANGES, int), "discards": str, "name": str})
+        for name, (low, high) in _RANGES.items():
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"{name} must be from {low} to {high}, not {getattr(self, name)}")
+        cards = self.ranks * self.copies
+        if max(1, self.dealt) * self.players > cards:
+            raise ValueError(
+                f"{self.players} players with {max(1, self.dealt)} cards need more than the {cards} there are"
+            )
+        if self.max_discard > cards:
+            raise ValueError(f"max_discard must be at most the {cards} cards there are, not {self.max_discard}")
+        if self.health == 0 and self.ply_limit == 0:
+            raise ValueError("health=0 sets no limit to health, and games might never end: set ply_limit")
+        if self.discards not in ("sets", "cards"):
+            raise ValueError(f"discards must be sets or cards, not {self.discards!r}")
+        picking = self.discards == "cards"
+        count = sum(comb(self.ranks + size - 1, size) for size in range(1, self.max_discard + 1))
+        if not picking and count > MOST_SETS:
+            raise ValueError(
+                f"discards of up to {self.max_discard} of {self.ranks} ranks are {count:,} sets, more than the "
+                f"{MOST_SETS:,} that are numbered: set discards=cards"
+            )
+        sets = list_discards(1, 1, 1) if picking else list_discards(self.ranks, self.copies, self.max_discard)
+        shown = self.observation_health or self.health or HEALTH_SHOWN
+        layout = Layout(self.ranks, self.copies, self.players, self.max_discard, shown, picking)
+        actions = rules.PICK + self.ranks if picking else rules.SET + len(sets)
+        factored = {} if picking else {"cards": rules.SET + self.max_discard + self.ranks * self.copies}
+        spec = GameSpec(
+            name=self.name,
+            num_players=self.players,
+            num_actions=actions,
+            packed_size=layout.packed_size,
+            shapes={"flat": (layout.inputs,)},
+            slots={"action": actions} | factored,
+            endings=rules.ENDINGS,
+            max_plies=self._longest(),
+        )
+        for name, value in (("layout", layout), ("spec", spec), ("_sets", sets)):
+            object.__setattr__(self, name, value)
+
+    def _longest(self) -> int:
+        """Decisions of a game at most: between two challenges every card is laid at most once."""
+        if self.ply_limit:
+            return self.ply_limit
+        cards = self.dealt * self.players or self.ranks * self.copies
+        turns = cards * ((self.health - 1) * self.players + 1)
+        return turns * (self.players - 1) + (2 * turns if self.discards == "cards" else turns)
+
+    @property
+    def deck(self) -> NDArray[np.uint64]:
+        """Every card as a word of `envs.cheat.cards`."""
+        return np.repeat(pack(np.eye(self.ranks, dtype=np.int64)), self.copies)
+
+    @property
+    def sets(self) -> NDArray[np.uint64]:
+        """The discards of actions from 2 on, where they are chosen as a whole, `uint64[D]`."""
+        return self._sets
+
+    @property
+    def picking(self) -> bool:
+        """Whether discards are picked card by card."""
+        return self.layout.picking
+
+    def deals(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """Every deal, hands of all players, `uint64[O, players]`, and its probability, `float64[O]`.
+
+        Raises:
+            ValueError: there are too many.
+        """
+        return _list_deals(self.ranks, self.copies, self.players, self.dealt, self.name)
+
+    def initial(self, batch: int) -> States:
+        return rules.new_games(batch, self.players, self.health)
+
+    def reset(self, batch: int, rng: np.random.Generator) -> States:
+        states, deck = self.initial(batch), self.deck
+        rules.deal(states, deck, self.dealt, rng.random((batch, 1 + len(deck))))
+        return states
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        out = np.empty((len(states), self.spec.num_actions), np.bool_)
+        if self.picking:
+            rules.legal_picks(states, self.ranks, self.max_discard, out)
+        else:
+            rules.legal_sets(states, self._sets, out)
+        return out
+
+    def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None) -> None:
+        chosen = np.asarray(actions)
+        if chosen.shape != states.shape or chosen.dtype.kind not in "iu":
+            raise ValueError(f"{len(states)} games need an integer each, not {chosen.dtype}{list(chosen.shape)}")
+        bad = self._step(states, chosen)
+        if bad >= 0:
+            raise IllegalAction(f"{self.place(states, bad)}: {self._told(chosen[bad])} is not legal")
+
+    def _step(self, states: States, actions: NDArray[np.integer]) -> int:
+        bad: int = rules.step(states, actions, self._sets, self.ranks, self.max_discard, self.picking, self.ply_limit)
+        return bad
+
+    def chance(self, states: States) -> NDArray[np.float64]:
+        """Deals, in the order of `deals`, with player 0 to begin, then again with each other player."""
+        _, probability = self.deals()
+        each = np.tile(probability / self.players, self.players)
+        return np.broadcast_to(each, (len(states), len(each)))
+
+    def apply(self, states: States, choices: NDArray[np.integer]) -> None:
+        chosen = np.asarray(choices, np.int64)
+        dealing = np.flatnonzero(states["mover"] == CHANCE)
+        if len(dealing):
+            hands, _ = self.deals()
+            first, which = np.divmod(chosen[dealing], len(hands))
+            part = states[dealing]
+            part["hand"] = hands[which]
+            rules.begin(part, first)
+            states[dealing] = part
+            chosen = np.where(np.isin(np.arange(len(states)), dealing), -1, chosen)
+            rest = np.flatnonzero(chosen >= 0)
+            part = states[rest]
+            self._step(part, chosen[rest])
+            states[rest] = part
+        else:
+            self._step(states, chosen)
+
+    def public(self, states: States) -> NDArray[np.int64]:
+        """0 for a pass and a card that is picked; then the claim; then who begins; then the cards shown."""
+        first = self.max_discard + 1
+        dealt, shown = states["last"] < 0, states["taken"] >= 0
+        claimed = ~shown & (states["phase"] == rules.ANSWERING) & (states["passes"] == 0)
+        code = np.where(claimed, states["claimed"].astype(np.int64), 0)
+        code = np.where(dealt, first + states["discarder"].astype(np.int64), code)
+        return np.where(shown, first + self.players + states["shown"].astype(np.int64), code)
+
+    def private(self, states: States, player: int) -> NDArray[np.int64]:
+        """The own hand after the deal and, of who takes the pile, after a challenge."""
+        seen = (states["last"] < 0) | (states["taken"] == player)
+        return np.where(seen, states["hand"][:, player].astype(np.int64), 0)
+
+    def utilities(self, states: States) -> NDArray[np.float64]:
+        return rules.utilities(states)
+
+    def endings(self, states: States) -> NDArray[np.int8]:
+        return states["ending"].copy()
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        packed = np.empty((len(states), self.spec.packed_size), np.uint8)
+        observe(states, np.asarray(players), self.ranks, min(self.layout.health, 255), self.health > 0, packed)
+        return packed
+
+    def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
+        """Phase, claim, discarder; size, health and cards put of each player; hand and known cards; the last turns."""
+        return encode(packed, self.layout)
+
+    def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
+        """``action``: an output for each action; ``cards``: a discard is the sum of an output for its size and one for
+        each rank and number of cards in it."""
+        if layout != "cards":
+            return super().output_slots(packed, layout, other)
+        slots = _card_slots(self.ranks, self.copies, self.max_discard)
+        return np.broadcast_to(slots, (len(packed), *slots.shape))
+
+    def describe(self, state: np.void, view: int | None = None) -> str:
+        hands = [
+            self.name_cards(state["hand"][p], state["rank"]) if view in (None, p) else str(self._size(state, p))
+            for p in range(self.players)
+        ]
+        health = ", health " + " ".join(map(str, state["health"])) if self.health else ""
+        pile = int(unpack(state["put"], self.ranks).sum())
+        claim = f", claimed {state['claimed']}" if state["phase"] == rules.ANSWERING else ""
+        return f"rank {self.name_rank(state['rank'])}, hands {' '.join(hands)}, pile {pile}{health}{claim}"
+
+    def _size(self, state: np.void, player: int) -> int:
+        """Cards of a hand as others see it: what is picked and not yet laid is still in it."""
+        picked = state["phase"] == rules.DISCARDING and state["discarder"] == player
+        cards = unpack(state["hand"][player : player + 1], self.ranks).sum()
+        return int(cards + (unpack(state["discard"], self.ranks).sum() if picked else 0))
+
+    def name_rank(self, rank: int) -> str:
+        """Face of a rank counted from Ace."""
+        return FACES[rank]
+
+    def name_cards(self, cards: np.integer, rank: int) -> str:
+        """Faces of a multiset, ``-`` where it is empty."""
+        counts = absolute(int(cards), int(rank), self.ranks)
+        return "".join(FACES[r] * count for r, count in enumerate(counts)) or "-"
+
+    def describe_action(self, action: int) -> str:
+        """Name of an action; ranks are counted from the current one, which is 0."""
+        if action < 2:
+            return ("pass", "challenge")[action]
+        if self.picking:
+            return "lay" if action == rules.STOP else f"add +{action - rules.PICK}"
+        counts = unpack(self._sets[action - rules.SET], self.ranks)
+        return "discard " + " ".join(f"+{r}" for r, count in enumerate(counts) for _ in range(count))
+
+    def _told(self, action: np.integer) -> str:
+        known = 0 <= action < self.spec.num_actions
+        return f"action {int(action)}" + (f" ({self.describe_action(int(action))})" if known else "")
+
+
+_RANGES = {
+    "ranks": (2, MOST_RANKS),
+    "copies": (1, MOST_COPIES),
+    "players": (2, 6),
+    "dealt": (0, MOST_RANKS * MOST_COPIES),
+    "health": (0, 10_000),
+    "max_discard": (1, MOST_RANKS * MOST_COPIES),
+    "ply_limit": (0, 1_000_000),
+    "observation_health": (0, 255),
+}
+
+
+@cache
+def _list_deals(
+    ranks: int, copies: int, players: int, dealt: int, name: str
+) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """See `Cheat.deals`."""
+    cards = ranks * copies
+    sizes = [dealt] * players if dealt else [len(range(p, cards, players)) for p in range(players)]
+    hands = (
+        {size: [h for h in product(range(copies + 1), repeat=ranks) if sum(h) == size] for size in set(sizes)}
+        if (copies + 1) ** ranks <= 10 * MOST_DEALS
+        else {}
+    )
+    if not hands or prod(len(hands[size]) for size in sizes) > MOST_DEALS:
+        raise ValueError(f"{name} has too many deals to list them, and so no tree: choose fewer ranks, copies or cards")
+    found, weights = [], []
+    for deal in product(*(hands[size] for size in sizes)):
+        left, weight = [copies] * ranks, 1
+        for hand in deal:
+            weight *= prod(comb(have, count) for have, count in zip(left, hand, strict=True))
+            left = [have - count for have, count in zip(left, hand, strict=True)]
+            if min(left) < 0:
+                break
+        if min(left) >= 0:
+            found.append(deal)
+            weights.append(weight)
+    probability = np.array(weights, np.float64)
+    return pack(np.array(found)), probability / probability.sum()
+
+
+@cache
+def _card_slots(ranks: int, copies: int, most: int) -> NDArray[np.int16]:
+    """See `Cheat.output_slots`, `int16[A, 1 + most]`."""
+    counts = unpack(list_discards(ranks, copies, most), ranks)
+    slots = np.full((rules.SET + len(counts), 1 + most), -1, np.int16)
+    slots[: rules.SET, 0] = range(rules.SET)
+    for row, discard in zip(slots[rules.SET :], counts, strict=True):
+        row[0] = rules.SET + discard.sum() - 1
+        held = np.flatnonzero(discard)
+        row[1 : 1 + len(held)] = rules.SET + most + held * copies + discard[held] - 1
+    return slots
+
+
+__all__ = ["Cheat"]

@@ -1,0 +1,149 @@
+"""Chance-sampled CFR on two-player Cheat, deal by deal (paper 001, 5), with its curriculum (4.1.1)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.cheat import Cheat
+from learners.cfr.cheat.keys import Form, KeyForm, raised
+from learners.cfr.cheat.strategy import Strategy
+from learners.cfr.cheat.table import Table
+from learners.cfr.cheat.traversal import FRAME, LOG_FULL, traverse
+from learners.storage import ForeignState
+
+
+class HistoryTooLong(ValueError):
+    """A game can have more turns than the key of an infoset holds."""
+
+
+class CheatSolver:
+    """Regrets and strategy sums of both players. The same seed gives the same numbers, however runs are cut up.
+
+    Args:
+        game: Two players, ``discards="sets"``, limited health; the first one of a curriculum.
+        keys: What infosets tell apart.
+        seed: Of the deals.
+
+    Attributes:
+        iteration: Deals so far.
+        nodes: Nodes walked so far.
+        table: Regrets and strategy sums.
+
+    Raises:
+        ValueError: the keys do not fit the game, or it need not end.
+    """
+
+    def __init__(self, game: Cheat, keys: KeyForm, seed: int = 0) -> None:
+        self.keys, self.seed = keys, seed
+        self.iteration = self.nodes = 0
+        self.table = Table()
+        self._take(game)
+
+    def _take(self, game: Cheat) -> None:
+        self.keys.check(game)
+        if game.health == 0 or game.ply_limit:
+            raise ValueError(
+                "CFR here needs games that end by health alone: choose health of at least 1 and ply_limit=0"
+            )
+        self.game = game
+        depth, actions = game.spec.max_plies + 2, game.spec.num_actions
+        self._room = np.zeros(depth, FRAME), np.zeros((depth, actions), np.int32), np.zeros((depth, actions))
+
+    @property
+    def form(self) -> Form:
+        """The keys of the present game, for kernels."""
+        return self.keys.form(self.game, self.game.health)
+
+    def run(self, iterations: int) -> float:
+        """Adds as many iterations, of a deal each; the mean value of player 0 in them.
+
+        Raises:
+            HistoryTooLong: the turns of a game do not fit a key.
+        """
+        form, total = self.form, 0.0
+        for _ in range(iterations):
+            rng = np.random.default_rng(np.random.SeedSequence((self.seed, self.iteration)))
+            deal = self.game.reset(1, rng)[0]
+            self.iteration += 1
+            total += self._walk(form, deal["hand"], int(deal["discarder"]), learn=True)
+        return total / max(iterations, 1)
+
+    def _walk(self, form: Form, hands: NDArray[np.uint64], first: int, learn: bool) -> float:
+        table, game = self.table, self.game
+        *changed, value, nodes, status = traverse(
+            *(table.slots, table.used, table.values, table.filled),
+            *(form, game.sets, hands, first, game.health),
+            *(*self._room, float(self.iteration), learn),
+        )
+        table.slots, table.used, table.values, table.filled = changed
+        self.nodes += nodes
+        if status == LOG_FULL:
+            raise HistoryTooLong(
+                f"games of {game.name} with health {game.health} have more turns than the key of an infoset holds: set "
+                "turns to how many of the last ones count"
+            )
+        return float(value)
+
+    def enter(self, game: Cheat) -> None:
+        """Goes on with the next game of a curriculum.
+
+        Every infoset goes on with its regrets and sums; one of more health than there was with those of the most
+        health there was. Its next strategy is the average so far (paper 001, 4.1.1, step 3).
+
+        Raises:
+            ValueError: the game differs in more than its health, or has less of it, or see `CheatSolver`.
+        """
+        before = self.game
+        if replace(before, health=game.health, observation_health=game.observation_health) != game:
+            raise ValueError("the games of a curriculum may differ in their health points only")
+        if game.health < before.health:
+            raise ValueError(f"health must not fall along a curriculum, as from {before.health} to {game.health}")
+        here = self.table.occupied
+        keys, source = raised(np.stack([here["first"], here["second"]], axis=1), self.form, before.health, game.health)
+        self._take(game)
+        self.table.add_copies(keys, here[source])
+        self.table.renew()
+
+    def strategy(self) -> Strategy:
+        """The average and the last strategy."""
+        return Strategy.of(self.table)
+
+    def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Everything, for a file: arrays, and what goes with them."""
+        return self.table.arrays(), {"iteration": self.iteration, "nodes": self.nodes, "health": self.game.health}
+
+    def load_arrays(self, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
+        """Reverse of `state_arrays`.
+
+        Raises:
+            ForeignState: it is the state of something else.
+        """
+        if arrays.keys() != {"slots", "values"} or not {"iteration", "nodes", "health"} <= meta.keys():
+            raise ForeignState("it holds no state of chance-sampled CFR on Cheat")
+        try:
+            self.table.load(arrays["slots"], arrays["values"])
+        except ValueError as error:
+            raise ForeignState(str(error)) from None
+        self.iteration, self.nodes = int(meta["iteration"]), int(meta["nodes"])
+        self._take(replace(self.game, health=int(meta["health"])))
+
+
+def count_infosets(game: Cheat, keys: KeyForm) -> int:
+    """How many infosets of both players a game has, by walking all that can follow every deal.
+
+    Raises:
+        ValueError: see `CheatSolver` and `Cheat.deals`.
+        HistoryTooLong: see `CheatSolver.run`.
+    """
+    solver = CheatSolver(game, keys)
+    hands, _ = game.deals()
+    for deal in hands:
+        for first in (0, 1):
+            solver._walk(solver.form, deal, first, learn=False)
+    return solver.table.used
+
+
+__all__ = ["CheatSolver", "HistoryTooLong", "count_infosets"]
