@@ -1,0 +1,5 @@
+"""Cheat with health points (paper 001): rules, observations, bots and a PettingZoo environment."""
+
+from envs.cheat.game import Cheat
+
+__all__ = ["Cheat"]
