@@ -52,7 +52,7 @@ class LearnerServer:
         learner = self._learners[player]
         settings = learner.trainer.settings
         watch = _Watch()
-        blocks = watch.waiting(draws(buffer, seed, settings))
+        blocks = watch.waiting(draws(buffer, seed, settings, learner.whole_buffer))
         metrics = learner.fit(blocks, iteration)
         busy = max(watch.elapsed() - watch.waited, 1e-9)
         metrics |= {"seconds": watch.elapsed(), "waited": watch.waited, "rows_per_second": metrics["rows"] / busy}
@@ -92,9 +92,9 @@ class LearnerServer:
                 raise ForeignState(f"{path}: {error}") from None
 
 
-def draws(buffer: Handle, seed: tuple[int, ...], settings: Fitting) -> Iterator[NDArray[np.void]]:
+def draws(buffer: Handle, seed: tuple[int, ...], settings: Fitting, whole: bool = False) -> Iterator[NDArray[np.void]]:
     """Blocks of rows for one fit: `minibatches` of them, or one epoch over the whole buffer in a random order."""
-    epoch = settings.minibatches is None
+    epoch = whole or settings.minibatches is None
     rows = fetch(buffer.call("stats"))["rows"] if epoch else settings.minibatches * settings.batch  # type: ignore[operator]
     step = BLOCK_BATCHES * settings.batch
 

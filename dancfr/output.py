@@ -78,6 +78,8 @@ def describe_match(result: Result) -> str:
     if "ci95_pairs" in result:
         low, high = result["ci95_pairs"]
         lines.append(f"by deals, each played from both sides: 95 % interval {_percent(low)} to {_percent(high)}")
+    if "equal_share" in result:
+        lines.append(_equal_share(result["equal_share"], len(result["seats"])))
     mean = result.get("mean_return")
     # where a game is worth more than 1 or less, the win rate does not tell what was won
     if mean is not None and abs(mean - (result["wins"] - result["losses"]) / games) > 1e-9:
@@ -98,6 +100,12 @@ def describe_match(result: Result) -> str:
         lines += _exploitability(result)
     lines += [f"\n{table(rows, list(rows[0]))}" for rows in (seats, endings) if rows]
     return "\n".join(lines)
+
+
+def _equal_share(share: float, seats: int) -> str:
+    """What the win rate of one among several is to be compared with."""
+    told = f"one agent against {seats - 1} of the other: a seat drawn at random won {_percent(share)} of these games"
+    return told if abs(share - 1 / seats) < 1e-9 else f"{told}; one winner each would make it {_percent(1 / seats)}"
 
 
 def describe_solution(result: Result) -> str:

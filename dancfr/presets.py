@@ -117,9 +117,9 @@ def _leduc_holdem() -> DreamConfig:
 
 def _leduc(**changes: Any) -> DreamConfig:
     """Leduc hold'em as Steinberger et al. 2020 sample it: both players in turn, unbounded targets, a fresh advantage
-    net each iteration. Fits are a tenth as long as theirs, with a large learning rate that ends at 0, samples are not
-    weighted by importance, and the average weighs iterations more alike; docs/trees-and-cfr.md says what that is
-    worth."""
+    net each iteration. Fits are an eighth as long as theirs, on samples that are merged by infostate, with a large
+    learning rate that ends at 0; samples are not weighted by importance, and the average weighs iterations more alike.
+    docs/trees-and-cfr.md says what that is worth."""
     network = {"trunk": "flat", "width": 64, "depth": 3, "norm": "none", "outputs": "action"}
     settings: dict[str, Any] = {
         "game": "leduc",
@@ -132,13 +132,14 @@ def _leduc(**changes: Any) -> DreamConfig:
         "baseline_network": network,
         "advantage_training": {
             "batch": 2048,
-            "minibatches": 300,
+            "minibatches": 400,
             "warm_start": False,
             "learning_rate": 1e-2,
             "anneal": True,
             "clip": 10.0,
         },
         "baseline_training": {"batch": 512, "minibatches": 200, "anneal": True},
+        "merge": True,
         "average_power": 0.5,
         "reservoir": 2_000_000,
         "circular": 200_000,
@@ -154,6 +155,23 @@ def _leduc(**changes: Any) -> DreamConfig:
 def _leduc_external(**changes: Any) -> DreamConfig:
     """External sampling on Leduc: single Deep CFR (Steinberger 2019), or Deep CFR with a net of the average."""
     return _leduc(sampling={"method": "external"}, baseline=False, **changes)
+
+
+def _cheat(ranks: int, copies: int, dealt: int, **changes: Any) -> DreamConfig:
+    """DREAM on larger Cheat, discards picked card by card."""
+    network = {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "action"}
+    options = {"ranks": ranks, "copies": copies, "dealt": dealt, "max_discard": min(copies, 4), "health": 3}
+    settings: dict[str, Any] = {
+        "game": "cheat",
+        "game_options": {**options, "discards": "cards"},
+        "minutes": 20.0,
+        "network": network,
+        "baseline_network": network,
+        "evaluation": EvaluationConfig(
+            every=20, opponents=("random", "heuristic"), games=1000, ply_limit=None, average="paper"
+        ),
+    }
+    return _bounded(**settings | changes)
 
 
 def _told(what: str) -> str:
@@ -228,6 +246,7 @@ _ALL = (
         "dream",
         _leduc(
             importance="full",
+            merge=False,
             advantage_training={"batch": 2048, "minibatches": 3000, "warm_start": False},
             baseline_training={"batch": 512, "minibatches": 1000},
             average_power=1.0,
@@ -239,6 +258,7 @@ _ALL = (
         "dream",
         _leduc(
             iterations=10,
+            merge=False,
             advantage_training={"batch": 2048, "minibatches": 400, "warm_start": False},
             baseline_training={"batch": 512, "minibatches": 300},
         ),
@@ -286,6 +306,13 @@ _ALL = (
         ),
         "Ordered Abstraction of paper 001: Cheat-1 to Cheat-5, each from what was learnt before",
     ),
+    Preset(
+        "cheat-dream-4x2", "dream", _cheat(4, 2, 3), "DREAM on Cheat with 4 ranks of 2 cards, 3 of them dealt to each"
+    ),
+    Preset(
+        "cheat-dream-5x3", "dream", _cheat(5, 3, 5), "DREAM on Cheat with 5 ranks of 3 cards, 5 of them dealt to each"
+    ),
+    Preset("cheat-dream-13x4", "dream", _cheat(13, 4, 0), "DREAM on full Cheat with 3 health points"),
     Preset("guandan-dmc", "dmc", _danzero(), "paper 004: DanZero's Deep Monte-Carlo on whole matches of GuanDan"),
     Preset(
         "guandan-dmc-no-wild",

@@ -198,6 +198,8 @@ class NetLearner:
     """What a learner of one net passes on to its trainer."""
 
     trainer: Trainer
+    whole_buffer = False
+    """Whether a fit wants every row of the buffer once, whatever its minibatches are."""
 
     def weights(self) -> Weights:
         """Arrays for playing, see `Trainer.weights`."""

@@ -56,6 +56,7 @@ BENCHES: dict[str, Bench] = {
     bench.name: bench
     for bench in (
         Bench("geister-env", "environment", 6.0, "Random plies a second of Geister in batches of 512, masks included."),
+        Bench("cheat-env", "cheat", 6.0, "Random actions a second of 13x4 Cheat in batches of 512, masks included."),
         Bench(
             "dream-traversal",
             "traversal",
@@ -95,6 +96,9 @@ BENCHES: dict[str, Bench] = {
         ),
         Bench(
             "mccfr", "sampling", 12.0, "Iterations a second of external sampling on Leduc, beside OpenSpiel's in C++."
+        ),
+        Bench(
+            "cheat-cfr", "cheat_cfr", 20.0, "Iterations a second of CFR on Cheat-3, beside the same in plain Python."
         ),
         Bench("average-policy", "average", 6.0, "Milliseconds of a move by the average of 200 networks on one board."),
         Bench("buffers", "buffers", 5.0, "Rows a second into and out of the reservoir, in blocks of 10,000."),

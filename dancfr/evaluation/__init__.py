@@ -24,6 +24,8 @@ def evaluate_command(
 ) -> dict[str, Any]:
     """Plays `agent` against another and counts, half of the games in each seat; between teams each deal twice.
 
+    Of more than two players, each for himself, `agent` is one and has every seat in turn; `against` is all the others.
+
     Args:
         agent, against: Names, see `dancfr.evaluation.agents`.
         game: Name of the game, played under the rules that `dancfr.evaluation.match_rules` says.

@@ -29,11 +29,23 @@ from envs.players import RandomAgent
 RUNS = Path("runs")
 """Where runs are looked for by `list_agents`; a name may lead anywhere."""
 
-_BOTS = {  # shares of games of geister: `dancfr evaluate heuristic --against rush --games 20000 --seed 1`, and so on
+_GEISTER = {  # `dancfr evaluate heuristic --against rush --game geister --games 20000 --seed 1`, and so on
     "heuristic": "runs a blue ghost for an exit, keeps the blue ones clear of the opponent's and some ghosts at home; "
     "wins 85 % of geister against random, 1.6 % against rush",
     "rush": "runs a blue ghost for an exit at more risk, its red ghosts on guard at home; the strongest bot",
 }
+_ONE_CARD = "lays one card, a true one if it can, and challenges what its own cards refute and every last card; wins "
+_REMEMBERS = "lays one card, remembers all that were shown, and challenges claims that are as likely lies as not; wins "
+_CHEAT = {  # `dancfr evaluate heuristic --against random --game cheat --games 20000 --seed 1`, and so on
+    "heuristic": f"{_ONE_CARD}more than 99.9 % of cheat against random",
+    "heuristic-tracking": f"{_REMEMBERS}more than 99.9 % of cheat against random, half against heuristic",
+}
+_MINI_CHEAT = {  # the same with `--game mini-cheat --games 100000`
+    "heuristic": f"{_ONE_CARD}80 % of mini-cheat against random, 30 % against heuristic-tracking",
+    "heuristic-tracking": f"{_REMEMBERS}86 % of mini-cheat against random; the strongest bot",
+}
+_BOTS = {"geister": _GEISTER, "mini-geister": _GEISTER, "cheat": _CHEAT, "mini-cheat": _MINI_CHEAT}
+"""What is said of bots, by game and by name."""
 
 
 def bots(game: Game | RaggedGame) -> Mapping[str, Callable[[], Agent]]:
@@ -42,6 +54,10 @@ def bots(game: Game | RaggedGame) -> Mapping[str, Callable[[], Agent]]:
         from envs.geister.players import BOTS
 
         return BOTS
+    if game.spec.name in ("cheat", "mini-cheat"):
+        from envs.cheat.players import BOTS as CHEAT_BOTS
+
+        return CHEAT_BOTS
     if game.spec.name == "guandan":
         from envs.guandan import players
 
@@ -114,9 +130,10 @@ def game_options_of(name: str, game: str) -> dict[str, Any]:
 
 def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, Any]]:
     """The bots of a game, then the runs of that game below `root` that have a strategy for each player that is to
-    have one: in runs of dmc all players share it."""
+    have one: but in runs of dream all players share it."""
     found: list[dict[str, Any]] = [
-        {"name": name, "kind": "bot", "description": _describe_bot(name, make)} for name, make in bots(game).items()
+        {"name": name, "kind": "bot", "description": _describe_bot(game.spec.name, name, make)}
+        for name, make in bots(game).items()
     ]
     for folder in _run_folders(root):
         try:
@@ -127,7 +144,7 @@ def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, An
         config = run.info["config"]
         if not isinstance(config, dict) or config.get("game") != game.spec.name:
             continue
-        needed = 1 if run.method == "dmc" else game.spec.num_players
+        needed = game.spec.num_players if run.method == "dream" else 1
         if {file.player for file in files} >= set(range(needed)):
             last = files[-1].iteration
             description = f"{run.preset}, {last} iterations"
@@ -135,10 +152,10 @@ def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, An
     return found
 
 
-def _describe_bot(name: str, make: Callable[[], Agent]) -> str:
+def _describe_bot(game: str, name: str, make: Callable[[], Agent]) -> str:
     """What a bot does: what is said of it here, else the first sentence of its docstring."""
     first = (inspect.getdoc(make) or name).split(".")[0]
-    return _BOTS.get(name) or " ".join(f"{first[:1].lower()}{first[1:]}".split())
+    return _BOTS.get(game, {}).get(name) or " ".join(f"{first[:1].lower()}{first[1:]}".split())
 
 
 def _run_folders(root: Path = RUNS) -> list[Path]:

@@ -1,7 +1,8 @@
 """Matches between two agents, many games in lock step.
 
-All games of a batch advance one ply at a time. In each round every agent is asked once, for all the games in
-which it is to move; games that have ended are taken out, so the batch shrinks until the longest game is over.
+Where more than two play, each for himself, the first agent has one seat and the second all the others. All games of a
+batch advance one ply at a time. In each round every agent is asked once, for all the games in which it is to move;
+games that have ended are taken out, so the batch shrinks until the longest game is over.
 """
 
 from collections import Counter
@@ -38,6 +39,7 @@ class Record:
         value: Return of the first agent, `float64`, in the game's unit.
         ending: Index into `game.spec.endings`, `int8`.
         plies: Decisions of all players together, `int32`.
+        winning: Share of the sides that won, `float64`; None where there are two.
     """
 
     seat: NDArray[np.int8]
@@ -45,6 +47,7 @@ class Record:
     value: NDArray[np.float64]
     ending: NDArray[np.int8]
     plies: NDArray[np.int32]
+    winning: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -77,16 +80,20 @@ class MatchResult:
 
     Attributes:
         wins, draws, losses: Games won, drawn and lost: with a positive, zero and negative return or, between teams, as
-            the rules say.
+            the rules say. Where one of P > 2 players alone loses and the others share what he pays, they have won.
         categories: Games by outcome and ending, such as ``"win by escape"`` or ``"win by reds taken"``: the
             opponent took the last red ghost there. Only what happened is listed, most frequent first.
         seats: ``{"first": {...}, "second": {...}}``: games, wins, draws, losses and win rate in each seat; between
-            teams in the seats of each, ``"seats 0 and 2"`` and ``"seats 1 and 3"``.
+            teams in the seats of each, ``"seats 0 and 2"`` and ``"seats 1 and 3"``; of P > 2 players each for himself
+            ``"seat 0"`` to ``"seat P-1"``.
         mean_return: Mean return, in the game's unit.
         return_error: Its standard error, of deals that were played twice by their means; 0 for a single one.
         mean_plies: Decisions of all players in a game, on average.
         seconds: Wall time of the play alone.
         deals: Results by deal, where deals were played twice.
+        equal_share: Of P > 2 players each for himself, the share of these games that a seat drawn at random won: what
+            the win rate is to be compared with. 1/P where every game has one winner; else more or less, since several
+            may win, or nobody. None between two.
     """
 
     games: int
@@ -100,6 +107,7 @@ class MatchResult:
     mean_plies: float
     seconds: float
     deals: Deals | None = None
+    equal_share: float | None = None
 
     @property
     def win_rate(self) -> float:
@@ -136,6 +144,8 @@ class MatchResult:
         if self.deals is not None:
             counts = {"both": self.deals.both, "one": self.deals.one, "none": self.deals.none}
             found |= {"ci95_pairs": list(self.deals.ci95), "deals": counts}
+        if self.equal_share is not None:
+            found["equal_share"] = self.equal_share
         return found
 
 
@@ -147,6 +157,9 @@ def play(
     batch: int = BATCH,
 ) -> MatchResult:
     """Plays a match; the first agent takes each side in half of the games, the first side once more if odd.
+
+    Where P > 2 play, each for himself, it takes the seats in turn, so each in a Pth of the games, and the second agent
+    plays all the others. That one agent is asked for them all, each seat from what that seat alone knows.
 
     Between teams an agent plays all seats of one, and each deal is played twice with the teams changed, so N games are
     N/2 deals. Every batch gets three streams spawned from `rng`: chance, first agent, second agent. So the result
@@ -160,7 +173,7 @@ def play(
 
     Raises:
         AgentError: an agent's action is not legal; the message names the agent.
-        UsageError: no games, or a game that is not between two.
+        UsageError: no games, or a game that `sides_of` refuses.
         ValueError: both agents are one object.
     """
     if games > MOST_GAMES:
@@ -170,7 +183,7 @@ def play(
     sides = sides_of(game)
     if agents[0] is agents[1]:
         raise ValueError(f"{agents[0].name} would play itself as one object: make the agent twice")
-    seats = (np.arange(games) % 2).astype(np.int8)
+    seats = (np.arange(games) % len(sides.names)).astype(np.int8)
     batch += batch % sides.copies
     started = perf_counter()
     parts = [play_batch(game, agents, seats[i : i + batch], rng.spawn(3)) for i in range(0, games, batch)]
@@ -187,7 +200,7 @@ def play_batch(
     """Plays B games to their end, the first agent being side `seat[b]` in game b.
 
     Args:
-        seat: `int8[B]`, 0 or 1.
+        seat: `int8[B]`, index into `Sides.names`.
         streams: Generators of chance, the first agent and the second.
     """
     sides, count, chance = sides_of(game), len(seat), streams[0]
@@ -197,7 +210,7 @@ def play_batch(
     states = sides.start(count, chance)
     places = np.arange(count)  # place in the batch of each game that still runs
     outcome, ending = np.zeros(count, np.int8), np.zeros(count, np.int8)
-    value, plies = np.zeros(count), np.zeros(count, np.int32)
+    value, winning, plies = np.zeros(count), np.zeros(count), np.zeros(count, np.int32)
     while len(states):
         second = sides.to_move(states) != seat[places]
         actions = _actions(sides, agents, states, places, second, streams[1:])
@@ -211,9 +224,10 @@ def play_batch(
         if over.any():
             ended = places[over]
             outcome[ended], value[ended] = sides.results(states[over], seat[ended])
+            winning[ended] = sides.winning(states[over])
             ending[ended] = game.endings(states[over])
             states, places = states[~over], places[~over]
-    return Record(seat, outcome, value, ending, plies)
+    return Record(seat, outcome, value, ending, plies, winning if len(sides.names) > 2 else None)
 
 
 def _actions(
@@ -247,12 +261,14 @@ def _actions(
 
 
 def _joined(parts: list[Record]) -> Record:
+    winning = [part.winning for part in parts if part.winning is not None]
     return Record(
         seat=np.concatenate([part.seat for part in parts]),
         outcome=np.concatenate([part.outcome for part in parts]),
         value=np.concatenate([part.value for part in parts]),
         ending=np.concatenate([part.ending for part in parts]),
         plies=np.concatenate([part.plies for part in parts]),
+        winning=np.concatenate(winning) if winning else None,
     )
 
 
@@ -281,6 +297,7 @@ def summary(game: Game | RaggedGame, record: Record, seconds: float) -> MatchRes
         mean_plies=float(record.plies.mean()),
         seconds=seconds,
         deals=Deals(*(int((won == n).sum()) for n in (2, 1, 0))) if sides.copies == 2 else None,
+        equal_share=None if record.winning is None else float(record.winning.mean()),
     )
 
 

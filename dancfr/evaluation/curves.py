@@ -207,7 +207,28 @@ DMC = Drawn(
     ),
 )
 
-METHODS = {"dream": DREAM, "dmc": DMC}
+CHEAT_CFR = Drawn(
+    phases={"tree walk": "time/traversal_s", **_APART_KEYS},
+    overlap="evaluations run beside the next iterations",
+    counted="",
+    samples="samples/nodes",
+    rate="cfr/nodes_per_second",
+    metrics=(
+        Metric(
+            "infosets",
+            "Infosets met",
+            "infosets",
+            "infosets",
+            {"Infosets in the table": "cfr/infosets", "Met in this stage": "cfr/visited"},
+        ),
+        Metric(
+            "nodes", "Nodes walked", "nodes per iteration", "nodes", {"Nodes of an iteration": "cfr/nodes"}, log=True
+        ),
+        Metric("memory", "Memory of the table", "megabytes", "MB", {"Table": "cfr/megabytes"}),
+    ),
+)
+
+METHODS = {"dream": DREAM, "dmc": DMC, "cheat-cfr": CHEAT_CFR}
 
 
 def method_of(run: History) -> str:

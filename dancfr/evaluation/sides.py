@@ -1,8 +1,8 @@
-"""Games as the arena plays them: between two sides, each played by one agent.
+"""Games as the arena plays them: one agent plays one side, the other agent all the others.
 
-A side is a player of a game for two, or a team. Games of teams are dealt twice: two tables have the same seed, so the
-same cards lie at the same seats, and the sides change places. What the cards give to one side at the first table they
-give to the other at the second.
+A side is a player, where everybody plays for himself, or one of two teams. Games of teams are dealt twice: two tables
+have the same seed, so the same cards lie at the same seats, and the sides change places. What the cards give to one
+side at the first table they give to the other at the second.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -28,16 +28,16 @@ class DealtGame(RaggedGame, Protocol):
 
 
 class Sides(Protocol):
-    """What the arena asks of a game between two sides.
+    """What the arena asks of a game.
 
     Attributes:
-        names: Of the sides, for the counts of a match.
+        names: Of the sides, two or more, for the counts of a match.
         copies: How many games in a row begin alike.
         action_dtype: Of actions.
     """
 
     @property
-    def names(self) -> tuple[str, str]: ...
+    def names(self) -> tuple[str, ...]: ...
 
     @property
     def copies(self) -> int: ...
@@ -61,20 +61,29 @@ class Sides(Protocol):
         """Of ended games, for `side[b]`: 1 won, 0 drawn or -1 lost, `int8[B]`, and the return, `float64[B]`."""
         ...
 
+    def winning(self, states: States) -> NDArray[np.float64]:
+        """Of ended games, the share of the sides that have won, `float64[B]`."""
+        ...
+
     def illegal(self, states: States, actions: NDArray[Any]) -> tuple[int, str]:
         """The first action that is not legal: its place, and what is to be said of it after the agent's name."""
         ...
 
 
-class TwoPlayers:
-    """A game for two players."""
+class Players:
+    """A game in which everybody plays for himself, of two players or more.
 
-    names = ("first", "second")
+    A positive return is a win and a negative one a loss. So where one player alone loses and the others share what he
+    pays, as if his health is gone in Cheat, all the others have won.
+    """
+
     copies = 1
     action_dtype: np.dtype[Any] = np.dtype(np.int64)
 
     def __init__(self, game: Game) -> None:
         self.game = game
+        players = game.spec.num_players
+        self.names = ("first", "second") if players == 2 else tuple(f"seat {player}" for player in range(players))
 
     def start(self, batch: int, chance: np.random.Generator) -> States:
         return self.game.reset(batch, chance)
@@ -88,6 +97,9 @@ class TwoPlayers:
     def results(self, states: States, side: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
         value = self.game.returns(states)[np.arange(len(states)), side].astype(np.float64)
         return np.sign(value).astype(np.int8), value
+
+    def winning(self, states: States) -> NDArray[np.float64]:
+        return np.asarray((self.game.returns(states) > 0).mean(axis=1), np.float64)
 
     def illegal(self, states: States, actions: NDArray[Any]) -> tuple[int, str]:
         legal = self.game.legal(states)
@@ -126,6 +138,9 @@ class Teams:
         outcome = np.where(self.game.winners(states) == side, 1, -1).astype(np.int8)
         return outcome, self.game.returns(states)[np.arange(len(states)), self._first[side]].astype(np.float64)
 
+    def winning(self, states: States) -> NDArray[np.float64]:
+        return np.where(self.game.winners(states) < 0, 0.0, 0.5)
+
     def illegal(self, states: States, actions: NDArray[Any]) -> tuple[int, str]:
         for b in range(len(states)):
             try:
@@ -143,11 +158,12 @@ def sides_of(game: Game | RaggedGame) -> Sides:
     """The game as the arena plays it.
 
     Raises:
-        UsageError: it is not between two sides.
+        UsageError: its players are neither in two teams nor each for himself.
     """
     spec = game.spec
     if isinstance(game, DealtGame) and set(spec.teams) == {0, 1}:
         return Teams(game)
-    if isinstance(game, Game) and spec.num_players == 2:
-        return TwoPlayers(game)
-    raise UsageError(f"a match is between 2 players or 2 teams; {spec.name} has {spec.num_players} players")
+    if isinstance(game, Game) and (spec.num_players == 2 or (spec.num_players > 2 and not spec.teams)):
+        return Players(game)
+    told = f"{spec.num_players} players" + (f" in {len(set(spec.teams))} teams" if spec.teams else "")
+    raise UsageError(f"a match is between 2 teams, or 2 players or more each for himself; {spec.name} has {told}")

@@ -13,6 +13,7 @@ from dancfr.errors import UsageError
 from dancfr.evaluation.agents import AgentName, identity, make_agent
 from dancfr.evaluation.arena import MatchResult, play
 from dancfr.evaluation.match_rules import match_rules
+from dancfr.evaluation.sides import sides_of
 from dancfr.evaluation.statistics import elo_ratings, wilson
 from dancfr.output import share
 from envs.agent import Agent
@@ -59,7 +60,7 @@ def tournament(
 
     Raises:
         UsageError: fewer than two agents or one twice, an unknown name, a run of another game, no games, or an option
-            that the game does not take.
+            that the game does not take, or a game of more than two sides.
         RunError: an agent broke the rules.
     """
     if len(agents) < 2:
@@ -74,6 +75,11 @@ def tournament(
     for name in agents:
         if (first := known.setdefault(identity(name, rules), name)) != name:
             raise UsageError(f"{first} and {name} are the same agent: in a tournament each agent plays once")
+    if len(sides_of(rules).names) > 2:  # what A loses as one of many, no one seat of B has won
+        raise UsageError(
+            f"a tournament is of games between two; {game} has {rules.spec.num_players} players here: "
+            f"play dancfr evaluate {agents[0]} --against {agents[1]}, which is one of them against copies of the other"
+        )
     players = {name: make_agent(name, rules) for name in agents}
     found = play_pairs(rules, players, games, seed)
     return {

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from actors.pool import ChunkFailed, WorkerPool
 from dancfr.config import apply_overrides, flatten, refuse_changes
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.history import History, Settings
 from dancfr.evaluation.plots import Plot
 from dancfr.evaluation.report import Table
+from dancfr.experiments.crew import make_runtime
 from dancfr.launch import TrainRequest, find_preset, train
 from dancfr.options import TrainOptions
 from dancfr.runs import Run
@@ -55,6 +57,7 @@ class Scale:
         overrides: Settings for every one of them.
         note: What differs from the paper, for every row.
         games: Games of each pair, where agents meet after their training.
+        parallel: Each run needs one core and little time: as many are trained side by side as there are workers.
         checkpoints: How many states of a training play such games, where its course is shown.
     """
 
@@ -64,6 +67,7 @@ class Scale:
     note: str = ""
     games: int = 0
     checkpoints: int = 0
+    parallel: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,12 +151,48 @@ def train_settings(
     out: Path, scale: Scale, seeds: Sequence[int], overrides: Sequence[str], options: TrainOptions
 ) -> Settings:
     """The runs of every setting and seed below `out`, trained where they are missing or incomplete."""
-    plan = [(setting, seed) for seed in seeds for setting in scale.settings]  # all settings early, then further seeds
-    for i, (setting, seed) in enumerate(plan):
-        path = setting.path(out, seed)
-        print(f"{path.name} (run {i + 1} of {len(plan)})", file=sys.stderr)
-        train_run(path, setting.preset, configuration(setting, scale, overrides, seed), options)
+    plan = [
+        (setting.path(out, seed), setting.preset, configuration(setting, scale, overrides, seed))
+        for seed in seeds
+        for setting in scale.settings  # all settings early, then further seeds
+    ]
+    if scale.parallel and not options.inline:
+        _train_side_by_side(plan, options)
+    for i, (path, preset, changes) in enumerate(plan):
+        if not scale.parallel:
+            print(f"{path.name} (run {i + 1} of {len(plan)})", file=sys.stderr)
+        train_run(path, preset, changes, options)
     return {setting.name: [History.read(setting.path(out, seed)) for seed in seeds] for setting in scale.settings}
+
+
+class RunTrainer:
+    """Trains whole runs in a process of its own."""
+
+    def train(self, path: str, preset: str, overrides: Sequence[str]) -> tuple[str, None]:
+        """Brings one run to its end, see `train_run`."""
+        train_run(Path(path), preset, overrides, TrainOptions(inline=True, progress=False))
+        return path, None
+
+
+def _train_side_by_side(plan: Sequence[tuple[Path, str, tuple[str, ...]]], options: TrainOptions) -> None:
+    """Trains what is missing of a plan, a run a worker at a time.
+
+    Raises:
+        RunError: a training failed; the same command goes on from there.
+    """
+    missing = [each for each in plan if not ((each[0] / "config.json").exists() and is_complete(*each))]
+    if len(missing) < 2:
+        return
+    runtime = make_runtime(options)
+    try:
+        pool = WorkerPool(runtime, RunTrainer, size=min(runtime.workers, len(missing)), deadline_s=None, max_failures=1)
+        tasks = [(str(path.resolve()), preset, changes) for path, preset, changes in missing]
+        for i, (task, _, _) in enumerate(pool.run("train", tasks)):
+            print(f"{Path(task[0]).name} (run {i + 1} of {len(missing)})", file=sys.stderr)
+    except ChunkFailed as error:
+        raise RunError(f"a training failed: {error}") from error
+    finally:
+        runtime.shutdown()
 
 
 def train_run(path: Path, preset: str, overrides: Sequence[str], options: TrainOptions) -> None:

@@ -57,6 +57,8 @@ class DreamConfig(RunConfig):
         importance: Importance weights of the advantage samples.
         importance_clip: Bound of ``clipped``, in mean weights.
         iteration_power: Advantage samples weigh their iteration to this power; 1 is linear CFR.
+        merge: Samples of one infostate become one row before each fit of an advantage net: the same loss without the
+            noise of drawing samples. It pays where the reservoir holds the same infostates again and again.
         reservoir: Rows of each player's advantage buffer.
         circular: Rows of each player's baseline buffer.
         policy_net: Train nets that play the average, as Deep CFR does, at each evaluation; with external sampling.
@@ -84,6 +86,7 @@ class DreamConfig(RunConfig):
     importance: Importance = "none"
     importance_clip: float = Field(10.0, gt=0)
     iteration_power: float = Field(1.0, ge=0, le=100)
+    merge: bool = False
     reservoir: int = Field(500_000, ge=1)
     circular: int = Field(500_000, ge=1)
     policy_net: bool = False

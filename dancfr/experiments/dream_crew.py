@@ -101,6 +101,7 @@ class DreamCrew(Crew):
                     "importance": config.importance,
                     "importance_clip": config.importance_clip,
                     "iteration_power": config.iteration_power,
+                    "merge": config.merge,
                 },
             )
         }

@@ -69,7 +69,7 @@ def observe(states, viewers, ranks, most_health, limited, out):
 
     Health above `most_health` is shown as that, and so is health that is not limited.
     """
-    players = states.hand.shape[1]
+    players = states["hand"].shape[1]
     for b in range(states.shape[0]):
         s, v, row = states[b], np.int64(viewers[b]), out[b]
         own = s.discarder == v

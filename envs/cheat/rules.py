@@ -82,7 +82,7 @@ def deal(states, deck, each, draws):
         each: Cards of each player; 0 deals all of them, one by one.
         draws: Uniform draws from [0, 1), `float64[B, 1 + cards]`.
     """
-    players = states.hand.shape[1]
+    players = states["hand"].shape[1]
     count = deck.shape[0] if each == 0 else each * players
     left = deck.copy()
     for b in range(states.shape[0]):

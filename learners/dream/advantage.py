@@ -1,19 +1,21 @@
 """The advantage learner: fits d(s, a) to the sampled immediate advantages of one player's reservoir."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from envs.game import Game
+from learners.dream.merging import merge_samples
 from learners.dream.settings import Importance
 from learners.networks.inference import encoder
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings
 from learners.samples import unpack_mask
-from learners.settings import TrainingSettings
+from learners.settings import Fitting, TrainingSettings
 from learners.training import NetLearner, Trainer
 
 
@@ -28,6 +30,7 @@ class AdvantageLearner(NetLearner):
             ``full``, or ``clipped`` at `importance_clip` times the mean weight.
         iteration_power: Samples weigh t to this power: 1 is linear CFR, 0 plain CFR, more forgets faster (discounted
             CFR, Brown and Sandholm 2019).
+        merge: Samples of one infostate become one row before a fit, see `learners.dream.merging`.
         device: Where to compute.
         seed: Of the initial weights.
     """
@@ -41,6 +44,7 @@ class AdvantageLearner(NetLearner):
         importance: Importance = "none",
         importance_clip: float = 10.0,
         iteration_power: float = 1.0,
+        merge: bool = False,
         device: torch.device | None = None,
         seed: int = 0,
     ) -> None:
@@ -50,10 +54,13 @@ class AdvantageLearner(NetLearner):
         self.importance = importance
         self.importance_clip = importance_clip
         self.iteration_power = iteration_power
+        self.whole_buffer = merge
         self.trainer = Trainer(lambda: ValueNet(network, game.spec), training, device or torch.device("cpu"), seed)
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
         """Trains on blocks of `advantage_dtype` rows, minibatch by minibatch.
+
+        To merge, the blocks are the whole buffer, and minibatches are drawn from what they are merged to.
 
         Returns:
             ``loss`` (mean weighted squared error an output), ``rows`` trained on.
@@ -61,27 +68,56 @@ class AdvantageLearner(NetLearner):
         Raises:
             TrainingDiverged: the loss is not finite.
         """
+        if self.whole_buffer:
+            return self._fit_merged(np.concatenate(list(blocks)), iteration)
         blocks, mean_log_weight = iter(blocks), None
         if self.importance != "none" and (first := next(blocks, None)) is not None:
             mean_log_weight = _log_mean(first["log_weight"])  # one scale for the whole fit
             blocks = chain([first], blocks)
-        return self.trainer.fit(blocks, lambda part: self._loss(part, iteration, mean_log_weight))
+        return self.trainer.fit(blocks, lambda part: self._loss(part, self._weights(part, iteration, mean_log_weight)))
 
-    def _loss(self, part: NDArray[np.void], iteration: int, mean_log_weight: float | None) -> torch.Tensor:
-        infostate = np.ascontiguousarray(part["infostate"])
-        actions = self.game.spec.num_actions
-        legal = unpack_mask(np.ascontiguousarray(part["legal"]), actions)
+    def _fit_merged(self, samples: NDArray[np.void], iteration: int) -> dict[str, float]:
+        """One fit on the samples with one row for each infostate."""
+        scale = None if self.importance == "none" else _log_mean(samples["log_weight"])
+        weight = self._weights(samples, iteration, scale).astype(np.float64)
+        merged = merge_samples(samples[weight > 0], weight[weight > 0])
+        mean_log_weight = _log_mean(merged["log_weight"])
+        rng = np.random.default_rng((self.trainer.seed, self.trainer.fits))
+        return self.trainer.fit(
+            _batches(merged, self.trainer.settings, rng),
+            lambda part: self._loss(part, np.exp(part["log_weight"] - mean_log_weight)),
+        ) | {"infostates": len(merged)}
+
+    def _weights(
+        self, part: NDArray[np.void], iteration: int, mean_log_weight: float | None
+    ) -> NDArray[np.floating[Any]]:
+        """Weight of each sample by its iteration and, unless the mean is None, its importance."""
         weight = (part["iteration"] / np.float32(iteration)) ** np.float32(self.iteration_power)
         if mean_log_weight is not None:
             importance = np.exp(np.minimum(part["log_weight"] - mean_log_weight, 80.0))
             if self.importance == "clipped":
                 importance = np.minimum(importance, self.importance_clip)
             weight = weight * importance
+        return np.asarray(weight)
+
+    def _loss(self, part: NDArray[np.void], weight: NDArray[np.floating[Any]]) -> torch.Tensor:
+        infostate = np.ascontiguousarray(part["infostate"])
+        actions = self.game.spec.num_actions
+        legal = unpack_mask(np.ascontiguousarray(part["legal"]), actions)
         slots = self.game.output_slots(infostate, self.network.outputs)
         with self.trainer.autocast():
             values = self.trainer.net.action_values([self._encode(infostate)], slots, legal)
         error = values - self.trainer.tensor(np.ascontiguousarray(part["advantage"]))  # both 0 where not legal
         return (error.square().sum(1) * self.trainer.tensor(np.asarray(weight, np.float32))).mean() / actions
+
+
+def _batches(rows: NDArray[np.void], settings: Fitting, rng: np.random.Generator) -> Iterator[NDArray[np.void]]:
+    """The minibatches of a fit: all rows each time if they are no more than a minibatch, else drawn from them."""
+    if settings.minibatches is None:
+        yield rows[rng.permutation(len(rows))]
+        return
+    for _ in range(settings.minibatches):
+        yield rows if len(rows) <= settings.batch else rows[rng.integers(0, len(rows), settings.batch)]
 
 
 def _log_mean(log_weight: NDArray[np.float32]) -> float:

@@ -24,6 +24,9 @@ def test_a_benchmark_measures_a_rate_and_its_limit(name: str) -> None:
         ratios = [measured["detail"][game]["ratio"] for game in GAMES]
         assert measured["ratio"] == min(ratios)
         assert measured["rate"] == measured["detail"]["leduc"]["iterations/s"]
+    if name == "cheat-env":
+        assert measured["rate"] > measured["detail"]["sets"]["actions/s"] > 0
+        assert set(measured["detail"]["nanoseconds"]) > {"legal", "choice", "step", "finished"}
     if name == "mccfr":
         assert measured["ratio"] == measured["detail"]["external-sampling"]["ratio"]
         assert measured["detail"]["outcome-sampling"]["ratio"] > 0

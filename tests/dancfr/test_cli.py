@@ -75,6 +75,12 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         ),
         (("evaluate", "random", "--option", "ply_limit=x"), "option ply_limit of geister expects an integer, not 'x'"),
         (("evaluate", "random", "--option", "9"), "'9' is no option of a game; write key=value"),
+        (("evaluate", "random", "--game", "cheat", "--option", "health=0"), "cheat: health=0 sets no limit to health"),
+        (
+            ("evaluate", "random", "--game", "cheat", "--option", "players=6", "--option", "dealt=9"),
+            "cheat: 6 players with 9 cards need more than the 52 there are",
+        ),
+        (("solve", "cheat"), "cheat has too many deals to list them, and so no tree"),
         (("tournament",), "Missing argument 'AGENT'"),
         (("tournament", "random"), "a tournament needs at least 2 agents"),
         (("tournament", "random", "random"), "random is named twice"),

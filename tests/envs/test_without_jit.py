@@ -21,13 +21,19 @@ GUANDAN = (
     "test_guandan_recordings.py::test_what_is_left_at_the_end_of_a_round_is_what_was_recorded",
     "test_guandan_rules.py::test_what_is_not_legal_is_refused_and_changes_nothing",
 )
+CHEAT = (
+    "test_cheat_rules.py::test_games_go_as_stated[mini-picked]",
+    "test_cheat_rules.py::test_games_go_as_stated[three]",
+    "test_cheat_rules.py::test_games_go_as_stated[most-cards]",
+    "test_cheat_rules.py::test_illegal_actions_change_nothing",
+)
 SMALL = (
     "test_small_games.py::test_games_go_as_stated",
     "test_tree.py::test_node_by_node_as_enumerated_in_python",
 )
 
 
-@pytest.mark.parametrize("parts", [GEISTER, GUANDAN, SMALL], ids=["geister", "guandan", "small"])
+@pytest.mark.parametrize("parts", [GEISTER, GUANDAN, CHEAT, SMALL], ids=["geister", "guandan", "cheat", "small"])
 def test_rules_without_compiler(parts: tuple[str, ...]) -> None:
     run = subprocess.run(
         [

@@ -15,6 +15,7 @@ from dancfr.evaluation.agents import AgentName, bots, list_agents, make_agent, p
 from dancfr.evaluation.arena import Deals, play
 from dancfr.evaluation.run_agents import q_agent
 from dancfr.evaluation.worker import QEvaluationServer
+from dancfr.registry import make_game
 from dancfr.runs import Run
 from envs.game import Game
 from envs.geister import Geister
@@ -68,6 +69,21 @@ def test_bots_of_geister_play_by_name_and_are_new_each_time() -> None:
         agent = make_agent(name, FULL)
         assert agent.name == name
         assert make_agent(name, FULL) is not agent
+
+
+def test_bots_of_one_name_are_told_of_by_game(tmp_path: Path) -> None:
+    told = {}
+    for game in ("cheat", "mini-cheat", "geister"):
+        found = list_agents(make_game(game), tmp_path)
+        assert [each["kind"] for each in found] == ["bot"] * len(found)
+        told[game] = {each["name"]: each["description"] for each in found}
+    assert list(told["cheat"]) == list(told["mini-cheat"]) == ["random", "heuristic", "heuristic-tracking"]
+    assert "80 % of mini-cheat against random" in told["mini-cheat"]["heuristic"]
+    assert "99.9 % of cheat against random" in told["cheat"]["heuristic-tracking"]
+    assert "ghost" in told["geister"]["heuristic"]
+    assert {game: descriptions["random"] for game, descriptions in told.items()} == dict.fromkeys(
+        told, "plays a legal action of any game, each with equal probability"
+    )
 
 
 @pytest.mark.parametrize(

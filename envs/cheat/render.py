@@ -1,0 +1,175 @@
+"""One game of Cheat as text and as a picture, drawn with NumPy alone.
+
+A spectator sees all cards. One of the players sees his own, and of the others, also after the end, only how many they
+have and what a challenge has just shown; nor does he see what another one has picked and not yet laid.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from envs.cheat import rules
+from envs.cheat.cards import absolute
+from envs.cheat.game import FACES, Cheat
+from envs.lettering import Colour, Picture, blend, write
+
+HEAD, ROW, WIDTH = 44, 66, 800
+"""Pixels: height of the line above, of a player, and the width."""
+
+_CARD = (44, 30)  # height and width in pixels
+_HAND, _PUT, _MARGIN = 150, 560, 12  # where a player's cards begin, those put into the pile, and the margin
+_FELT, _DARK, _BAR = (38, 98, 74), (24, 66, 50), (22, 30, 30)
+_PAPER, _BACK, _EDGE = (246, 243, 232), (94, 114, 158), (30, 40, 36)
+_LIGHT, _GOLD, _INK, _RED = (240, 238, 226), (250, 204, 84), (40, 34, 16), (206, 74, 66)
+_MOST_PIPS = 10
+
+
+@dataclass(frozen=True)
+class Heap:
+    """Cards as somebody sees them: their faces in order, or None, and how many they are."""
+
+    faces: str | None
+    size: int
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A player as somebody sees him.
+
+    Attributes:
+        hand: His hand.
+        put: What he has put into the present pile.
+        picked: What he has picked for a discard that he has not laid.
+        health: Health points; None without limit.
+    """
+
+    hand: Heap
+    put: Heap
+    picked: Heap
+    health: int | None
+
+
+def seats(game: Cheat, state: np.void, view: int | None) -> list[Seat]:
+    """All players as the spectator (None) or a player sees them."""
+    found = []
+    for p in range(game.players):
+        picking = state["phase"] == rules.DISCARDING and state["discarder"] == p
+        hand, put = (int(state[name][p]) for name in ("hand", "put"))
+        picked = int(state["discard"]) if picking else 0
+        open_ = view is None or view == p
+        if not open_:
+            hand, picked = hand + picked, 0
+        held, laid, taken = (_heap(game, cards, int(state["rank"]), open_) for cards in (hand, put, picked))
+        found.append(Seat(held, laid, taken, int(state["health"][p]) if game.health else None))
+    return found
+
+
+def _heap(game: Cheat, cards: int, rank: int, open_: bool) -> Heap:
+    faces = "".join(FACES[r] * count for r, count in enumerate(absolute(cards, rank, game.ranks)))
+    return Heap(faces if open_ else None, len(faces))
+
+
+def headline(game: Cheat, state: np.void) -> str:
+    """What there is to say of a game in one line."""
+    begun = f"ply {state['ply']}, rank {game.name_rank(state['rank'])}"
+    discarder = f"player_{state['discarder']}"
+    if state["ending"] != rules.RUNNING:
+        told = "nobody wins"
+        if state["winner"] >= 0:
+            told = f"player_{state['winner']} wins"
+        elif state["loser"] >= 0:
+            told = f"player_{state['loser']} loses"
+        return f"{begun}: {told} ({rules.ENDINGS[state['ending']]})"
+    if state["phase"] == rules.DISCARDING:
+        return f"{begun}: {discarder} discards"
+    return f"{begun}: {discarder} claims {state['claimed']}, player_{state['mover']} answers"
+
+
+def news(game: Cheat, state: np.void) -> str:
+    """What a challenge has shown in the last transition; empty if there was none."""
+    if state["taken"] < 0:
+        return ""
+    before = int(state["rank"]) - (state["ending"] == rules.RUNNING)  # the rank has risen since
+    shown = game.name_cards(state["shown"], before % game.ranks)
+    return f"shown {shown}, player_{state['taken']} takes the pile"
+
+
+def ansi(game: Cheat, state: np.void, view: int | None = None) -> str:
+    """Text of one game, as the spectator (None) or a player sees it; ``>`` is before the player to move."""
+    lines = [headline(game, state)]
+    if told := news(game, state):
+        lines.append(f"  {told}")
+    for p, seat in enumerate(seats(game, state, view)):
+        text = f"{'>' if state['mover'] == p else ' '} player_{p}"
+        if seat.health is not None:
+            text += f"  health {seat.health}"
+        text += f"  hand {_told(seat.hand)}  put {_told(seat.put)}"
+        lines.append(text + (f"  picked {_told(seat.picked)}" if seat.picked.size else ""))
+    return "\n".join(lines) + "\n"
+
+
+def _told(heap: Heap) -> str:
+    return f"{heap.size} ({heap.faces})" if heap.faces else str(heap.size)
+
+
+def rgb_array(game: Cheat, state: np.void, view: int | None = None) -> Picture:
+    """Picture of one game, `uint8[HEAD + players * ROW + HEAD, WIDTH, 3]`, as the spectator (None) or a player sees it.
+
+    A row a player: name, golden if he is to move, and health; hand, with what he picks raised; what he has put into
+    the pile. Cards on their faces are blue.
+    """
+    picture = np.empty((2 * HEAD + game.players * ROW, WIDTH, 3), np.uint8)
+    picture[:] = _FELT
+    for top, text in ((0, headline(game, state)), (len(picture) - HEAD, news(game, state))):
+        picture[top : top + HEAD] = _BAR
+        write(picture, text, top + 16, _MARGIN, 13, _LIGHT)
+    for p, seat in enumerate(seats(game, state, view)):
+        top = HEAD + p * ROW
+        moving = state["mover"] == p
+        _fill(picture, top + 6, _MARGIN, (ROW - 12, _HAND - 2 * _MARGIN), _GOLD if moving else _DARK)
+        write(picture, f"player_{p}", top + 15, 2 * _MARGIN, 12, _INK if moving else _LIGHT)
+        _draw_health(picture, seat.health, game.health, top + 38, _INK if moving else _LIGHT)
+        _draw_heaps(picture, (seat.hand, seat.picked), top + 14, _HAND, _PUT - 2 * _MARGIN)
+        _draw_heaps(picture, (seat.put, Heap("", 0)), top + 14, _PUT, WIDTH - _MARGIN)
+        picture[top + ROW - 1, :] = _DARK
+    return picture
+
+
+def _fill(picture: Picture, top: int, left: int, size: tuple[int, int], colour: Colour) -> None:
+    blend(picture, top, left, np.ones(size, np.float32), colour)
+
+
+def _draw_health(picture: Picture, health: int | None, most: int, top: int, colour: Colour) -> None:
+    """A pip a point, hollow where it is lost; as a number where they are many, and nothing without limit."""
+    if health is None:
+        return
+    if most > _MOST_PIPS:
+        write(picture, f"health {health}", top, 2 * _MARGIN, 10, colour)
+        return
+    for point in range(most):
+        left = 2 * _MARGIN + 11 * point
+        _fill(picture, top, left, (9, 9), _EDGE)
+        if point < health:
+            _fill(picture, top + 1, left + 1, (7, 7), _RED)
+
+
+def _draw_heaps(picture: Picture, heaps: tuple[Heap, Heap], top: int, left: int, right: int) -> None:
+    """Cards side by side, closer where they are many; those of the second heap are raised."""
+    count = sum(heap.size for heap in heaps)
+    step = min(_CARD[1] + 3, (right - left - _CARD[1]) / max(count - 1, 1))
+    at = 0
+    for heap, raised in zip(heaps, (0, 8), strict=True):
+        for face in heap.faces if heap.faces is not None else [""] * heap.size:
+            _draw_card(picture, face, top - raised, left + int(at * step))
+            at += 1
+
+
+def _draw_card(picture: Picture, face: str, top: int, left: int) -> None:
+    """A card with its face, or, where that is empty, its back."""
+    _fill(picture, top, left, _CARD, _EDGE)
+    _fill(picture, top + 1, left + 1, (_CARD[0] - 2, _CARD[1] - 2), _PAPER if face else _BACK)
+    if face:
+        write(picture, "10" if face == "T" else face, top + 6, left + 5, 12, _INK)
+
+
+__all__ = ["HEAD", "ROW", "WIDTH", "Heap", "Seat", "ansi", "headline", "news", "rgb_array", "seats"]

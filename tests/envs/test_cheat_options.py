@@ -1,0 +1,64 @@
+"""Options of Cheat: what they may be, and what follows from them."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from dancfr.errors import UsageError
+from dancfr.registry import make_game
+from envs.cheat import Cheat
+from envs.game import GameSpec
+from tests.envs.stated_cheat import PASS, discards_of
+
+Mini = partial(Cheat, ranks=3, copies=2, dealt=2, max_discard=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"ranks": 1}, "ranks must be from 2 to 13, not 1"),
+        ({"ranks": 14}, "ranks must be from 2 to 13, not 14"),
+        ({"copies": 0}, "copies must be from 1 to 7, not 0"),
+        ({"copies": 8}, "copies must be from 1 to 7, not 8"),
+        ({"players": 1}, "players must be from 2 to 6, not 1"),
+        ({"players": 7}, "players must be from 2 to 6, not 7"),
+        ({"players": 6, "dealt": 9}, "6 players with 9 cards need more than the 52 there are"),
+        ({"players": 6, "ranks": 5, "copies": 1, "max_discard": 2}, "6 players with 1 cards need more than the 5"),
+        ({"dealt": -1}, "dealt must be from 0 to 91, not -1"),
+        ({"health": -1}, "health must be from 0 to 10000, not -1"),
+        ({"health": 10_001}, "health must be"),
+        ({"health": 0}, "health=0 sets no limit to health, and games might never end: set ply_limit"),
+        ({"max_discard": 0}, "max_discard must be from 1 to 91, not 0"),
+        ({"max_discard": 53}, "max_discard must be at most the 52 cards there are, not 53"),
+        ({"discards": "both"}, "discards must be sets or cards, not 'both'"),
+        ({"discards": "sets", "max_discard": 5}, "discards of up to 5 of 13 ranks are 8,567 sets, more than the 5,000"),
+        ({"ply_limit": -1}, "ply_limit must be"),
+        ({"observation_health": 256}, "observation_health must be from 0 to 255, not 256"),
+    ],
+)
+def test_options_out_of_range(options: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{named}[^\n]*$"):
+        Cheat(**options)
+    with pytest.raises(UsageError, match=rf"^cheat: {named}[^\n]*$"):
+        make_game("cheat", **options)
+
+
+@pytest.mark.parametrize("name", ["ranks", "copies", "players", "dealt", "health", "max_discard", "ply_limit"])
+@pytest.mark.parametrize("value", [2.0, "2", True, None])
+def test_options_of_another_type(name: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=rf"^{name} must be an integer, not {value!r}$"):
+        Cheat(**{name: value})
+    for text in ("discards", "name"):
+        with pytest.raises(TypeError, match=rf"^{text} must be a text, not 3$"):
+            Cheat(**{text: 3})  # type: ignore[arg-type]
+
+
+def test_the_spec_says_what_there_is() -> None:
+    spec: GameSpec = Cheat().spec
+    assert (spec.num_players, spec.num_actions) == (2, 16)
+    assert Cheat(discards="sets").spec.num_actions == 2 + len(discards_of(Cheat())) == 2381
+    assert make_game("mini-cheat").spec.num_actions == 2 + 9
+    assert Mini(discards="sets").describe_action(PASS) == "pass"
+    assert [Mini(discards="sets").describe_action(a) for a in (1, 2, 6)] == ["challenge", "discard +0", "discard +0 +1"]
+    assert [Mini().describe_action(a) for a in (2, 3, 5)] == ["lay", "add +0", "add +2"]
