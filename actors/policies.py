@@ -12,7 +12,7 @@ from learners.networks.settings import NetworkSettings, Weights
 
 
 class Policies:
-    """The policies of both players by their nets; None plays uniform.
+    """The policies of all players by their nets; None plays uniform.
 
     Args:
         game: Batched game.

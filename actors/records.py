@@ -12,7 +12,7 @@ def write_advantages(rows, infostates, advantage, legal, log_weight, iteration, 
 
     Args:
         rows: The rows that become samples, `int64[n]`.
-        infostates: Packed, the actor's first, `uint8[N, 2, P]`.
+        infostates: Packed, the actor's first, `uint8[N, views, P]`.
         advantage: `float32[N, A]`.
         legal: As bits, `uint8[n, bytes]`.
         log_weight: `float32[N]`.

@@ -1,7 +1,7 @@
 """Outcome-sampling traversals of DREAM, many games in lock step (paper 000, 4.7; Steinberger et al. 2020, algorithm 1).
 
 A chunk is a number of games with one traverser and one seed. The traverser samples from
-xi = epsilon * uniform + (1 - epsilon) * pi, the other player from pi; the baseline net is not needed for that and is
+xi = epsilon * uniform + (1 - epsilon) * pi, the others from pi; the baseline net is not needed for that and is
 evaluated on all decisions of the chunk afterwards, in large batches.
 """
 
@@ -53,7 +53,7 @@ class TraversalWeights:
     """
 
     version: int
-    policies: tuple[Weights | None, Weights | None]
+    policies: tuple[Weights | None, ...]
     baseline: Weights | None
 
 
@@ -65,7 +65,7 @@ class DreamTraverser:
     """Plays chunks of games and turns them into samples.
 
     Args:
-        game: Batched game of two players.
+        game: Batched game, of two players with zero sum if there is a baseline.
         network: Advantage nets.
         baseline_network: Baseline nets; None leaves out the baseline (Q = 0) and its samples.
         sampling: Exploration and bounds.
@@ -90,7 +90,7 @@ class DreamTraverser:
             {
                 "game": (np.int32, ()),
                 "actor": (np.int8, ()),
-                "infostates": (np.uint8, (2, game.spec.packed_size)),
+                "infostates": (np.uint8, (1 if baseline_network is None else 2, game.spec.packed_size)),
                 "legal": (np.bool_, (actions,)),
                 "policy": (np.float32, (actions,)),
                 "action": (np.int64, ()),
@@ -136,9 +136,10 @@ class DreamTraverser:
         """Plays all games, filling `self._rows`; returns and endings by game."""
         game, rows = self.game, self._rows
         policies = Policies(game, self.network, weights.policies)
-        explore = np.full(2, self.sampling.opponent_epsilon, np.float32)
+        players = game.spec.num_players
+        explore = np.full(players, self.sampling.opponent_epsilon, np.float32)
         explore[task.traverser] = self.sampling.epsilon
-        returns = np.zeros((task.games, 2), np.float32)
+        returns = np.zeros((task.games, players), np.float32)
         endings = np.zeros(task.games, np.int8)
         rows.clear()
         started = min(self.slots, task.games)
@@ -155,7 +156,8 @@ class DreamTraverser:
             new["actor"][:] = mover
             new["legal"][:] = legal
             new["infostates"][:, 0] = infostates
-            new["infostates"][:, 1] = game.observe(states, 1 - mover)
+            if self.baseline_network is not None:
+                new["infostates"][:, 1] = game.observe(states, 1 - mover)
             np.negative(log_reach, out=new["log_weight"])
             policies.write(mover, infostates, legal, new["policy"])
             draws = rng.random(len(states), dtype=np.float32)
@@ -172,7 +174,7 @@ class DreamTraverser:
                 states, ids, log_reach = take_records(states, keep), ids[keep], log_reach[keep]
             if len(states) == 0:
                 lock_step = 0
-            if lock_step % game.spec.num_players == 0:  # so that in most games all slots have the same mover
+            if lock_step % players == 0:  # so that in most games all slots have the same mover
                 fresh = min(self.slots - len(states), task.games - started)
                 if fresh:
                     states = join_records(states, game.reset(fresh, rng))

@@ -1,5 +1,6 @@
 """Configuration of a DREAM run: every key that `dancfr train PRESET key=value` knows."""
 
+from functools import cached_property
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -37,12 +38,12 @@ class DreamConfig(RunConfig):
 
     Attributes:
         iterations: Iterations in all. With alternating updates each one trains one player.
-        updates: ``alternating``: one player an iteration, against the other's newest net; ``in-turn``: both players
-            in each iteration, the second against the first one's new net; ``simultaneous``: both, by the nets of the
+        updates: ``alternating``: one player an iteration, against the others' newest nets; ``in-turn``: all players
+            in each iteration, the second against the first one's new net; ``simultaneous``: all, by the nets of the
             last iteration.
         traversals: Games for each player that is updated.
         chunk: Games of a chunk, the unit of work of a traversal worker. Part of what the seed determines.
-        history: Share of an iteration's chunks in which the opponent plays one of its former nets, drawn anew for each
+        history: Share of an iteration's chunks in which each opponent plays one of its former nets, drawn anew for each
             chunk; 0 in the papers. Self-play alone forgets how to beat weaker opponents.
         history_power: The opponent's k-th net is drawn with probability proportional to 1 / k to this power: 0 draws
             uniformly, 1 meets as many games of nets 1 to 10 as of nets 10 to 100.
@@ -51,7 +52,7 @@ class DreamConfig(RunConfig):
             restricted Nash response, Johanson, Zinkevich and Bowling 2008).
         sampling: Exploration and bounds of the sampled values.
         network: Advantage nets.
-        baseline: Train baseline nets; without them Q = 0.
+        baseline: Train baseline nets; without them Q = 0, which games of more than two players need.
         baseline_network: Baseline nets.
         advantage_training, baseline_training: How to fit.
         importance: Importance weights of the advantage samples.
@@ -138,8 +139,11 @@ class DreamConfig(RunConfig):
 
         game = make_game(self.game, **self.game_options)
         spec = game.spec
-        if spec.num_players != 2:
-            raise UsageError(f"DREAM here is for games of 2 players; {self.game} has {spec.num_players}")
+        if spec.num_players != 2 and (self.baseline or self.sampling.method != "outcome"):
+            raise UsageError(
+                f"baselines and external sampling are for 2 players; with the {spec.num_players} of {self.game} "
+                "set baseline=false and sampling.method=outcome"
+            )
         try:
             self.network.check(spec)
             self.baseline_network.check(spec)
@@ -152,11 +156,20 @@ class DreamConfig(RunConfig):
                 f"evaluation.exploitability=true needs a game with a tree, which {self.game} does not have"
             )
 
+    @cached_property
+    def players(self) -> int:
+        """Players of the game."""
+        from dancfr.registry import make_game
+
+        count: int = make_game(self.game, **self.game_options).spec.num_players
+        return count
+
     def turns(self, iteration: int) -> tuple[tuple[int, ...], ...]:
         """Players whose nets iteration t trains; those of one turn play by the same nets."""
+        everybody = tuple(range(self.players))
         if self.updates == "alternating":
-            return (((iteration - 1) % 2,),)
-        return ((0,), (1,)) if self.updates == "in-turn" else ((0, 1),)
+            return ((everybody[(iteration - 1) % self.players],),)
+        return tuple((player,) for player in everybody) if self.updates == "in-turn" else (everybody,)
 
     def updated_players(self, iteration: int) -> tuple[int, ...]:
         """Players whose nets iteration t trains."""
@@ -164,4 +177,4 @@ class DreamConfig(RunConfig):
 
     def own_count(self, iteration: int) -> int:
         """How often a player updated in iteration t has been updated then: the weight of linear CFR."""
-        return (iteration + 1) // 2 if self.updates == "alternating" else iteration
+        return (iteration - 1) // self.players + 1 if self.updates == "alternating" else iteration

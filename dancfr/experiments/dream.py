@@ -5,6 +5,7 @@ iteration goes on, and evaluations run beside the training. The order of what de
 both give the same nets from the same seed.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -38,8 +39,8 @@ class Dream(Loop):
         self.crew = DreamCrew(config, options, progress.event)
         super().__init__(run, config, tracker, progress, self.crew)
         self.samples = {"advantages": 0, "transitions": 0, "decisions": 0}
-        self.policies: list[Weights | None] = [None, None]  # iteration 1 plays uniform
-        self.baselines: list[Weights | None] = [None, None]
+        self.policies: list[Weights | None] = [None] * config.players  # iteration 1 plays uniform
+        self.baselines: list[Weights | None] = [None] * config.players
         self._baseline_fits: dict[int, tuple[Ref, Ref]] = {}
         self._baseline_row: dict[str, Any] = {}  # metrics for the next row
         self._policy_row: dict[str, Any] = {}
@@ -96,23 +97,27 @@ class Dream(Loop):
         }
 
     def _weights_by_chunk(self, t: int, player: int, chunks: int) -> list[Ref]:
-        """The nets that each chunk plays by: the newest ones, but in the last chunks a former net of the opponent, or
+        """The nets that each chunk plays by: the newest ones, but in the last chunks former nets of the opponents, or
         none at all."""
         baseline, put = self._baseline_of(player), self.crew.runtime.put
+        others = [other for other in range(self.config.players) if other != player]
 
-        def against(opponent: Weights | None) -> Ref:
-            policies = (opponent, self.policies[1]) if player == 1 else (self.policies[0], opponent)
-            return put(TraversalWeights(t - 1, policies, baseline))
+        def against(nets: Sequence[Weights | None]) -> Ref:
+            policies = list(self.policies)
+            for other, net in zip(others, nets, strict=True):
+                policies[other] = net
+            return put(TraversalWeights(t - 1, tuple(policies), baseline))
 
-        former = [file.iteration for file in self.run.list_strategies(1 - player) if file.iteration < t]
-        historic = round(self.config.history * chunks) if former else 0
+        former = {o: [f.iteration for f in self.run.list_strategies(o) if f.iteration < t] for o in others}
+        historic = round(self.config.history * chunks) if all(former.values()) else 0
         uniform = min(round(self.config.uniform * chunks), chunks - historic)
         rng = np.random.default_rng(np.random.SeedSequence((self.config.seed, t, player, 2**31 + 3)))
-        drawn = draw_former(former, historic, self.config.history_power, rng)
-        opponents: list[tuple[Weights | None, int]] = [(self.policies[1 - player], chunks - historic - uniform)]
-        opponents += [(self.run.load_strategy(1 - player, iteration)[0], 1) for iteration in drawn]
-        opponents += [(None, uniform)]
-        return [ref for opponent, count in opponents if count for ref in [against(opponent)] * count]
+        drawn = [draw_former(former[other], historic, self.config.history_power, rng) for other in others]
+        count = chunks - historic - uniform
+        refs = [against([self.policies[other] for other in others])] * count if count else []
+        for iterations in zip(*drawn, strict=True):
+            refs.append(against([self.run.load_strategy(o, i)[0] for o, i in zip(others, iterations, strict=True)]))
+        return refs + ([against([None] * len(others))] * uniform if uniform else [])
 
     def _fit_baselines(self, t: int, players: tuple[int, ...]) -> None:
         """Starts the baseline fits; nobody waits for one before that player's next traversal."""

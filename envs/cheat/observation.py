@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from envs.cheat.cards import count_of, size_of
 from envs.cheat.rules import ANSWERING, log_width
 from envs.compiled import kernel
-from envs.extensive import one_hot
 from envs.game import Packed
 
 VIEWER, PHASE, RANK, CLAIMED, DISCARDER, LOWEST, PASSES = range(7)
@@ -109,47 +108,60 @@ def read_hand(packed: Packed, ranks: int) -> NDArray[np.uint8]:
 
 
 def encode(packed: Packed, layout: Layout) -> NDArray[np.float32]:
-    """Unpacks infostates for networks, `float32[B, inputs]`."""
-    ranks, copies, players, most = layout.ranks, layout.copies, layout.players, layout.most
-    cards = float(ranks * copies)
-    at = HEAD
-    hand, put, discard = (packed[:, at + i * ranks : at + (i + 1) * ranks] for i in range(3))
-    at += 3 * ranks
-    table = packed[:, at : at + 3 * players].reshape(len(packed), players, 3).astype(np.float32)
-    at += 3 * players
-    seen = packed[:, at : at + (players - 1) * ranks]
-    held = np.concatenate([hand, seen], axis=1)
-    thermometer = held[..., None] > np.arange(copies)
-    parts = [
-        one_hot(packed[:, PHASE], 2),
-        one_hot(packed[:, CLAIMED], most + 1),
-        one_hot(packed[:, DISCARDER], players),
-        table[..., 0] / cards,
-        table[..., 1] / layout.health,
-        table[..., 1] == 1,
-        table[..., 2] / cards,
-        thermometer.reshape(len(packed), -1),
-        put / copies,
-        discard / copies,
-        _turns(read_log(packed), most),
-    ]
-    if layout.picking:
-        parts.append(one_hot(packed[:, LOWEST], ranks))
-    return np.concatenate([part.astype(np.float32, copy=False) for part in parts], axis=1)
+    """Unpacks infostates for networks, `float32[B, inputs]`.
+
+    In this order: phase, claim and discarder one-hot; of each player, the viewer first, size of the hand, health,
+    whether that is the last point, and cards put; own hand and what is known of each other player, with a 1 for each
+    card; what the viewer has put, and his discard; the last turns, newest first; where discards are picked, the lowest
+    rank that may be.
+    """
+    out = np.zeros((len(packed), layout.inputs), np.float32)
+    shape = layout.ranks, layout.copies, layout.players, layout.most
+    _encode(packed, *shape, np.float32(layout.health), layout.picking, out)
+    return out
 
 
-def _turns(log: NDArray[np.uint64], most: int) -> NDArray[np.float32]:
-    """The last turns, newest first: the claim one-hot, and whether it was challenged; 0 before the first turn."""
-    width = np.uint64(log_width(most))
-    turns = np.zeros((len(log), TURNS, most + 1), np.float32)
-    rows = np.arange(len(log))
-    for turn in range(TURNS):
-        entry = log & ((np.uint64(1) << width) - np.uint64(1))
-        log = log >> width
-        there = log > 0  # the 1 that begins the log stands before its oldest turn
-        turns[rows[there], turn, (entry[there] >> np.uint64(1)).astype(np.intp)] = 1.0
-        turns[:, turn, most] = there & ((entry & np.uint64(1)) == 1)
-    return turns.reshape(len(log), -1)
+@kernel
+def _encode(packed, ranks, copies, players, most, health, picking, out):
+    cards = np.float32(ranks * copies)
+    width = log_width(most)
+    for b in range(packed.shape[0]):
+        row, to = packed[b], out[b]
+        to[row[PHASE]] = 1
+        to[2 + row[CLAIMED]] = 1
+        at = 3 + most
+        to[at + row[DISCARDER]] = 1
+        at += players
+        table = HEAD + 3 * ranks
+        for p in range(players):
+            size, points, put = row[table + 3 * p], row[table + 3 * p + 1], row[table + 3 * p + 2]
+            to[at + p] = size / cards
+            to[at + players + p] = points / health
+            to[at + 2 * players + p] = points == 1
+            to[at + 3 * players + p] = put / cards
+        at += 4 * players
+        for holder in range(players):
+            held = HEAD if holder == 0 else table + 3 * players + (holder - 1) * ranks
+            for rank in range(ranks):
+                for card in range(min(np.int64(row[held + rank]), copies)):
+                    to[at + card] = 1
+                at += copies
+        for rank in range(ranks):
+            to[at + rank] = row[HEAD + ranks + rank] / np.float32(copies)
+            to[at + ranks + rank] = row[HEAD + 2 * ranks + rank] / np.float32(copies)
+        at += 2 * ranks
+        log = np.uint64(0)
+        for byte in range(8):
+            log |= np.uint64(row[packed.shape[1] - DIGESTS + byte]) << np.uint64(8 * byte)
+        for _ in range(TURNS):
+            if log > np.uint64(1):  # the 1 that begins the log stands before its oldest turn
+                entry = np.int64(log & np.uint64((1 << width) - 1))
+                to[at + (entry >> 1)] = 1
+                to[at + most] = entry & 1
+                log >>= np.uint64(width)
+            at += most + 1
+        if picking:
+            to[at + row[LOWEST]] = 1
 
 
 __all__ = ["Layout", "encode", "observe", "read_hand", "read_log"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,6 +17,24 @@ from learners.networks.settings import NetworkSettings
 from learners.samples import unpack_mask
 from learners.settings import Fitting, TrainingSettings
 from learners.training import NetLearner, Trainer
+
+
+class Targets(NamedTuple):
+    """A minibatch as the loss takes it.
+
+    Attributes:
+        inputs: Encoded infostates, of the network's encoding.
+        slots: See `Game.output_slots`.
+        legal: `bool[B, A]`.
+        advantage: `float32[B, A]`; 0 where not legal.
+        weight: `float32[B]`.
+    """
+
+    inputs: Any
+    slots: NDArray[np.int16]
+    legal: NDArray[np.bool_]
+    advantage: torch.Tensor
+    weight: torch.Tensor
 
 
 class AdvantageLearner(NetLearner):
@@ -74,19 +92,31 @@ class AdvantageLearner(NetLearner):
         if self.importance != "none" and (first := next(blocks, None)) is not None:
             mean_log_weight = _log_mean(first["log_weight"])  # one scale for the whole fit
             blocks = chain([first], blocks)
-        return self.trainer.fit(blocks, lambda part: self._loss(part, self._weights(part, iteration, mean_log_weight)))
+        return self.trainer.fit(
+            blocks, lambda part: self._loss(self._prepare(part, self._weights(part, iteration, mean_log_weight)))
+        )
 
     def _fit_merged(self, samples: NDArray[np.void], iteration: int) -> dict[str, float]:
         """One fit on the samples with one row for each infostate."""
         scale = None if self.importance == "none" else _log_mean(samples["log_weight"])
         weight = self._weights(samples, iteration, scale).astype(np.float64)
-        merged = merge_samples(samples[weight > 0], weight[weight > 0])
+        samples, weight = samples[weight > 0], weight[weight > 0]
+        merged = merge_samples(samples, weight, samples["infostate"])
+        inputs = self._encode(np.ascontiguousarray(merged["infostate"]))
+        if isinstance(inputs, np.ndarray):  # packed infostates can differ where the net sees no difference
+            merged = merge_samples(merged, np.exp(merged["log_weight"].astype(np.float64)), inputs)
         mean_log_weight = _log_mean(merged["log_weight"])
+
+        def prepare(part: NDArray[np.void]) -> Targets:
+            return self._prepare(part, np.exp(part["log_weight"] - mean_log_weight))
+
+        settings = self.trainer.settings
+        whole = prepare(merged) if settings.minibatches is not None and len(merged) <= settings.batch else None
         rng = np.random.default_rng((self.trainer.seed, self.trainer.fits))
-        return self.trainer.fit(
-            _batches(merged, self.trainer.settings, rng),
-            lambda part: self._loss(part, np.exp(part["log_weight"] - mean_log_weight)),
-        ) | {"infostates": len(merged)}
+        metrics = self.trainer.fit(
+            _batches(merged, settings, rng), lambda part: self._loss(prepare(part) if whole is None else whole)
+        )
+        return metrics | {"infostates": len(merged)}
 
     def _weights(
         self, part: NDArray[np.void], iteration: int, mean_log_weight: float | None
@@ -100,15 +130,21 @@ class AdvantageLearner(NetLearner):
             weight = weight * importance
         return np.asarray(weight)
 
-    def _loss(self, part: NDArray[np.void], weight: NDArray[np.floating[Any]]) -> torch.Tensor:
+    def _prepare(self, part: NDArray[np.void], weight: NDArray[np.floating[Any]]) -> Targets:
+        """What the loss of a minibatch needs, unpacked."""
         infostate = np.ascontiguousarray(part["infostate"])
-        actions = self.game.spec.num_actions
-        legal = unpack_mask(np.ascontiguousarray(part["legal"]), actions)
+        legal = unpack_mask(np.ascontiguousarray(part["legal"]), self.game.spec.num_actions)
+        target = self.trainer.tensor(np.ascontiguousarray(part["advantage"]))
         slots = self.game.output_slots(infostate, self.network.outputs)
+        return Targets(
+            self._encode(infostate), slots, legal, target, self.trainer.tensor(np.asarray(weight, np.float32))
+        )
+
+    def _loss(self, batch: Targets) -> torch.Tensor:
         with self.trainer.autocast():
-            values = self.trainer.net.action_values([self._encode(infostate)], slots, legal)
-        error = values - self.trainer.tensor(np.ascontiguousarray(part["advantage"]))  # both 0 where not legal
-        return (error.square().sum(1) * self.trainer.tensor(np.asarray(weight, np.float32))).mean() / actions
+            values = self.trainer.net.action_values([batch.inputs], batch.slots, batch.legal)
+        error = values - batch.advantage  # both 0 where not legal
+        return (error.square().sum(1) * batch.weight).mean() / self.game.spec.num_actions
 
 
 def _batches(rows: NDArray[np.void], settings: Fitting, rng: np.random.Generator) -> Iterator[NDArray[np.void]]:

@@ -12,17 +12,20 @@ from numpy.typing import NDArray
 from envs.compiled import kernel
 
 
-def merge_samples(samples: NDArray[np.void], weight: NDArray[np.float64]) -> NDArray[np.void]:
+def merge_samples(
+    samples: NDArray[np.void], weight: NDArray[np.float64], seen: NDArray[np.generic]
+) -> NDArray[np.void]:
     """One row for each infostate, in the order in which they first come.
 
     Args:
         samples: `advantage_dtype[n]`.
         weight: Of each sample, more than 0, `float64[n]`.
+        seen: What tells infostates apart: packed, or as a net is given them, `[n, ...]`.
 
     Returns:
         `advantage_dtype[I]`: the weighted mean of the advantages; `log_weight` is the log of the sum of the weights.
     """
-    infostates = np.ascontiguousarray(samples["infostate"])
+    infostates = np.ascontiguousarray(seen.reshape(len(samples), -1)).view(np.uint8)
     first, row = np.empty(len(samples), np.int64), np.empty(len(samples), np.int64)
     count = _number(infostates, first, row)
     sums, total = np.zeros((count, samples["advantage"].shape[1])), np.zeros(count)

@@ -29,7 +29,7 @@ def sampled_advantages(
         policy: pi at the row, `float32[N, A]`.
         legal: `bool[N, A]`.
         baseline: Q of the actor for each action, `float32[N, A]`.
-        traverser: 0 or 1.
+        traverser: Whose values are sampled. With more than two players the baseline must be 0.
         returns: Return of the traverser in each game, `float32[games]`; overwritten.
         ratio_bound: Bound on rho.
         inverse_bound: Bound on c.

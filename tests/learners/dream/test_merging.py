@@ -33,7 +33,7 @@ def samples(n, seed, infostates=40):
 def test_each_infostate_is_one_row_with_the_weighted_mean():
     rows = samples(5000, 1, infostates=3000)
     weight = np.random.default_rng(2).random(5000) + 0.1
-    merged = merge_samples(rows, weight)
+    merged = merge_samples(rows, weight, rows["infostate"])
     keys = [bytes(row) for row in rows["infostate"]]
     assert [bytes(row) for row in merged["infostate"]] == list(dict.fromkeys(keys))
     assert len(merged) < len(rows)
@@ -78,5 +78,5 @@ def test_the_same_seed_gives_the_same_net():
         found = learner.fit(iter([samples(600, 3)]), 50)
         assert found["rows"] == 40
         nets.append(learner.weights())
-    assert found["infostates"] > 8
+    assert 8 < found["infostates"] < 40  # cards of one rank look alike to the net
     assert all(nets[0][name].tobytes() == nets[1][name].tobytes() for name in nets[0])
