@@ -120,16 +120,17 @@ _FIG3 = _scales(
 def compare_costs(abstraction: bool, settings: Settings, scale: Scale) -> Comparison:
     """Time and space of 100 iterations. Infosets are all that the rules can reach; what a run met is in the note."""
     rows: list[Row] = []
-    names = [(name, health) for health in HEALTHS for name in AGENTS]
-    for (name, health), runs in zip(names, settings.values(), strict=True):
-        place, mark = HEALTHS.index(health), "†" if abstraction else ""
-        cell = f"{name}{mark} Cheat-{health}"
+    names = {preset: name for name, preset in AGENTS.items()}
+    for runs in settings.values():
+        config = Run.open(runs[0].path).config_as(CheatCfrConfig)
+        game = make_game(config.game, **config.game_options)
+        name, place = names[runs[0].preset], HEALTHS.index(game.health)
+        cell = f"{name}{'†' if abstraction else ''} Cheat-{game.health}"
         seconds = summarise([float(run.metric("time/traversal_s")[1].sum()) for run in runs])
         nodes = np.mean([float(run.metric("cfr/nodes")[1].sum()) for run in runs])
         note = f"mean over {count_runs(seconds.n)}; {nodes:,.0f} nodes, those that neither player reaches left out"
         rows.append(row(f"{cell}, seconds", SECONDS[abstraction][name][place], seconds.mean, seconds.sd, note))
-        config = Run.open(runs[0].path).config_as(CheatCfrConfig)
-        exact = count_infosets(make_game(config.game, **config.game_options), config.keys)
+        exact = count_infosets(game, config.keys)
         met = np.mean([float(run.last("cfr/infosets")) for run in runs])
         note = f"by enumeration; {met:,.0f} with weight in 100 iterations"
         if abstraction and config.keys.history:

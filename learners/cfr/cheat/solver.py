@@ -43,11 +43,11 @@ class CheatSolver:
         self._take(game)
 
     def _take(self, game: Cheat) -> None:
-        self.keys.check(game)
         if game.health == 0 or game.ply_limit:
             raise ValueError(
                 "CFR here needs games that end by health alone: choose health of at least 1 and ply_limit=0"
             )
+        self.keys.check(game)
         self.game = game
         depth, actions = game.spec.max_plies + 2, game.spec.num_actions
         self._room = np.zeros(depth, FRAME), np.zeros((depth, actions), np.int32), np.zeros((depth, actions))

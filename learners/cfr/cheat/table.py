@@ -176,7 +176,9 @@ class Table:
         while len(slots) > LOAD * size:
             size *= 2
         self.slots, self.used = np.zeros(size, SLOT), len(slots)
-        _insert(self.slots, slots)
+        listed = np.empty(len(slots), SLOT)  # with the alignment that kernels know, which no file keeps
+        listed[:] = slots
+        _insert(self.slots, listed)
         self.values, self.filled = values.copy(), len(values)
 
 
