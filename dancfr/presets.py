@@ -165,8 +165,13 @@ def _cheat(ranks: int, copies: int, dealt: int, **changes: Any) -> DreamConfig:
         "game": "cheat",
         "game_options": {**options, "discards": "cards"},
         "minutes": 20.0,
+        "traversals": 2048,
+        "chunk": 256,
+        "uniform": 0.0,
+        "iteration_power": 1.0,
         "network": network,
         "baseline_network": network,
+        "reservoir": 2_000_000,
         "evaluation": EvaluationConfig(
             every=20, opponents=("random", "heuristic"), games=1000, ply_limit=None, average="paper"
         ),

@@ -18,7 +18,10 @@ from dancfr.evaluation.trainings import Comparison, Experiment, Row, Scale, Sett
 from dancfr.experiments.cheat_cfr_config import CheatCfrConfig
 from dancfr.registry import make_game
 from dancfr.runs import Run
+from envs.tree import compile_tree
+from learners.cfr.best_response import evaluate_policy
 from learners.cfr.cheat.solver import count_infosets
+from learners.cfr.sequence_form import sequence_form
 
 AGENTS = {
     "Memoryless": "cheat-memoryless",
@@ -70,6 +73,8 @@ BASELINE = 80.0
 HEALTHS = (3, 4, 5)
 PLAYED = (2, 3, 4, 5, 6, 8, 10, 20, 50, 100)
 """Health points of the games of Fig. 2."""
+SOLVED = (3, 4)
+"""Health points of the games whose tree is small enough for exact best responses."""
 STAGE = 100
 
 
@@ -94,7 +99,7 @@ def _setting(name: str, abstraction: bool, health: int, *more: str, folder: str 
 def _scales(settings: Sequence[Setting], games: int = 0, *overrides: str, quick: int = 3) -> dict[str, Scale]:
     """The paper's size: all of it is small, so that ``quick`` has fewer seeds and games."""
     whole = Scale(tuple(settings), tuple(range(1, 11)), overrides, games=games, parallel=True)
-    note = f"{quick} seeds of 10"
+    note = f"{quick} of 10 seeds"
     return {"paper": whole, "quick": replace(whole, seeds=tuple(range(1, quick + 1)), note=note, games=games // 5)}
 
 
@@ -109,6 +114,14 @@ _TABLES = {
     )
     for abstraction in (False, True)
 }
+_EXACT = _scales(
+    [
+        _setting(name, abstraction, health, "evaluation.every=0", folder="-table")
+        for health in SOLVED
+        for abstraction in (False, True)
+        for name in AGENTS
+    ]
+)
 _FIG1 = _scales([_setting(name, abstraction, 3) for abstraction in (False, True) for name in AGENTS])
 _FIG2 = _scales([_setting(name, True, 3) for name in AGENTS], 10_000)
 _FROM = ("curriculum.option=health", "curriculum.values=3", f"curriculum.iterations={STAGE}", f"iterations={2 * STAGE}")
@@ -139,6 +152,24 @@ def compare_costs(abstraction: bool, settings: Settings, scale: Scale) -> Compar
     return Comparison(rows, [], unit="Seconds of 100 iterations on one core, and infosets of both players.")
 
 
+def compare_exploitability(settings: Settings, scale: Scale) -> Comparison:
+    """NashConv of what 100 iterations find, which the paper does not have: best responses that remember everything."""
+    rows: list[Row] = []
+    for health in SOLVED:
+        game = make_game("mini-cheat", health=health)
+        form = sequence_form(compile_tree(game))
+        uniform = evaluate_policy(form, form.tree.uniform())
+        rows.append(row(f"Cheat-{health} uniform", None, uniform.nash_conv, None, f"{form.tree.num_nodes:,} nodes"))
+        for name in (name for name in settings if f"-{health}" in name):
+            for policy, played in (("average", "exact"), ("last", "last")):
+                agents: list[Any] = [make_agent(f"{run.path}?average={played}", game) for run in settings[name]]
+                found = summarise([evaluate_policy(form, agent.tree_policy(form.tree)).nash_conv for agent in agents])
+                note = f"mean over {count_runs(found.n)}"
+                cell = f"Cheat-{health} {name.replace(f'-{health}', '').replace('-table', '')} {policy}"
+                rows.append(row(cell, None, found.mean, found.sd, note))
+    return Comparison(rows, [], unit="NashConv, exact; a win is worth 1 and a defeat -1.")
+
+
 def compare_win_rates(settings: Settings, scale: Scale) -> Comparison:
     """Fig. 1: win rates against both bots over 100 iterations, of the average and of the last strategy."""
     rows: list[Row] = []
@@ -155,7 +186,7 @@ def compare_win_rates(settings: Settings, scale: Scale) -> Comparison:
                 rows.append(row(f"{name} {policy} vs {opponent}", paper, final.mean, final.sd, note))
     rows.append(_baseline(3, scale))
     wanted: list[Wanted] = [
-        (f"Fig. 1 against {opponent}", "evaluation rows", partial(_curves, settings, opponent, 0))
+        (f"Fig. 1 against {opponent}", "evaluation rows", partial(_curves, settings, opponent, "fig1", False))
         for opponent in OPPONENTS
     ]
     figures, left_out = build(wanted)
@@ -174,21 +205,31 @@ def compare_generalisation(settings: Settings, scale: Scale) -> Comparison:
                 for seed, run in enumerate(runs)
             ]
             lines[opponent].append(
-                Line(name, over_iterations([(np.array(PLAYED, float), np.array(c)) for c in curves]), i)
+                Line(
+                    name,
+                    over_iterations([(np.arange(1.0, 1 + len(PLAYED)), np.array(c, np.float64)) for c in curves]),
+                    i,
+                )
             )
             for place, health in enumerate(PLAYED):
                 found = summarise([100 * curve[place] for curve in curves])
                 note = f"mean over {count_runs(found.n)} of {scale.games:,} games"
                 rows.append(row(f"{name} vs {opponent} in Cheat-{health}", None, found.mean, found.sd, note))
     panels = [
-        Panel(f"against {opponent}", "health points of the game", "games won", lines[opponent], percent=True)
+        Panel(
+            f"against {opponent}",
+            f"Cheat-n for n = {', '.join(map(str, PLAYED))}",
+            "games won",
+            lines[opponent],
+            percent=True,
+        )
         for opponent in OPPONENTS
     ]
     note = (
         "The paper draws this figure without numbers; it says that agents that know health points play well only in "
         "the game they were trained in, and that the memoryless agent carries over best."
     )
-    figure = draw_lines("generalisation", "Agents of Cheat-3 in other games", note, panels, "games won", note)
+    figure = draw_lines("fig2-generalisation", "Agents of Cheat-3 in other games", note, panels, "games won", note)
     return Comparison(rows, [figure], unit=_PERCENT)
 
 
@@ -206,7 +247,7 @@ def compare_curriculum(settings: Settings, scale: Scale) -> Comparison:
                     note = f"mean over {count_runs(found.n)}; the paper, without numbers: {claim}"
                     rows.append(row(f"{name} vs {opponent} {said}", None, found.mean, found.sd, note))
     wanted: list[Wanted] = [
-        (f"Fig. 3 against {opponent}", "evaluation rows", partial(_curves, shifted, opponent, 2))
+        (f"Fig. 3 against {opponent}", "evaluation rows", partial(_curves, shifted, opponent, "fig3", True))
         for opponent in OPPONENTS
     ]
     figures, left_out = build(wanted)
@@ -216,26 +257,30 @@ def compare_curriculum(settings: Settings, scale: Scale) -> Comparison:
 _PERCENT = "Win rates are percent of games."
 
 
-def _curves(settings: Settings, opponent: str, each: int) -> Plot | None:
-    """A panel for each group of four settings, or for each `each` settings: win rates over iterations."""
+def _curves(settings: Settings, opponent: str, figure: str, by_agent: bool) -> Plot | None:
+    """Win rates over iterations; a panel for each agent, from nothing and from Cheat-3, or for all four of them without
+    abstraction and with it."""
     names, panels = list(settings), []
-    width = each or len(AGENTS)
+    width = 2 if by_agent else len(AGENTS)
     for start in range(0, len(names), width):
+        part = names[start : start + width]
+        labels = ["from nothing", "from Cheat-3"] if by_agent else list(AGENTS)
         lines = [
             Line(
-                f"{name}, {policy}",
+                f"{labels[i]}, {policy}",
                 over_iterations([run.win_rates(opponent, policy) for run in settings[name]]),
                 i,
                 dash,
             )
-            for i, name in enumerate(names[start : start + width])
+            for i, name in enumerate(part)
             for dash, policy in enumerate(("average", "last"))
         ]
         reference = (BASELINE / 100, "heuristic against random") if opponent == "random" else None
-        title = names[start].split("-4")[0] if each else ("with" if "†" in names[start] else "without") + " abstraction"
+        abstraction = f"{'with' if '†' in part[0] else 'without'} abstraction"
+        title = part[0].split("-4")[0] if by_agent else abstraction
         panels.append(Panel(title, "iterations", "games won", lines, percent=True, reference=reference))
     note = f"Games won against {opponent}; bands: {panels[0].lines[0].band.means}."
-    return draw_lines(f"against-{opponent}", f"Win rates against {opponent}", note, panels, "games won", note)
+    return draw_lines(f"{figure}-against-{opponent}", f"Win rates against {opponent}", note, panels, "games won", note)
 
 
 def _final(run: History, opponent: str, policy: str) -> float:
@@ -290,6 +335,12 @@ EXPERIMENTS = {
         "cheat",
         _TABLES[True],
         partial(compare_costs, True),
+    ),
+    "cheat-exploitability": Experiment(
+        "Beyond paper 001: exact exploitability of the four agents on Cheat-3 and Cheat-4.",
+        "cheat",
+        _EXACT,
+        compare_exploitability,
     ),
     "cheat-fig1": Experiment(
         "Paper 001, Fig. 1: win rates on Cheat-3 over the iterations, with and without Infoset Abstraction.",
