@@ -263,7 +263,6 @@ _ALL = (
         "dream",
         _leduc(
             iterations=10,
-            merge=False,
             advantage_training={"batch": 2048, "minibatches": 400, "warm_start": False},
             baseline_training={"batch": 512, "minibatches": 300},
         ),

@@ -3,22 +3,29 @@
 import numpy as np
 
 from envs.extensive import CHANCE, OVER, ExtensiveGame
+from envs.game import States
 
 PATHS = 256
 
 
 def estimate_nodes(game: ExtensiveGame, rng: np.random.Generator, paths: int = PATHS, enough: float = np.inf) -> float:
-    """Mean of Knuth's estimate (1975) over random paths: 1 + b1 + b1 b2 + ..., with b the number of choices on the way.
+    """Nodes of a game's whole tree, see `estimate_below`; `paths` is how many are drawn."""
+    return estimate_below(game, game.initial(paths), rng, enough)
+
+
+def estimate_below(game: ExtensiveGame, states: States, rng: np.random.Generator, enough: float = np.inf) -> float:
+    """Nodes at and below a state, mean over `states`: Knuth's estimate (1975) over random paths, 1 + b1 + b1 b2 + ...,
+    with b the number of choices on the way.
 
     Without bias, and exact where all nodes of a depth have as many choices.
 
     Args:
         game: The game.
+        states: Where paths begin, `[B]`; played on in place.
         rng: Draws the paths.
-        paths: How many.
         enough: Stop at the first depth at which the estimate is larger than this.
     """
-    states = game.initial(paths)
+    paths = len(states)
     ways, total = np.ones(paths), 1.0
     while len(states):
         mover = game.mover(states)
@@ -41,4 +48,4 @@ def estimate_nodes(game: ExtensiveGame, rng: np.random.Generator, paths: int = P
     return total
 
 
-__all__ = ["estimate_nodes"]
+__all__ = ["estimate_below", "estimate_nodes"]

@@ -8,7 +8,7 @@ from dancfr.errors import UsageError
 from dancfr.experiments.settings import EvaluationSettings, RunConfig
 from envs.cheat import Cheat
 from learners.cfr.cheat.keys import KeyForm
-from learners.cfr.cheat.solver import CheatSolver
+from learners.cfr.cheat.solver import CheatSolver, check_size
 
 
 class CheatEvaluation(EvaluationSettings):
@@ -64,6 +64,7 @@ class CheatCfrConfig(RunConfig):
         try:
             for value in health:
                 CheatSolver(make_game(self.game, **{**self.game_options, "health": value}), self.keys)
+            check_size(game)
         except ValueError as error:
             raise UsageError(str(error)) from None
         self.check_opponents(game)

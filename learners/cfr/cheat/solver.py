@@ -8,15 +8,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.cheat import Cheat
+from envs.tree_size import estimate_below
 from learners.cfr.cheat.keys import Form, KeyForm, raised
 from learners.cfr.cheat.strategy import Strategy
 from learners.cfr.cheat.table import Table
 from learners.cfr.cheat.traversal import FRAME, LOG_FULL, traverse
 from learners.storage import ForeignState
 
+MOST_NODES = 3e9
+"""Nodes below a deal at most: the first iterations walk all of them, some 30 million a second."""
+PATHS = 4096
+"""Drawn to estimate their number."""
+
 
 class HistoryTooLong(ValueError):
     """A game can have more turns than the key of an infoset holds."""
+
+
+def check_size(game: Cheat) -> None:
+    """Raises ValueError where the tree below a deal is so large that no walk of it ends, see `MOST_NODES`.
+
+    Random paths hardly ever come to the deep parts of games with many health points. Of those it is estimated by how
+    much the tree grows from two points to three.
+    """
+    few = [replace(game, health=n) for n in range(1, min(game.health, 3) + 1)]
+    sizes = []
+    for smaller in few:
+        rng = np.random.default_rng(0)
+        sizes.append(estimate_below(smaller, smaller.reset(PATHS, rng), rng, enough=100.0 * MOST_NODES))
+    roughly = np.log10(sizes[-1])
+    if game.health > 3:
+        roughly += (game.health - 3) * np.log10(sizes[-1] / sizes[-2])
+    if roughly > np.log10(MOST_NODES):
+        raise ValueError(
+            f"below a deal of {game.name} are some 10^{roughly:.0f} nodes or more, too many to walk in each iteration: "
+            "choose less health or a smaller deck, or train DREAM (cheat-dream-5x3 and others)"
+        )
 
 
 class CheatSolver:
@@ -146,4 +173,4 @@ def count_infosets(game: Cheat, keys: KeyForm) -> int:
     return solver.table.used
 
 
-__all__ = ["CheatSolver", "HistoryTooLong", "count_infosets"]
+__all__ = ["MOST_NODES", "CheatSolver", "HistoryTooLong", "check_size", "count_infosets"]
