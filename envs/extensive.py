@@ -7,7 +7,7 @@ and Lisý 2022, definition 2.1). From that follow infostates of perfect recall a
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +137,9 @@ class ListedChance(ABC):
 
 class FactoredGame(ListedChance):
     """A game that also tells public from private observations, and describes itself. Satisfies `ExtensiveGame`."""
+
+    may_differ: ClassVar[frozenset[str]] = frozenset()
+    """Options in which an agent may meet other values than those it was trained with."""
 
     @abstractmethod
     def public(self, states: States) -> NDArray[np.int64]: ...

@@ -156,6 +156,8 @@ class GameView(AECEnv, EzPickle):
             GameOver: no game has begun, or the agent is no longer in it.
         """
         self.require_game()
+        if agent not in self.possible_agents:
+            raise ValueError(f"{self.metadata['name']}: there is no agent {agent!r}, but {self.possible_agents}")
         if agent not in self.agents:
             raise GameOver(f"{self.metadata['name']}: {agent} is not in a running game; call reset() first")
         players = np.array([self.possible_agents.index(agent)], np.int8)

@@ -76,6 +76,18 @@ PLAYED = (2, 3, 4, 5, 6, 8, 10, 20, 50, 100)
 SOLVED = (3, 4)
 """Health points of the games whose tree is small enough for exact best responses."""
 STAGE = 100
+FIXED = (
+    "game",
+    "game_options",
+    "agent",
+    "cards",
+    "turns",
+    "curriculum",
+    "minutes",
+    "evaluation.opponents",
+    "evaluation.last",
+)
+"""Settings without which these would not be the paper's experiments."""
 
 
 def _abstracted(name: str) -> tuple[str, ...]:
@@ -96,9 +108,11 @@ def _setting(name: str, abstraction: bool, health: int, *more: str, folder: str 
     )
 
 
-def _scales(settings: Sequence[Setting], games: int = 0, *overrides: str, quick: int = 3) -> dict[str, Scale]:
+def _scales(
+    settings: Sequence[Setting], games: int = 0, fixed: tuple[str, ...] = (), quick: int = 3
+) -> dict[str, Scale]:
     """The paper's size: all of it is small, so that ``quick`` has fewer seeds and games."""
-    whole = Scale(tuple(settings), tuple(range(1, 11)), overrides, games=games, parallel=True)
+    whole = Scale(tuple(settings), tuple(range(1, 11)), games=games, fixed=(*FIXED, *fixed), parallel=True)
     note = f"{quick} of 10 seeds"
     return {"paper": whole, "quick": replace(whole, seeds=tuple(range(1, quick + 1)), note=note, games=games // 5)}
 
@@ -110,6 +124,7 @@ _TABLES = {
             for health in HEALTHS
             for name in AGENTS
         ],
+        fixed=("iterations",),
         quick=1,
     )
     for abstraction in (False, True)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from dancfr.errors import UsageError
 from dancfr.evaluation.agent_names import AgentName
 from dancfr.experiments.settings import RunConfig
 from dancfr.runs import Run, StrategyFile
+from dancfr.values import show
 from envs.agent import Agent
+from envs.extensive import FactoredGame
 from envs.game import Game, RaggedGame
 
 
@@ -229,6 +232,12 @@ def _trained_on(base: str, config: RunConfig, game: Game) -> Game:
     here, there = game.spec, trained_on.spec
     if there.name != here.name:
         raise UsageError(f"{base} was trained on {there.name}, not on {here.name}: use --game {there.name}")
+    if isinstance(game, FactoredGame) and is_dataclass(game):
+        for key in (each.name for each in fields(game) if each.init and each.name not in game.may_differ):
+            own, other = getattr(trained_on, key), getattr(game, key)
+            if own != other:
+                told = f"{key}={show(own)}, where the game at hand has {key}={show(other)}"
+                raise UsageError(f"{base} was trained under other rules of {there.name}: {told}")
     if (there.num_actions, there.packed_size, there.shapes) != (here.num_actions, here.packed_size, here.shapes):
         raise UsageError(
             f"{base} was trained under other rules of {there.name}: it knows {there.num_actions} actions, "

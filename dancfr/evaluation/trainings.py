@@ -57,6 +57,7 @@ class Scale:
         overrides: Settings for every one of them.
         note: What differs from the paper, for every row.
         games: Games of each pair, where agents meet after their training.
+        fixed: Settings, or groups of them, that are part of what is shown, so that nobody may choose them.
         parallel: Each run needs one core and little time: as many are trained side by side as there are workers.
         checkpoints: How many states of a training play such games, where its course is shown.
     """
@@ -67,6 +68,7 @@ class Scale:
     note: str = ""
     games: int = 0
     checkpoints: int = 0
+    fixed: tuple[str, ...] = ()
     parallel: bool = False
 
 
@@ -133,10 +135,18 @@ def check_overrides(scale: Scale, overrides: Sequence[str]) -> None:
         base = find_preset(setting.preset).config
         own[setting.name] = apply_overrides(base, configuration(setting, scale, ()))
         changed[setting.name] = apply_overrides(base, configuration(setting, scale, overrides))
-    if any(text.partition("=")[0].strip() == "seed" for text in overrides):
+    chosen = [text.partition("=")[0].strip() for text in overrides]
+    if "seed" in chosen:
         raise UsageError("seed sets the runs of a setting apart: leave it out and give all of them with --seeds")
+    for key in chosen:
+        if any(key == fixed or key.startswith(f"{fixed}.") for fixed in scale.fixed):
+            raise UsageError(f"{key} is part of what this experiment shows: leave it out")
     before = {name: dict(flatten(config)) for name, config in own.items()}
     after = {name: dict(flatten(config)) for name, config in changed.items()}
+    if any(
+        values.get("evaluation.every") and not after[name].get("evaluation.every") for name, values in before.items()
+    ):
+        raise UsageError("evaluation.every=0 leaves nothing to show: choose another number of iterations")
     first, *others = before.values()
     for key, value in first.items():
         compared = any(other.get(key) != value for other in others)

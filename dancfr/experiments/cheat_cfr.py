@@ -26,6 +26,8 @@ def train(run: Run, config: CheatCfrConfig, tracker: Tracker, options: TrainOpti
 class CheatCfr(Loop):
     """State of a run between iterations: all of it is the solver's."""
 
+    stored_after_checkpoints = True
+
     def __init__(
         self, run: Run, config: CheatCfrConfig, tracker: Tracker, options: TrainOptions, progress: Progress
     ) -> None:
@@ -60,10 +62,17 @@ class CheatCfr(Loop):
     def settle(self) -> None:
         """Nothing goes on between iterations."""
 
-    def state(self, folder: Path) -> dict[str, Any]:
-        """The strategy is stored with every checkpoint: it is as large as that."""
+    def save(self) -> None:
+        """Writes a checkpoint, and then the strategy, which is as large as that."""
+        super().save()
+        if not self._save_failures:
+            self._store()
+
+    def _store(self) -> None:
         about, arrays = self.crew.runtime.get(list(self.crew.solver.call("strategy", returns=2)))
         self.run.save_strategy(0, self.iteration, arrays, about)
+
+    def state(self, folder: Path) -> dict[str, Any]:
         return {"nodes": self.nodes}
 
     def restore(self) -> None:
@@ -75,6 +84,8 @@ class CheatCfr(Loop):
         saved = self.load_newest()
         if saved is not None:
             self.nodes = saved[0]["nodes"]
+            if self.iteration not in {file.iteration for file in self.run.list_strategies()}:
+                self._store()  # the run ended between the two
 
     def samples_offered(self) -> int:
         return self.nodes

@@ -35,6 +35,9 @@ class Loop(ABC):
         crew: The actors.
     """
 
+    stored_after_checkpoints = False
+    """Whether a stored strategy proves that there was a checkpoint; otherwise one is stored sooner."""
+
     def __init__(self, run: Run, config: RunConfig, tracker: Tracker, progress: Progress, crew: Crew) -> None:
         self.run, self.tracker, self.progress = run, tracker, progress
         self._settings, self._crew = config, crew
@@ -45,6 +48,8 @@ class Loop(ABC):
         self._save_failures = 0
         self._latest: dict[str, float] = {}
         self._played = config.options_at(1)
+        if config.options_at(config.iterations) != config.game_options:
+            progress.event("all iterations belong to the curriculum: the run's own game is evaluated, but never played")
 
     def enter_stage(self) -> None:
         """Lets the actors play the game of the next iteration, where a curriculum goes on to another."""
@@ -164,7 +169,8 @@ class Loop(ABC):
         """
         checkpoint = checkpoints.latest(self.run)
         done = max((file.iteration for file in self.run.list_strategies()), default=0)
-        if checkpoint is None and done > self._settings.checkpoint_every:
+        unsaved = 0 if self.stored_after_checkpoints else self._settings.checkpoint_every
+        if checkpoint is None and done > unsaved:
             raise UsageError(
                 f"{self.run.path} has been trained for {done} iterations, but its checkpoints are gone; not starting "
                 f"over: restore {self.run.path / 'checkpoints'} from a copy, or train into another --run-dir"

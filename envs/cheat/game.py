@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from math import comb, prod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ class Cheat(FactoredGame):
         TypeError: a value of another type.
         ValueError: an option that is out of range, or a deal that is impossible.
     """
+
+    may_differ: ClassVar[frozenset[str]] = frozenset({"health", "ply_limit", "observation_health"})
 
     ranks: int = 13
     copies: int = 4

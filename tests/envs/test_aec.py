@@ -10,7 +10,7 @@ from pettingzoo.classic import leduc_holdem_v4, rps_v2, tictactoe_v3
 from pettingzoo.test import api_test, seed_test
 
 from envs.aec import ENDINGS, AecGame
-from envs.game import Game, GameOver, IllegalAction, States
+from envs.game import Game, IllegalAction, States
 from envs.geister import Geister, raw_env
 from envs.pettingzoo_view import GameEnv
 from envs.players import RandomAgent
@@ -249,7 +249,7 @@ def test_environment_of_a_game_travels_and_refuses() -> None:
         GameEnv(Geister(4), encoding="hexes")
     with pytest.raises(ValueError, match="render_mode must be one of"):
         GameEnv(Geister(4), render_mode="ansi")
-    with pytest.raises(GameOver, match="player_7 is not in a running game"):
+    with pytest.raises(ValueError, match="there is no agent 'player_7', but"):
         made.observe("player_7")
 
 

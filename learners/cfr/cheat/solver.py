@@ -152,6 +152,8 @@ class CheatSolver:
             raise ForeignState("it holds no state of chance-sampled CFR on Cheat")
         try:
             self.table.load(arrays["slots"], arrays["values"])
+            if self.table.slots["count"].max() > self.game.spec.num_actions:
+                raise ValueError(f"an infoset has more actions than {self.game.name}")
         except ValueError as error:
             raise ForeignState(str(error)) from None
         self.iteration, self.nodes = int(meta["iteration"]), int(meta["nodes"])

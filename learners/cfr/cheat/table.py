@@ -169,9 +169,12 @@ class Table:
         """
         if slots.dtype != SLOT or values.dtype != np.float64 or values.ndim != 1 or slots.ndim != 1:
             raise ValueError("the arrays are of no table of infosets")
-        ends = slots["at"] + HEAD + 3 * slots["count"].astype(np.int64)
-        if len(slots) and ((slots["at"] < 0) | (slots["count"] < 1) | (ends > len(values))).any():
+        sizes = HEAD + 3 * slots["count"].astype(np.int64)
+        inside = (slots["at"] >= 0) & (slots["count"] >= 1) & (slots["at"] <= len(values) - sizes)
+        if not inside.all():
             raise ValueError("slots point outside the numbers of the table")
+        if not np.isfinite(values).all():
+            raise ValueError("the table holds numbers that are not finite")
         size = 1024
         while len(slots) > LOAD * size:
             size *= 2

@@ -54,7 +54,6 @@ def traverse(slots, used, values, filled, form, sets, hands, first, health, fram
     ranks, most = form[0], form[1]
     log_end = np.uint64(1) << np.uint64(LOG_BITS - log_width(most))
     nodes = np.int64(0)
-    status = DONE
     root = frames[0]
     root.hand[0], root.hand[1] = hands[0], hands[1]
     root.pile = root.discard = np.uint64(0)
@@ -111,7 +110,7 @@ def traverse(slots, used, values, filled, form, sets, hands, first, health, fram
                     values[regrets + a] += counterfactual * (utilities[depth, a] - f.value)
                     values[sums + a] += f.reach[p] * values[policy + a]
             if depth == 0:
-                return slots, used, values, filled, f.value, nodes, status
+                return slots, used, values, filled, f.value, nodes, DONE
             value = f.value
             depth -= 1
             g = frames[depth]
@@ -148,7 +147,7 @@ def traverse(slots, used, values, filled, form, sets, hands, first, health, fram
                 won = d
             if won < 0:
                 if f.log >= log_end and form[5] == 0:
-                    status = LOG_FULL
+                    return slots, used, values, filled, 0.0, nodes, LOG_FULL
                 for q in range(2):
                     c.hand[q] = turned(f.hand[q] + f.pile if q == loser else f.hand[q], ranks)
                     c.health[q] = f.health[q] - 1 if q == loser else f.health[q]

@@ -114,3 +114,23 @@ def test_exploitability_is_below_that_of_uniform_play(tmp_path: Path, monkeypatc
     ]
     assert rows["Cheat-3 uniform"] == pytest.approx(1.663, abs=1e-3)
     assert all(0 < value < rows["Cheat-3 uniform"] for cell, value in rows.items() if "General" in cell)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "override", "message"),
+    [
+        ("cheat-fig2", "game_options.dealt=3", "game_options.dealt is part of what this experiment shows"),
+        ("cheat-fig3", "curriculum.iterations=2", "curriculum.iterations is part of what this experiment shows"),
+        ("cheat-fig1", "evaluation.opponents=random", "evaluation.opponents is part of what"),
+        ("cheat-fig1", "evaluation.every=0", "leaves nothing to show"),
+        ("cheat-table1", "minutes=0.01", "minutes is part of what"),
+        ("cheat-table1", "iterations=3", "iterations is part of what"),
+        ("cheat-table1", "game=cheat", "game is part of what"),
+    ],
+)
+def test_what_would_undo_an_experiment_is_refused_before_it_starts(
+    tmp_path: Path, experiment: str, override: str, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        reproduce(experiment, "quick", tmp_path / "out", overrides=(override,), inline=True)
+    assert not (tmp_path / "out").exists()

@@ -1,6 +1,7 @@
 """The driver of chance-sampled CFR on Cheat: the same strategy inline, on Ray and over a resume; its curriculum."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,11 @@ def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
         outcome = command("evaluate", f"{reference}{name}", "--against", "random", *match)
         assert outcome.code == 2
         assert said in outcome.err
+    rules = command("evaluate", str(reference), "--game", "mini-cheat", "--option", "dealt=1", "--against", "random")
+    assert rules.code == 2
+    assert "under other rules of mini-cheat: dealt=2, where the game at hand has dealt=1" in rules.err
+    longer = command("evaluate", str(reference), "--option", "health=9", "--against", "random", *match)
+    assert longer.code == 0, longer.err
     other = command("evaluate", str(reference), "--game", "cheat", "--against", "random")
     assert other.code == 2
     assert "was trained on mini-cheat, not on cheat" in other.err
@@ -138,6 +144,31 @@ def test_what_does_not_fit_is_refused_in_a_line(overrides: tuple[str, ...], mess
     with pytest.raises(UsageError, match=message) as refused:
         tiny(*overrides)
     assert "\n" not in str(refused.value)
+
+
+def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew(tmp_path: Path) -> None:
+    config = tiny("iterations=2")
+    run_training(tmp_path / "run", config)
+    before = stored(tmp_path / "run")
+    for checkpoint in (tmp_path / "run" / "checkpoints").iterdir():
+        shutil.rmtree(checkpoint)
+    with pytest.raises(UsageError, match="its checkpoints are gone; not starting over"):
+        run_training(tmp_path / "run", tiny("iterations=4"), resume=True)
+    assert stored(tmp_path / "run") == before
+
+
+def test_a_strategy_that_a_killed_run_did_not_store_comes_back_with_its_checkpoint(tmp_path: Path) -> None:
+    config = tiny("iterations=2")
+    run_training(tmp_path / "run", config)
+    before = stored(tmp_path / "run")
+    (tmp_path / "run" / "strategies" / "p0-000002.safetensors").unlink()
+    run_training(tmp_path / "run", config, resume=True)
+    assert stored(tmp_path / "run") == before
+
+
+def test_a_curriculum_that_never_ends_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run_training(tmp_path / "run", tiny("iterations=4", *GROWING))
+    assert "all iterations belong to the curriculum" in capfd.readouterr().err
 
 
 NETS = (
