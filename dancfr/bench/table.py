@@ -1,7 +1,8 @@
-"""`python -m dancfr.bench.table`: runs every benchmark, writes docs/benchmarks.json and the table in README.md."""
+"""`python -m dancfr.bench.table [NAME ...]`: runs benchmarks, writes docs/benchmarks.json and README.md's table."""
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,17 @@ def table(results: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Runs all, writes both files."""
-    results = []
-    for name, measure in BENCHES.items():
+def main(names: Sequence[str]) -> None:
+    """Runs the benchmarks of those names, or all, and writes both files; others keep what was measured before."""
+    if unknown := [name for name in names if name not in BENCHES]:
+        raise SystemExit(f"no benchmark named {unknown[0]!r}; there are {', '.join(BENCHES)}")
+    record = ROOT / "docs" / "benchmarks.json"
+    found = {one["name"]: one for one in json.loads(record.read_text())} if names else {}
+    for name in names or BENCHES:
         print(f"{name} ...", file=sys.stderr, flush=True)
-        results.append(measure())
-    (ROOT / "docs" / "benchmarks.json").write_text(json.dumps(results, indent=1) + "\n")
+        found[name] = BENCHES[name]()
+    results = [found[name] for name in BENCHES if name in found]
+    record.write_text(json.dumps(results, indent=1) + "\n")
     readme = ROOT / "README.md"
     text = readme.read_text()
     before, rest = text.split(START, 1)
@@ -37,4 +42,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

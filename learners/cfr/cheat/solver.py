@@ -8,15 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.cheat import Cheat
+from envs.cheat.rules import deal
+from envs.game import States
 from envs.tree_size import estimate_below
 from learners.cfr.cheat.keys import Form, KeyForm, raised
 from learners.cfr.cheat.strategy import Strategy
 from learners.cfr.cheat.table import Table
-from learners.cfr.cheat.traversal import FRAME, LOG_FULL, traverse
+from learners.cfr.cheat.traversal import FRAME, LOG_FULL, traverse_deals
 from learners.storage import ForeignState
 
 MOST_NODES = 3e9
 """Nodes below a deal at most: the first iterations walk all of them, some 30 million a second."""
+BLOCK = 1024
+"""Iterations whose deals are drawn together."""
 PATHS = 4096
 """Drawn to estimate their number."""
 
@@ -44,6 +48,16 @@ def check_size(game: Cheat) -> None:
             f"below a deal of {game.name} are some 10^{roughly:.0f} nodes or more, too many to walk in each iteration: "
             "choose less health or a smaller deck, or train DREAM (cheat-dream-5x3 and others)"
         )
+
+
+def draw_deals(game: Cheat, seed: int, iteration: int, count: int) -> States:
+    """The deals of `count` iterations after the first `iteration` ones: each has a stream of its own."""
+    deck = game.deck
+    streams = (np.random.default_rng(np.random.SeedSequence((seed, iteration + i))) for i in range(count))
+    draws = np.stack([stream.random(1 + len(deck)) for stream in streams])
+    states = game.initial(count)
+    deal(states, deck, game.dealt, draws)
+    return states
 
 
 class CheatSolver:
@@ -90,20 +104,22 @@ class CheatSolver:
         Raises:
             HistoryTooLong: the turns of a game do not fit a key.
         """
-        form, total = self.form, 0.0
-        for _ in range(iterations):
-            rng = np.random.default_rng(np.random.SeedSequence((self.seed, self.iteration)))
-            deal = self.game.reset(1, rng)[0]
-            self.iteration += 1
-            total += self._walk(form, deal["hand"], int(deal["discarder"]), learn=True)
+        total = 0.0
+        for begin in range(0, iterations, BLOCK):
+            count = min(BLOCK, iterations - begin)
+            deals = draw_deals(self.game, self.seed, self.iteration, count)
+            self.iteration += count
+            total += self._walk(deals["hand"], deals["discarder"], self.iteration - count + 1, learn=True)
         return total / max(iterations, 1)
 
-    def _walk(self, form: Form, hands: NDArray[np.uint64], first: int, learn: bool) -> float:
+    def _walk(self, hands: NDArray[np.uint64], first: NDArray[np.integer], stamp: int, learn: bool) -> float:
+        """Walks the trees below deals `[n, 2]`; the sum of player 0's values."""
         table, game = self.table, self.game
-        *changed, value, nodes, status = traverse(
+        hands, first = np.ascontiguousarray(hands), first.astype(np.int64)
+        *changed, total, nodes, status = traverse_deals(
             *(table.slots, table.used, table.values, table.filled),
-            *(form, game.sets, hands, first, game.health),
-            *(*self._room, float(self.iteration), learn),
+            *(self.form, game.sets, hands, first, game.health),
+            *(*self._room, float(stamp), learn),
         )
         table.slots, table.used, table.values, table.filled = changed
         self.nodes += nodes
@@ -112,7 +128,7 @@ class CheatSolver:
                 f"games of {game.name} with health {game.health} have more turns than the key of an infoset holds: set "
                 "turns to how many of the last ones count"
             )
-        return float(value)
+        return float(total)
 
     def enter(self, game: Cheat) -> None:
         """Goes on with the next game of a curriculum.
@@ -167,12 +183,16 @@ def count_infosets(game: Cheat, keys: KeyForm) -> int:
         ValueError: see `CheatSolver` and `Cheat.deals`.
         HistoryTooLong: see `CheatSolver.run`.
     """
+    return list_infosets(game, keys).table.used
+
+
+def list_infosets(game: Cheat, keys: KeyForm) -> CheatSolver:
+    """A solver that has learnt nothing, with every infoset of the game; see `count_infosets`."""
     solver = CheatSolver(game, keys)
     hands, _ = game.deals()
-    for deal in hands:
-        for first in (0, 1):
-            solver._walk(solver.form, deal, first, learn=False)
-    return solver.table.used
+    for first in (0, 1):
+        solver._walk(hands, np.full(len(hands), first), 1, learn=False)
+    return solver
 
 
-__all__ = ["MOST_NODES", "CheatSolver", "HistoryTooLong", "check_size", "count_infosets"]
+__all__ = ["MOST_NODES", "CheatSolver", "HistoryTooLong", "check_size", "count_infosets", "draw_deals", "list_infosets"]

@@ -9,7 +9,7 @@ import numpy as np
 from envs.cheat.cards import contains, size_of, turned
 from envs.cheat.rules import LOG_BITS, log_width, logged
 from envs.compiled import kernel
-from learners.cfr.cheat.keys import first_word, second_word
+from learners.cfr.cheat.keys import KIND_BITS, PLAYER_BITS, RANK_BITS, second_word
 from learners.cfr.cheat.table import HEAD, LOAD, enlarged, lengthened, match_regrets, probe, record_size
 
 FRAME = np.dtype(
@@ -36,14 +36,39 @@ DONE, LOG_FULL = 0, 1
 
 
 @kernel
-def traverse(slots, used, values, filled, form, sets, hands, first, health, frames, moves, utilities, stamp, learn):
+def traverse_deals(
+    slots, used, values, filled, form, sets, hands, first, health, frames, moves, utilities, stamp, learn
+):
+    """Iterations below deals, one after the other; arguments are those of `traverse`.
+
+    Args:
+        hands, first: The deals, `uint64[n, 2]` and `int64[n]`.
+        stamp: The first iteration.
+
+    Returns:
+        The table, the sum of the values of player 0, number of nodes, `DONE` or `LOG_FULL`.
+    """
+    total, nodes, status = 0.0, 0, DONE
+    for i in range(hands.shape[0]):
+        table = slots, used, values, filled
+        deal = form, sets, hands[i], first[i], health
+        slots, used, values, filled, value, walked, status = traverse(
+            table, deal, frames, moves, utilities, stamp + i, learn
+        )
+        total += value
+        nodes += walked
+        if status != DONE:
+            break
+    return slots, used, values, filled, total, nodes, status
+
+
+@kernel
+def traverse(table, deal, frames, moves, utilities, stamp, learn):
     """One iteration below a deal.
 
     Args:
-        slots, used, values, filled: The table, see `learners.cfr.cheat.table`, and how much of it is in use.
-        form: See `learners.cfr.cheat.keys`.
-        sets: Every discard.
-        hands, first, health: The deal, who begins, and both players' health points.
+        table: Slots, how many are used, numbers, and how many are filled, see `learners.cfr.cheat.table`.
+        deal: Form of the keys, see `learners.cfr.cheat.keys`; every discard; hands, who begins, and health points.
         frames, moves, utilities: Room: `FRAME[D]`, `int32[D, A]`, `float64[D, A]`.
         stamp: The iteration, from 1.
         learn: Whether regrets and sums are added; else infosets are only listed.
@@ -51,8 +76,16 @@ def traverse(slots, used, values, filled, form, sets, hands, first, health, fram
     Returns:
         The table, value of player 0, number of nodes, `DONE` or `LOG_FULL`.
     """
-    ranks, most = form[0], form[1]
-    log_end = np.uint64(1) << np.uint64(LOG_BITS - log_width(most))
+    slots, used, values, filled = table
+    form, sets, hands, first, health = deal
+    ranks, width, cap, turns = form[0], np.uint64(log_width(form[1])), form[4], form[5]
+    kind_shift = np.uint64(4 * ranks)
+    player_shift = kind_shift + np.uint64(KIND_BITS)
+    rank_shift = player_shift + np.uint64(PLAYER_BITS)
+    own_shift = rank_shift + np.uint64(RANK_BITS)
+    other_shift = own_shift + np.uint64(form[3])
+    knows_rank, knows_health = form[2] != 0, form[3] != 0
+    log_end = np.uint64(1) << (np.uint64(LOG_BITS) - width)
     nodes = np.int64(0)
     root = frames[0]
     root.hand[0], root.hand[1] = hands[0], hands[1]
@@ -71,8 +104,17 @@ def traverse(slots, used, values, filled, form, sets, hands, first, health, fram
             nodes += 1
             p = f.mover
             kind = 1 + f.claimed if f.claimed > 0 else (1 if f.pile != 0 else 0)
-            word = first_word(form, p, f.hand[p], kind, f.rank, f.health[p], f.health[1 - p])
-            turns = second_word(form, f.log)
+            word = f.hand[p] | (np.uint64(kind) << kind_shift) | (np.uint64(p) << player_shift)
+            if knows_rank:
+                word |= np.uint64(f.rank) << rank_shift
+            if knows_health:
+                word |= np.uint64(min(f.health[p], cap)) << own_shift
+                word |= np.uint64(min(f.health[1 - p], cap)) << other_shift
+            known = np.uint64(0)
+            if turns == 0:
+                known = f.log
+            elif turns > 0:
+                known = second_word(form, f.log)
             if f.claimed > 0:
                 count = 2
             else:
@@ -81,14 +123,14 @@ def traverse(slots, used, values, filled, form, sets, hands, first, health, fram
                     if contains(f.hand[p], sets[a]):
                         moves[depth, count] = a
                         count += 1
-            place = probe(slots, word, turns)
+            place = probe(slots, word, known)
             if slots[place].count == 0:
                 if used + 1 > LOAD * slots.shape[0]:
                     slots = enlarged(slots)
-                    place = probe(slots, word, turns)
+                    place = probe(slots, word, known)
                 size = record_size(count)
                 values = lengthened(values, filled, filled + size)
-                slots[place].first, slots[place].second = word, turns
+                slots[place].first, slots[place].second = word, known
                 slots[place].at, slots[place].count = filled, count
                 filled += size
                 used += 1
@@ -120,6 +162,11 @@ def traverse(slots, used, values, filled, form, sets, hands, first, health, fram
             continue
         # the next action: its end, or its node
         p = f.mover
+        chance = values[f.at + HEAD + 2 * f.count + f.next]
+        if learn and f.reach[1 - p] == 0 and (chance == 0 or f.reach[p] == 0):  # nothing below has any weight
+            utilities[depth, f.next] = 0.0
+            f.next += 1
+            continue
         d = f.discarder
         c = frames[depth + 1]
         won = -1
@@ -146,13 +193,17 @@ def traverse(slots, used, values, filled, form, sets, hands, first, health, fram
             elif f.hand[d] == 0:
                 won = d
             if won < 0:
-                if f.log >= log_end and form[5] == 0:
+                if f.log >= log_end and turns == 0:
                     return slots, used, values, filled, 0.0, nodes, LOG_FULL
                 for q in range(2):
                     c.hand[q] = turned(f.hand[q] + f.pile if q == loser else f.hand[q], ranks)
                     c.health[q] = f.health[q] - 1 if q == loser else f.health[q]
                 c.pile = np.uint64(0) if challenged else turned(f.pile, ranks)
-                c.log = logged(f.log, f.claimed, challenged, most)
+                c.log = (
+                    (f.log << width) | np.uint64(2 * (f.claimed - 1) + challenged)
+                    if turns == 0
+                    else logged(f.log, f.claimed, challenged, form[1])
+                )
                 c.discarder = c.mover = 1 - d
                 c.rank = f.rank + 1 if f.rank + 1 < ranks else 0
                 c.claimed = 0
@@ -160,18 +211,13 @@ def traverse(slots, used, values, filled, form, sets, hands, first, health, fram
             nodes += 1
             value = 1.0 if won == 0 else -1.0
             utilities[depth, f.next] = value
-            f.value += value * values[f.at + HEAD + 2 * f.count + f.next]
+            f.value += value * chance
             f.next += 1
         else:
-            chance = values[f.at + HEAD + 2 * f.count + f.next]
             c.reach[p] = f.reach[p] * chance
             c.reach[1 - p] = f.reach[1 - p]
-            if learn and c.reach[0] == 0 and c.reach[1] == 0:  # nothing below has any weight
-                utilities[depth, f.next] = 0.0
-                f.next += 1
-            else:
-                depth += 1
-                entering = True
+            depth += 1
+            entering = True
 
 
-__all__ = ["DONE", "FRAME", "LOG_FULL", "traverse"]
+__all__ = ["DONE", "FRAME", "LOG_FULL", "traverse_deals"]

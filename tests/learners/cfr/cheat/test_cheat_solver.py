@@ -9,7 +9,7 @@ from dancfr.bench.plain_cheat import PlainSolver
 from dancfr.registry import make_game
 from envs.cheat.cards import unpack
 from learners.cfr.cheat.keys import AGENTS, GENERAL, HISTORY_AWARE, HP_AWARE, MEMORYLESS, KeyForm, keys_of
-from learners.cfr.cheat.solver import CheatSolver, HistoryTooLong, count_infosets
+from learners.cfr.cheat.solver import CheatSolver, HistoryTooLong, count_infosets, list_infosets
 from learners.cfr.cheat.strategy import CheatAgent
 from learners.cfr.cheat.table import HEAD
 from learners.storage import ForeignState
@@ -78,11 +78,7 @@ def test_keys_of_infostates_are_those_that_the_solver_met():
     """Agents look infosets up by what they observe; the solver makes its keys from whole states."""
     game = mini(3)
     for keys in (KeyForm(GENERAL), KeyForm(GENERAL, True, 2), KeyForm(HP_AWARE), KeyForm(MEMORYLESS, True)):
-        solver = CheatSolver(game, keys)
-        hands, _ = game.deals()
-        for deal in hands:
-            for first in (0, 1):
-                solver._walk(solver.form, deal, first, learn=False)
+        solver = list_infosets(game, keys)
         known = {tuple(key) for key in solver.strategy().keys.tolist()}
         met, rng = set(), np.random.default_rng(1)
         states = game.reset(2000, rng)
