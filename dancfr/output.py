@@ -162,7 +162,9 @@ def _percent(share: float) -> str:
 
 def describe_files(result: Result) -> str:
     """Results that are files, as of `dancfr report` and `dancfr reproduce`."""
-    rows = result.get("rows", [])
+    rows = [
+        {name: "" if cell is None else _inline(cell) for name, cell in row.items()} for row in result.get("rows", [])
+    ]
     lines = [table(rows, list(rows[0]))] if rows else []
     lines += [f"warning: {warning}" for warning in result.get("warnings", [])]
     return "\n".join([*lines, *(str(file) for file in result.get("files", []))])

@@ -113,7 +113,7 @@ def _scales(
 ) -> dict[str, Scale]:
     """The paper's size: all of it is small, so that ``quick`` has fewer seeds and games."""
     whole = Scale(tuple(settings), tuple(range(1, 11)), games=games, fixed=(*FIXED, *fixed), parallel=True)
-    note = f"{quick} of 10 seeds"
+    note = "quick scale: fewer seeds"
     return {"paper": whole, "quick": replace(whole, seeds=tuple(range(1, quick + 1)), note=note, games=games // 5)}
 
 

@@ -18,16 +18,24 @@ class raw_env(GameEnv):
     """Cheat for 2 to 6 players without wrappers, see `GameEnv`.
 
     Observations are the encoding ``flat``, `float32[inputs]`, all within [0, 1]. Ranks are counted from the one that is
-    claimed now, or next, and players from the one who looks:
+    claimed now, or next, and the P players from the one who looks. With R ranks of S copies and M cards of a discard
+    at most they are, in this order (in brackets where it begins in Mini-Cheat, with P = S = M = 2 and R = 3):
 
-    - phase, cards claimed and discarder, each one-hot;
-    - for each player the size of the hand / cards of the deck, health / `observation_health` (or `health`; at most 1,
-      0 without limit), whether one health point is left, and cards put into the pile / cards of the deck;
-    - for each rank, as many ones as there are cards: of the own hand, then of what each other player is known to have
-      in hand or pile;
-    - what the player has put into the pile, and his own discard while it is picked or answered, both / copies;
-    - the last 4 turns, newest first: cards claimed, one-hot, and whether it was challenged;
-    - with ``discards="cards"`` the lowest rank that may still be picked, one-hot.
+    - [0] 2: 1 for a player who discards, or for one who answers a claim;
+    - [2] M + 1: cards claimed, one-hot from 0, which is none;
+    - [5] P: discarder, one-hot;
+    - [7] P: sizes of the hands / cards of the deck;
+    - [9] P: health / `observation_health` (or `health`; at most 1, and 1 without limit);
+    - [11] P: whether it is the last health point;
+    - [13] P: cards that each has put into the pile / cards of the deck;
+    - [15] P times R times S: of each holder and rank as many ones as there are cards: the own hand, then what each
+      other player is known to have in his hand or to have put;
+    - [27] R: what the viewer has put / S;
+    - [30] R: his own discard while it is picked or answered / S;
+    - [33] 4 times M + 1: the last turns, newest first: cards claimed, one-hot from 1, and whether it was challenged;
+    - R, with ``discards="cards"`` alone: the lowest rank that may still be picked, one-hot.
+
+    Actions are named by `envs.cheat.Cheat.describe_action`.
 
     Rewards come with the end: 1 to a player without cards from the others in equal shares, -1 of one without health to
     them, 0 at the ply limit.

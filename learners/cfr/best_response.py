@@ -32,8 +32,8 @@ class Evaluation(NamedTuple):
 
     @property
     def nash_conv(self) -> float:
-        """Sum of the gains."""
-        return sum(self.best_responses)
+        """Sum of the gains, which rounding may not take below 0."""
+        return max(sum(self.best_responses), 0.0)
 
     @property
     def exploitability(self) -> float:
