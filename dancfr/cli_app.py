@@ -8,8 +8,8 @@ from typer.core import TyperCommand
 from dancfr.errors import UsageError
 
 app = typer.Typer(
-    help="Train and evaluate agents for games of hidden information with Ray: DREAM, Deep Monte-Carlo and CFR, on Geister, "
-    "Cheat, GuanDan, poker and games of your own.",
+    help="Train and evaluate agents for games of hidden information with Ray: DREAM, Deep Monte-Carlo and CFR on "
+    "Geister, Cheat, GuanDan, poker and your own.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
