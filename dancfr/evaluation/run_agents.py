@@ -38,14 +38,12 @@ def _load_dmc(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
             raise UsageError(f"{name}: a run of dmc plays by one net, without {query}: leave it out")
     config = run.config_as(DmcConfig)
     trained_on: Any = _trained_on(wanted.base, config, game)
-    files = _files_until(run, wanted)
-    if not files:
-        raise UsageError(f"{name} has no strategy yet: it gets its first one at iteration {config.evaluation.every}")
-    weights, _ = run.load_strategy(0, files[-1].iteration)
+    file = _newest(run, wanted, name, f"at iteration {config.evaluation.every}")
+    weights, _ = run.load_strategy(0, file.iteration)
     try:
         return q_agent(trained_on, config.network, weights, config.tribute == "learnt", name)
     except ValueError as error:
-        raise UsageError(f"{files[-1].path} does not fit the run's configuration: {error}") from None
+        raise UsageError(f"{file.path} does not fit the run's configuration: {error}") from None
 
 
 def q_agent(game: RaggedGame, network: Any, weights: Mapping[str, Any], learn_scripted: bool, name: str) -> Agent:
@@ -175,21 +173,19 @@ def _load_cheat(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
 
     if wanted.threshold is not None:
         raise UsageError(f"{name}: tables are played as they are, without threshold: leave it out")
-    policy = wanted.average or "average"
-    if policy not in ("exact", "average", "last"):
-        raise UsageError(f"{name}: a run of cheat-cfr plays average=exact or average=last, not average={policy}")
+    if wanted.average not in (None, "exact", "last"):
+        raise UsageError(
+            f"{name}: a run of cheat-cfr plays average=exact or average=last, not average={wanted.average}"
+        )
     config = run.config_as(CheatCfrConfig)
     trained_on: Any = _trained_on(wanted.base, config, game)
-    files = _files_until(run, wanted)
-    if not files:
-        raise UsageError(f"{name} has no strategy yet: it gets its first one with its first checkpoint")
-    arrays, about = run.load_strategy(0, files[-1].iteration)
+    file = _newest(run, wanted, name, "with its first checkpoint")
+    arrays, about = run.load_strategy(0, file.iteration)
+    policy = "last" if wanted.average == "last" else "average"
     try:
-        agent: Any = cheat_agent(
-            trained_on, config.keys, about, arrays, "last" if policy == "last" else "average", name
-        )
+        agent: Any = cheat_agent(trained_on, config.keys, about, arrays, policy, name)
     except ValueError as error:
-        raise UsageError(f"{files[-1].path} does not fit the run's configuration: {error}") from None
+        raise UsageError(f"{file.path} does not fit the run's configuration: {error}") from None
     return agent
 
 
@@ -202,6 +198,18 @@ _LOADERS: dict[str, Callable[[Run, AgentName, Any, str], Agent]] = {
 
 _STORED_WITH = {"dream": "train", "dmc": "evaluation"}
 """The rows of a record beside which strategies are stored, by method; others store them with checkpoints."""
+
+
+def _newest(run: Run, wanted: AgentName, name: str, first: str) -> StrategyFile:
+    """The newest strategy of a run up to the iteration that was asked for; `first` says when it gets its first one.
+
+    Raises:
+        UsageError: it has none yet, or see `_files_until`.
+    """
+    files = _files_until(run, wanted)
+    if not files:
+        raise UsageError(f"{name} has no strategy yet: it gets its first one {first}")
+    return files[-1]
 
 
 def _files_until(run: Run, wanted: AgentName) -> list[StrategyFile]:

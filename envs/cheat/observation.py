@@ -127,10 +127,10 @@ def _encode(packed, ranks, copies, players, most, health, picking, out):
     width = log_width(most)
     for b in range(packed.shape[0]):
         row, to = packed[b], out[b]
-        to[row[PHASE]] = 1
-        to[2 + row[CLAIMED]] = 1
+        to[np.int64(row[PHASE])] = 1
+        to[2 + np.int64(row[CLAIMED])] = 1
         at = 3 + most
-        to[at + row[DISCARDER]] = 1
+        to[at + np.int64(row[DISCARDER])] = 1
         at += players
         table = HEAD + 3 * ranks
         for p in range(players):
@@ -161,7 +161,7 @@ def _encode(packed, ranks, copies, players, most, health, picking, out):
                 log >>= np.uint64(width)
             at += most + 1
         if picking:
-            to[at + row[LOWEST]] = 1
+            to[at + np.int64(row[LOWEST])] = 1
 
 
 __all__ = ["Layout", "encode", "observe", "read_hand", "read_log"]

@@ -1,10 +1,12 @@
 """The driver of chance-sampled CFR on Cheat: the same strategy inline, on Ray and over a resume; its curriculum."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dancfr.config import apply_overrides
@@ -16,6 +18,7 @@ from dancfr.options import TrainOptions
 from dancfr.presets import PRESETS
 from dancfr.runs import Run
 from dancfr.tracking import Tracker
+from learners.storage import load_state, save_state
 from tests.dancfr.outcomes import Command
 
 TINY = ("evaluation.every=3", "evaluation.games=20", "checkpoint_every=2")
@@ -144,6 +147,43 @@ def test_what_does_not_fit_is_refused_in_a_line(overrides: tuple[str, ...], mess
     with pytest.raises(UsageError, match=message) as refused:
         tiny(*overrides)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"policy.average": np.zeros(3)}, "its arrays do not fit each other"),
+        ({"keys": np.zeros((2, 2))}, "its arrays are of another kind"),
+        ({"nets": np.zeros(1)}, "there is no strategy of Cheat in it"),
+        ({"counts": None}, "its arrays do not fit each other"),
+        ({"health": "three"}, "does not say for how many health points"),
+        ({"negative": True}, "its policy last is no distribution"),
+        ({"damaged": True}, "damaged|truncated|checksum|not whole"),
+    ],
+)
+def test_a_strategy_that_is_none_is_refused(
+    reference: Path, tmp_path: Path, command: Command, change: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "run"
+    shutil.copytree(reference, path)
+    file = path / "strategies" / "p0-000006.safetensors"
+    arrays, about = load_state(file)
+    if "health" in change:
+        about |= change
+    elif "negative" in change:
+        arrays["policy.last"] = arrays["policy.last"].copy()
+        arrays["policy.last"][0] += 0.5
+    elif "counts" in change:
+        arrays["counts"] = arrays["counts"][:-1].copy()
+    elif "damaged" not in change:
+        arrays |= change
+    save_state(file, arrays, about)
+    if "damaged" in change:
+        file.write_bytes(file.read_bytes()[:-40])
+    outcome = command("evaluate", str(path), "--game", "mini-cheat", "--against", "random", "--games", "2")
+    assert outcome.code == 2
+    assert re.search(message, outcome.err), outcome.err
+    assert outcome.err.count("\n") == 1
 
 
 def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew(tmp_path: Path) -> None:
