@@ -245,7 +245,7 @@ _ALL = (
     ),
     Preset("geister-quick", "dream", _bounded(), "a strong Geister agent in 5 minutes on 2 cores"),
     Preset("geister-dream-robust", "dream", _robust(), "the same ideas for 30 minutes, nearly without the drift"),
-    Preset("leduc-dream", "dream", _leduc(), "DREAM on Leduc hold'em: NashConv below 0.15 in half an hour"),
+    Preset("leduc-dream", "dream", _leduc(), "DREAM on Leduc hold'em: NashConv below 0.15 after two million decisions"),
     Preset(
         "leduc-dream-reference",
         "dream",
