@@ -12,7 +12,7 @@ endif
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint format bench constraints clean distclean
+.PHONY: help setup demo test test-faults lint format bench constraints clean distclean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -42,6 +42,9 @@ demo: $(STAMP) ## train DREAM on Geister for a few minutes, evaluate it, write a
 
 test: $(STAMP) ## run all tests, in as many processes as JOBS says
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+
+test-faults: $(STAMP) ## do a training every harm it is built to survive: some 40 minutes, and 30 more for the soak
+	$(PY) -m pytest -s -m "long or not long" tests/faults $(ARGS)
 
 lint: $(STAMP) ## style, types and the direction of imports: the checks of CI besides the tests
 	@failed=; \

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.buffers import Block, RecordBuffer
+from learners.buffers import Block, EmptyBuffer, RecordBuffer
+from learners.shares import Share
 from learners.storage import ForeignState, load_state, save_state
 
 Words = tuple[int, ...]
@@ -67,12 +68,12 @@ class BufferServer:
             self._repeated += 1
             return 0
         rows: Block = block if self.part is None else block[self.part]  # type: ignore[assignment]
-        self.buffer.add(rows, _generator(seed, _ADD))  # first, so that a refused chunk may come again
+        self.buffer.add(rows, generator(seed, _ADD))  # first, so that a refused chunk may come again
         self._newest = max(self._newest, iteration)
         self._seen = {seen for seen in self._seen if seen[0] >= self._newest - 1} | {chunk_id}
         return len(rows)
 
-    def draw(self, seed: Words, start: int, rows: int, epoch: bool) -> Block:
+    def draw(self, seed: Words, start: int, rows: int, epoch: bool, share: Share | None = None) -> Block:
         """Rows for a learner.
 
         Args:
@@ -83,6 +84,7 @@ class BufferServer:
                 permutation of the whole buffer, the same for all calls with this seed; the last block is
                 short, after it come empty ones. Add nothing between the draws of an epoch: rows would be
                 replaced under it.
+            share: Of these rows only those that one of several learners trains on; None: all.
 
         Returns:
             `[n]` records.
@@ -91,13 +93,23 @@ class BufferServer:
             EmptyBuffer: rows are to be drawn with replacement from an empty buffer.
         """
         seed = tuple(seed)
-        if not epoch:
-            return self.buffer.sample(rows, _generator(seed, _SAMPLE, start))
+        held = len(self.buffer)
+        places: NDArray[np.signedinteger[Any]]
+        if epoch:
+            places = self._epoch(seed, held)[start : start + rows]
+        else:
+            if held == 0 and rows > 0:
+                raise EmptyBuffer(f"{rows} rows were asked of an empty buffer")
+            places = generator(seed, _SAMPLE, start).integers(0, max(held, 1), rows)
+        return self.buffer.take(places if share is None else places[share.of(len(places))])
+
+    def _epoch(self, seed: Words, rows: int) -> NDArray[np.int32]:
+        """The order of an epoch over so many rows; made once for all calls with the seed."""
         if self._order is None or self._order[0] != seed:
-            order = np.arange(len(self.buffer), dtype=np.int32)
-            _generator(seed, _PERMUTE).shuffle(order)
+            order = np.arange(rows, dtype=np.int32)
+            generator(seed, _PERMUTE).shuffle(order)
             self._order = seed, order
-        return self.buffer.take(self._order[1][start : start + rows])
+        return self._order[1]
 
     def stats(self) -> dict[str, int | float]:
         """`rows`, `capacity`, `offered`, `fill` (fraction), `repeated` (chunks ignored), `bytes`."""
@@ -143,6 +155,7 @@ class BufferServer:
         return len(self.buffer)
 
 
-def _generator(seed: Words, *stream: int) -> np.random.Generator:
+def generator(seed: Words, *stream: int) -> np.random.Generator:
+    """The random stream of that name and seed."""
     # The length goes first because entropy is padded with zeros: (3,) and (3, 0) would be one stream.
     return np.random.default_rng(np.random.SeedSequence((len(seed), *seed), spawn_key=stream))

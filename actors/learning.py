@@ -8,18 +8,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from actors.remote import Handle, Ref, fetch
+from actors.remote import Halted, Handle, Ref, fetch
 from learners.dmc.learner import QLearner
 from learners.dream.advantage import AdvantageLearner
 from learners.dream.average_policy import AveragePolicyLearner
 from learners.dream.baseline import BaselineLearner
 from learners.networks.settings import Weights
 from learners.settings import Fitting
+from learners.shares import Share
 from learners.storage import ForeignState, load_state, save_state
 from learners.training import choose_device
 
 BLOCK_BATCHES = 16
 """Minibatches a request to a buffer server: some megabytes, so that a request costs little beside its data."""
+
+State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+"""What `state_arrays` of a learner gives."""
 
 Learner = AdvantageLearner | AveragePolicyLearner | BaselineLearner | QLearner
 
@@ -40,34 +44,76 @@ class LearnerServer:
         torch.set_num_threads(threads)
         where = choose_device(device)
         self._learners = {player: kind(**arguments, device=where) for player, arguments in players.items()}
+        self._before: dict[int, tuple[int, State]] = {}  # iteration of each player's last fit, and the state before it
+        self._halted: Callable[[], bool] = lambda: False
+        for learner in self._learners.values():
+            learner.trainer.heed = self._heed
 
     def fit(
         self, player: int, iteration: int, buffer: Handle, seed: tuple[int, ...]
     ) -> tuple[dict[str, float], Weights]:
         """One fit of a player's net on draws from `buffer`.
 
+        Args:
+            player: Whose net.
+            iteration: t of the player, the weight of linear CFR for instance.
+            buffer: What to draw from.
+            seed: Of the draws. Its second number is the iteration of the run.
+
         Returns:
             Metrics of the learner with ``rows_per_second``, and the weights for playing.
+
+        Raises:
+            Halted: `halt` was called; the learner is as it was before the fit.
         """
+        self._heed()
         learner = self._learners[player]
-        settings = learner.trainer.settings
         watch = _Watch()
-        blocks = watch.waiting(draws(buffer, seed, settings, learner.whole_buffer))
-        metrics = learner.fit(blocks, iteration)
+        self._before[player] = seed[1], learner.state_arrays()
+        try:
+            metrics = learner.fit(watch.waiting(self._draws(learner, buffer, seed)), iteration)
+        except Halted:
+            learner.load_state_arrays(*self._before[player][1])
+            raise
         busy = max(watch.elapsed() - watch.waited, 1e-9)
         metrics |= {"seconds": watch.elapsed(), "waited": watch.waited, "rows_per_second": metrics["rows"] / busy}
+        metrics["steps"] = learner.trainer.steps
         return metrics, learner.weights()
+
+    def _draws(self, learner: Learner, buffer: Handle, seed: tuple[int, ...]) -> Iterator[NDArray[np.void]]:
+        """The rows of one fit, block by block."""
+        return draws(buffer, seed, learner.trainer.settings, learner.whole_buffer)
 
     def weights(self, player: int) -> Weights:
         """Weights for playing as they are now."""
         return self._learners[player].weights()
 
-    def save(self, path: str) -> None:
-        """Writes nets and optimisers to a file."""
+    def halt(self) -> None:
+        """Ends the fit under way between two minibatches, and refuses others. May be called from another thread."""
+        self._halted = lambda: True
+
+    def halt_when(self, halted: Callable[[], bool]) -> None:
+        """Asks `halted` before each minibatch: for a server that nobody can call while it fits."""
+        self._halted = halted
+
+    def _heed(self) -> None:
+        if self._halted():
+            raise Halted("the fit was left")
+
+    def save(self, path: str, after: int | None = None) -> None:
+        """Writes nets and optimisers to a file.
+
+        Args:
+            path: Of the file.
+            after: Iteration of the run whose state is wanted: of a net that has been fitted in a later one since, the
+                state before that fit is written. None: as they are.
+        """
         arrays: dict[str, NDArray] = {}
         meta: dict[str, Any] = {}
         for player, learner in self._learners.items():
-            own, meta[str(player)] = learner.state_arrays()
+            fitted, before = self._before.get(player, (-1, None))
+            later = before is not None and after is not None and fitted > after
+            own, meta[str(player)] = before if later and before is not None else learner.state_arrays()
             arrays |= {f"{player}.{name}": array for name, array in own.items()}
         save_state(path, arrays, meta)
 
@@ -92,22 +138,31 @@ class LearnerServer:
                 raise ForeignState(f"{path}: {error}") from None
 
 
-def draws(buffer: Handle, seed: tuple[int, ...], settings: Fitting, whole: bool = False) -> Iterator[NDArray[np.void]]:
-    """Blocks of rows for one fit: `minibatches` of them, or one epoch over the whole buffer in a random order."""
-    epoch = whole or settings.minibatches is None
-    rows = fetch(buffer.call("stats"))["rows"] if epoch else settings.minibatches * settings.batch  # type: ignore[operator]
+def draws(
+    buffer: Handle, seed: tuple[int, ...], settings: Fitting, whole: bool = False, share: Share | None = None
+) -> Iterator[NDArray[np.void]]:
+    """Blocks of rows for one fit: `minibatches` of them, or one epoch over the whole buffer in a random order; with a
+    share, only what it says of each minibatch."""
+    rows, epoch = rows_of_fit(buffer, settings, whole), whole or settings.minibatches is None
     step = BLOCK_BATCHES * settings.batch
 
     def request(start: int) -> Ref | None:
         if start >= rows:
             return None
-        return buffer.call("draw", seed, start, min(step, rows - start), epoch)
+        return buffer.call("draw", seed, start, min(step, rows - start), epoch, share)
 
     ahead = request(0)
     for start in range(step, rows + step, step):
         block = fetch(ahead)
         ahead = request(start)
         yield block
+
+
+def rows_of_fit(buffer: Handle, settings: Fitting, whole: bool = False) -> int:
+    """How many rows one fit draws."""
+    if whole or settings.minibatches is None:
+        return int(fetch(buffer.call("stats"))["rows"])
+    return settings.minibatches * settings.batch
 
 
 class _Watch:

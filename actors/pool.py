@@ -4,6 +4,7 @@ A chunk carries its own seed, so a replay makes the same samples, and the result
 workers there are or on what happened to them.
 """
 
+import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from actors.runtime import Handle, Ref, Runtime, WorkerDied
+from actors.runtime import Halted, Handle, Ref, Runtime, WorkerDied
 
 Task = tuple[Any, ...]
 """Arguments of one call. The first names the chunk and its seed in messages; refs arrive as their values."""
@@ -22,6 +23,7 @@ Result = tuple[Task, Any, Ref]
 Kind = Literal["died", "late", "raised", "replaced", "replayed"]
 
 DEPTH = 2  # calls in flight a worker: while the driver deals with one, the worker is at the next
+LOOK_EVERY_S = 0.5  # so often a wait is left to see whether it shall go on
 AHEAD = 4  # times what can be in flight: chunks begun and not yet yielded, which bounds the blocks in memory
 
 
@@ -135,6 +137,7 @@ class WorkerPool:
         start_s: So long may it take until the first worker is there.
         max_failures: A chunk, or the making of a worker, is tried so often.
         on_event: Told of each `PoolEvent`.
+        counts: Where events are counted; by default in a counter of the pool's own.
 
     Attributes:
         counts: Number of events by kind.
@@ -158,8 +161,9 @@ class WorkerPool:
         start_s: float = 120.0,
         max_failures: int = 5,
         on_event: Callable[[PoolEvent], None] | None = None,
+        counts: Counter[str] | None = None,
     ) -> None:
-        self.counts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter() if counts is None else counts
         self.name = name
         self._runtime = runtime
         start = partial(runtime.start, factory, *args, cpus=cpus, gpus=gpus, **(kwargs or {}))
@@ -170,6 +174,7 @@ class WorkerPool:
         self._depth = DEPTH if runtime.parallel else 1
         self._on_event = on_event
         self._start_failures = 0
+        self._deepest = 0
         self._workers: list[_Worker] = []
         try:
             for number in range(size if runtime.parallel else 1):
@@ -187,7 +192,16 @@ class WorkerPool:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def run(self, method: str, tasks: Iterable[Task]) -> Iterator[Result]:
+    def alive(self) -> int:
+        """Workers that have been made and not been lost."""
+        return sum(worker.started for worker in self._workers)
+
+    def take_depth(self) -> int:
+        """Most calls that were given out and not ended at any time since this was last asked."""
+        deepest, self._deepest = self._deepest, 0
+        return deepest
+
+    def run(self, method: str, tasks: Iterable[Task], halted: Callable[[], bool] = lambda: False) -> Iterator[Result]:
         """Calls `method(*task)` for each task on whichever worker is free, and yields in the order of the
         tasks.
 
@@ -200,13 +214,21 @@ class WorkerPool:
         whoever is given its ref (`BlockLost`). As buffers ignore chunks they have, the driver may then simply
         run the same tasks again in a new `run`.
 
+        Args:
+            method: Name of a method of the workers.
+            tasks: Its arguments, chunk by chunk.
+            halted: Asked again and again whether to leave the chunks that are still to come.
+
         Raises:
+            Halted: `halted` said so.
             ChunkFailed: a chunk failed `max_failures` times, by raising, dying or passing the deadline.
             StartFailed: the constructor of a worker raised, or no worker could be made.
         """
         run = _Run(method, tasks)
         try:
             while True:
+                if halted():
+                    raise Halted(f"left at chunk {run.next} of {method}")
                 self._settle(wait=False)
                 self._give_out(run)
                 if run.next in run.done:
@@ -242,6 +264,8 @@ class WorkerPool:
                     return
                 small, block = worker.handle.call(run.method, *run.tasks[index], returns=2)
                 worker.flights.append(_Flight(run, index, small, block, time.monotonic()))
+                out = sum(len(each.flights) for each in self._workers if each.started)
+                self._deepest = max(self._deepest, out)
 
     def _settle(self, wait: bool) -> None:
         """Takes in the calls that have ended; with `wait`, waits for one, or for a deadline to pass."""
@@ -251,7 +275,8 @@ class WorkerPool:
         heads = list(busy)
         ready = self._runtime.wait(heads, len(heads), 0)
         if not ready and wait:
-            ready = self._runtime.wait(heads, 1, self._patience())
+            ready = self._runtime.wait(heads, 1, min(LOOK_EVERY_S, self._patience()))
+            self._runtime.check()
         for ref in ready:
             self._land(busy[ref])
         self._check_deadlines([worker for ref, worker in busy.items() if ref not in set(ready)])
@@ -267,8 +292,9 @@ class WorkerPool:
             self._replace(worker, flight, "died", error)
         except Exception as error:
             if flight.index is None:
-                raise StartFailed(f"{self.name} cannot be made: {_line(error)}") from error
-            self._failed(worker, flight, "raised", error)
+                self._replace(worker, flight, "raised", error)
+            else:
+                self._failed(worker, flight, "raised", error)
         else:
             if flight.index is None:
                 worker.started = True
@@ -292,13 +318,13 @@ class WorkerPool:
                 f"no {self.name} was there after {self._start_s:g} s; `ray status` shows who holds the CPUs"
             )
 
-    def _patience(self) -> float | None:
+    def _patience(self) -> float:
         """Seconds until the first deadline; that of starting counts only while no worker has started."""
         started = [worker for worker in self._workers if worker.started]
         allowed = self._deadline_s if started else self._start_s
         since = [worker.flights[0].since for worker in started or self._workers if worker.flights]
         if allowed is None or not since:
-            return None
+            return math.inf
         return max(0.01, min(since) + allowed - time.monotonic() + 0.01)
 
     def _replace(self, worker: _Worker, flight: _Flight, kind: Kind, cause: Exception) -> None:
@@ -313,9 +339,8 @@ class WorkerPool:
             self._report(kind, worker, "", cause)
             self._start_failures += 1
             if self._start_failures >= self._max_failures:
-                raise StartFailed(
-                    f"{self.name} died {self._start_failures} times while it was made: {_line(cause)}"
-                ) from cause
+                times = "" if self._start_failures == 1 else f" ({self._start_failures} tries)"
+                raise StartFailed(f"{self.name} cannot be made{times}: {_line(cause)}") from cause
         self._workers[at] = self._new_worker(worker.number, preflight=False)
         self._report("replaced", worker, "", cause)
         for other in behind:

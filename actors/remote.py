@@ -3,15 +3,19 @@
 import copy
 import os
 import re
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from actors import cluster
 from actors.runtime import (
     BlockLost,
+    Gathered,
+    Halted,
     Handle,
     InlineRef,
     InlineRuntime,
+    RayLost,
     Ref,
     RemoteError,
     RemoteTraceback,
@@ -20,11 +24,14 @@ from actors.runtime import (
     WorkerDied,
     name_of,
 )
+from actors.watchdog import Watchdog
 
 __all__ = [
     "BlockLost",
+    "Halted",
     "Handle",
     "InlineRuntime",
+    "RayLost",
     "RayRuntime",
     "Ref",
     "RemoteError",
@@ -36,7 +43,12 @@ __all__ = [
 
 
 def fetch(ref: Ref) -> Any:
-    """Value of a ref, from anywhere: in the driver, in an actor, inline. Raises what `Runtime.get` raises."""
+    """Value of a ref, or list of values of a list of refs, from anywhere: in the driver, in an actor, inline. Raises
+    what `Runtime.get` raises."""
+    if isinstance(ref, Gathered):
+        return ref.merge(fetch(list(ref.parts)))
+    if isinstance(ref, list) and all(isinstance(part, InlineRef) for part in ref):
+        return [part.value() for part in ref]
     if isinstance(ref, InlineRef):
         return ref.value()
     import ray
@@ -74,6 +86,15 @@ class _Host:
         except Exception as error:
             raise _portable(error) from error
 
+    def halt(self) -> None:
+        """Runs beside `invoke`, in the thread of its concurrency group."""
+        if hasattr(self._target, "halt"):
+            self._target.halt()
+
+
+_BESIDE = "beside"
+"""Concurrency group of what must not wait for the call that an actor is at."""
+
 
 class RayHandle:
     """A plain object in a Ray actor."""
@@ -99,6 +120,11 @@ class RayHandle:
         """See `Handle.ready`."""
         return self.actor.ready.remote()
 
+    def halt(self) -> None:
+        """See `Handle.halt`."""
+        if not self.stopped:
+            self.actor.halt.options(concurrency_group=_BESIDE).remote()
+
 
 class RayRuntime:
     """Objects as Ray actors, on a Ray that is started for this process or on one that runs.
@@ -112,15 +138,25 @@ class RayRuntime:
             127.0.0.1 only.
         workers: One-core workers that are wanted; by default as many as there are CPUs.
         dashboard: Serve Ray's dashboard, on 127.0.0.1; only for a Ray started here.
+        patience_s: Seconds in which resources that are not there yet may come, from an autoscaler for instance,
+            which is told what is wanted. Attribute of the same name: may be changed later.
 
     Raises:
         ResourcesMissing: there are not so many CPUs.
         RayUnavailable: Ray is not installed, did not come up, or does not answer.
     """
 
-    def __init__(self, address: str | None = None, workers: int | None = None, dashboard: bool = False) -> None:
+    def __init__(
+        self,
+        address: str | None = None,
+        workers: int | None = None,
+        dashboard: bool = False,
+        patience_s: float = 0.0,
+    ) -> None:
         self.parallel = True
+        self.patience_s = patience_s
         self._handles: dict[str, tuple[RayHandle, float, float]] = {}
+        self._home: str | None = None
         address = address or os.environ.get("RAY_ADDRESS")
         if address is None:
             cpus = cluster.available_cpus()
@@ -132,13 +168,38 @@ class RayRuntime:
             cluster.join(address)
         import ray
 
-        total = int(ray.cluster_resources().get("CPU", 0))
+        self._watchdog = Watchdog(ray.get_runtime_context().gcs_address)
         try:
-            _check_workers(workers, total, "Ray")
+            self._await_workers(workers)
         except ResourcesMissing:
             self.shutdown()
             raise
-        self.workers = workers or max(total, 1)
+        self.workers = workers or max(self._cpus(), 1)
+
+    def _cpus(self) -> int:
+        import ray
+
+        return int(ray.cluster_resources().get("CPU", 0))
+
+    def _await_workers(self, workers: int | None) -> None:
+        """Raises ResourcesMissing unless there is a CPU for each worker, or will be in time."""
+        if workers is not None and self.patience_s and self._cpus() < workers:
+            from ray.autoscaler.sdk import request_resources
+
+            request_resources(bundles=[{"CPU": 1}] * workers)
+        self._patiently(lambda: _check_workers(workers, self._cpus(), "Ray"))
+
+    def _patiently(self, check: Callable[[], None]) -> None:
+        """Tries a check that raises ResourcesMissing until it passes, or the patience is at its end."""
+        deadline = time.monotonic() + self.patience_s
+        while True:
+            try:
+                return check()
+            except ResourcesMissing:
+                if time.monotonic() >= deadline:
+                    raise
+            time.sleep(min(1.0, max(0.05, self.patience_s)))
+            self.check()
 
     def start(
         self,
@@ -148,6 +209,7 @@ class RayRuntime:
         gpus: float = 0.0,
         name: str = "",
         preflight: bool = True,
+        home: bool = False,
         **kwargs: Any,
     ) -> RayHandle:
         """See `Runtime.start`."""
@@ -155,15 +217,35 @@ class RayRuntime:
 
         name = name or name_of(factory)
         if preflight:
-            self._check_room(name, cpus, gpus)
+            self._patiently(lambda: self._check_room(name, cpus, gpus))
         # The class is named after what it hosts, which is what `ps`, `ray list actors` and the dashboard
         # show.
-        host: Any = ray.remote(type(name_of(factory), (_Host,), {"__module__": __name__}))
-        options = {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, "max_task_retries": 0}
+        named = type(name_of(factory), (_Host,), {"__module__": __name__})
+        remote: Any = ray.remote
+        if hasattr(factory, "halt"):  # a second thread in its process
+            remote = ray.remote(concurrency_groups={_BESIDE: 1})  # type: ignore[call-overload]
+        host: Any = remote(named)
+        options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, "max_task_retries": 0}
+        if home:
+            from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+            options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._home_node(gpus), soft=True)
         actor = host.options(**options).remote(factory, *args, **kwargs)
         handle = RayHandle(name, actor)
         self._handles[actor._actor_id.hex()] = (handle, cpus, gpus)
         return handle
+
+    def _home_node(self, gpus: float) -> str:
+        """The machine of the learners and their buffers: the driver's, which is not one that comes and goes, unless
+        the first of them needs a GPU that only another one has."""
+        import ray
+
+        if self._home is None:
+            own = ray.get_runtime_context().get_node_id()
+            alive = {node["NodeID"]: node["Resources"] for node in ray.nodes() if node["Alive"]}
+            fit = [node for node, resources in alive.items() if resources.get("GPU", 0.0) >= gpus]
+            self._home = own if own in fit or not fit else fit[0]
+        return self._home
 
     def put(self, value: Any) -> Ref:
         """See `Runtime.put`."""
@@ -175,6 +257,8 @@ class RayRuntime:
         """See `Runtime.get`."""
         import ray
 
+        if isinstance(refs, Gathered):
+            return refs.merge(self.get(list(refs.parts), timeout))
         try:
             return ray.get(refs, timeout=timeout)
         except ray.exceptions.GetTimeoutError:
@@ -202,14 +286,26 @@ class RayRuntime:
         if self._handles.pop(handle.actor._actor_id.hex(), None) is not None:
             ray.kill(handle.actor, no_restart=True)
 
+    def stop_all(self) -> None:
+        """See `Runtime.stop_all`."""
+        for handle, _, _ in list(self._handles.values()):
+            self.stop(handle)
+        self._home = None
+
+    def check(self) -> None:
+        """See `Runtime.check`."""
+        self._watchdog.check()
+
     def shutdown(self) -> None:
         """See `Runtime.shutdown`. A Ray that was joined, or that the caller had started, goes on."""
         import ray
 
         if not ray.is_initialized():
             return
-        for handle, _, _ in list(self._handles.values()):
-            self.stop(handle)
+        self._watchdog.stop()
+        if self._watchdog.lost:  # nobody is there to end the actors: they end with their machines' Ray
+            self._handles.clear()
+        self.stop_all()
         if self._owner:
             ray.shutdown()
 

@@ -7,10 +7,28 @@ process; `actors.remote.RayRuntime` makes each object an actor.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 Ref: TypeAlias = Any
 """A value that may not be there yet: `InlineRef`, or Ray's `ObjectRef`. Made and resolved by a `Runtime`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """A value put together from those of several refs, by whoever resolves it with `fetch` or `Runtime.get`.
+
+    Attributes:
+        parts: The refs.
+        merge: Makes the value from the list of theirs.
+    """
+
+    parts: Sequence[Any]
+    merge: Callable[[Sequence[Any]], Any]
+
+    def value(self) -> Any:
+        """The value, where its parts are in this process."""
+        return self.merge([part.value() for part in self.parts])
 
 
 class WorkerDied(RuntimeError):
@@ -23,6 +41,14 @@ class BlockLost(RuntimeError):
 
 class ResourcesMissing(RuntimeError):
     """More CPUs or GPUs were asked for than there are. The message is one line."""
+
+
+class RayLost(RuntimeError):
+    """The control service of Ray is gone: nothing new can be started. The message is one line."""
+
+
+class Halted(RuntimeError):
+    """Work that was asked to end early has ended; what it had changed is as it was before."""
 
 
 class RemoteError(RuntimeError):
@@ -62,6 +88,11 @@ class Handle(Protocol):
         """Ref to None, ready as soon as the object has been made; holds the exception if that failed."""
         ...
 
+    def halt(self) -> None:
+        """Asks the object to leave the call it is at, and those behind it: they then raise `Halted`. Returns at once;
+        an object whose class has no `halt` goes on."""
+        ...
+
 
 class Runtime(Protocol):
     """Where objects live and how values get from one to another.
@@ -82,6 +113,7 @@ class Runtime(Protocol):
         gpus: float = 0.0,
         name: str = "",
         preflight: bool = True,
+        home: bool = False,
         **kwargs: Any,
     ) -> Handle:
         """Makes `factory(*args, **kwargs)` elsewhere. What it raises, `ready` and every call will raise.
@@ -90,6 +122,8 @@ class Runtime(Protocol):
             cpus: Cores it occupies; 0 for what mostly waits.
             gpus: GPUs it occupies; may be a fraction.
             name: For messages; the name of `factory` by default.
+            home: Put it on one machine with all others that say so, if there is room: learners and their buffers,
+                between which most data passes.
             preflight: Check that there are so many resources; without it, wait until there are.
 
         Raises:
@@ -121,6 +155,14 @@ class Runtime(Protocol):
 
     def stop(self, handle: Handle) -> None:
         """Ends the object at once; its unfinished calls fail with `WorkerDied`. Twice is no error."""
+        ...
+
+    def stop_all(self) -> None:
+        """Ends all objects; others may be started afterwards."""
+        ...
+
+    def check(self) -> None:
+        """Raises RayLost where nothing can be started any more."""
         ...
 
     def shutdown(self) -> None:
@@ -175,6 +217,9 @@ class InlineHandle:
         """Ref to None, or to what the constructor raised."""
         return InlineRef(error=self._failure)
 
+    def halt(self) -> None:
+        """See `Handle.halt`. Nothing runs beside the caller, so there is nothing to leave."""
+
     def end(self) -> None:
         """Lets go of the object; later calls fail."""
         self._target = None
@@ -197,6 +242,7 @@ class InlineRuntime:
         gpus: float = 0.0,
         name: str = "",
         preflight: bool = True,
+        home: bool = False,
         **kwargs: Any,
     ) -> InlineHandle:
         """See `Runtime.start`. Resources are not counted: there is one process, and it is running."""
@@ -225,10 +271,17 @@ class InlineRuntime:
                 own.end()
         self._handles = [own for own in self._handles if own is not handle]
 
-    def shutdown(self) -> None:
-        """See `Runtime.shutdown`."""
+    def stop_all(self) -> None:
+        """See `Runtime.stop_all`."""
         for handle in list(self._handles):
             self.stop(handle)
+
+    def check(self) -> None:
+        """See `Runtime.check`."""
+
+    def shutdown(self) -> None:
+        """See `Runtime.shutdown`."""
+        self.stop_all()
 
 
 def name_of(factory: Callable[..., Any]) -> str:

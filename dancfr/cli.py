@@ -43,10 +43,13 @@ def train(
         typer.Option(metavar="MODE", help="W&B: online, offline or off; default: online if a key is configured."),
     ] = None,
     inline: Annotated[bool, typer.Option("--inline", help="Everything in this process, without Ray.")] = False,
+    dashboard: Annotated[bool, typer.Option("--dashboard", help="Serve Ray's dashboard, on 127.0.0.1 only.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train a preset; Ctrl-C writes a checkpoint and ends."""
     choose("--device", device, ("cpu", "cuda", "auto"))
+    if dashboard and (inline or address is not None):
+        raise UsageError("--dashboard is that of a Ray which is started here: leave out --inline and --address")
     if wandb is not None:
         choose("--wandb", wandb, ("online", "offline", "off"))
 
@@ -55,7 +58,7 @@ def train(
         from dancfr.launch import train as launch
         from dancfr.options import TrainOptions
 
-        options = TrainOptions(workers, address, device, inline, resume)
+        options = TrainOptions(workers, address, device, inline, resume, dashboard=dashboard)
         result = launch(TrainRequest(preset, overrides or (), run_dir, wandb, options))
         if result["stopped"]:
             done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first iteration"
@@ -189,7 +192,7 @@ def reproduce(
     output.deliver(compute, as_json, describe)
 
 
-from dancfr import cli_lists, cli_serve, cli_solve  # noqa: E402, F401 (their commands follow those above in the help)
+from dancfr import cli_jobs, cli_lists, cli_serve, cli_solve, cli_status  # noqa: E402, F401 (listed after those above)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -125,7 +125,8 @@ def _one_line_errors() -> Iterator[None]:
     """What the lower floors raise for a person to act on, as what the command line prints in one line."""
     from actors.cluster import RayUnavailable
     from actors.external_sampling import TooManyNodes
-    from actors.runtime import BlockLost, RemoteError, ResourcesMissing, WorkerDied
+    from actors.pool import ChunkFailed, StartFailed
+    from actors.runtime import BlockLost, RayLost, RemoteError, ResourcesMissing, WorkerDied
     from learners.storage import DamagedFile, ForeignState
     from learners.training import TrainingDiverged
 
@@ -137,5 +138,11 @@ def _one_line_errors() -> Iterator[None]:
         raise RunError(f"not enough memory ({error}): lower reservoir, circular or the batch sizes") from error
     except ResourcesMissing as error:
         raise UsageError(str(error)) from error
-    except (RayUnavailable, TooManyNodes, WorkerDied, BlockLost, RemoteError, DamagedFile, TrainingDiverged) as error:
+    except (ChunkFailed, StartFailed) as error:
+        if isinstance(error.__cause__, TooManyNodes | TrainingDiverged):
+            raise RunError(str(error.__cause__)) from error
+        raise RunError(str(error)) from error
+    except (RayUnavailable, RayLost, TooManyNodes, WorkerDied, BlockLost, RemoteError) as error:
+        raise RunError(str(error)) from error
+    except (DamagedFile, TrainingDiverged) as error:
         raise RunError(str(error)) from error

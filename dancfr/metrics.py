@@ -74,8 +74,12 @@ class MetricsLog:
         rows = (row for _, row in _read(self.path))
         return [row for row in rows if kind is None or row.get("kind") == kind]
 
-    def truncate(self, iteration: int) -> int:
+    def truncate(self, iteration: int, finals: bool = True) -> int:
         """Drops rows of iterations after `iteration`, and torn lines; rewrites the file in one step.
+
+        Args:
+            iteration: The last one whose rows stay.
+            finals: Whether evaluations stay that were made only because the run ended.
 
         Returns:
             Number of rows dropped.
@@ -84,7 +88,7 @@ class MetricsLog:
             OSError: the file could not be rewritten; it is as it was.
         """
         rows = list(_read(self.path))
-        kept = [line for line, row in rows if row.get("iteration", 0) <= iteration]
+        kept = [line for line, row in rows if row.get("iteration", 0) <= iteration and (finals or not row.get("final"))]
         if self.path.exists() and b"".join(kept) != self.path.read_bytes():
             with replacing(self.path) as file:
                 file.writelines(kept)

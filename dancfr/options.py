@@ -16,6 +16,7 @@ class TrainOptions:
         inline: Everything in this process, without Ray.
         resume: Go on from the newest checkpoint of the run.
         progress: Show progress on standard error.
+        dashboard: Serve the dashboard of a Ray that is started here.
     """
 
     workers: int | None = None
@@ -24,6 +25,7 @@ class TrainOptions:
     inline: bool = False
     resume: bool = False
     progress: bool = True
+    dashboard: bool = False
 
 
 def resolve_device(name: str) -> str:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from dancfr.errors import warn
 
@@ -38,7 +38,7 @@ class Progress:
         self._iterations = iterations
         self._limit = None if minutes is None else 60.0 * minutes
         self._enabled = enabled
-        self._pace = _Pace()
+        self._pace = Pace()
         self._parts: dict[str, str] = {}  # of the newest line, while it has not been shown
         self._wins = ""
         self._wins_shown = ""
@@ -89,7 +89,7 @@ class Progress:
         Args:
             iteration: Iterations done in all.
             seconds: Seconds of training in all.
-            row: Its metrics; the speed of the games is shown.
+            row: Its metrics; the speed of the games is shown, and the workers where any had to be replaced.
             latest: Newest win rate by ``policy/opponent``, NashConv by ``policy/nash_conv``; without a terminal shown
                 only when there are new ones.
         """
@@ -110,17 +110,14 @@ class Progress:
     def _describe(self, iteration: int, seconds: float, row: Mapping[str, Any]) -> dict[str, str]:
         """What there is to say, by what it is about. The number of iterations is said where it will be reached."""
         each = self._pace.seconds_each
-        to_limit = None if self._limit is None else max(0.0, self._limit - seconds)
-        to_last = None if each is None else each * (self._iterations - iteration)
-        left, of_all = to_last, f"/{self._iterations}"
-        if to_limit is not None and iteration < self._iterations and (to_last is None or to_limit < to_last):
-            left, of_all = to_limit, ""
-        speed = row.get("traversal/decisions_per_second")
+        left, first = time_left(each, self._iterations - iteration, self._limit, seconds)
+        of_all = "" if first == "minutes" else f"/{self._iterations}"
         parts = {
             "iteration": f"iteration {iteration}{of_all}",
-            "pace": "" if each is None else _pace(each),
+            "pace": "" if each is None else describe_pace(each),
             "left": "" if left is None else f"{duration(left)} left",
-            "speed": f"{readable(speed)} decisions/s" if speed else "",
+            "workers": describe_workers(row),
+            "speed": describe_speed(row),
         }
         return {about: text for about, text in parts.items() if text}
 
@@ -138,7 +135,7 @@ class Progress:
             self._terminal.say(text)
 
 
-class _Pace:
+class Pace:
     """Seconds of an iteration, by the recent ones. The first, which waits for kernels to compile, counts for nothing:
     time is taken from its end."""
 
@@ -214,9 +211,10 @@ class _Terminal:
 
 
 def fitted(parts: Mapping[str, str], width: int) -> str:
-    """The parts in one line of at most `width` characters: speed, pace and time left are given up, in this order."""
+    """The parts in one line of at most `width` characters: speed, pace, workers and time left are given up, in this
+    order."""
     kept = dict(parts)
-    for about in ("speed", "pace", "left"):
+    for about in ("speed", "pace", "workers", "left"):
         if len("  ".join(kept.values())) > width:
             kept.pop(about, None)
     line = "  ".join(kept.values())
@@ -246,6 +244,41 @@ def describe_wins(latest: Mapping[str, float]) -> str:
     return ", ".join([*exact, *([f"wins {', '.join(told)}"] if told else [])])
 
 
+def time_left(
+    each: float | None, iterations: int, limit: float | None, seconds: float
+) -> tuple[float | None, Literal["iterations", "minutes"]]:
+    """Seconds until a training ends, and what will end it.
+
+    Args:
+        each: Seconds of an iteration, if known.
+        iterations: Those to come.
+        limit: Seconds that the training may take in all, if limited.
+        seconds: Those it has taken.
+    """
+    to_last = None if each is None else each * max(0, iterations)
+    if limit is not None and iterations > 0:
+        to_limit = max(0.0, limit - seconds)
+        if to_last is None or to_limit < to_last:
+            return to_limit, "minutes"
+    return to_last, "iterations"
+
+
+def describe_speed(row: Mapping[str, Any]) -> str:
+    """What a training row says of the speed: ``123k decisions/s``, ``4.5M nodes/s``."""
+    for part, unit in (("traversal", "decisions"), ("selfplay", "decisions"), ("cfr", "nodes")):
+        if speed := row.get(f"{part}/{unit}_per_second"):
+            return f"{readable(speed)} {unit}/s"
+    return ""
+
+
+def describe_workers(row: Mapping[str, Any]) -> str:
+    """What a training row says of the workers, if any had to be replaced: ``4 workers, 2 replaced``."""
+    replaced, alive = row.get("workers/replaced"), row.get("workers/alive")
+    if not replaced or alive is None:
+        return ""
+    return f"{alive} worker{'' if alive == 1 else 's'}, {replaced} replaced"
+
+
 def duration(seconds: float) -> str:
     """Time for people: ``45 s``, ``3:05 min``, ``2:10 h``."""
     whole = round(seconds)
@@ -265,7 +298,8 @@ def readable(number: float) -> str:
     return f"{number:.1f}{units[0]}" if number < 9.95 and not float(number).is_integer() else f"{number:.0f}{units[0]}"
 
 
-def _pace(each: float) -> str:
+def describe_pace(each: float) -> str:
+    """Seconds of an iteration, or iterations a second, whichever is easier to read."""
     if each < 0.1:
         return f"{readable(1 / each)}/s" if each > 0 else ""
     if each < 9.95:

@@ -198,10 +198,10 @@ class Run:
         except OSError as error:
             raise UsageError(f"cannot read {self.metrics.path}: {reason(error)}") from None
 
-    def truncate_metrics(self, iteration: int) -> int:
+    def truncate_metrics(self, iteration: int, finals: bool = True) -> int:
         """Drops rows after `iteration`; the number of them. See `MetricsLog.truncate`."""
         try:
-            return self.metrics.truncate(iteration)
+            return self.metrics.truncate(iteration, finals)
         except OSError as error:
             raise RunError(f"cannot rewrite {self.metrics.path}: {reason(error)}") from None
 
@@ -280,6 +280,15 @@ class Run:
                 f"{self.path / 'strategies'} lacks p{player}-{iteration:06d}.safetensors{more}, which the average "
                 f"needs: restore it from a copy" + (f", or play {self.path}@{iteration - 1}" if iteration > 1 else "")
             )
+
+    def discard_final_strategy_before(self, iteration: int) -> bool:
+        """Removes the last strategy before `iteration` if it was stored only because the run ended there, now that it
+        has gone on. Whether it did."""
+        earlier = [entry for entry in self.list_strategies() if entry.iteration < iteration]
+        if not earlier or not self.load_strategy(earlier[-1].player, earlier[-1].iteration)[1].get("final"):
+            return False
+        earlier[-1].path.unlink()
+        return True
 
     def discard_strategies_after(self, iteration: int) -> int:
         """Removes strategies later than the checkpoint the run goes on from; the number of them."""

@@ -3,11 +3,16 @@
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+GRACE_S = 5.0
+"""So long the iteration under way may still take. Then it is left: a machine that is taken away gives half a minute's
+notice, in which the checkpoint has to be written too."""
 _active: "Stop | None" = None
 
 
@@ -20,10 +25,16 @@ class Stop:
 
     def __init__(self) -> None:
         self.requested = False
+        self._since = 0.0
+
+    def overdue(self) -> bool:
+        """Whether the grace is over."""
+        return self.requested and time.monotonic() - self._since > GRACE_S
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
             raise KeyboardInterrupt(signal.Signals(number).name)
+        self._since = time.monotonic()
         self.requested = True
         name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
         with suppress(OSError):  # past Python's buffers, in whose midst the signal may have come

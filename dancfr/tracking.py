@@ -1,30 +1,21 @@
 """Where metrics go: always into `metrics.jsonl`, and beside it to Weights & Biases if that is wanted.
 
 The file is the record. W&B is a sink: a killed process may lose rows there, its server may be away, its
-service process may die; none of that may disturb a training, so every call to it is guarded and the first
-failure turns it off with one line of warning.
+service process may die; none of that may disturb a training (see `dancfr.wandb_sink`).
 """
 
-import json
 import os
-import re
-import shutil
-import threading
-import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from dancfr.errors import UsageError, warn
+from dancfr.errors import UsageError
 from dancfr.metrics import plain
 from dancfr.runs import Run
-from learners.storage import replacing
+from dancfr.wandb_sink import WandbSink
 
 Mode = Literal["online", "offline", "off"]
 
-INIT_TIMEOUT_S = 30.0
-FINISH_TIMEOUT_S = 60.0
-TEARDOWN_TIMEOUT_S = 10.0
 _DEFAULT_SERVER = "https://api.wandb.ai"
 
 
@@ -56,8 +47,9 @@ class Tracker:
         """Records one row.
 
         Args:
-            row: ``iteration``; ``kind``, "train", "evaluation" or "exploitability"; metrics. In an evaluation also
-                ``policy``, ``opponent`` and ``win_rate``; where it is exact, ``policy`` and ``nash_conv``.
+            row: ``iteration``; ``kind``, "train", "evaluation", "exploitability" or "event"; metrics. In an evaluation
+                also ``policy``, ``opponent`` and ``win_rate``; where it is exact, ``policy`` and ``nash_conv``; in an
+                event its name, ``event``, and what else is known of it.
 
         Raises:
             KeyError: the row has no iteration.
@@ -74,7 +66,7 @@ class Tracker:
             self._sink.log_checkpoint(iteration)
 
     def close(self, failed: bool = False) -> None:
-        """Hands over what W&B has not been sent yet, for at most a minute."""
+        """Hands over what W&B has not been sent yet, and waits for that at most a minute."""
         self._run.metrics.flush()
         if self._sink is not None:
             self._sink.finish(1 if failed else 0)
@@ -122,158 +114,3 @@ def has_key() -> bool:
         if entry and entry[2]:
             return True
     return False
-
-
-class WandbSink:
-    """One W&B run beside a run of ours; the same one again when ours is resumed.
-
-    Args:
-        run: Our run. W&B's files go to its folder ``wandb/``, the id of the W&B run to ``wandb.json``.
-        mode: ``online`` or ``offline``.
-    """
-
-    def __init__(self, run: Run, mode: Literal["online", "offline"]) -> None:
-        self._run = run
-        self._mode = mode
-        self._wandb: Any = None
-        self._live: Any = None
-        self._step = 0
-        self._guard(self._start)
-
-    def log(self, row: Mapping[str, Any]) -> None:
-        """Sends a row of `metrics.jsonl`; its iteration is the step.
-
-        W&B takes steps in order only, but an evaluation may come in after rows of later iterations: so those
-        charts have an axis of their own, `evaluation/iteration`.
-        """
-        iteration = row["iteration"]
-        if row["kind"] == "evaluation":
-            name = f"evaluation/{row['policy']}/{row['opponent']}/win_rate"
-            metrics = {name: row["win_rate"], "evaluation/iteration": iteration}
-        elif row["kind"] == "exploitability":
-            metrics = {f"evaluation/{row['policy']}/nash_conv": row["nash_conv"], "evaluation/iteration": iteration}
-        else:
-            metrics = {key: value for key, value in row.items() if _is_number(value) and key != "iteration"}
-        self._step = max(self._step, iteration)
-        self._guard(lambda: self._live.log(metrics, step=self._step))
-
-    def log_checkpoint(self, iteration: int) -> None:
-        """See `Tracker.checkpoint`."""
-        self._guard(lambda: self._send_artifact(iteration))
-
-    def finish(self, exit_code: int) -> None:
-        """Ends the W&B run, waiting at most `FINISH_TIMEOUT_S` for what is still being sent."""
-        if self._live is None:
-            return
-
-        def work() -> None:
-            self._live.finish(exit_code=exit_code)
-            self._wandb.teardown()  # its service process ends here, and not with this one
-
-        failure = _within(FINISH_TIMEOUT_S, work)
-        if failure is not None:
-            self._give_up(failure)
-        self._live = None
-
-    def _start(self) -> None:
-        os.environ.setdefault("WANDB_SILENT", "true")  # read at import
-        import wandb
-
-        self._wandb = wandb
-        run = self._run
-        details = {key: run.info.get(key) for key in ("preset", "method", "version", "git_revision")}
-        self._live = wandb.init(
-            project=os.environ.get("WANDB_PROJECT") or "dancfr",
-            group=run.preset,
-            name=run.name,
-            id=_wandb_id(run),
-            resume="allow",
-            mode=self._mode,
-            dir=str(run.path),
-            config={**details, **run.info["config"]},
-            settings=wandb.Settings(silent=True, console="off", init_timeout=INIT_TIMEOUT_S, disable_code=True),
-        )
-        self._live.define_metric("evaluation/*", step_metric="evaluation/iteration")
-
-    def _send_artifact(self, iteration: int) -> None:
-        folder = self._run.path / "wandb"
-        manifest = folder / f"manifest-{iteration:06d}.json"  # a checkpoint is removed in time, this copy stays
-        shutil.copyfile(self._run.path / "checkpoints" / f"{iteration:06d}" / "manifest.json", manifest)
-        name = re.sub(r"[^\w.-]", "-", self._run.name)[:100]
-        artifact = self._wandb.Artifact(f"{name}-checkpoint", type="checkpoint", metadata={"iteration": iteration})
-        files = [(manifest, "manifest.json")]
-        for strategy in self._run.list_strategies():
-            if strategy.iteration <= iteration:
-                files.append((strategy.path, f"strategies/{strategy.path.name}"))
-        for path, inner in files:  # none of them is ever changed, so W&B need not copy them
-            artifact.add_file(str(path), name=inner, policy="immutable", skip_cache=True)
-        self._live.log_artifact(artifact, aliases=["latest", f"iteration-{iteration}"])
-
-    def _guard(self, call: Callable[[], Any]) -> None:
-        """Calls W&B if it still works; the first failure turns it off."""
-        if self._live is None and call != self._start:
-            return
-        try:
-            call()
-        except Exception as error:
-            self._give_up(error)
-
-    def _give_up(self, error: BaseException) -> None:
-        """Warns once and lets go of W&B so that it cannot hold up the end of this process either."""
-        self._live = None
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        warn(f"warning: W&B failed ({reason}); the run goes on, {self._run.metrics.path} has everything")
-        if self._wandb is None:
-            return
-        # It takes back what it would do, and wait for, at the end of this process.
-        if isinstance(_within(TEARDOWN_TIMEOUT_S, self._wandb.teardown), TimeoutError):
-            _end_service()
-
-
-def _within(seconds: float, call: Callable[[], Any]) -> BaseException | None:
-    """What `call` raised, None if nothing; a TimeoutError if it is not done in time (it then goes on alone)."""
-    outcome: list[BaseException | None] = []
-
-    def work() -> None:
-        try:
-            call()
-            outcome.append(None)
-        except BaseException as error:
-            outcome.append(error)
-
-    thread = threading.Thread(target=work, name="wandb", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return outcome[0] if outcome else TimeoutError(f"no answer within {seconds:.0f} s")
-
-
-def _end_service() -> None:
-    """Ends W&B's service process if it is a child of this one; what it has stored can still be synced."""
-    import psutil
-
-    for child in psutil.Process().children():
-        try:
-            if child.name().startswith("wandb-core"):
-                child.kill()
-                child.wait(5)
-        except psutil.Error:
-            continue
-
-
-def _wandb_id(run: Run) -> str:
-    """The id of the W&B run that belongs to this one, made at the first call."""
-    path = run.path / "wandb.json"
-    try:
-        stored = json.loads(path.read_text())["id"]
-        if re.fullmatch(r"[\w-]{1,64}", stored):
-            return str(stored)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # none yet, or damaged: W&B then has this run in two parts
-    made = uuid.uuid4().hex[:12]
-    with replacing(path) as file:
-        file.write(json.dumps({"id": made}).encode() + b"\n")
-    return made
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float))

@@ -7,7 +7,7 @@ compiled loop: 4 to 7 times).
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,13 @@ class RecordBuffer(ABC):
         capacity: Rows that fit.
         dtype: Record type of a row.
         offered: Rows ever offered to `add`.
+        keeps_sample: Whether the rows held are a sample of all rows ever offered, and not the latest of them.
 
     Raises:
         ValueError: the capacity is not positive, or the dtype holds Python objects.
     """
+
+    keeps_sample: ClassVar[bool]
 
     def __init__(self, capacity: int, dtype: np.dtype[Any] | Any) -> None:
         if capacity < 1:
@@ -136,6 +139,8 @@ class ReservoirBuffer(RecordBuffer):
     among all sets of that size.
     """
 
+    keeps_sample = True
+
     def _insert(self, rows: Block, rng: np.random.Generator) -> None:
         filling = min(self.capacity - len(self), len(rows))
         self._raw[len(self) : len(self) + filling] = rows[:filling]
@@ -153,6 +158,8 @@ class ReservoirBuffer(RecordBuffer):
 
 class CircularBuffer(RecordBuffer):
     """The latest `capacity` rows. Takes a generator only to be used like the reservoir; it draws nothing."""
+
+    keeps_sample = False
 
     def _insert(self, rows: Block, rng: np.random.Generator) -> None:
         latest = rows[-self.capacity :]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
+from learners.data_parallel import Ranks, share_batch_norm
 from learners.networks.settings import Weights
 from learners.settings import Fitting
 from learners.storage import ForeignState
@@ -41,9 +42,15 @@ class Trainer:
         settings: How to fit.
         device: Where to compute.
         seed: Of the initial weights.
+
+    Attributes:
+        steps: Updates of the last fit, or of the one under way.
+        heed: Called before each update; a fit that somebody wants to end is left by what it raises.
+        ranks: Other processes that train the same net, see `join`.
     """
 
     def __init__(self, build: Any, settings: Fitting, device: torch.device, seed: int) -> None:
+        self.heed: Callable[[], None] = lambda: None
         self._build = build
         self.settings = settings
         self.device = device
@@ -51,14 +58,17 @@ class Trainer:
         self.fits = 0
         self.net: Any
         self.optimiser: torch.optim.Optimizer
+        self.ranks: Ranks | None = None
         self._average: AveragedModel | None = None
-        self._steps = 0  # of the fit under way
+        self.steps = 0
         self._fresh()
 
     def _fresh(self) -> None:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed((self.seed + 1_000_003 * self.fits) % 2**63)
             self.net = self._build().to(self.device)
+        if self.ranks is not None:
+            share_batch_norm(self.net, self.ranks)
         self.optimiser = _optimiser(self.net, self.settings)
         if self.settings.weight_average:
             self._average = AveragedModel(self.net, multi_avg_fn=self._blend, use_buffers=True)
@@ -73,12 +83,20 @@ class Trainer:
             else:  # batch normalisation counts its minibatches
                 held.copy_(new)
 
+    def join(self, ranks: Ranks) -> None:
+        """From now on every fit is one of all ranks, which hold the same net; each trains on its part of a minibatch,
+        see `parts`. To be called before the first fit, and on all ranks."""
+        self.ranks = ranks
+        share_batch_norm(self.net, ranks)
+
     def begin_fit(self) -> None:
         """Called once a fit, before the first `step`."""
         if not self.settings.warm_start and self.fits > 0:
             self._fresh()
         self.fits += 1
-        self._steps = 0
+        self.steps = 0
+        if self.ranks is not None:
+            self.ranks.begin_fit(self.net)
         self.net.train()
 
     def autocast(self) -> AbstractContextManager:
@@ -100,14 +118,33 @@ class Trainer:
         """
         self.begin_fit()
         total, batches, rows = torch.zeros((), device=self.device), 0, 0
-        for block in blocks:
-            for part in split_batches(block, self.settings.batch):
-                value = loss(part)
-                self.step(value)
-                total += value.detach()
-                batches += 1
-                rows += len(part)
+        for part in self.parts(blocks):
+            value = loss(part)
+            self.step(value)
+            total += value.detach() * (1.0 if self.ranks is None else self.ranks.weight)
+            batches += 1
+            rows += len(part)
         return self.end_fit(total, batches, rows)
+
+    def parts(self, blocks: Iterable[NDArray[np.void]]) -> Iterator[NDArray[np.void]]:
+        """What this process trains on of each minibatch in turn: all of it, or the share of its rank."""
+        if self.ranks is not None:
+            return self.ranks.parts(blocks, self.settings.batch)
+        return (part for block in blocks for part in split_batches(block, self.settings.batch))
+
+    def together(self, values: Tensor) -> Tensor:
+        """The sum of these values over all ranks; in place."""
+        return values if self.ranks is None else self.ranks.together(values)
+
+    def own(self, rows: NDArray[np.void]) -> NDArray[np.void]:
+        """What this process trains on of one minibatch."""
+        return rows if self.ranks is None else rows[self.ranks.share(len(rows)).cut(len(rows))]
+
+    def log_mean(self, logs: NDArray[np.floating[Any]]) -> float:
+        """Log of the mean of exp(`logs`), over those of all ranks."""
+        if self.ranks is not None:
+            return self.ranks.log_mean(logs)
+        return float(np.logaddexp.reduce(logs.astype(np.float64)) - np.log(len(logs)))
 
     def step(self, loss: Tensor | Iterable[Tensor]) -> None:
         """Backpropagates a scalar loss, clips the gradient, updates the weights.
@@ -115,14 +152,17 @@ class Trainer:
         Args:
             loss: The loss, or its summands, made one at a time: only what one of them needs is held in memory.
         """
+        self.heed()
         self.optimiser.zero_grad(set_to_none=True)
         for part in (loss,) if isinstance(loss, Tensor) else loss:
-            part.backward()
+            (part if self.ranks is None else part * self.ranks.weight).backward()
+        if self.ranks is not None:
+            self.ranks.add_gradients(self.net)
         if self.settings.anneal and self.settings.minibatches:
-            share = max(1 - self._steps / self.settings.minibatches, 0.0)
+            share = max(1 - self.steps / self.settings.minibatches, 0.0)
             for group in self.optimiser.param_groups:
                 group["lr"] = self.settings.learning_rate * share
-        self._steps += 1
+        self.steps += 1
         if self.settings.clip is not None:
             nn.utils.clip_grad_norm_(self.net.parameters(), self.settings.clip)
         self.optimiser.step()
@@ -135,7 +175,8 @@ class Trainer:
         Raises:
             TrainingDiverged: the losses were not finite.
         """
-        loss = float(total) / max(batches, 1)
+        sums = self.together(torch.stack([total.double(), torch.tensor(rows, device=self.device).double()]))
+        loss, rows = float(sums[0]) / max(batches, 1), int(sums[1])
         self.check_loss(loss, "lower it, or bound the targets (sampling.target_clip)")
         return {"loss": loss, "rows": rows}
 
@@ -155,6 +196,8 @@ class Trainer:
 
     def tensor(self, array: NDArray) -> Tensor:
         """The array on the device."""
+        if len(array) == 1:  # a field of one record counts as contiguous, with strides that torch does not take
+            array = array.copy()
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
     def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:

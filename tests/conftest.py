@@ -36,13 +36,17 @@ settings.load_profile("ci" if os.environ.get("CI") else "default-dancfr")
 
 GROUPS = {
     "processes": (
+        "actors/test_data_parallel",
         "actors/test_pool",
         "actors/test_remote",
+        "actors/test_sharding",
         "dancfr/evaluation/test_reproduce",
         "dancfr/experiments/",
         "dancfr/serve/test_processes",
         "dancfr/test_checkpoints",
         "dancfr/test_cli",
+        "dancfr/test_status",
+        "faults/",
         "packaging/",
     ),
     "guandan": ("dancfr/evaluation/", "dancfr/serve/", "envs/test_guandan", "learners/dmc/"),

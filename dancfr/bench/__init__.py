@@ -101,6 +101,15 @@ BENCHES: dict[str, Bench] = {
             "cheat-cfr", "cheat_cfr", 40.0, "Iterations a second of CFR on Cheat-3, beside the same in plain Python."
         ),
         Bench("average-policy", "average", 6.0, "Milliseconds of a move by the average of 200 networks on one board."),
+        Bench(
+            "worker-scaling",
+            "scaling",
+            20.0,
+            "Rows a second of 8 workers that sleep where they would compute, beside 8 times those of one.",
+        ),
+        Bench("broadcast", "broadcast", 5.0, "Milliseconds until 16 actors have read new weights of 5 MB."),
+        Bench("buffer-intake", "intake", 10.0, "MB a second that a buffer actor takes in, beside plain copies."),
+        Bench("ray-overhead", "overhead", 30.0, "Decisions a second of geister-quick with Ray, beside --inline."),
         Bench("buffers", "buffers", 5.0, "Rows a second into and out of the reservoir, in blocks of 10,000."),
     )
 }

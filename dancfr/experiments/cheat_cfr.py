@@ -5,12 +5,14 @@ For n = 1, 2, ..., the health points of the curriculum and then those of the run
     each iteration draws a deal and walks the whole tree below it for both players.
 """
 
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from dancfr.experiments.cheat_cfr_config import CheatCfrConfig
 from dancfr.experiments.cheat_cfr_crew import CheatCfrCrew
+from dancfr.experiments.crew import Place
 from dancfr.experiments.loop import Loop, run_to_end, timed
 from dancfr.options import TrainOptions
 from dancfr.progress import Progress
@@ -20,19 +22,18 @@ from dancfr.tracking import Tracker
 
 def train(run: Run, config: CheatCfrConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
     """Trains a run of chance-sampled CFR to its end; see `dancfr.experiments.loop.run_to_end`."""
-    return run_to_end(lambda progress: CheatCfr(run, config, tracker, options, progress), config, options)
+    return run_to_end(partial(CheatCfr, run, config, tracker), run, config, tracker, options)
 
 
 class CheatCfr(Loop):
     """State of a run between iterations: all of it is the solver's."""
 
     stored_after_checkpoints = True
+    reopens_evaluations = False  # the table of an iteration is gone with the next one
 
-    def __init__(
-        self, run: Run, config: CheatCfrConfig, tracker: Tracker, options: TrainOptions, progress: Progress
-    ) -> None:
+    def __init__(self, run: Run, config: CheatCfrConfig, tracker: Tracker, progress: Progress, place: Place) -> None:
         self.config = config
-        self.crew = CheatCfrCrew(config, options)
+        self.crew = CheatCfrCrew(config, place)
         super().__init__(run, config, tracker, progress, self.crew)
         self.nodes = 0
 
@@ -43,7 +44,7 @@ class CheatCfr(Loop):
         row: dict[str, Any] = {"kind": "train", "iteration": t}
         self.progress.phase("walking the tree")
         with timed(row, "traversal"):
-            found = self.crew.runtime.get(self.crew.solver.call("run", 1))
+            found = self.get(self.crew.solver.call("run", 1))
         self.nodes += found["nodes"]
         row |= {f"cfr/{name}": value for name, value in found.items()}
         row |= {"cfr/nodes_per_second": found["nodes"] / row["time/traversal_s"], "samples/nodes": self.nodes}
@@ -70,7 +71,9 @@ class CheatCfr(Loop):
 
     def _store(self) -> None:
         about, arrays = self.crew.runtime.get(list(self.crew.solver.call("strategy", returns=2)))
-        self.run.save_strategy(0, self.iteration, arrays, about)
+        final = {"final": True} if self.iteration % self.config.checkpoint_every else {}
+        self.run.save_strategy(0, self.iteration, arrays, {**about, **final})
+        self.run.discard_final_strategy_before(self.iteration)
 
     def state(self, folder: Path) -> dict[str, Any]:
         return {"nodes": self.nodes}

@@ -7,8 +7,7 @@ from actors.cheat_solving import CheatSolverServer
 from actors.remote import Handle
 from dancfr.evaluation.cheat import CheatEvaluationServer
 from dancfr.experiments.cheat_cfr_config import CheatCfrConfig
-from dancfr.experiments.crew import Crew
-from dancfr.options import TrainOptions
+from dancfr.experiments.crew import Crew, Place
 from dancfr.registry import make_game
 
 
@@ -17,24 +16,19 @@ class CheatCfrCrew(Crew):
 
     Args:
         config: The run's configuration.
-        options: Where they are.
+        place: Where they live.
     """
 
-    def __init__(self, config: CheatCfrConfig, options: TrainOptions) -> None:
-        super().__init__(options)
-        try:
-            self._start(config)
-        except BaseException:
-            self.runtime.shutdown()
-            raise
-
-    def _start(self, config: CheatCfrConfig) -> None:
+    def __init__(self, config: CheatCfrConfig, place: Place) -> None:
+        super().__init__(place)
         first, game = (make_game(config.game, **o) for o in (config.options_at(1), config.game_options))
-        self.solver = self.runtime.start(CheatSolverServer, first, config.keys, config.seed, cpus=1, name="solver")
+        self.solver = self.runtime.start(
+            CheatSolverServer, first, config.keys, config.seed, cpus=1, home=True, name="solver"
+        )
         started = [self.solver]
         if config.evaluation.every:
             self.evaluation = self.runtime.start(
-                CheatEvaluationServer, game, config.keys, config.evaluation, cpus=0, name="evaluation"
+                CheatEvaluationServer, game, config.keys, config.evaluation, cpus=0, home=True, name="evaluation"
             )
             started.append(self.evaluation)
         self.runtime.get([handle.ready() for handle in started])

@@ -70,6 +70,7 @@ class DreamConfig(RunConfig):
         average_threshold: Averages leave out actions less probable than this share of the likeliest, see `DreamAgent`.
     """
 
+    buffers: ClassVar[tuple[str, ...]] = ("reservoir", "circular", "policies")
     resumable: ClassVar[frozenset[str]] = RunConfig.resumable | {"average", "average_power", "average_threshold"}
 
     updates: Literal["alternating", "in-turn", "simultaneous"] = "alternating"

@@ -7,14 +7,16 @@ Where the fit takes longer, self-play waits for it before it goes on, and where 
 say how long.
 """
 
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from actors.remote import Ref
+from actors.remote import Halted, Ref
 from actors.self_play import SelfPlayTask, SelfPlayWeights, merge_stats
+from dancfr.experiments.crew import Place
 from dancfr.experiments.dmc_config import DmcConfig
 from dancfr.experiments.dmc_crew import DmcCrew
 from dancfr.experiments.loop import Loop, run_to_end, timed
@@ -31,23 +33,22 @@ Fit = tuple[int, dict[str, float], Weights]
 
 def train(run: Run, config: DmcConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
     """Trains a Deep Monte-Carlo run to its end; see `dancfr.experiments.loop.run_to_end`."""
-    return run_to_end(lambda progress: Dmc(run, config, tracker, options, progress), config, options)
+    return run_to_end(partial(Dmc, run, config, tracker), run, config, tracker, options)
 
 
 class Dmc(Loop):
     """State of a run between iterations: the weights that play, and the fit that is under way."""
 
-    def __init__(
-        self, run: Run, config: DmcConfig, tracker: Tracker, options: TrainOptions, progress: Progress
-    ) -> None:
+    def __init__(self, run: Run, config: DmcConfig, tracker: Tracker, progress: Progress, place: Place) -> None:
         self.config = config
-        self.crew = DmcCrew(config, options, progress.event)
+        self.crew = DmcCrew(config, place, progress.event)
         super().__init__(run, config, tracker, progress, self.crew)
         self.samples = 0
         self.playing = SelfPlayWeights(0, self.crew.runtime.get(self.crew.learner.call("weights", 0)))
         self.agent = self.playing.net
         self._fitting: tuple[int, Ref, Ref] | None = None
         self._fitted: Fit | None = None
+        self._unfitted: int | None = None  # iteration of a fit that a stop has cut short
 
     def iterate(self) -> None:
         """Self-play by the weights of the last fit but one, beside the last fit; then its samples go to the pool, and
@@ -56,16 +57,18 @@ class Dmc(Loop):
         t = self.iteration + 1
         row: dict[str, Any] = {"kind": "train", "iteration": t}
         with timed(row, "selfplay"):
-            blocks = self._play(t, row)
+            blocks, samples = self._play(t, row)
         with timed(row, "actors_waited"):
-            self.settle()
+            self._finish_fit()
         self._adopt(row)
-        self._fit(t, blocks)
+        self.samples += samples
+        self._store(blocks, t)
+        self._fit(t)
         row["samples/values"] = self.samples
         self.end_iteration(t, started, row)
 
-    def _play(self, t: int, row: dict[str, Any]) -> list[tuple[SelfPlayTask, Ref]]:
-        """The chunks of an iteration: their tasks and their samples."""
+    def _play(self, t: int, row: dict[str, Any]) -> tuple[list[tuple[SelfPlayTask, Ref]], int]:
+        """The chunks of an iteration, their tasks and their samples; the number of samples."""
         self.progress.phase("self-play")
         config, crew = self.config, self.crew
         started = perf_counter()
@@ -75,20 +78,26 @@ class Dmc(Loop):
             for chunk, first in enumerate(range(0, config.games, config.chunk))
         ]
         stats, blocks = [], []
-        for task, small, block in crew.pool.run("play", tasks):
+        for task, small, block in crew.pool.run("play", tasks, self.stop.overdue):
             stats.append(small)
             blocks.append((task[0], block))
-        self.samples += int(sum(s["samples"] for s in stats))
         row |= merge_stats(stats, perf_counter() - started)
         row["selfplay/age"] = t - 1 - self.playing.version
-        return blocks
+        return blocks, int(sum(s["samples"] for s in stats))
 
     def settle(self) -> None:
+        if self._fitting is not None:
+            try:
+                self._finish_fit()
+            except Halted:
+                self._unfitted, self._fitting = self._fitting[0], None
+
+    def _finish_fit(self) -> None:
         """Waits for the fit that is under way."""
         if self._fitting is not None:
             self.progress.phase("training")
             iteration, metrics, weights = self._fitting
-            self._fitted = (iteration, *self.crew.runtime.get([metrics, weights]))
+            self._fitted = (iteration, *self.get([metrics, weights]))
             self._fitting = None
 
     def _adopt(self, row: dict[str, Any]) -> None:
@@ -101,31 +110,38 @@ class Dmc(Loop):
         self.agent = average_weights(self.agent, weights, iteration, self.config.average)
         row |= _fit_metrics(metrics)
 
-    def _fit(self, t: int, blocks: list[tuple[SelfPlayTask, Ref]]) -> None:
-        """Gives the samples to the pool and starts the fit; nobody waits for it before the next self-play is done."""
+    def _store(self, blocks: list[tuple[SelfPlayTask, Ref]], t: int) -> None:
+        """Gives the samples to the pool."""
         crew = self.crew
-        added = [crew.buffer.call("add", (t, task.seed[2]), block, task.seed) for task, block in blocks]
-        crew.runtime.get(added)
+        crew.runtime.get([crew.buffer.call("add", (t, task.seed[2]), block, task.seed) for task, block in blocks])
+
+    def _fit(self, t: int) -> None:
+        """Starts the fit; nobody waits for it before the next self-play is done."""
+        crew = self.crew
         seed = (self.config.seed, t, 2**31)
         self._fitting = (t, *crew.learner.call("fit", 0, t, crew.buffer, seed, returns=2))
 
     def ready(self) -> bool:
-        return self.playing.version > 0
+        return self.playing.version > 0 or self._fitted is not None
 
     def evaluate(self, t: int) -> None:
-        """Evaluates, and keeps, the agent of the weights that have been adopted; at the end of a run of all of them."""
-        if self._fitted is not None and t == self.iteration and self.done():
-            self._adopt({})
+        """Evaluates, and keeps, the agent of the weights that have been adopted; if the run ends before there are any,
+        of those that would have been next. What the run goes on from is the same in any case."""
         if self.ready() and self.crew.evaluation:
-            self.run.save_strategy(0, t, self.agent, {"version": self.playing.version})
-            self.crew.evaluation.call("add", t, self.agent)
+            version, agent = self.playing.version, self.agent
+            if not version and self._fitted is not None:
+                version, _, agent = self._fitted
+            final = {"final": True} if self.off_schedule(t) else {}
+            self.run.save_strategy(0, t, agent, {"version": version, **final})
+            self.run.discard_final_strategy_before(t)
+            self.crew.evaluation.call("add", t, agent)
         super().evaluate(t)
 
     def state(self, folder: Path) -> dict[str, Any]:
         save_state(folder / "playing.safetensors", self.playing.net, {"version": self.playing.version})
         save_state(folder / "agent.safetensors", self.agent, {})
         fitted = None if self._fitted is None else self._fitted[:2]
-        return {"samples": self.samples, "fitted": fitted}
+        return {"samples": self.samples, "fitted": fitted, "unfitted": self._unfitted}
 
     def restore(self) -> None:
         """Continues from the newest whole checkpoint, with the weights that played then.
@@ -145,6 +161,12 @@ class Dmc(Loop):
         if state["fitted"] is not None:
             iteration, metrics = state["fitted"]
             self._fitted = iteration, metrics, self.crew.runtime.get(self.crew.learner.call("weights", 0))
+        if state.get("unfitted") is not None:
+            self._fit(state["unfitted"])
+        if self.crew.evaluation:
+            for t in sorted(self.open_evaluations):
+                self.crew.evaluation.call("add", t, self.run.load_strategy(0, t)[0])
+                self.reopen_evaluation(t)
 
     def samples_offered(self) -> int:
         return self.samples

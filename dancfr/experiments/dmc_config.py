@@ -1,6 +1,6 @@
 """Configuration of a Deep Monte-Carlo run: every key that `dancfr train PRESET key=value` knows."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -27,6 +27,8 @@ class DmcConfig(RunConfig):
             the n-th fit weigh n to this power. It takes out of the net what the last minibatches put into it; actors
             go on playing by the weights as they are. 0 keeps the last weights alone, as in the paper.
     """
+
+    buffers: ClassVar[tuple[str, ...]] = ("pool",)
 
     game: str = "guandan"
     games: int = Field(64, ge=1, le=10_000_000)

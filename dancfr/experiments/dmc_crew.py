@@ -3,15 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from actors.buffer import BufferServer
-from actors.learning import LearnerServer
+from actors.data_parallel import start_learner
 from actors.pool import WorkerPool
 from actors.remote import Handle
 from actors.self_play import SelfPlayer
+from actors.sharding import start_buffer
 from dancfr.evaluation.worker import QEvaluationServer
-from dancfr.experiments.crew import Crew
+from dancfr.experiments.crew import Crew, Place
 from dancfr.experiments.dmc_config import DmcConfig
-from dancfr.options import TrainOptions
 from dancfr.registry import make_game
 from learners.buffers import CircularBuffer
 from learners.dmc.learner import QLearner
@@ -25,42 +24,37 @@ class DmcCrew(Crew):
 
     Args:
         config: The run's configuration.
-        options: Where and with how many workers. Inline, `device` is also where self-play runs its net.
+        place: Where they live. Inline, the device of the learner is also where self-play runs its net.
         on_event: Told of every worker that died and every chunk replayed.
     """
 
-    def __init__(self, config: DmcConfig, options: TrainOptions, on_event: Any) -> None:
-        super().__init__(options)
-        try:
-            self._start(config, options, on_event)
-        except BaseException:
-            self.runtime.shutdown()
-            raise
+    def __init__(self, config: DmcConfig, place: Place, on_event: Any) -> None:
+        super().__init__(place)
+        self._start(config, on_event)
 
-    def _start(self, config: DmcConfig, options: TrainOptions, on_event: Any) -> None:
+    def _start(self, config: DmcConfig, on_event: Any) -> None:
+        options = self.place.options
         game: Any = make_game(config.game, **config.game_options)
         learnt = config.tribute == "learnt"
         self._make_pool = lambda game: WorkerPool(
             self.runtime,
             SelfPlayer,
             (game, config.network, config.epsilon, learnt, options.device if options.inline else "cpu"),
-            size=self.runtime.workers,
-            deadline_s=SELF_PLAY_DEADLINE_S,
             on_event=on_event,
+            **{"deadline_s": SELF_PLAY_DEADLINE_S, **self.place.worker_options},
         )
         self.pool = self._make_pool(make_game(config.game, **config.options_at(1)))
-        dtype = value_dtype(game.spec, game.action_dtype)
-        self.buffer = self.runtime.start(
-            BufferServer, CircularBuffer, config.pool, dtype, "values", cpus=0, name="pool"
-        )
-        self.learner = self.runtime.start(
-            LearnerServer,
+        self.learner = start_learner(
+            self.runtime,
             QLearner,
             {0: {"game": game, "network": config.network, "training": config.training, "seed": config.seed}},
             options.device,
-            cpus=0,
-            gpus=1.0 if options.device == "cuda" and not options.inline else 0.0,
             name="learner",
+            **self.place.learner_options(1),
+        )
+        dtype = value_dtype(game.spec, game.action_dtype)
+        self.buffer = start_buffer(
+            self.runtime, CircularBuffer, config.pool, dtype, "values", name="pool", **self.place.buffer_options
         )
         started = [self.buffer, self.learner]
         if config.evaluation.every:
@@ -71,6 +65,7 @@ class DmcCrew(Crew):
                 config.evaluation.opponents,
                 learnt,
                 cpus=0,
+                home=True,
                 name="evaluation",
             )
             started.append(self.evaluation)
@@ -79,6 +74,12 @@ class DmcCrew(Crew):
     def enter(self, game: Any) -> None:
         self.pool.stop()
         self.pool = self._make_pool(game)
+
+    def players(self) -> WorkerPool:
+        return self.pool
+
+    def learners_at_work(self) -> list[Handle]:
+        return [self.learner]
 
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:
         return [(self.learner, folder / "learner.safetensors"), (self.buffer, folder / "pool.safetensors")]

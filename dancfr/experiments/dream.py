@@ -5,16 +5,19 @@ iteration goes on, and evaluations run beside the training. The order of what de
 both give the same nets from the same seed.
 """
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from actors.remote import Ref
+from actors.remote import Halted, Ref
 from actors.traversal import TraversalTask, TraversalWeights, effective_sample_size
 from dancfr.experiments.config import DreamConfig
+from dancfr.experiments.crew import Place
 from dancfr.experiments.dream_crew import DreamCrew
 from dancfr.experiments.loop import Loop, run_to_end, timed
 from dancfr.options import TrainOptions
@@ -26,30 +29,32 @@ from learners.networks.settings import Weights
 
 def train(run: Run, config: DreamConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
     """Trains a DREAM run to its end; see `dancfr.experiments.loop.run_to_end`."""
-    return run_to_end(lambda progress: Dream(run, config, tracker, options, progress), config, options)
+    return run_to_end(partial(Dream, run, config, tracker), run, config, tracker, options)
 
 
 class Dream(Loop):
     """State of a run between iterations: nets for playing, counters, and what is still under way."""
 
-    def __init__(
-        self, run: Run, config: DreamConfig, tracker: Tracker, options: TrainOptions, progress: Progress
-    ) -> None:
+    def __init__(self, run: Run, config: DreamConfig, tracker: Tracker, progress: Progress, place: Place) -> None:
         self.config = config
-        self.crew = DreamCrew(config, options, progress.event)
+        self.crew = DreamCrew(config, place, progress.event)
         super().__init__(run, config, tracker, progress, self.crew)
-        self.samples = {"advantages": 0, "transitions": 0, "decisions": 0}
+        self.samples = Counter(advantages=0, transitions=0, decisions=0)
+        self._drawn: Counter[str] = Counter()  # those of the iteration under way
         self.policies: list[Weights | None] = [None] * config.players  # iteration 1 plays uniform
         self.baselines: list[Weights | None] = [None] * config.players
-        self._baseline_fits: dict[int, tuple[Ref, Ref]] = {}
+        self._baseline_fits: dict[int, tuple[int, Ref, Ref]] = {}  # by player: iteration, metrics, weights
+        self._settled: dict[int, tuple[dict[str, float], Weights]] = {}  # fits that are done and not yet played by
+        self._unfitted: list[tuple[int, int]] = []  # fits that a stop has cut short: player, iteration
         self._baseline_row: dict[str, Any] = {}  # metrics for the next row
         self._policy_row: dict[str, Any] = {}
 
     def iterate(self) -> None:
-        """One iteration: sample, store, train, publish. A signal waits for its end: half of one cannot be resumed."""
+        """One iteration: sample, store, train, publish."""
         started = perf_counter()
         t = self.iteration + 1
         turns = self.config.turns(t)
+        self._drawn.clear()
         row: dict[str, Any] = {"kind": "train", "iteration": t, "player": turns[0][0]}
 
         for players in turns:
@@ -61,6 +66,7 @@ class Dream(Loop):
         row |= self._baseline_row | self._policy_row
         self._baseline_row = self._policy_row = {}
 
+        self.samples.update(self._drawn)
         row["samples/advantage"] = self.samples["advantages"]
         row["samples/transitions"] = self.samples["transitions"]
         row["samples/decisions"] = self.samples["decisions"]
@@ -78,17 +84,17 @@ class Dream(Loop):
             for chunk, games in enumerate(sizes)
         ]
         added, stats = [], []
-        for task, small, block in crew.pool.run("traverse", tasks):
+        for task, small, block in crew.pool.run("traverse", tasks, self.stop.overdue):
             stats.append(small)
             chunk_id = (t, *task[0].seed[2:])
             for (part, owner), buffer in crew.buffers.items():
                 if owner == (1 - player if part == "policies" else player):  # of whom the samples are
                     added.append(buffer.call("add", chunk_id, block, task[0].seed))
-        crew.runtime.get(added)
+        self.get(added)
         decisions = sum(s["decisions"] for s in stats)
-        self.samples["advantages"] += sum(s["advantage_rows"] for s in stats)
-        self.samples["transitions"] += decisions if config.baseline else 0
-        self.samples["decisions"] += decisions
+        self._drawn["advantages"] += sum(s["advantage_rows"] for s in stats)
+        self._drawn["transitions"] += decisions if config.baseline else 0
+        self._drawn["decisions"] += decisions
         return {
             "traversal/decisions_per_second": decisions / (perf_counter() - started),
             "traversal/effective_sample_size": effective_sample_size([s["log_weights"] for s in stats]),
@@ -126,9 +132,10 @@ class Dream(Loop):
         for player in players:
             buffer = self.crew.buffers["transitions", player]
             seed = (self.config.seed, t, player, 2**31)
-            self._baseline_fits[player] = self.crew.learners["transitions"].call(
+            fit = self.crew.learners["transitions"].call(
                 "fit", player, self.config.own_count(t), buffer, seed, returns=2
             )
+            self._baseline_fits[player] = (t, *fit)
 
     def _fit_advantages(self, t: int, players: tuple[int, ...]) -> dict[str, Any]:
         """Trains the players' advantage nets on their reservoirs and keeps the nets of this iteration."""
@@ -145,7 +152,7 @@ class Dream(Loop):
             )
             for player in players
         ]
-        results = [self.crew.runtime.get([metrics, weights]) for metrics, weights in fits]
+        results = [self.get([metrics, weights]) for metrics, weights in fits]
         for player, (_, weights) in zip(players, results, strict=True):
             self.policies[player] = weights
             self.run.save_strategy(player, t, weights, {"count": self.config.own_count(t)})
@@ -168,7 +175,7 @@ class Dream(Loop):
         for player in (0, 1):
             seed = (self.config.seed, t, player, 2**31 + 4)
             fits.append(learner.call("fit", player, count, self.crew.buffers["policies", player], seed, returns=2))
-        results = [self.crew.runtime.get([metrics, weights]) for metrics, weights in fits]
+        results = [self.get([metrics, weights]) for metrics, weights in fits]
         for player, (_, weights) in enumerate(results):
             self.run.save_strategy(player, t, weights, {}, average=True)
             if self.crew.evaluation:
@@ -176,23 +183,39 @@ class Dream(Loop):
         self._policy_row = _fit_metrics("policy", [metrics for metrics, _ in results])
 
     def _baseline_of(self, player: int) -> Weights | None:
-        """The player's newest baseline net, once its fit is done; its metrics go into the next row."""
-        if player in self._baseline_fits:
-            fit = self._baseline_fits.pop(player)
-            metrics, self.baselines[player] = self.crew.runtime.get(list(fit))
-            fill = self.crew.runtime.get(self.crew.buffers["transitions", player].call("stats"))["fill"]
-            self._baseline_row |= _fit_metrics("baseline", [metrics]) | {"buffer/baseline_fill": fill}
+        """The player's newest baseline net, once its fit is done; its metrics go into the row of this iteration."""
+        self._settle_baseline(player)
+        if player in self._settled:
+            row, self.baselines[player] = self._settled.pop(player)
+            self._baseline_row |= row
         return self.baselines[player]
+
+    def _settle_baseline(self, player: int) -> None:
+        """Waits for the player's fit, if one is under way."""
+        if player in self._baseline_fits:
+            _, *fit = self._baseline_fits[player]
+            metrics, weights = self.get(fit)
+            del self._baseline_fits[player]
+            fill = self.crew.runtime.get(self.crew.buffers["transitions", player].call("stats"))["fill"]
+            self._settled[player] = _fit_metrics("baseline", [metrics]) | {"buffer/baseline_fill": fill}, weights
 
     def ready(self) -> bool:
         return all(weights is not None for weights in self.policies)
 
     def settle(self) -> None:
-        for player in list(self._baseline_fits):
-            self._baseline_of(player)
+        for player, (t, *_) in list(self._baseline_fits.items()):
+            if t > self.iteration:  # of an iteration that was left, which begins anew
+                del self._baseline_fits[player]
+                continue
+            try:
+                self._settle_baseline(player)
+            except Halted:
+                del self._baseline_fits[player]
+                self._unfitted.append((player, t))
 
     def state(self, folder: Path) -> dict[str, Any]:
-        return {"samples": self.samples, "baseline_row": self._baseline_row}
+        settled = {str(player): row for player, (row, _) in self._settled.items()}
+        return {"samples": self.samples, "settled": settled, "unfitted": self._unfitted}
 
     def samples_offered(self) -> int:
         return self.samples["advantages"]
@@ -205,21 +228,29 @@ class Dream(Loop):
             ForeignState: the checkpoint is of other networks.
         """
         saved = self.load_newest()
-        if saved is not None:
-            self.samples |= saved[0]["samples"]
-            self._baseline_row = saved[0]["baseline_row"]
+        state = {} if saved is None else saved[0]
+        self.samples.update(state.get("samples", {}))
         wanted = {(t, p) for t in range(1, self.iteration + 1) for p in self.config.updated_players(t)}
         self.run.require_strategies(wanted)
-        for file in self.run.list_strategies():
+        files = self.run.list_strategies()
+        for file, following in zip(files, [*files[1:], None], strict=True):
             net, _ = self.run.load_strategy(file.player, file.iteration)
             self.policies[file.player] = net
             if self.crew.evaluation:
                 self.crew.evaluation.call("add", file.player, file.iteration, net)
+            if following is None or following.iteration > file.iteration:
+                self.reopen_evaluation(file.iteration)
         if self.config.baseline:
             for player, policy in enumerate(self.policies):
                 if policy is not None:
                     learner = self.crew.learners["transitions"]
                     self.baselines[player] = self.crew.runtime.get(learner.call("weights", player))
+        for player, row in state.get("settled", {}).items():
+            weights = self.baselines[int(player)]
+            assert weights is not None  # it has been fitted
+            self._settled[int(player)] = row, weights
+        for player, t in state.get("unfitted", []):
+            self._fit_baselines(t, (player,))
 
 
 def draw_former(former: list[int], count: int, power: float, rng: np.random.Generator) -> list[int]:
@@ -239,6 +270,7 @@ def _fit_metrics(kind: str, metrics: list[dict[str, float]]) -> dict[str, float]
     return {
         f"time/{kind}_s": sum(m["seconds"] for m in metrics),
         f"loss/{kind}": mean["loss"],
+        f"learner/{kind}_steps": sum(m["steps"] for m in metrics),
         f"learner/{kind}_rows_per_second": mean["rows_per_second"],
         f"learner/{kind}_waited_s": mean["waited"],
     }

@@ -5,17 +5,16 @@ from typing import Any
 
 import psutil
 
-from actors.buffer import BufferServer
+from actors.data_parallel import start_learner
 from actors.external_sampling import ExternalTraverser
-from actors.learning import LearnerServer
 from actors.pool import WorkerPool
 from actors.remote import Handle
+from actors.sharding import start_buffer
 from actors.traversal import DreamTraverser
 from dancfr.errors import UsageError
 from dancfr.evaluation.worker import EvaluationServer
 from dancfr.experiments.config import DreamConfig
-from dancfr.experiments.crew import Crew
-from dancfr.options import TrainOptions
+from dancfr.experiments.crew import Crew, Place
 from dancfr.registry import make_game
 from envs.game import Game
 from learners.buffers import CircularBuffer, RecordBuffer, ReservoirBuffer
@@ -32,25 +31,21 @@ class DreamCrew(Crew):
 
     Args:
         config: The run's configuration.
-        options: Where and with how many workers.
+        place: Where they live.
         on_event: Told of every worker that died and every chunk replayed.
     """
 
-    def __init__(self, config: DreamConfig, options: TrainOptions, on_event: Any) -> None:
+    def __init__(self, config: DreamConfig, place: Place, on_event: Any) -> None:
         self.config = config
         self.game: Game = make_game(config.game, **config.game_options)
-        if options.address is None:
+        if place.options.address is None:
             _check_memory(config, self.game)
         config.network.check(self.game.spec)
         config.baseline_network.check(self.game.spec)
-        super().__init__(options)
-        try:
-            self._start(options, on_event)
-        except BaseException:
-            self.runtime.shutdown()
-            raise
+        super().__init__(place)
+        self._start(on_event)
 
-    def _start(self, options: TrainOptions, on_event: Any) -> None:
+    def _start(self, on_event: Any) -> None:
         config = self.config
         baseline_network = config.baseline_network if config.baseline else None
         external = config.sampling.method == "external"
@@ -59,13 +54,12 @@ class DreamCrew(Crew):
             self.runtime,
             ExternalTraverser if external else DreamTraverser,
             (game, config.network) if external else (game, *outcome),
-            size=self.runtime.workers,
-            deadline_s=TRAVERSAL_DEADLINE_S,
             on_event=on_event,
+            **{"deadline_s": TRAVERSAL_DEADLINE_S, **self.place.worker_options},
         )
         self.pool = self._make_pool(make_game(config.game, **config.options_at(1)))
+        self.learners = self._start_learners()  # before the buffers: where they are, the buffers shall be
         self.buffers = self._start_buffers()
-        self.learners = self._start_learners(options)
         if config.evaluation.every:
             self.evaluation = self._start_evaluation()
         started = [*self.buffers.values(), *self.learners.values()]
@@ -82,14 +76,14 @@ class DreamCrew(Crew):
         if config.policy_net:
             kinds["policies"] = (ReservoirBuffer, config.policies, policy_dtype(spec))
         return {
-            (part, player): self.runtime.start(
-                BufferServer, kind, capacity, dtype, part, cpus=0, name=f"{part}-{player}"
+            (part, player): start_buffer(
+                self.runtime, kind, capacity, dtype, part, name=f"{part}-{player}", **self.place.buffer_options
             )
             for part, (kind, capacity, dtype) in kinds.items()
             for player in range(spec.num_players)
         }
 
-    def _start_learners(self, options: TrainOptions) -> dict[str, Handle]:
+    def _start_learners(self) -> dict[str, Handle]:
         config = self.config
         kinds: dict[str, tuple[Any, dict[str, Any]]] = {
             "advantages": (
@@ -124,19 +118,17 @@ class DreamCrew(Crew):
                     "iteration_power": config.average_power,
                 },
             )
-        gpus = 1.0 / len(kinds) if options.device == "cuda" and not options.inline else 0.0
         return {
-            part: self.runtime.start(
-                LearnerServer,
+            part: start_learner(
+                self.runtime,
                 kind,
                 {
                     player: arguments | {"seed": _net_seed(config.seed, player, place)}
                     for player in range(self.game.spec.num_players)
                 },
-                options.device,
-                cpus=0,
-                gpus=gpus,
+                self.place.options.device,
                 name=f"{part}-learner",
+                **self.place.learner_options(len(kinds)),
             )
             for place, (part, (kind, arguments)) in enumerate(kinds.items())
         }
@@ -157,12 +149,20 @@ class DreamCrew(Crew):
             config.evaluation.last,
             config.evaluation.exploitability,
             cpus=0,
+            home=True,
             name="evaluation",
         )
 
     def enter(self, game: Any) -> None:
         self.pool.stop()
         self.pool = self._make_pool(game)
+
+    def players(self) -> WorkerPool:
+        return self.pool
+
+    def learners_at_work(self) -> list[Handle]:
+        """Not those of the average: their fits belong to evaluations, and end."""
+        return [handle for part, handle in self.learners.items() if part != "policies"]
 
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:
         learners = [(handle, folder / f"learner-{field}.safetensors") for field, handle in self.learners.items()]

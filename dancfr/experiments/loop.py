@@ -3,15 +3,16 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from actors.remote import Ref
+from actors.counters import Counters
+from actors.remote import BlockLost, Halted, Ref, WorkerDied
 from dancfr import checkpoints
 from dancfr.errors import RunError, UsageError
-from dancfr.experiments.crew import Crew
+from dancfr.experiments.crew import Crew, Place
 from dancfr.experiments.settings import RunConfig
 from dancfr.options import TrainOptions
 from dancfr.progress import NASH_CONV, Progress
@@ -22,6 +23,9 @@ from dancfr.tracking import Tracker
 
 SAVE_FAILURES = 3
 """After so many failed checkpoints in a row a run ends: going on would only lose more."""
+
+LOOK_EVERY_S = 0.5
+"""So often a wait for actors is left to see whether the run shall end, or Ray is gone."""
 
 
 class Loop(ABC):
@@ -38,13 +42,21 @@ class Loop(ABC):
     stored_after_checkpoints = False
     """Whether a stored strategy proves that there was a checkpoint; otherwise one is stored sooner."""
 
+    reopens_evaluations = True
+    """Whether an evaluation that a stop cuts short can be begun again when the run goes on."""
+
     def __init__(self, run: Run, config: RunConfig, tracker: Tracker, progress: Progress, crew: Crew) -> None:
         self.run, self.tracker, self.progress = run, tracker, progress
         self._settings, self._crew = config, crew
+        self._counters = Counters(crew.runtime, run.name, run.method)
         self.iteration = 0
         self.seconds = 0.0
+        self.stop = Stop()
         self._evaluations: list[tuple[int, float, Ref]] = []
+        self.open_evaluations: dict[int, float] = {}  # of the run that is resumed: iteration, seconds of training
         self._evaluated = 0
+        self._saved = 0
+        self._carried: dict[str, Any] = {}  # what the next row is to tell, of what came after the last one
         self._save_failures = 0
         self._latest: dict[str, float] = {}
         self._played = config.options_at(1)
@@ -59,9 +71,51 @@ class Loop(ABC):
             self._crew.enter(make_game(self._settings.game, **options))
             self._played = options
 
+    def train(self, stop: Stop) -> None:
+        """Iterates until the run is done or somebody stops it. An iteration that takes longer than a stop can wait is
+        left, and what it has changed is undone when it is saved."""
+        self.stop = stop
+        if not self._crew.runtime.parallel:  # nobody can tell them while they fit
+            for learner in self._crew.learners_at_work():
+                learner.call("halt_when", stop.overdue)
+        while not self.done() and not stop.requested:
+            self.enter_stage()
+            try:
+                self.iterate()
+            except Halted:
+                self.progress.event(f"left iteration {self.iteration + 1} so that the checkpoint is written in time")
+
     @abstractmethod
     def iterate(self) -> None:
-        """One iteration. A signal waits for its end: half of one cannot be resumed."""
+        """One iteration.
+
+        Raises:
+            Halted: it was left, see `get`. What the method counts itself is as it was before.
+        """
+
+    def get(self, refs: Any, leave: bool = False) -> Any:
+        """Values of a ref or of a list of refs. When a stop is overdue, learners are told to leave what they are at.
+
+        Args:
+            refs: What is waited for.
+            leave: Then wait no longer.
+
+        Raises:
+            Halted: a learner has left its fit, or the wait was left.
+            RayLost: Ray is gone.
+            Exception: see `Runtime.get`.
+        """
+        runtime, wanted = self._crew.runtime, refs if isinstance(refs, list) else [refs]
+        told = False
+        while len(runtime.wait(wanted, len(wanted), LOOK_EVERY_S)) < len(wanted):
+            runtime.check()
+            if self.stop.overdue() and leave:
+                raise Halted("the stop is overdue")
+            if self.stop.overdue() and not told:
+                told = True
+                for learner in self._crew.learners_at_work():
+                    learner.halt()
+        return runtime.get(refs)
 
     @abstractmethod
     def restore(self) -> None:
@@ -77,20 +131,17 @@ class Loop(ABC):
 
     @abstractmethod
     def settle(self) -> None:
-        """Waits for what is under way in the actors, so that a checkpoint is of one iteration."""
+        """Waits for what is under way in the actors, so that a checkpoint is of one iteration. What is left unfinished
+        by a stop is noted for `state`, to be begun again."""
 
     @abstractmethod
     def state(self, folder: Path) -> dict[str, Any]:
-        """What the method keeps itself, for JSON; what does not fit that it writes into the checkpoint's folder.
-        Iterations and seconds are kept here."""
+        """What the method keeps itself of the iterations done, for JSON; what does not fit that it writes into the
+        checkpoint's folder. Iterations, seconds and open evaluations are kept here."""
 
     @abstractmethod
     def samples_offered(self) -> int:
         """Samples that the buffers were offered."""
-
-    def close(self) -> None:
-        """Ends all actors."""
-        self._crew.close()
 
     def done(self) -> bool:
         """Whether the configured iterations, or minutes of training, are over."""
@@ -99,41 +150,80 @@ class Loop(ABC):
         return over or self.iteration >= self._settings.iterations
 
     def end_iteration(self, t: int, started: float, row: dict[str, Any]) -> None:
-        """What follows each iteration: counters, evaluation and checkpoint where they are due, metrics, progress."""
+        """What follows each iteration: counters, metrics, evaluation and checkpoint where they are due, progress.
+
+        The row is in the record before the checkpoint of its iteration is written: a run that goes on from there does
+        not make it again. How long that took is told by the next row.
+        """
         self.iteration = t
         self.seconds += perf_counter() - started
-        row["elapsed_s"] = self.seconds
+        row |= {"elapsed_s": self.seconds, **self._carried, **self._crew_row()}
+        self._carried = {}
+        self.tracker.log(row)
+        self._counters.feed(row)
         every = self._settings.evaluation.every
         if every and t % every == 0:
             self.evaluate(t)
         self._collect_evaluations(wait=False)
         if t % self._settings.checkpoint_every == 0:
-            with timed(row, "checkpoint"):
+            with timed(self._carried, "checkpoint"):
                 self.save()
-        self.tracker.log(row)
         self.progress.advance(t, self.seconds, row, self._latest)
+
+    def _crew_row(self) -> dict[str, Any]:
+        """How many workers there are, what has happened to them since this process began, what they have to do."""
+        pool = self._crew.players()
+        if pool is None or not self._crew.runtime.parallel:
+            return {}
+        counts = self._crew.place.counts
+        events = {f"workers/{kind}": counts[kind] for kind in ("died", "late", "raised", "replaced", "replayed")}
+        return {"workers/alive": pool.alive(), "queue/depth": pool.take_depth(), **events}
 
     def evaluate(self, t: int) -> None:
         """Starts the evaluation of the policies as they are now."""
         if self._crew.evaluation and self.ready():
+            self._start_evaluation(t, self.seconds)
+
+    def reopen_evaluation(self, t: int) -> None:
+        """Starts the evaluation of iteration t again, if a stop has cut it short. For `restore`, when the evaluating
+        actor has the nets of that iteration, and none of a later one."""
+        if t in self.open_evaluations:
+            self._start_evaluation(t, self.open_evaluations.pop(t))
+
+    def _start_evaluation(self, t: int, seconds: float) -> None:
+        if self._crew.evaluation:
             seed = (self._settings.seed, t, 2**31 + 2)
             ref = self._crew.evaluation.call("evaluate", t, self._settings.evaluation.games, seed)
-            self._evaluations.append((t, self.seconds, ref))
-            self._evaluated = t
+            self._evaluations.append((t, seconds, ref))
+            self._evaluated = max(self._evaluated, t)
 
     def _collect_evaluations(self, wait: bool) -> None:
-        """Logs the evaluations that are done, in their order."""
+        """Logs the evaluations that are done, in their order.
+
+        Raises:
+            Halted: those under way take longer than a stop can wait; they stay open.
+        """
         while self._evaluations:
-            _, seconds, ref = self._evaluations[0]
+            t, seconds, ref = self._evaluations[0]
             if not wait and not self._crew.runtime.wait([ref], timeout=0):
                 return
+            rows = self.get(ref, leave=self.reopens_evaluations)
             self._evaluations.pop(0)
-            for row in self._crew.runtime.get(ref):
-                if row["kind"] == "exploitability":
-                    self._latest[f"{row['policy']}/{NASH_CONV}"] = row["nash_conv"]
-                else:
-                    self._latest[f"{row['policy']}/{row['opponent']}"] = row["win_rate"]
-                self.tracker.log(row | {"elapsed_s": seconds})
+            final = {"final": True} if self.off_schedule(t) else {}
+            for row in rows:
+                self._note(row)
+                self.tracker.log(row | {"elapsed_s": seconds} | final)
+
+    def off_schedule(self, t: int) -> bool:
+        """Whether iteration t is evaluated only because the run ended there: a longer run would not have done it."""
+        every = self._settings.evaluation.every
+        return bool(every) and t % every != 0
+
+    def _note(self, row: dict[str, Any]) -> None:
+        if row["kind"] == "exploitability":
+            self._latest[f"{row['policy']}/{NASH_CONV}"] = row["nash_conv"]
+        else:
+            self._latest[f"{row['policy']}/{row['opponent']}"] = row["win_rate"]
 
     def save(self) -> None:
         """Writes a checkpoint. A failure is reported and survived twice in a row.
@@ -143,11 +233,17 @@ class Loop(ABC):
         """
         self.progress.phase("checkpoint")
         self.settle()
-        self._collect_evaluations(wait=True)
+        with suppress(Halted):
+            self._collect_evaluations(wait=True)
         try:
             with checkpoints.writing(self.run, self.iteration) as folder:
-                self._crew.save(folder)
-                state = {"iteration": self.iteration, "seconds": self.seconds, **self.state(folder)}
+                self._crew.save(folder, self.iteration)
+                state = {
+                    "iteration": self.iteration,
+                    "seconds": self.seconds,
+                    "evaluations": [[t, seconds] for t, seconds, _ in self._evaluations],
+                    **self.state(folder),
+                }
                 (folder / "driver.json").write_text(json.dumps(state))
         except checkpoints.CheckpointFailed as failure:
             self._save_failures += 1
@@ -156,7 +252,13 @@ class Loop(ABC):
             self.progress.event(str(failure))
         else:
             self._save_failures = 0
+            self._saved += 1
             self.tracker.checkpoint(self.iteration)
+
+    @property
+    def saved(self) -> bool:
+        """Whether a checkpoint has been written since this loop began."""
+        return self._saved > 0
 
     def load_newest(self) -> tuple[dict[str, Any], Path] | None:
         """Brings the actors and the record back to the newest whole checkpoint.
@@ -180,18 +282,23 @@ class Loop(ABC):
             self._crew.load(checkpoint.folder)
             state = json.loads((checkpoint.folder / "driver.json").read_text())
             self.iteration, self.seconds = state["iteration"], state["seconds"]
-        self.run.truncate_metrics(self.iteration)
-        self._evaluated = max((row["iteration"] for row in self.run.read_metrics("evaluation")), default=0)
+            self.open_evaluations = dict(state.get("evaluations", []))
+        self.run.truncate_metrics(self.iteration, finals=self.done())
+        for row in [*self.run.read_metrics("evaluation"), *self.run.read_metrics("exploitability")]:
+            self._evaluated = max(self._evaluated, row["iteration"])
+            self._note(row)
         self.run.discard_strategies_after(self.iteration)
         return None if state is None or checkpoint is None else (state, checkpoint.folder)
 
-    def finish(self, stop: Stop) -> dict[str, Any]:
+    def finish(self) -> dict[str, Any]:
         """Final evaluation, unless the run was stopped and will go on, final checkpoint, and result."""
-        if self._evaluated < self.iteration and not stop.requested:
+        if self._evaluated < self.iteration and not self.stop.requested:
             self.settle()
             self.evaluate(self.iteration)
         self.settle()
-        self._collect_evaluations(wait=True)
+        with suppress(Halted):
+            self._collect_evaluations(wait=True)
+        self.run.discard_strategies_after(self.iteration)
         newest = checkpoints.listed(self.run)
         if self.iteration and (not newest or newest[-1].iteration != self.iteration):
             self.save()
@@ -203,28 +310,85 @@ class Loop(ABC):
         }
 
 
-def run_to_end(make: Callable[[Progress], Loop], config: RunConfig, options: TrainOptions) -> dict[str, Any]:
+def run_to_end(
+    make: Callable[[Progress, Place], Loop], run: Run, config: RunConfig, tracker: Tracker, options: TrainOptions
+) -> dict[str, Any]:
     """Trains until `config.iterations`, the time limit, or a signal; resumes where `options` say so.
+
+    Where a buffer, a learner or a machine with one of them is lost, all actors are made anew and the run goes back to
+    its newest checkpoint: what follows it is done again, to the same result. Workers alone are replaced by their pool.
 
     Returns:
         ``iterations``, ``seconds`` of training, ``samples`` offered to the buffers, ``metrics``: the last win rates by
         policy and opponent, and NashConv by policy.
+
+    Raises:
+        RunError: actors were lost `config.resources.recoveries` + 1 times without a checkpoint in between.
     """
+    place = Place(options, config.resources)
     with Progress(config.iterations, options.progress, config.minutes) as progress, catching() as stop:
         progress.phase("starting")
-        loop = make(progress)
+        losses = Losses(run, config, tracker, progress)
         try:
-            if options.resume:
-                loop.restore()
-                progress.resumed(loop.iteration, loop.seconds)
-                if loop.done():
-                    progress.event("all of it is done; for more, give a larger iterations= or minutes=")
-            while not loop.done() and not stop.requested:
-                loop.enter_stage()
-                loop.iterate()
-            return loop.finish(stop)
+            while True:
+                loop = None
+                try:
+                    loop = make(progress, place)
+                    if options.resume or losses.since:
+                        loop.restore()
+                    losses.restored(loop)
+                    if options.resume and not losses.since:
+                        progress.resumed(loop.iteration, loop.seconds)
+                        if loop.done():
+                            progress.event("all of it is done; for more, give a larger iterations= or minutes=")
+                    loop.train(stop)
+                    return loop.finish()
+                except (WorkerDied, BlockLost) as error:
+                    losses.note(error, loop)
+                    place.clear()
         finally:
-            loop.close()
+            place.close()
+
+
+class Losses:
+    """How often actors were lost, and what that cost.
+
+    Attributes:
+        since: Losses since the last checkpoint.
+    """
+
+    def __init__(self, run: Run, config: RunConfig, tracker: Tracker, progress: Progress) -> None:
+        self._run, self._allowed, self._tracker, self._progress = run, config.resources.recoveries, tracker, progress
+        self.since = 0
+        self._last: tuple[str, int, float] | None = None  # cause, iteration, when
+
+    def note(self, error: Exception, loop: Loop | None) -> None:
+        """Actors are lost.
+
+        Raises:
+            RunError: once too often.
+        """
+        self.since = 1 if loop is not None and loop.saved else self.since + 1
+        if self.since > self._allowed:
+            times = "" if self.since == 1 else f", and so {self.since} times without a checkpoint in between"
+            raise RunError(f"{error}{times}; look for the cause in Ray's logs, then go on with --resume") from error
+        reached = 0 if loop is None else loop.iteration
+        if self._last is None or loop is not None:
+            self._last = str(error), reached, perf_counter()
+        self._progress.event(f"{error}: making all actors anew, then going on from the newest checkpoint")
+
+    def restored(self, loop: Loop) -> None:
+        """The run goes on; says and records what has to be done again."""
+        if self._last is None:
+            return
+        cause, reached, when = self._last
+        self._last = None
+        again, seconds = max(reached - loop.iteration, 0), perf_counter() - when
+        self._progress.event(
+            f"recovered in {seconds:.1f} s, at iteration {loop.iteration}: {again} iterations are done again"
+        )
+        row = {"kind": "event", "iteration": loop.iteration, "event": "recovered", "cause": cause}
+        self._tracker.log(row | {"lost_iterations": again, "seconds": seconds})
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from envs.game import RaggedGame
 from learners.dmc.network import QNet
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 from learners.samples import unpack_actions
-from learners.training import NetLearner, Trainer, split_batches
+from learners.training import NetLearner, Trainer
 
 CPU_ROWS = 1024
 """Rows of a minibatch that go forth and back at a time on a CPU: what all layers hold stays in the third-level cache,
@@ -58,26 +58,37 @@ class QLearner(NetLearner):
             Means over the ``rows`` trained on: ``loss``; ``clipped``, the share without gradient because their value
             has moved out of the band; ``q_mean``, of Q; ``q_error``, of (Q - g)^2, whether clipped or not;
             ``q_drift``, of the distance between Q and what the actor saw; ``age``, how many iterations before this one
-            the weights were sent that the actor played by, and ``age_updates``, the same in updates of the weights.
+            the weights were sent that the actor played by, and ``age_updates``, the same in updates of the weights;
+            ``dropped``, the share of rows older than `max_age`, which have no gradient.
 
         Raises:
             TrainingDiverged: the loss is not finite.
         """
         self.trainer.begin_fit()
         tallies = torch.zeros(len(_TALLIES), dtype=torch.float64, device=self.trainer.device)
-        rows, age = 0, 0.0
-        for block in blocks:
-            for part in split_batches(block, self.training.batch):
-                self.trainer.step(self._losses(part, tallies))
-                age += iteration * len(part) - part["version"].sum(dtype=np.float64)
-                rows += len(part)
+        rows, dropped, age = 0, 0, 0.0
+        for part in self.trainer.parts(blocks):
+            fresh = self._fresh(part, iteration)
+            self.trainer.step(self._losses(part, fresh, tallies))
+            dropped += len(part) - int(fresh.sum())
+            age += iteration * len(part) - part["version"].sum(dtype=np.float64)
+            rows += len(part)
+        sums = self.trainer.together(torch.cat([tallies, tallies.new_tensor([rows, dropped, age])]))
+        tallies, (rows, dropped), age = sums[:-3], map(int, sums[-3:-1].tolist()), float(sums[-1])
         means = dict(zip(_TALLIES, (tallies / max(rows, 1)).tolist(), strict=True))
         # Of a net that is lost and gives infinite values, the loss that is clipped would tell nothing.
         self.trainer.check_loss(means["q_error"], "lower it, or set a clip")
         age /= max(rows, 1)
-        return {"rows": rows, **means, "age": age, "age_updates": age * self.training.minibatches}
+        ages = {"age": age, "age_updates": age * self.training.minibatches, "dropped": dropped / max(rows, 1)}
+        return {"rows": rows, **means, **ages}
 
-    def _losses(self, part: NDArray[np.void], tallies: Tensor) -> Iterator[Tensor]:
+    def _fresh(self, part: NDArray[np.void], iteration: int) -> NDArray[np.bool_]:
+        """Which rows were played by weights that are not too old."""
+        if self.training.max_age is None:
+            return np.ones(len(part), np.bool_)
+        return np.asarray(iteration - part["version"] <= self.training.max_age)
+
+    def _losses(self, part: NDArray[np.void], fresh: NDArray[np.bool_], tallies: Tensor) -> Iterator[Tensor]:
         """The summands of a minibatch's loss, its rows in pieces; adds to the tallies."""
         for start in range(0, len(part), self._rows):
             piece = part[start : start + self._rows]
@@ -87,7 +98,8 @@ class QLearner(NetLearner):
                 q = self.trainer.net.values(states, actions)
             acted, target = (self.trainer.tensor(np.ascontiguousarray(piece[name])) for name in ("q", "target"))
             clipped = clip_stale(q, acted, self.training.staleness, self.training.staleness_floor)
-            loss = (clipped - target).square().sum()
+            used = self.trainer.tensor(fresh[start : start + self._rows])
+            loss = (clipped - target).square().mul(used).sum()
             with torch.no_grad():
                 moved = (clipped != q).sum()
                 sums = loss, moved, q.sum(), (q - target).square().sum(), (q - acted).abs().sum()

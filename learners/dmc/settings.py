@@ -59,6 +59,8 @@ class DmcTrainingSettings(Settings):
             return. 1 is the smallest return that a round of GuanDan has: values nearer to 0 than that are undecided,
             and a share of them says nothing. With 0, as in the paper, a fresh net, of which all values are close to 0,
             has hardly a sample left after its first updates.
+        max_age: K: rows played by weights that were sent more than K iterations ago are not trained on, and counted;
+            None trains on whatever the pool holds.
         weight_average: Play by a running average of the weights over minibatches: the n-th minibatch weighs n to this
             power. 0 plays by the weights as they are.
         bf16: Run the network in bfloat16 (autocast), for GPUs; the weights stay float32.
@@ -75,5 +77,6 @@ class DmcTrainingSettings(Settings):
     clip: float | None = Field(None, gt=0)
     staleness: float | None = Field(0.65, gt=0)
     staleness_floor: float = Field(1.0, ge=0)
+    max_age: int | None = Field(None, ge=1)
     weight_average: float = Field(0.0, ge=0, le=1000)
     bf16: bool = False

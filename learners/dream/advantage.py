@@ -90,7 +90,7 @@ class AdvantageLearner(NetLearner):
             return self._fit_merged(np.concatenate(list(blocks)), iteration)
         blocks, mean_log_weight = iter(blocks), None
         if self.importance != "none" and (first := next(blocks, None)) is not None:
-            mean_log_weight = _log_mean(first["log_weight"])  # one scale for the whole fit
+            mean_log_weight = self.trainer.log_mean(first["log_weight"])  # one scale for the whole fit
             blocks = chain([first], blocks)
         return self.trainer.fit(
             blocks, lambda part: self._loss(self._prepare(part, self._weights(part, iteration, mean_log_weight)))
@@ -111,7 +111,8 @@ class AdvantageLearner(NetLearner):
             return self._prepare(part, np.exp(part["log_weight"] - mean_log_weight))
 
         settings = self.trainer.settings
-        whole = prepare(merged) if settings.minibatches is not None and len(merged) <= settings.batch else None
+        one = settings.minibatches is not None and len(merged) <= settings.batch
+        whole = prepare(self.trainer.own(merged)) if one else None
         rng = np.random.default_rng((self.trainer.seed, self.trainer.fits))
         metrics = self.trainer.fit(
             _batches(merged, settings, rng), lambda part: self._loss(prepare(part) if whole is None else whole)

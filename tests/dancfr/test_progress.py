@@ -118,6 +118,23 @@ def test_what_matters_least_is_given_up_first() -> None:
     assert shown == [everything, everything, paced, paced, timed, timed, "iteration 7", "iterati..."]
 
 
+def test_workers_are_told_of_once_any_had_to_be_replaced(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LINE_EVERY_S", 0.0)
+    with Progress(4) as progress:
+        for iteration, (alive, replaced) in enumerate([(4, 0), (3, 1), (1, 3)], 1):
+            row = {"workers/alive": alive, "workers/replaced": replaced, "selfplay/decisions_per_second": 900.0}
+            progress.advance(iteration, 2.0 * iteration, row)
+        progress.advance(4, 8.0, {"cfr/nodes_per_second": 4.5e6})
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "iteration 1/4  900 decisions/s",
+        "iteration 2/4  2.0 s each  4 s left  3 workers, 1 replaced  900 decisions/s",
+        "iteration 3/4  2.0 s each  2 s left  1 worker, 3 replaced  900 decisions/s",
+        "iteration 4/4  2.0 s each  0 s left  4.5M nodes/s",
+    ]
+
+
 BAR = """
 from dancfr.progress import Progress
 with Progress(4) as progress:

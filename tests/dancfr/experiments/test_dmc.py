@@ -56,7 +56,7 @@ def nets(path: Path) -> dict[str, bytes]:
 
 
 def rows(path: Path, kind: str) -> list[dict]:
-    clock = ("time/", "elapsed", "seconds", "per_second", "waited", "busy")
+    clock = ("time/", "elapsed", "seconds", "per_second", "waited", "busy", "workers/", "queue/")
     every = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
     return [
         {key: value for key, value in row.items() if not any(word in key for word in clock)}

@@ -65,7 +65,7 @@ def strategies(path: Path) -> dict[str, bytes]:
 
 def metrics(path: Path) -> list[dict]:
     """Rows without what depends on the clock."""
-    clock = ("time/", "elapsed", "seconds", "per_second", "waited")
+    clock = ("time/", "elapsed", "seconds", "per_second", "waited", "workers/", "queue/")
     rows = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
     kept = [{key: value for key, value in row.items() if not any(word in key for word in clock)} for row in rows]
     return sorted(kept, key=lambda row: json.dumps(row, sort_keys=True))

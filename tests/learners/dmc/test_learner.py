@@ -259,7 +259,7 @@ def test_a_learner_server_hosts_it():
     runtime.get(buffer.call("add", (1, 0), rows, (1,)))
     arguments = {"game": GAME, "network": NET, "training": training(minibatches=3), "seed": 0}
     server = LearnerServer(QLearner, {0: arguments}, "cpu")
-    metrics, weights = server.fit(0, 1, buffer, (2,))
+    metrics, weights = server.fit(0, 1, buffer, (2, 1))
     assert metrics["rows"] == 3 * 256
     assert metrics["rows_per_second"] > 0
     assert weights.keys() == server.weights(0).keys()
@@ -283,3 +283,22 @@ def test_actions_pass_through_their_bytes():
     for name in ACTION.names:
         np.testing.assert_array_equal(found[name], actions[name])
     assert len(unpack_actions(packed[:0], ACTION)) == len(pack_actions(actions[:0])) == 0
+
+
+def test_rows_of_weights_that_are_too_old_are_not_trained_on_and_counted() -> None:
+    old, new = uniform_rows(300, seed=1, version=0), uniform_rows(300, seed=2, version=4)
+    rows = np.concatenate([old, new])
+    changed = rows.copy()
+    changed["target"][: len(old)] = -3.0
+    share = len(old) / len(rows)
+    nets = []
+    for trained in (rows, changed):
+        learner = QLearner(GAME, NET, training(max_age=2, batch=len(rows)), seed=3)
+        metrics = learner.fit([trained], 6)
+        assert metrics["dropped"] == pytest.approx(share)
+        assert metrics["rows"] == len(rows)
+        nets.append(values_of(learner))
+    assert np.array_equal(*nets), "what they say of the return has no influence"
+    free = QLearner(GAME, NET, training(batch=len(rows)), seed=3)
+    assert free.fit([rows], 6)["dropped"] == 0
+    assert not np.array_equal(values_of(free), nets[0])

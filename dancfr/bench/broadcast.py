@@ -1,0 +1,72 @@
+"""New weights on their way to all workers."""
+
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.remote import RayRuntime
+from dancfr.bench.timing import result
+
+READERS = 16
+ARRAYS = 8
+BYTES = 5_000_000
+
+
+class Reader:
+    """Reads weights, as a worker does before it plays."""
+
+    def read(self, weights: dict[str, NDArray[np.float32]]) -> float:
+        """A sum over all of them."""
+        return sum(float(array.sum()) for array in weights.values())
+
+
+def measure(seconds: float) -> dict[str, Any]:
+    """Milliseconds until sixteen actors have read a weight set of 5 MB that the driver has put into the object store,
+    as it does once an iteration: one put, and one call of each actor.
+
+    The limit is copying the set once and reading it sixteen times, in one process. The target is 100 ms.
+    """
+    rng = np.random.default_rng(0)
+    shape = (BYTES // 4 // ARRAYS,)
+    sets = [{f"w{n}": rng.random(shape, dtype=np.float32) for n in range(ARRAYS)} for _ in range(2)]
+    runtime = RayRuntime(workers=1)
+    try:
+        readers = [runtime.start(Reader, cpus=0, name=f"reader {n}") for n in range(READERS)]
+        runtime.get([reader.ready() for reader in readers])
+        times, limits = [], []
+        repeats = max(3, min(100, round(20 * seconds / 5)))
+        for repeat in range(repeats + 1):
+            weights = sets[repeat % 2]
+            started = perf_counter()
+            sent = runtime.put(weights)
+            sums = runtime.get([reader.call("read", sent) for reader in readers])
+            times.append(perf_counter() - started)
+            own, took = _alone(weights)
+            limits.append(took)
+            assert sums == [own] * READERS
+    finally:
+        runtime.shutdown()
+    times, limits = times[1:], limits[1:]  # the first one allocates
+    middle, limit = 1e3 * median(times), 1e3 * median(limits)
+    detail = {
+        "limit": "one copy and 16 reads in one process",
+        "megabytes": BYTES / 1e6,
+        "actors": READERS,
+        "repeats": repeats,
+        "fastest ms": round(1e3 * min(times), 1),
+        "slowest ms": round(1e3 * max(times), 1),
+        "target ms": 100.0,
+    }
+    return result("broadcast", middle, "ms", limit, limit / middle, detail)
+
+
+def _alone(weights: dict[str, NDArray[np.float32]]) -> tuple[float, float]:
+    """What one reader finds, and the seconds that one process takes for a copy and sixteen reads."""
+    reader = Reader()
+    started = perf_counter()
+    copy = {name: array.copy() for name, array in weights.items()}
+    sums = [reader.read(copy) for _ in range(READERS)]
+    return sums[0], perf_counter() - started

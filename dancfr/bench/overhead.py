@@ -1,0 +1,84 @@
+"""The same training with Ray and without."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from dancfr.bench.timing import noise, result
+from dancfr.config import apply_overrides
+from dancfr.experiments.crew import Place
+from dancfr.experiments.dream import Dream
+from dancfr.options import TrainOptions
+from dancfr.presets import PRESETS
+from dancfr.progress import Progress
+from dancfr.runs import Run
+from dancfr.tracking import Tracker
+
+PRESET = "geister-quick"
+SETTINGS = ("minutes=none", "evaluation.every=0", "checkpoint_every=1000000")
+PAIR_S = 5.0
+"""What an iteration with Ray and one without take, roughly."""
+SHORT = ("traversals=64", "advantage_training.minibatches=4", "baseline_training.minibatches=2")
+
+
+def measure(seconds: float) -> dict[str, Any]:
+    """Decisions/s of whole iterations of `geister-quick` with Ray and one worker, beside the same inline, by the clock
+    on the wall; the two take turns. The target is 0.9.
+
+    With Ray, the baseline fit of one player and the traversals of the other go on at the same time, on two cores. So
+    the detail has the traversals alone as well, with the way of their samples into the buffers.
+    """
+    pairs = max(2, round(seconds / PAIR_S))
+    settings = SETTINGS if seconds >= PAIR_S else SETTINGS + SHORT
+    config: Any = apply_overrides(PRESETS[PRESET].config, settings)
+    rates: dict[str, dict[str, list[float]]] = {side: {"iteration": [], "traversal": []} for side in ("ray", "inline")}
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        runs = {side: stack.enter_context(_training(folder / side, config, side == "inline")) for side in rates}
+        for run in runs.values():
+            _iterate(run), _iterate(run)  # compiles, starts; a baseline of each player
+        for pair in range(pairs):
+            for side in list(rates)[:: 1 if pair % 2 else -1]:
+                for kind, value in _iterate(runs[side]).items():
+                    rates[side][kind].append(value)
+    middle = {side: {kind: median(values) for kind, values in kinds.items()} for side, kinds in rates.items()}
+    ours, limit = middle["ray"]["iteration"], middle["inline"]["iteration"]
+    detail = {
+        "limit": "--inline in turn",
+        "pairs": pairs,
+        "target": 0.9,
+        "traversals alone": {
+            "ray": round(middle["ray"]["traversal"]),
+            "inline": round(middle["inline"]["traversal"]),
+            "ratio": round(middle["ray"]["traversal"] / middle["inline"]["traversal"], 3),
+        },
+        "noise": noise([1 / each for each in rates["ray"]["iteration"]]),
+    }
+    return result("ray-overhead", ours, "decisions/s", limit, ours / limit, detail)
+
+
+@contextmanager
+def _training(path: Path, config: Any, inline: bool) -> Iterator[Dream]:
+    """A run between iterations."""
+    options = TrainOptions(workers=None if inline else 1, inline=inline, progress=False)
+    place = Place(options, config.resources)
+    with Run.create(path, PRESET, "dream", config) as run, Tracker(run, mode="off") as tracker:
+        try:
+            with Progress(config.iterations, False, None) as progress:
+                yield Dream(run, config, tracker, progress, place)
+        finally:
+            place.close()
+
+
+def _iterate(dream: Dream) -> dict[str, float]:
+    """Decisions/s of one iteration: by all of its time, and by that of its traversals."""
+    before, started = dream.samples["decisions"], perf_counter()
+    dream.iterate()
+    took = perf_counter() - started
+    decisions = dream.samples["decisions"] - before
+    row = dream.run.read_metrics("train")[-1]
+    return {"iteration": decisions / took, "traversal": decisions / row["time/traversal_s"]}

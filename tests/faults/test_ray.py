@@ -1,0 +1,30 @@
+"""Ray itself is lost: its control service, which no run survives, or a machine, which the run does without."""
+
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.faults.training import assert_as_if_undisturbed, training
+
+
+@pytest.mark.long
+def test_the_control_service_is_killed(calm: Path, tmp_path: Path) -> None:
+    with training(tmp_path / "run", "iterations=30", "--workers", "2") as run:
+        run.reach(4)
+        (service,) = [p for p in psutil.Process(run.process.pid).children(recursive=True) if p.name() == "gcs_server"]
+        service.send_signal(signal.SIGKILL)
+        begin = time.monotonic()
+        code = run.end(60)
+        took = time.monotonic() - begin
+    assert code == 1
+    print(f"the driver ended {took:.1f} s after the control service")
+    assert took < 60
+    (line,) = [line for line in run.told().splitlines() if line.startswith("dancfr:")]
+    assert "control service" in line
+    assert "--resume" in line
+    with training(tmp_path / "run", "iterations=30", "--workers", "2", "--resume") as again:
+        assert again.end() == 0, again.told()
+    assert_as_if_undisturbed(tmp_path / "run", calm)

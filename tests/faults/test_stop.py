@@ -1,0 +1,60 @@
+"""A machine that is taken away says so with SIGTERM half a minute before: the checkpoint is there within 20 seconds,
+also in the middle of an iteration that takes longer."""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from dancfr.signals import GRACE_S
+from tests.faults.training import assert_as_if_undisturbed, calm_run, strategies, training
+
+NOTICE_S = 20
+LONG = ("advantage_training.minibatches=12000", "iterations=3", "checkpoint_every=1000")
+"""A fit of half a minute."""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("place", ["inline", "ray"])
+def test_an_iteration_that_takes_long_is_left_and_done_again(place: str, tmp_path: Path) -> None:
+    where = ("--inline",) if place == "inline" else ("--workers", "2")
+    took = []
+    with training(tmp_path / "run", *LONG, *where) as run:
+        run.reach(1, 300)
+        time.sleep(8)
+        assert run.iteration() == 1, "an iteration is too short for this test"
+        took.append(stop(run))
+    assert "left iteration 2" in run.told()
+    assert [folder.name for folder in (tmp_path / "run" / "checkpoints").iterdir()] == ["000001"]
+    assert list(strategies(tmp_path / "run")) == ["p0-000001.safetensors"]
+    with training(tmp_path / "run", *LONG, *where, "--resume") as again:
+        time.sleep(25)
+        took.append(stop(again))
+    with training(tmp_path / "run", *LONG, *where, "--resume") as last:
+        assert last.end(600) == 0, last.told()
+    print(f"{place}: SIGTERM to the end of the process {took[0]:.1f} and {took[1]:.1f} s")
+    assert_as_if_undisturbed(tmp_path / "run", calm_run(tmp_path / "calm", 3, *LONG))
+
+
+def test_a_short_iteration_comes_to_its_end(calm: Path, tmp_path: Path) -> None:
+    with training(tmp_path / "run", "iterations=30", "--inline") as run:
+        run.reach(4)
+        assert stop(run) < GRACE_S + 10
+    assert "left iteration" not in run.told()
+    done = run.iteration()
+    assert (tmp_path / "run" / "checkpoints" / f"{done:06d}" / "manifest.json").exists()
+    with training(tmp_path / "run", "iterations=30", "--inline", "--resume") as again:
+        assert again.end() == 0, again.told()
+    assert_as_if_undisturbed(tmp_path / "run", calm)
+
+
+def stop(run) -> float:
+    """Seconds from SIGTERM to the end of the process, by when the checkpoint is written."""
+    begin = time.monotonic()
+    run.process.send_signal(signal.SIGTERM)
+    assert run.end(60) == 0, run.told()
+    took = time.monotonic() - begin
+    assert took < NOTICE_S, run.told()
+    return took
