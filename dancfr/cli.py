@@ -31,6 +31,10 @@ def train(
         Path | None, typer.Option(metavar="FOLDER", help="Folder of the run; default: runs/PRESET-TIME.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --run-dir.")] = False,
+    allow_changes: Annotated[
+        bool,
+        typer.Option("--allow-changes", help="With --resume: go on under other settings than it was started with."),
+    ] = False,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Workers that play; default: as many as CPUs.")
     ] = None,
@@ -59,7 +63,7 @@ def train(
         from dancfr.options import TrainOptions
 
         options = TrainOptions(workers, address, device, inline, resume, dashboard=dashboard)
-        result = launch(TrainRequest(preset, overrides or (), run_dir, wandb, options))
+        result = launch(TrainRequest(preset, overrides or (), run_dir, wandb, options, allow_changes))
         if result["stopped"]:
             done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first iteration"
             warn(f"stopped {done}; go on with: dancfr train {preset} --run-dir {result['run_dir']} --resume")

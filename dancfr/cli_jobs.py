@@ -32,6 +32,10 @@ def submit(
         ),
     ] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --run-dir.")] = False,
+    allow_changes: Annotated[
+        bool,
+        typer.Option("--allow-changes", help="With --resume: go on under other settings than it was started with."),
+    ] = False,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Workers that play; default: as many as the cluster's CPUs.")
     ] = None,
@@ -58,7 +62,17 @@ def submit(
         from dancfr.submit import submit as send
 
         wanted = SubmitRequest(
-            preset, overrides or (), run_dir, resume, workers, device, wandb, address, working_dir, follow
+            preset,
+            overrides or (),
+            run_dir,
+            resume,
+            workers,
+            device,
+            wandb,
+            address,
+            working_dir,
+            follow,
+            allow_changes,
         )
         return send(wanted)
 

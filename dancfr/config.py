@@ -129,7 +129,8 @@ def refuse_changes(old: Config, new: Config, allowed: Iterable[str] | None = Non
     if changed:
         raise UsageError(
             f"a resumed run keeps its configuration, but {changed[0]}{_more(len(changed) - 1)}; "
-            f"leave the setting out or start a new run (only {', '.join(sorted(allowed))} may change)"
+            f"leave the setting out, start a new run, or mean it and say --allow-changes "
+            f"(only {', '.join(sorted(allowed))} may change without)"
         )
 
 

@@ -26,6 +26,7 @@ class TrainRequest:
         run_dir: Folder of the run; None makes ``runs/<preset>-<time>``.
         wandb: ``online``, ``offline``, ``off``; None chooses by what is configured.
         options: All else; its `device` may still be ``auto``.
+        allow_changes: A resumed run may go on under other settings than it was started with.
     """
 
     preset: str
@@ -33,6 +34,7 @@ class TrainRequest:
     run_dir: Path | None = None
     wandb: str | None = None
     options: TrainOptions = TrainOptions()  # noqa: RUF009 (frozen)
+    allow_changes: bool = False
 
 
 def train(request: TrainRequest) -> dict[str, Any]:
@@ -43,6 +45,8 @@ def train(request: TrainRequest) -> dict[str, Any]:
         RunError: the training failed; its last checkpoint is whole.
     """
     preset = find_preset(request.preset)
+    if request.allow_changes and not request.options.resume:
+        raise UsageError("--allow-changes is for a run that goes on: it needs --resume")
     fresh = None if request.options.resume else _configured(preset.config, request)  # first: the rest imports torch
     options = check_options(request.options)
     mode = choose_mode(request.wandb)
@@ -101,7 +105,7 @@ def _resume(request: TrainRequest, preset: Preset) -> tuple[Run, Config]:
     try:
         run.require(preset.name, preset.method)
         config = _configured(run.config_as(type(preset.config)), request)
-        run.resume_as(preset.name, preset.method, config)
+        run.resume_as(preset.name, preset.method, config, request.allow_changes)
     except BaseException:
         run.close()
         raise

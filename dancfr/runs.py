@@ -161,15 +161,17 @@ class Run:
                 f"resume it as {self.preset}, or choose another --run-dir"
             )
 
-    def resume_as(self, preset: str, method: str, config: Config) -> None:
-        """Notes that the run goes on under `config`, which may differ only in what does not matter.
+    def resume_as(self, preset: str, method: str, config: Config, allow_changes: bool = False) -> None:
+        """Notes that the run goes on under `config`, which may differ only in what does not matter, unless changes are
+        allowed; config.json then tells when it changed.
 
         Raises:
             UsageError: the run is of another preset or method, or another setting differs; nothing changes.
         """
         self.require(preset, method)
         old = self.config_as(type(config))
-        refuse_changes(old, config)
+        if not allow_changes:
+            refuse_changes(old, config)
         entry = {"time": now(), "changes": describe_differences(old, config), **provenance()}
         self.info = {
             **self.info,

@@ -41,6 +41,7 @@ class SubmitRequest:
         working_dir: Folder to send along; None sends the checkout that this program runs from, and nothing
             if it is installed, since then the cluster has it installed too.
         follow: Print the job's log until it ends.
+        allow_changes: A resumed run may go on under other settings than it was started with.
     """
 
     preset: str
@@ -53,6 +54,7 @@ class SubmitRequest:
     address: str | None = None
     working_dir: Path | None = None
     follow: bool = True
+    allow_changes: bool = False
 
 
 def submit(request: SubmitRequest) -> dict[str, Any]:
@@ -97,6 +99,8 @@ def check_settings(request: SubmitRequest) -> None:
     config = apply_overrides(find_preset(request.preset).config, request.overrides)
     if not request.resume:
         config.check()
+    if request.allow_changes and not request.resume:
+        raise UsageError("--allow-changes is for a run that goes on: it needs --resume")
     if request.workers is not None and request.workers < 1:
         raise UsageError(f"--workers must be at least 1, not {request.workers}")
 
@@ -131,6 +135,8 @@ def command(request: SubmitRequest, folder: str) -> str:
         words += ["--wandb", request.wandb]
     if request.resume:
         words.append("--resume")
+    if request.allow_changes:
+        words.append("--allow-changes")
     home = folder.startswith("~/")  # the shell there knows whose home
     place = "~/" + shlex.quote(folder[2:]) if home else shlex.quote(folder)
     return f"{shlex.join(words)} --run-dir {place}"

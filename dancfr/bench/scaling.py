@@ -48,35 +48,38 @@ def measure(seconds: float) -> dict[str, Any]:
     a buffer actor by reference. In the detail, chunks of 0.02 s, and of no time at all: what those cost the driver in
     CPU time bounds the chunks/s of any number of workers.
     """
+    sizes = WORKERS if seconds >= 1 else WORKERS[:2]
+    most = sizes[-1]
     weights = np.zeros(1_250_000, np.float32)
     dtype = advantage_dtype(Geister().spec)
     runtime = RayRuntime(workers=1)
     try:
         buffer = start_buffer(runtime, ReservoirBuffer, 100_000, dtype, None, name="buffer", cpus=0)
-        pools = {size: WorkerPool(runtime, Sleeper, (dtype,), size=size, cpus=0) for size in WORKERS}
+        pools = {size: WorkerPool(runtime, Sleeper, (dtype,), size=size, cpus=0) for size in sizes}
         drive = _Driver(runtime, buffer, weights)
         for size, pool in pools.items():
             drive(pool, 2 * size, 0.0)  # starts
-        share = seconds / (2 * len(WORKERS) * REPEATS)
+        share = seconds / (2 * len(sizes) * REPEATS)
         rates = {each: _rates(drive, pools, each, share) for each in (CHUNK_S, SHORT_S)}
         started, chunks = process_time(), round(100 * min(seconds / 10, 1)) + 8
-        calls = [_rate(drive, pools[8], 0.0, chunks) for _ in range(REPEATS)]
+        calls = [_rate(drive, pools[most], 0.0, chunks) for _ in range(REPEATS)]
         driver_s = (process_time() - started) / (REPEATS * chunks)
     finally:
         runtime.shutdown()
-    speed = {each: {size: median(rates[each][size]) for size in WORKERS} for each in rates}
-    one, eight = (speed[CHUNK_S][size] for size in (1, 8))
+    speed = {each: {size: median(rates[each][size]) for size in sizes} for each in rates}
+    one, all_of_them = speed[CHUNK_S][1], speed[CHUNK_S][most]
     detail = {
-        "limit": "eight times the rows of one worker",
+        "limit": f"{most} times the rows of one worker",
         "rows a chunk": ROWS,
         "chunks of 0.1 s": {f"{n} workers": round(n_rate / one, 2) for n, n_rate in speed[CHUNK_S].items()},
         "chunks of 0.02 s": {f"{n} workers": round(r / speed[SHORT_S][1], 2) for n, r in speed[SHORT_S].items()},
         "lost by one worker": {f"{each} s": round(1 - speed[each][1] * each / ROWS, 3) for each in speed},
         "chunks/s of no time": round(median(calls) / ROWS),
         "driver's CPU ms a chunk": round(1e3 * driver_s, 2),
-        "noise": noise([1 / each for each in rates[CHUNK_S][8]]),
+        "noise": noise([1 / each for each in rates[CHUNK_S][most]]),
     }
-    return result("worker-scaling", eight, "rows/s of 8 workers", 8 * one, eight / (8 * one), detail)
+    ratio = all_of_them / (most * one)
+    return result("worker-scaling", all_of_them, f"rows/s of {most} workers", most * one, ratio, detail)
 
 
 class _Driver:

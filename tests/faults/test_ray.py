@@ -11,6 +11,7 @@ from tests.faults.training import assert_as_if_undisturbed, training
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_the_control_service_is_killed(calm: Path, tmp_path: Path) -> None:
     with training(tmp_path / "run", "iterations=30", "--workers", "2") as run:
         run.reach(4)

@@ -23,7 +23,7 @@ SLACK = 8 << 20
 @pytest.mark.timeout(int(60 * MINUTES) + 600)
 def test_the_memory_of_every_process_is_flat(tmp_path: Path) -> None:
     seen: dict[tuple[int, str], list[tuple[float, int]]] = {}
-    with training(tmp_path / "run", "iterations=1000000", "checkpoint_every=50", "--workers", "2") as run:
+    with training(tmp_path / "run", "iterations=1000000", "checkpoint_every=50", "--workers", "1") as run:
         run.reach(5)
         begin = time.monotonic()
         while (now := time.monotonic() - begin) < 60 * MINUTES:

@@ -102,13 +102,17 @@ def test_ray_and_any_number_of_workers_give_the_same_net(reference: Path, tmp_pa
     assert rows(tmp_path / "ray", "evaluation") == rows(reference, "evaluation")
 
 
-def test_a_resumed_run_gives_the_net_of_one_that_was_not_stopped(reference: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", [1, 3])
+def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(first: int, reference: Path, tmp_path: Path) -> None:
+    """The first part ends where nothing else is due, so it is evaluated and saved only because it ends."""
     path = tmp_path / "resumed"
-    run_training(path, tiny("iterations=2"))
+    run_training(path, tiny(f"iterations={first}"))
+    assert list(nets(path))[-1] == f"p0-{first:06d}.safetensors"
     result = run_training(path, tiny("iterations=4"), resume=True)
     assert result["iterations"] == 4
-    assert nets(path)["p0-000004.safetensors"] == nets(reference)["p0-000004.safetensors"]
+    assert nets(path) == nets(reference)
     assert rows(path, "train") == rows(reference, "train")
+    assert rows(path, "evaluation") == rows(reference, "evaluation")
 
 
 def test_the_agent_averages_the_weights_that_played() -> None:

@@ -1,0 +1,113 @@
+"""A submission that would fail on the cluster, or lie to whoever reads its result, is refused before anything is sent.
+
+What stands at the address notes what it is asked for: nothing but the version.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.faults.commands import assert_refused, dancfr
+
+Capture = pytest.CaptureFixture[str]
+TOKEN = "of-the-cluster"
+LIMIT_MIB = 100
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working tree of some files; and no token anywhere."""
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_API_SERVER_ADDRESS", "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    for number in range(20):
+        (folder / f"module{number}.py").write_text(f"number = {number}\n" * 1000)
+    return folder
+
+
+@contextmanager
+def cluster() -> Iterator[tuple[str, list[str]]]:
+    """URL of what answers as a job server that wants a token does, and all that it was asked."""
+    asked: list[str] = []
+
+    class Answers(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            asked.append(f"{self.command} {self.path}")
+            known = self.headers.get("Authorization")
+            self.send_response(200 if known == f"Bearer {TOKEN}" else 403 if known else 401)
+            self.end_headers()
+            self.wfile.write(b'{"version": "4", "ray_version": "2.60.0", "ray_commit": "x"}')
+
+        do_GET = do_POST = do_PUT = do_DELETE = answer
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def somebody_writing(log: Path) -> Iterator[None]:
+    """A line every millisecond."""
+    over = threading.Event()
+
+    def write() -> None:
+        while not over.wait(0.001):
+            with log.open("a") as file:
+                file.write("a line\n")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield
+    finally:
+        over.set()
+        writer.join()
+
+
+def submit(capfd: Capture, tree: Path, address: str):
+    words = ("submit", "geister-quick", "iterations=2", "--no-follow")
+    return dancfr(capfd, *words, "--working-dir", str(tree), "--address", address)
+
+
+def test_a_tree_that_changes_is_not_sent(tree: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
+    with cluster() as (address, asked), somebody_writing(tree / "out.log"):
+        line = assert_refused(submit(capfd, tree, address))
+    assert "out.log changed while" in line
+    assert "stop what writes there, or name it in .gitignore" in line
+    assert set(asked) == {"GET /api/version"}
+
+
+def test_a_tree_that_is_too_large_is_not_sent(tree: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
+    with (tree / "weights.bin").open("wb") as file:
+        file.truncate(LIMIT_MIB * 2**20 + 1)
+    with cluster() as (address, asked):
+        line = assert_refused(submit(capfd, tree, address))
+    assert "weights.bin (100.0 MiB)" in line
+    assert "name what is not needed in .gitignore or .rayignore" in line
+    assert asked == []
+
+
+def test_without_the_token_or_with_another_nothing_is_sent(
+    tree: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with cluster() as (address, asked):
+        line = assert_refused(submit(capfd, tree, address))
+        assert "asks for a token and there is none here: copy the cluster's to ~/.ray/auth_token" in line
+        monkeypatch.setenv("RAY_AUTH_TOKEN", "of-another")
+        assert "refuses the token in RAY_AUTH_TOKEN" in assert_refused(submit(capfd, tree, address))
+    assert set(asked) == {"GET /api/version"}
