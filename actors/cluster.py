@@ -31,12 +31,14 @@ THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THR
 # The first makes the node's address 127.0.0.1, so that every server of Ray binds to loopback. A Ray that
 # other machines may join is started with `ray start` and joined by its address.
 _CLUSTER_SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+# Ray's control service remembers the last 100,000 calls, a quarter of a gigabyte, for a page of its dashboard.
 # Ray gives its workers the lowest priority but a few; on a machine that does anything else they would hardly run.
 _PRIVATE = {
     _CLUSTER_SWITCH: "0",
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_worker_niceness": "0",
+    "RAY_task_events_max_num_task_in_gcs": "2000",
 }
 
 _MIB = 2**20

@@ -4,15 +4,16 @@ Each holds the nets and the optimiser. For a fit, each draws its own share of ev
 added up before each update, see `learners.data_parallel`. Rank 0 gives out weights and writes checkpoints.
 """
 
+import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from actors.learning import Learner, LearnerServer, draws, rows_of_fit
-from actors.remote import Halted, Handle, Ref, Runtime, WorkerDied
+from actors.remote import Halted, Handle, RayHandle, Ref, Runtime, WorkerDied
 from learners.data_parallel import RankLost, Ranks, find_store, open_store, use_interface_of
 from learners.networks.settings import Weights
 from learners.training import choose_device
@@ -20,6 +21,9 @@ from learners.training import choose_device
 TIMEOUT_S = 300.0
 """A rank for which the others wait so long is taken to be lost. One whose process has ended is noticed at once; this is
 for one that hangs, and longer than kernels take to compile."""
+
+GRACE_S = 5.0
+"""Rank 0 has so long to report that others are lost before they take it to be the one that hangs."""
 
 Meeting = tuple[str, int]
 """Address and port where ranks meet."""
@@ -101,10 +105,20 @@ class DataParallelServer(LearnerServer):
             joined.leave(f"{type(error).__name__}: {error}")
             raise
 
-    def assist(self, player: int, iteration: int, buffer: Handle, seed: tuple[int, ...]) -> None:
-        """The part of another rank than 0 in a fit. Whatever goes wrong here, rank 0 learns of it and says so."""
-        with suppress(Exception):
+    def assist(self, first: Handle, player: int, iteration: int, buffer: Handle, seed: tuple[int, ...]) -> None:
+        """The part of another rank than 0 in a fit. Whatever goes wrong here, rank 0 learns of it and says so, unless
+        it is rank 0 that hangs: then its process is ended, for nobody else waits for it but the driver."""
+        try:
             self.fit(player, iteration, buffer, seed)
+        except WorkerDied:
+            time.sleep(GRACE_S)
+            _end(first)
+        except Exception:
+            return  # it has been told, see `fit`
+
+    def process(self) -> int:
+        """Number of this process on its machine."""
+        return os.getpid()
 
     def after(self, *done: None) -> None:
         """None, once all of these are there."""
@@ -147,7 +161,7 @@ class LearnerGroup:
         first, *others = self.ranks
         if method == "fit":
             for other in others:
-                other.call("assist", *args, **kwargs)
+                other.call("assist", first, *args, **kwargs)
         if method == "load":
             return first.call("after", *[rank.call(method, *args, **kwargs) for rank in self.ranks])
         return first.call(method, *args, returns=returns, **kwargs)
@@ -195,6 +209,14 @@ def start_learner(
         for rank in range(learners)
     ]
     return LearnerGroup(name, ranks)
+
+
+def _end(handle: Handle) -> None:
+    """Ends an actor from within another; its calls fail with `WorkerDied`."""
+    import ray
+
+    if isinstance(handle, RayHandle):
+        ray.kill(handle.actor, no_restart=True)
 
 
 def _own_address() -> str:

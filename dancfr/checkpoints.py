@@ -3,6 +3,7 @@
 checkpoints/000040/manifest.json     size and CRC of every other file
                    ...               whatever the driver wrote
 checkpoints/000060.partial/          was being written when the process was killed: ignored, then removed
+checkpoints/000060.damaged/          was passed over; removed when the next checkpoint is written
 """
 
 import json
@@ -82,17 +83,21 @@ def listed(run: Run) -> list[Checkpoint]:
 def latest(run: Run) -> Checkpoint | None:
     """The newest checkpoint all of whose files are as they were written; None if the run has none at all.
 
-    A damaged one is passed over with a warning on standard error.
+    A damaged one is passed over with a warning on standard error, and set aside: it shall not count as one of those
+    that are kept. For the holder of the run's lock.
 
     Raises:
         UsageError: there are checkpoints but each is damaged: starting over would lose the run.
     """
-    problems = []
+    problems: list[str] = []
+    damaged: list[Checkpoint] = []
     for checkpoint in reversed(listed(run)):
         problem = find_damage(checkpoint)
         if problem is None:
+            _set_aside(damaged)
             return checkpoint
         problems.append(problem)
+        damaged.append(checkpoint)
         warn(f"WARNING: {problem}; falling back to the checkpoint before it")
     if problems:
         raise UsageError(
@@ -100,6 +105,14 @@ def latest(run: Run) -> Checkpoint | None:
             f"{run.path / 'checkpoints'} from a copy, or train into another --run-dir"
         )
     return None
+
+
+def _set_aside(damaged: list[Checkpoint]) -> None:
+    for checkpoint in damaged:
+        try:
+            checkpoint.folder.rename(checkpoint.folder.with_name(f"{checkpoint.folder.name}.damaged"))
+        except OSError as error:
+            warn(f"warning: cannot set {checkpoint.folder} aside: {reason(error)}")
 
 
 def find_damage(checkpoint: Checkpoint) -> str | None:
@@ -129,6 +142,11 @@ def remove_partial(run: Run) -> None:
     root = run.path / "checkpoints"
     for leftover in root.glob("*.partial") if root.is_dir() else ():
         shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _remove_damaged(root: Path) -> None:
+    for folder in root.glob("*.damaged"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _seal(folder: Path, iteration: int) -> None:
@@ -167,6 +185,7 @@ def _move(partial: Path, final: Path) -> None:
 
 def _prune(run: Run, iteration: int, keep: int) -> None:
     """Keeps the newest `keep`; those after `iteration`, damaged when the run fell back, go too."""
+    _remove_damaged(run.path / "checkpoints")
     checkpoints = listed(run)
     past = [checkpoint for checkpoint in checkpoints if checkpoint.iteration <= iteration]
     future = [checkpoint for checkpoint in checkpoints if checkpoint.iteration > iteration]

@@ -48,6 +48,15 @@ class MetricsLog:
             self._waiting.pop(0)
         self._warned = False
 
+    def sync(self) -> None:
+        """Makes sure that what has been written outlives a loss of power: called before a checkpoint counts on it."""
+        if self.path.exists():
+            descriptor = os.open(self.path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
     def _write(self, line: bytes) -> None:
         """Appends a whole line or nothing, after ending a line that a killed process left torn."""
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)

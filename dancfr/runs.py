@@ -59,6 +59,7 @@ class Run:
         self.path = path
         self.info = info
         self.metrics = MetricsLog(path / "metrics.jsonl")
+        self._confirmed: dict[str, Any] | None = None
         self._lock = lock
 
     @classmethod
@@ -162,8 +163,8 @@ class Run:
             )
 
     def resume_as(self, preset: str, method: str, config: Config, allow_changes: bool = False) -> None:
-        """Notes that the run goes on under `config`, which may differ only in what does not matter, unless changes are
-        allowed; config.json then tells when it changed.
+        """The run is to go on under `config`, which may differ only in what does not matter, unless changes are
+        allowed. Nothing is written before `confirm_resume`.
 
         Raises:
             UsageError: the run is of another preset or method, or another setting differs; nothing changes.
@@ -173,11 +174,18 @@ class Run:
         if not allow_changes:
             refuse_changes(old, config)
         entry = {"time": now(), "changes": describe_differences(old, config), **provenance()}
-        self.info = {
+        self._confirmed = {
             **self.info,
             "config": config.model_dump(mode="json"),
             "resumed": [*self.info.get("resumed", []), entry],
         }
+
+    def confirm_resume(self) -> None:
+        """What the run was saved with fits the configuration that it is to go on under: config.json now has that one,
+        and tells what has changed."""
+        if self._confirmed is None:
+            return
+        self.info, self._confirmed = self._confirmed, None
         try:
             _write_json(self.path / "config.json", self.info)
         except OSError as error:

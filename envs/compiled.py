@@ -31,7 +31,8 @@ def source_digest() -> str:
 
 
 def _choose_cache_dir() -> Path:
-    base = os.environ.get("DANCFR_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    named = (os.environ.get(name) for name in ("NUMBA_CACHE_DIR", "DANCFR_CACHE_DIR", "XDG_CACHE_HOME"))
+    base = next(filter(None, named), "~/.cache")
     folder = Path(base).expanduser() / "dancfr" / "numba" / source_digest()
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -45,8 +46,8 @@ def _choose_cache_dir() -> Path:
     return folder
 
 
-if "NUMBA_CACHE_DIR" not in os.environ:
-    numba.config.CACHE_DIR = str(_choose_cache_dir())  # type: ignore[attr-defined]
+# Below NUMBA_CACHE_DIR too, where a user has set it: Numba itself would go on with stale kernels there.
+numba.config.CACHE_DIR = str(_choose_cache_dir())  # type: ignore[attr-defined]
 
 
 class _Record(np.record):  # type: ignore[misc]
@@ -82,5 +83,7 @@ def _interpreted(function):
 _interpret = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
 kernel = _interpreted if _interpret else njit(cache=True, nogil=True, error_model="numpy")
 """Decorator of every compiled function: cached on disk, releases the GIL, C-like division."""
+fast = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+"""Decorator of kernels in which sums may be reordered, so that they are vectorised."""
 
-__all__ = ["kernel", "source_digest"]
+__all__ = ["fast", "kernel", "source_digest"]

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from learners.shares import Share
+
+STORE_PATIENCE_S = 3.0
+"""So long may the store take to answer, which is in the process of rank 0."""
 
 _LEFT = "left"  # key of the store: why a rank has left, where it could still say so
 
@@ -148,8 +152,7 @@ class Ranks:
 
     def leave(self, reason: str) -> None:
         """Ends the connections, so that the others need not wait for their time limit; tells them why."""
-        with suppress(RuntimeError):  # rank 0, which holds the store, may be gone
-            self._store.set(_LEFT, f"rank {self.rank} left: {reason}")
+        self._ask(lambda: self._store.set(_LEFT, f"rank {self.rank} left: {reason}"))
         if dist.is_initialized():
             dist.destroy_process_group()
 
@@ -161,10 +164,23 @@ class Ranks:
 
     def _reason(self, error: Exception) -> str:
         """What the rank that left has said, or what was noticed of it."""
-        with suppress(RuntimeError):
-            if self._store.check([_LEFT]):
-                return self._store.get(_LEFT).decode()
+        said = self._ask(lambda: self._store.get(_LEFT).decode() if self._store.check([_LEFT]) else None)
+        if said:
+            return str(said)
         return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
+
+    def _ask(self, question: Callable[[], Any]) -> Any:
+        """What the store answers, or None: rank 0, whose process holds it, may be gone, or hang and never answer."""
+        answers: list[Any] = []
+
+        def ask() -> None:
+            with suppress(RuntimeError):
+                answers.append(question())
+
+        asking = Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(STORE_PATIENCE_S)
+        return answers[0] if answers else None
 
 
 def open_store(address: str, timeout_s: float) -> tuple[dist.Store, int]:

@@ -13,7 +13,7 @@ from typing import Any
 from dancfr.experiments.cheat_cfr_config import CheatCfrConfig
 from dancfr.experiments.cheat_cfr_crew import CheatCfrCrew
 from dancfr.experiments.crew import Place
-from dancfr.experiments.loop import Loop, run_to_end, timed
+from dancfr.experiments.loop import Loop, reading, run_to_end, timed
 from dancfr.options import TrainOptions
 from dancfr.progress import Progress
 from dancfr.runs import Run
@@ -86,7 +86,8 @@ class CheatCfr(Loop):
         """
         saved = self.load_newest()
         if saved is not None:
-            self.nodes = saved[0]["nodes"]
+            with reading(saved[1]):
+                self.nodes = int(saved[0]["nodes"])
             if self.iteration not in {file.iteration for file in self.run.list_strategies()}:
                 self._store()  # the run ended between the two
 

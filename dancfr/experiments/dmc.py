@@ -19,7 +19,7 @@ from actors.self_play import SelfPlayTask, SelfPlayWeights, merge_stats
 from dancfr.experiments.crew import Place
 from dancfr.experiments.dmc_config import DmcConfig
 from dancfr.experiments.dmc_crew import DmcCrew
-from dancfr.experiments.loop import Loop, run_to_end, timed
+from dancfr.experiments.loop import Loop, reading, run_to_end, timed
 from dancfr.options import TrainOptions
 from dancfr.progress import Progress
 from dancfr.runs import Run
@@ -154,15 +154,17 @@ class Dmc(Loop):
         if saved is None:
             return
         state, folder = saved
-        self.samples = state["samples"]
+        with reading(folder):
+            self.samples = int(state["samples"])
+            iteration, metrics = state["fitted"] or (None, {})
+            unfitted = None if state.get("unfitted") is None else int(state["unfitted"])
         net, meta = load_state(folder / "playing.safetensors")
         self.playing = SelfPlayWeights(meta["version"], net)
         self.agent, _ = load_state(folder / "agent.safetensors")
-        if state["fitted"] is not None:
-            iteration, metrics = state["fitted"]
-            self._fitted = iteration, metrics, self.crew.runtime.get(self.crew.learner.call("weights", 0))
-        if state.get("unfitted") is not None:
-            self._fit(state["unfitted"])
+        if iteration is not None:
+            self._fitted = int(iteration), metrics, self.crew.runtime.get(self.crew.learner.call("weights", 0))
+        if unfitted is not None:
+            self._fit(unfitted)
         if self.crew.evaluation:
             for t in sorted(self.open_evaluations):
                 self.crew.evaluation.call("add", t, self.run.load_strategy(0, t)[0])

@@ -8,6 +8,7 @@ both give the same nets from the same seed.
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -19,7 +20,7 @@ from actors.traversal import TraversalTask, TraversalWeights, effective_sample_s
 from dancfr.experiments.config import DreamConfig
 from dancfr.experiments.crew import Place
 from dancfr.experiments.dream_crew import DreamCrew
-from dancfr.experiments.loop import Loop, run_to_end, timed
+from dancfr.experiments.loop import Loop, reading, run_to_end, timed
 from dancfr.options import TrainOptions
 from dancfr.progress import Progress
 from dancfr.runs import Run
@@ -228,12 +229,15 @@ class Dream(Loop):
             ForeignState: the checkpoint is of other networks.
         """
         saved = self.load_newest()
-        state = {} if saved is None else saved[0]
-        self.samples.update(state.get("samples", {}))
+        state, folder = ({}, self.run.path) if saved is None else saved
+        with reading(folder):
+            self.samples.update({name: int(count) for name, count in state.get("samples", {}).items()})
+            settled = {int(player): dict(row) for player, row in state.get("settled", {}).items()}
+            unfitted = [(int(player), int(t)) for player, t in state.get("unfitted", [])]
         wanted = {(t, p) for t in range(1, self.iteration + 1) for p in self.config.updated_players(t)}
         self.run.require_strategies(wanted)
         files = self.run.list_strategies()
-        for file, following in zip(files, [*files[1:], None], strict=True):
+        for file, following in zip_longest(files, files[1:]):
             net, _ = self.run.load_strategy(file.player, file.iteration)
             self.policies[file.player] = net
             if self.crew.evaluation:
@@ -245,11 +249,11 @@ class Dream(Loop):
                 if policy is not None:
                     learner = self.crew.learners["transitions"]
                     self.baselines[player] = self.crew.runtime.get(learner.call("weights", player))
-        for player, row in state.get("settled", {}).items():
-            weights = self.baselines[int(player)]
+        for player, row in settled.items():
+            weights = self.baselines[player]
             assert weights is not None  # it has been fitted
-            self._settled[int(player)] = row, weights
-        for player, t in state.get("unfitted", []):
+            self._settled[player] = row, weights
+        for player, t in unfitted:
             self._fit_baselines(t, (player,))
 
 

@@ -245,6 +245,7 @@ class Loop(ABC):
                     **self.state(folder),
                 }
                 (folder / "driver.json").write_text(json.dumps(state))
+                self.run.metrics.sync()
         except checkpoints.CheckpointFailed as failure:
             self._save_failures += 1
             if self._save_failures >= SAVE_FAILURES:
@@ -280,9 +281,10 @@ class Loop(ABC):
         state = None
         if checkpoint is not None:
             self._crew.load(checkpoint.folder)
-            state = json.loads((checkpoint.folder / "driver.json").read_text())
-            self.iteration, self.seconds = state["iteration"], state["seconds"]
-            self.open_evaluations = dict(state.get("evaluations", []))
+            with reading(checkpoint.folder):
+                state = json.loads((checkpoint.folder / "driver.json").read_bytes())
+                self.iteration, self.seconds = int(state["iteration"]), float(state["seconds"])
+                self.open_evaluations = {int(t): float(seconds) for t, seconds in state.get("evaluations", [])}
         self.run.truncate_metrics(self.iteration, finals=self.done())
         for row in [*self.run.read_metrics("evaluation"), *self.run.read_metrics("exploitability")]:
             self._evaluated = max(self._evaluated, row["iteration"])
@@ -336,6 +338,7 @@ def run_to_end(
                     loop = make(progress, place)
                     if options.resume or losses.since:
                         loop.restore()
+                    run.confirm_resume()
                     losses.restored(loop)
                     if options.resume and not losses.since:
                         progress.resumed(loop.iteration, loop.seconds)
@@ -389,6 +392,19 @@ class Losses:
         )
         row = {"kind": "event", "iteration": loop.iteration, "event": "recovered", "cause": cause}
         self._tracker.log(row | {"lost_iterations": again, "seconds": seconds})
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Around the use of what a driver has saved: raises a UsageError where that is not what a driver saves."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        cause = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+        raise UsageError(
+            f"{folder / 'driver.json'} is damaged ({cause}): restore {folder} from a copy, or move it away to go on "
+            "from the checkpoint before it"
+        ) from error
 
 
 @contextmanager

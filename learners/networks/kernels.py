@@ -4,10 +4,8 @@
 """
 
 import numpy as np
-from numba import njit
 
-fast = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-"""Decorator of kernels in which sums may be reordered, so that they are vectorised."""
+from envs.compiled import fast
 
 # tanh(x) = x P(x^2) / Q(x^2) on [-9, 9], and 1 in float32 beyond: a minimax fit, relative error 2.1e-8 before
 # rounding.

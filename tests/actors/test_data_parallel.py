@@ -4,7 +4,6 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +104,7 @@ def group_of(runtime: RayRuntime, players: dict[int, Any], **more: Any) -> Learn
 
 @pytest.fixture(scope="module")
 def fitted(ray_module: RayRuntime, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fitted]:
-    """Two fits of every case, by two ranks and by one learner: metrics of both, and where both have saved themselves."""
+    """Two fits of every case, by two ranks and by one learner: metrics of both, and where they have saved."""
     folder, rows = tmp_path_factory.mktemp("learners"), samples()
     group, one = group_of(ray_module, PLAYERS), LearnerServer(make, PLAYERS, "cpu")
     theirs, ours = buffers(ray_module, rows), buffers(InlineRuntime(), rows)
@@ -153,8 +152,8 @@ def test_one_step_of_two_ranks_has_the_gradient_of_one_learner(fitted: Fitted, c
 
 @pytest.mark.parametrize("case", [case for case in CASES if "norm" not in case and "short" not in case])
 def test_two_ranks_train_the_net_of_one_learner(fitted: Fitted, case: str) -> None:
-    """After two fits nets and averages differed by at most 2.5e-7 of their largest entry. The second fit changes them by
-    more than a hundred times the bound."""
+    """After two fits nets and averages differed by at most 2.5e-7 of their largest entry. The second fit changes them
+    by more than a hundred times the bound."""
     _, metrics, folder = fitted
     two, one = of_case(folder / "rank-0-2", case), of_case(folder / "one-2", case)
     assert difference(two, one, "net.") < 2e-6
@@ -208,45 +207,42 @@ def test_a_saved_group_goes_on_to_the_bit_and_so_does_one_learner(fitted: Fitted
     ray_module.get(group.call("load", str(folder / "rank-0-2")))
 
 
-def test_ranks_listen_on_loopback_alone(fitted: Fitted) -> None:
-    ranks = processes("DataParallelServer")
-    assert len(ranks) == 2
+def test_ranks_listen_on_loopback_alone(fitted: Fitted, ray_module: RayRuntime) -> None:
+    ranks = processes_of(ray_module, fitted[0])
     listening = [c.laddr.ip for rank in ranks for c in rank.net_connections("inet") if c.status == psutil.CONN_LISTEN]
     assert listening
     assert set(listening) <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 
 
-def processes(title: str) -> list[psutil.Process]:
-    """Actors of this Ray with that class, oldest first."""
-    found = []
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):  # or a zombie
-            found += [child] if any(title in word for word in child.cmdline()[:1]) else []
-    return sorted(found, key=lambda child: child.create_time())
+def processes_of(runtime: RayRuntime, group: LearnerGroup) -> list[psutil.Process]:
+    return [psutil.Process(pid) for pid in runtime.get([rank.call("process") for rank in group.ranks])]
 
 
 @pytest.fixture
 def long_fit(ray_runtime: RayRuntime) -> tuple[LearnerGroup, Any, list[psutil.Process]]:
     """A group at a fit that would take an hour, its result, and the processes of its ranks."""
-    known = set(processes("DataParallelServer"))
     group = group_of(ray_runtime, LONG, timeout_s=6.0)
+    ranks = processes_of(ray_runtime, group)
     theirs = buffers(ray_runtime, samples())
     metrics, _ = group.call("fit", 0, 1, theirs["advantages"], (7, 1), returns=2)
     time.sleep(1.0)
-    ranks = [process for process in processes("DataParallelServer") if process not in known]
-    assert len(ranks) == 2
     return group, metrics, ranks
 
 
-@pytest.mark.parametrize("harm", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
-def test_a_rank_that_is_gone_ends_the_fit_of_the_others(long_fit, ray_runtime: RayRuntime, harm) -> None:
+@pytest.mark.parametrize(
+    ("rank", "harm", "seconds"),
+    [(1, signal.SIGKILL, 5), (1, signal.SIGSTOP, 12), (0, signal.SIGSTOP, 20)],
+    ids=["rank 1 killed", "rank 1 stopped", "rank 0 stopped"],
+)
+def test_a_rank_that_is_gone_ends_the_fit_of_all(long_fit, ray_runtime: RayRuntime, rank, harm, seconds) -> None:
+    """Within the time limit, here 6 s, where it hangs, and 5 s more where it is the one that would tell the driver."""
     group, metrics, ranks = long_fit
     assert ray_runtime.wait([metrics], timeout=0.5) == []
     started = time.monotonic()
-    os.kill(ranks[1].pid, harm)
+    os.kill(ranks[rank].pid, harm)
     with pytest.raises(WorkerDied, match=r"rank 0 of 2 has lost the others|died"):
-        ray_runtime.get(metrics, timeout=30)
-    assert time.monotonic() - started < (5 if harm == signal.SIGKILL else 12)
+        ray_runtime.get(metrics, timeout=60)
+    assert time.monotonic() - started < seconds + 10  # of which 10 are for a loaded machine
     with pytest.raises(WorkerDied):  # and it stays so: actors are to be made anew
         ray_runtime.get(group.call("fit", 0, 2, None, (7, 2), returns=2)[0], timeout=30)
 
@@ -254,7 +250,7 @@ def test_a_rank_that_is_gone_ends_the_fit_of_the_others(long_fit, ray_runtime: R
 def test_a_rank_that_fails_tells_the_others_why(ray_runtime: RayRuntime) -> None:
     group = group_of(ray_runtime, LONG)
     theirs = buffers(ray_runtime, samples())
-    group.ranks[1].call("assist", 5, 1, theirs["advantages"], (7, 1))  # there is no player 5
+    group.ranks[1].call("assist", group.ranks[0], 5, 1, theirs["advantages"], (7, 1))  # there is no player 5
     metrics, _ = group.ranks[0].call("fit", 0, 1, theirs["advantages"], (7, 1), returns=2)
     with pytest.raises(WorkerDied, match="rank 1 left: KeyError: 5"):
         ray_runtime.get(metrics, timeout=30)

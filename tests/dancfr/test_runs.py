@@ -118,7 +118,10 @@ def test_a_run_of_another_preset_or_configuration_is_not_resumed(tmp_path: Path)
             run.resume_as("quick", "dream", Settings(width=128))
         assert (tmp_path / "a" / "config.json").read_bytes() == before
         run.resume_as("quick", "dream", Settings(iterations=50))
+        assert (tmp_path / "a" / "config.json").read_bytes() == before, "not before the checkpoint is found to fit"
+        run.confirm_resume()
         run.resume_as("quick", "dream", Settings(iterations=50, width=128), allow_changes=True)
+        run.confirm_resume()
     info = Run.open(tmp_path / "a").info
     assert info["config"]["iterations"] == 50
     assert [entry["changes"] for entry in info["resumed"]] == [["iterations: 5 -> 50"], ["width: 64 -> 128"]]

@@ -154,7 +154,7 @@ def assert_as_if_undisturbed(path: Path, calm: Path) -> None:
 def calm_run(path: Path, iterations: int, *more: str) -> Path:
     """An undisturbed training in one process, which all others are compared with."""
     ended = Training(path, f"iterations={iterations}", "--inline", *more)
-    assert ended.end() == 0, ended.told()
+    assert ended.end(600) == 0, ended.told()
     return path
 
 
