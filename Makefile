@@ -12,7 +12,7 @@ endif
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-faults lint format bench constraints clean distclean
+.PHONY: help setup demo test test-faults test-hosts lint format bench constraints hashes clean distclean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -46,6 +46,9 @@ test: $(STAMP) ## run all tests, in as many processes as JOBS says
 test-faults: $(STAMP) ## do a training every harm it is built to survive: some 40 minutes, and 30 more for the soak
 	$(PY) -m pytest -s -m "long or not long" tests/faults $(ARGS)
 
+test-hosts: $(STAMP) ## `ray up` on three hosts over ssh (network namespaces: needs root, iproute2, sshd, rsync)
+	DANCFR_TEST_HOSTS=1 $(PY) -m pytest -s tests/cluster/test_ray_up.py $(ARGS)
+
 lint: $(STAMP) ## style, types and the direction of imports: the checks of CI besides the tests
 	@failed=; \
 	for check in "-m ruff check ." "-m ruff format --check ." "-m mypy" "$(VENV)/bin/lint-imports --no-logo"; do \
@@ -69,6 +72,9 @@ constraints: ## write the versions that .venv holds to constraints.txt
 	   $(PIP) freeze --all --exclude pip --exclude dancfr | grep '==' | sed -E 's/\+[a-z0-9.]+$$//'; } > $(VENV)/constraints.txt
 	@cmp -s $(VENV)/constraints.txt constraints.txt || cp $(VENV)/constraints.txt constraints.txt
 	@[ pyproject.toml -nt $(STAMP) ] || touch $(STAMP)
+
+hashes: ## write the hash of every package of the image to docker/*.txt (needs Python 3.11 and PyPI)
+	$(PYTHON) docker/lock.py
 
 clean: ## remove caches and build results; runs and .venv stay
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -50,6 +50,8 @@ def test_a_slow_learner_does_not_fill_the_store(tmp_path: Path) -> None:
     assert not [file for file in (tmp_path / "ray").rglob("ray_spilled_objects*/*") if file.is_file()]
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
 def test_the_learner_waits_for_workers_that_are_away(calm: Path, tmp_path: Path) -> None:
     with training(tmp_path / "run", "iterations=12", "--workers", "2") as run:
         run.reach(3)
@@ -70,7 +72,11 @@ def test_the_learner_waits_for_workers_that_are_away(calm: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (("--workers", "2", "resources.worker_cpus=64"), "worker 0 asks for 64 CPUs, but Ray has"),
+        pytest.param(
+            ("--workers", "2", "resources.worker_cpus=64"),
+            "worker 0 asks for 64 CPUs, but Ray has",
+            marks=pytest.mark.long,
+        ),
         (("--workers", "999"), "999 workers were asked for, this machine has"),
     ],
 )

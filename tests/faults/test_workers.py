@@ -17,6 +17,8 @@ def workers_seen(run) -> set[int]:
     return {process.pid for process in run.actors(TRAVERSER)}
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
 def test_a_worker_that_is_stopped_is_replaced_at_its_deadline(calm: Path, tmp_path: Path) -> None:
     deadline = 8
     with training(tmp_path / "run", "iterations=20", "--workers", "2", f"resources.deadline_s={deadline}") as run:
@@ -90,7 +92,11 @@ def test_twenty_actors_at_random_are_killed_in_ten_minutes(calm: Path, tmp_path:
             "step",
             r"chunk \d of traverse: TraversalTask\(seed=\(1, 1, 0, \d\).* failed 5 times, last: ZeroDivisionError: ",
         ),
-        ("constructor", r"worker cannot be made \(5 tries\): OSError: the cards are missing"),
+        pytest.param(
+            "constructor",
+            r"worker cannot be made \(5 tries\): OSError: the cards are missing",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_what_always_raises_ends_the_run_with_seed_and_cause(
