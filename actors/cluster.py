@@ -159,6 +159,7 @@ def _init(**options: Any) -> None:
         ray_constants = importlib.import_module("ray._private.ray_constants")
     except ImportError as error:
         raise RayUnavailable(f"Ray cannot be imported ({error}); install it, or run with --inline") from error
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # whoever waits for a result tells of its error
     local = options["address"] == "local"
     vars(ray_constants)["ENABLE_RAY_CLUSTER"] = not local  # read at import, which may have been earlier
     with _own_signals():

@@ -22,6 +22,14 @@ Result = tuple[Task, Any, Ref]
 
 Kind = Literal["died", "late", "raised", "replaced", "replayed"]
 
+_TOLD = {
+    "died": "died",
+    "late": "was ended",
+    "raised": "raised",
+    "replaced": "is made anew",
+    "replayed": "leaves it to whoever is free",
+}
+
 DEPTH = 2  # calls in flight a worker: while the driver deals with one, the worker is at the next
 LOOK_EVERY_S = 0.5  # so often a wait is left to see whether it shall go on
 AHEAD = 4  # times what can be in flight: chunks begun and not yet yielded, which bounds the blocks in memory
@@ -51,6 +59,10 @@ class PoolEvent:
     worker: int
     chunk: str
     cause: str
+
+    def __str__(self) -> str:
+        at = f" at chunk {self.chunk}" if self.chunk else ""
+        return f"worker {self.worker} {_TOLD[self.kind]}{at}: {self.cause}"
 
 
 @dataclass

@@ -229,7 +229,9 @@ class RayRuntime:
         if home:
             from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-            options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._home_node(gpus), soft=True)
+            # Ray does not heed a soft affinity of an actor that asks for nothing.
+            soft = cpus + gpus > 0
+            options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._home_node(gpus), soft=soft)
         actor = host.options(**options).remote(factory, *args, **kwargs)
         handle = RayHandle(name, actor)
         self._handles[actor._actor_id.hex()] = (handle, cpus, gpus)

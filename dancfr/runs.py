@@ -309,8 +309,10 @@ class Run:
 
 
 def default_run_dir(preset: str) -> Path:
-    """``runs/<preset>-<time>``, not in use yet."""
-    base = Path("runs") / f"{preset}-{datetime.now():%Y%m%d-%H%M%S}"
+    """``runs/<preset>-<time>``, not in use yet. In a job of a cluster below ``~/dancfr-runs`` instead: the folder that
+    a job is started in goes when it ends."""
+    root = Path.home() / "dancfr-runs" if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ else Path("runs")
+    base = root / f"{preset}-{datetime.now():%Y%m%d-%H%M%S}"
     path, number = base, 2
     while path.exists():
         path, number = base.with_name(f"{base.name}-{number}"), number + 1

@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from actors.counters import dashboard_url
-from actors.pool import WorkerPool
+from actors.pool import PoolEvent, WorkerPool
 from actors.remote import Handle, InlineRuntime, RayRuntime, Runtime
 from dancfr.errors import warn
 from dancfr.experiments.settings import Resources
@@ -67,6 +68,11 @@ class Place:
         """Ends all actors, and Ray where it was started for them."""
         if "runtime" in self.__dict__:
             self.runtime.shutdown()
+
+
+def telling(say: Callable[[object], None]) -> Callable[[PoolEvent], None]:
+    """Tells a person of what happened to workers, not of what the pool does about it each time."""
+    return lambda event: say(event) if event.kind in ("died", "late", "raised") else None
 
 
 class Crew(ABC):

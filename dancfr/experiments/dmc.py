@@ -16,7 +16,7 @@ import numpy as np
 
 from actors.remote import Halted, Ref
 from actors.self_play import SelfPlayTask, SelfPlayWeights, merge_stats
-from dancfr.experiments.crew import Place
+from dancfr.experiments.crew import Place, telling
 from dancfr.experiments.dmc_config import DmcConfig
 from dancfr.experiments.dmc_crew import DmcCrew
 from dancfr.experiments.loop import Loop, reading, run_to_end, timed
@@ -41,7 +41,7 @@ class Dmc(Loop):
 
     def __init__(self, run: Run, config: DmcConfig, tracker: Tracker, progress: Progress, place: Place) -> None:
         self.config = config
-        self.crew = DmcCrew(config, place, progress.event)
+        self.crew = DmcCrew(config, place, telling(progress.event))
         super().__init__(run, config, tracker, progress, self.crew)
         self.samples = 0
         self.playing = SelfPlayWeights(0, self.crew.runtime.get(self.crew.learner.call("weights", 0)))

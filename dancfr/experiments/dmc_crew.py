@@ -25,7 +25,7 @@ class DmcCrew(Crew):
     Args:
         config: The run's configuration.
         place: Where they live. Inline, the device of the learner is also where self-play runs its net.
-        on_event: Told of every worker that died and every chunk replayed.
+        on_event: Told of every worker that died, was late or raised, and of what was done about it.
     """
 
     def __init__(self, config: DmcConfig, place: Place, on_event: Any) -> None:

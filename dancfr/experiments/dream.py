@@ -18,7 +18,7 @@ import numpy as np
 from actors.remote import Halted, Ref
 from actors.traversal import TraversalTask, TraversalWeights, effective_sample_size
 from dancfr.experiments.config import DreamConfig
-from dancfr.experiments.crew import Place
+from dancfr.experiments.crew import Place, telling
 from dancfr.experiments.dream_crew import DreamCrew
 from dancfr.experiments.loop import Loop, reading, run_to_end, timed
 from dancfr.options import TrainOptions
@@ -38,7 +38,7 @@ class Dream(Loop):
 
     def __init__(self, run: Run, config: DreamConfig, tracker: Tracker, progress: Progress, place: Place) -> None:
         self.config = config
-        self.crew = DreamCrew(config, place, progress.event)
+        self.crew = DreamCrew(config, place, telling(progress.event))
         super().__init__(run, config, tracker, progress, self.crew)
         self.samples = Counter(advantages=0, transitions=0, decisions=0)
         self._drawn: Counter[str] = Counter()  # those of the iteration under way

@@ -32,7 +32,7 @@ class DreamCrew(Crew):
     Args:
         config: The run's configuration.
         place: Where they live.
-        on_event: Told of every worker that died and every chunk replayed.
+        on_event: Told of every worker that died, was late or raised, and of what was done about it.
     """
 
     def __init__(self, config: DreamConfig, place: Place, on_event: Any) -> None:

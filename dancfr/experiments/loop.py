@@ -304,6 +304,8 @@ class Loop(ABC):
         newest = checkpoints.listed(self.run)
         if self.iteration and (not newest or newest[-1].iteration != self.iteration):
             self.save()
+            if self._save_failures:
+                raise RunError("the last checkpoint could not be written: make room and go on with --resume")
         return {
             "iterations": self.iteration,
             "seconds": self.seconds,

@@ -1,0 +1,155 @@
+"""Hosts on this machine that are told apart by the network, the process table, /tmp, /dev/shm and the home folder.
+
+Each is a set of Linux namespaces with an address of its own, in which a real sshd runs. Needs root.
+"""
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+TOOLS = ("ip", "unshare", "sshd", "ssh", "ssh-keygen", "rsync", "mount")
+
+_BOOT = """\
+set -e
+mount --make-rprivate /
+mkdir -p {own}/home {own}/tmp {own}/run
+for kept in {kept}; do
+    mkdir -p {own}/home/$kept
+    mount --bind {home}/$kept {own}/home/$kept
+done
+cp -r {keys} {own}/home/.ssh
+mount --rbind {own}/home {home}
+mount -t tmpfs -o mode=1777 tmpfs /tmp
+mount -t tmpfs -o mode=1777,size=1g tmpfs /dev/shm
+mkdir -p /run/sshd
+ip link set lo up
+hostname {name}
+exec {sshd} -D -e -h {home}/.ssh/host -o PidFile=none -o UsePAM=no -o StrictModes=no -o PermitRootLogin=yes \\
+    -o PasswordAuthentication=no -o AuthorizedKeysFile={home}/.ssh/id.pub
+"""
+
+
+def missing_tools() -> str:
+    """Why hosts cannot be made here; empty if they can."""
+    if not sys.platform.startswith("linux") or os.geteuid() != 0:
+        return "network namespaces need Linux and root"
+    absent = [tool for tool in TOOLS if find(tool) is None]
+    if absent:
+        return f"not installed: {', '.join(absent)} (Debian: apt install iproute2 openssh-server openssh-client rsync)"
+    probe = subprocess.run(["unshare", "--net", "--mount", "--pid", "--fork", "true"], capture_output=True, text=True)
+    return f"namespaces are refused: {probe.stderr.strip()}" if probe.returncode else ""
+
+
+def find(tool: str) -> str | None:
+    """Path of a tool, administrators' folders included."""
+    return shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+
+
+class Hosts:
+    """Hosts 10.213.N.2 and on, behind a bridge of this machine, 10.213.N.1, which routes nowhere else.
+
+    Args:
+        folder: For what the hosts keep; `folder/hK/home` is the home of root at host K.
+        count: How many.
+
+    Attributes:
+        addresses: Of the hosts.
+        key: Private key of root at all of them.
+    """
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self._tag = secrets.token_hex(2)
+        subnet = secrets.randbelow(254) + 1
+        self.addresses = [f"10.213.{subnet}.{place + 2}" for place in range(count)]
+        self._folder = folder
+        self._running: list[subprocess.Popen[bytes]] = []
+        keys = folder / "keys"
+        keys.mkdir()
+        self.key = keys / "id"
+        try:
+            for name in ("id", "host"):
+                run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / name))
+            run("ip", "link", "add", self._bridge, "type", "bridge")
+            run("ip", "address", "add", f"10.213.{subnet}.1/24", "dev", self._bridge)
+            run("ip", "link", "set", self._bridge, "up")
+            for place, address in enumerate(self.addresses):
+                self._start(place, address, f"10.213.{subnet}.1", keys)
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def _bridge(self) -> str:
+        return f"dcb{self._tag}"
+
+    def _network(self, place: int) -> str:
+        return f"dc{self._tag}{place}"
+
+    def home(self, place: int) -> Path:
+        """Home folder at that host, as seen from here."""
+        return self._folder / f"h{place}" / "home"
+
+    def log(self, place: int) -> str:
+        """What its sshd wrote."""
+        return (self._folder / f"h{place}.log").read_text(errors="replace")
+
+    def _start(self, place: int, address: str, gateway: str, keys: Path) -> None:
+        network = self._network(place)
+        outer, inner = f"dco{self._tag}{place}", f"dci{self._tag}{place}"
+        run("ip", "netns", "add", network)
+        run("ip", "link", "add", outer, "type", "veth", "peer", "name", inner)
+        run("ip", "link", "set", outer, "master", self._bridge, "up")
+        run("ip", "link", "set", inner, "netns", network)
+        inside = ("ip", "netns", "exec", network, "ip")
+        run(*inside, "address", "add", f"{address}/24", "dev", inner)
+        run(*inside, "link", "set", inner, "up")
+        run(*inside, "route", "add", "default", "via", gateway)  # Ray asks the routes for the host's own address
+        home = Path.home()
+        python = (Path(path).resolve() for path in (sys.base_prefix, sys.prefix))
+        kept = {path.relative_to(home).parts[0] for path in python if home in path.parents}
+        script = _BOOT.format(
+            own=self._folder / f"h{place}", home=home, keys=keys, name=f"host{place}", sshd=find("sshd"),
+            kept=" ".join(sorted(kept)),
+        )  # fmt: skip
+        command = ["ip", "netns", "exec", network, "unshare", "--pid", "--mount", "--uts", "--ipc", "--fork"]
+        command += ["--kill-child", "--mount-proc", "bash", "-c", script]
+        with (self._folder / f"h{place}.log").open("wb") as log:
+            self._running.append(subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True))
+
+    def ssh(self, place: int, command: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+        """Runs a command at a host."""
+        options = ["-o", "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={os.devnull}", "-o", "LogLevel=ERROR"]
+        return subprocess.run(
+            ["ssh", "-i", str(self.key), *options, f"root@{self.addresses[place]}", command],
+            capture_output=True, text=True, timeout=seconds,
+        )  # fmt: skip
+
+    def wait_until_up(self, seconds: float = 20) -> None:
+        """Returns once all of them answer by ssh."""
+        deadline = time.monotonic() + seconds
+        for place in range(len(self.addresses)):
+            while (done := self.ssh(place, "true")).returncode != 0:
+                assert time.monotonic() < deadline, done.stderr + self.log(place)
+                time.sleep(0.2)
+
+    def stop(self) -> None:
+        """Ends the hosts with all that runs there. Twice is no error."""
+        for process in self._running:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(20)
+        for place in range(len(self.addresses)):
+            subprocess.run(["ip", "netns", "del", self._network(place)], capture_output=True)
+        subprocess.run(["ip", "link", "del", self._bridge], capture_output=True)
+
+
+def run(*command: str) -> None:
+    """Raises AssertionError with what the command said, unless it succeeds."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"

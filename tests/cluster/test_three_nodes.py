@@ -1,0 +1,163 @@
+"""A training as a job of a cluster of three nodes: submitted, watched, stopped and resumed; and who may submit one."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dancfr.runs import Run
+from tests.cluster.nodes import ROOT, Nodes, copy_tree, listening, wait_for
+from tests.dancfr.outcomes import refused
+
+pytestmark = pytest.mark.timeout(600)  # a machine that does other things takes minutes for all the starts
+
+TINY = (
+    "traversals=48", "chunk=16", "minutes=none", "reservoir=4000", "circular=4000",
+    "advantage_training.minibatches=3", "advantage_training.batch=64", "baseline_training.minibatches=2",
+    "baseline_training.batch=64", "evaluation.every=2", "evaluation.games=4", "checkpoint_every=2",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """A head without CPUs of its own, and two workers with one each."""
+    cluster = Nodes(tmp_path_factory.mktemp("cluster"), workers=2)
+    yield cluster
+    cluster.stop()
+    assert not [process for process in cluster.processes() if process.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_tree(tmp_path_factory.mktemp("tree"))
+
+
+def rows_of(folder: Path) -> list[dict]:
+    """Rows of the record that are whole."""
+    file = folder / "metrics.jsonl"
+    lines = file.read_text().splitlines(True) if file.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def check_record(folder: Path, iterations: int) -> None:
+    """Every iteration once, every evaluation once, a strategy of each iteration, a checkpoint of the last."""
+    run = Run.open(folder)
+    rows = run.read_metrics()
+    trained = [row["iteration"] for row in rows if row["kind"] == "train"]
+    assert trained == list(range(1, iterations + 1))
+    evaluated = Counter((r["iteration"], r["policy"], r["opponent"]) for r in rows if r["kind"] == "evaluation")
+    assert set(evaluated.values()) <= {1}
+    assert [file.iteration for file in run.list_strategies()] == list(range(1, iterations + 1))
+    assert max((int(path.name) for path in (folder / "checkpoints").iterdir()), default=0) == iterations
+
+
+def test_a_training_is_submitted_watched_stopped_and_resumed(nodes: Nodes, tree: Path) -> None:
+    """By name only: the run lies below the home of who started the head, and outlives the job."""
+    common = ("--run-dir", "tiny", "--workers", "2", "--wandb", "off", "--working-dir", str(tree))
+    first = nodes.result("submit", "geister-quick", *TINY, "iterations=500", *common, "--no-follow")
+    assert first["run_dir"] == "~/dancfr-runs/tiny"
+    folder = nodes.home / "dancfr-runs" / "tiny"
+
+    def progress() -> int:
+        (job,) = nodes.result("jobs")["jobs"]
+        assert (job["job"], job["preset"]) == (first["job"], "geister-quick")
+        assert job["status"] in ("PENDING", "RUNNING"), nodes.dancfr("jobs", "logs", job["job"], "--address", nodes.url)
+        return sum(row["kind"] == "train" for row in rows_of(folder)) >= 3
+
+    wait_for(progress, 240, "three iterations")
+    assert workers_by_node(nodes) == [1, 1], "one worker on each of the two nodes that have a CPU"
+    begin = time.monotonic()
+    assert nodes.result("jobs", "stop", first["job"]) == {"job": first["job"], "status": "STOPPED"}
+    assert time.monotonic() - begin < 60
+    assert "writing a checkpoint" in nodes.result("jobs", "logs", first["job"])["log"]
+    done = max(row["iteration"] for row in rows_of(folder) if row["kind"] == "train")
+    check_record(folder, done)
+
+    goal = f"iterations={done + 2}"
+    second = nodes.dancfr("submit", "geister-quick", *TINY, goal, *common, "--resume", "--address", nodes.url, "--json")
+    assert second.code == 0, second.err
+    assert f"resumed after iteration {done}" in second.err, "the job's log is followed"
+    assert json.loads(second.out)["status"] == "SUCCEEDED"
+    check_record(folder, done + 2)
+
+    goal = f"iterations={done + 3}"
+    by_ray(nodes, tree, "geister-quick", goal, "--workers", "2", "--resume", "--run-dir", str(folder))
+    check_record(folder, done + 3)
+
+
+def by_ray(nodes: Nodes, tree: Path, *words: str) -> None:
+    """`ray job submit --working-dir . -- python -m dancfr train ...`: nothing but the environment is needed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ray.scripts.scripts", "job", "submit", "--working-dir", ".", "--", "python", "-m",
+         "dancfr", "train", *words],
+        cwd=tree, env=nodes.environment(RAY_API_SERVER_ADDRESS=nodes.url), capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def workers_by_node(nodes: Nodes) -> list[int]:
+    """How many processes that play each node has that has any."""
+    answer = nodes.ask("/api/v0/actors?detail=true&limit=100", nodes.token)
+    actors = answer.json()["data"]["result"]["result"]
+    playing = [a for a in actors if a["state"] == "ALIVE" and a.get("required_resources", {}).get("CPU", 0) >= 1]
+    return sorted(Counter(actor["node_id"] for actor in playing).values())
+
+
+def test_a_failed_job_is_a_failed_command(nodes: Nodes, tree: Path) -> None:
+    wrong = nodes.dancfr(
+        "submit", "geister-quick", "--run-dir", "absent", "--resume", "--address", nodes.url, "--working-dir", str(tree)
+    )
+    assert wrong.code == 1
+    assert wrong.err.splitlines()[-1].endswith("absent/config.json)")
+
+
+def test_only_who_has_the_token_gets_in(nodes: Nodes, tmp_path: Path) -> None:
+    jobs = ("jobs", "--address", nodes.url)
+    assert "asks for a token and there is none" in refused(nodes.dancfr(*jobs, HOME=str(tmp_path)))
+    assert "refuses the token in RAY_AUTH_TOKEN" in refused(nodes.dancfr(*jobs, RAY_AUTH_TOKEN="another"))
+    for path in ("/api/version", "/api/jobs/", "/api/v0/nodes", "/nodes?view=summary", "/logs"):
+        assert nodes.ask(path).status_code == 401, path
+        assert nodes.ask(path, "another").status_code == 403, path
+    assert nodes.ask("/api/jobs/", nodes.token).status_code == 200
+    join = "from actors import cluster\ntry: cluster.join({!r})\nexcept cluster.RayUnavailable as error: print(error)"
+    stranger = subprocess.run(
+        [sys.executable, "-c", join.format(nodes.address)],
+        cwd=ROOT, env=nodes.environment(RAY_AUTH_TOKEN="another"), capture_output=True, text=True, timeout=90,
+    )  # fmt: skip
+    assert stranger.returncode == 0, stranger.stderr
+    assert "no Ray could be joined" in stranger.stdout
+
+
+def test_the_dashboard_listens_on_the_loopback_interface_alone(nodes: Nodes) -> None:
+    open_ports = listening(nodes.processes())
+    dashboard = int(nodes.url.rpartition(":")[2])
+    assert [ip for ip, port in open_ports if port == dashboard] == ["127.0.0.1"]
+    clients = {ip for ip, port in open_ports if port == nodes.port}
+    assert clients <= {"::", "0.0.0.0", "127.0.0.2"}, "the control service is for the other nodes"
+
+
+def test_a_node_without_the_token_cannot_join(nodes: Nodes, tmp_path: Path) -> None:
+    command = [
+        sys.executable, "-m", "ray.scripts.scripts", "start", f"--address={nodes.address}", "--num-cpus=1",
+        "--node-ip-address=127.0.0.9", "--min-worker-port=0", "--max-worker-port=0",
+    ]  # fmt: skip
+    environment = nodes.environment(HOME=str(tmp_path), RAY_AUTH_TOKEN="another")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=90)
+    assert done.returncode != 0, done.stdout
+    known = nodes.ask("/api/v0/nodes", nodes.token).json()["data"]["result"]["result"]
+    assert [node["state"] for node in known].count("ALIVE") == 3
+
+
+def test_address_variables_of_another_cluster_do_not_redirect_a_submission(nodes: Nodes) -> None:
+    """Ray's own client would prefer RAY_ADDRESS to the address that it is given."""
+    outcome = nodes.dancfr("jobs", "--address", nodes.url, "--json", RAY_ADDRESS="http://127.0.0.1:9")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["address"] == nodes.url
+    assert "RAY_ADDRESS" not in os.environ
