@@ -332,7 +332,7 @@ def run_to_end(
     place = Place(options, config.resources)
     with Progress(config.iterations, options.progress, config.minutes) as progress, catching() as stop:
         progress.phase("starting")
-        losses = Losses(run, config, tracker, progress)
+        losses = Losses(config.resources.recoveries, tracker, progress)
         try:
             while True:
                 loop = None
@@ -358,12 +358,17 @@ def run_to_end(
 class Losses:
     """How often actors were lost, and what that cost.
 
+    Args:
+        allowed: So many in a row without a checkpoint in between are survived.
+        tracker: Takes a row of each.
+        progress: Says it.
+
     Attributes:
         since: Losses since the last checkpoint.
     """
 
-    def __init__(self, run: Run, config: RunConfig, tracker: Tracker, progress: Progress) -> None:
-        self._run, self._allowed, self._tracker, self._progress = run, config.resources.recoveries, tracker, progress
+    def __init__(self, allowed: int, tracker: Tracker, progress: Progress) -> None:
+        self._allowed, self._tracker, self._progress = allowed, tracker, progress
         self.since = 0
         self._last: tuple[str, int, float] | None = None  # cause, iteration, when
 

@@ -87,19 +87,19 @@ def test_a_training_is_submitted_watched_stopped_and_resumed(nodes: Nodes, tree:
     assert json.loads(second.out)["status"] == "SUCCEEDED"
     check_record(folder, done + 2)
 
-    goal = f"iterations={done + 3}"
-    by_ray(nodes, tree, "geister-quick", goal, "--workers", "2", "--resume", "--run-dir", str(folder))
-    check_record(folder, done + 3)
 
-
-def by_ray(nodes: Nodes, tree: Path, *words: str) -> None:
+@pytest.mark.long
+def test_ray_s_own_command_submits_too(nodes: Nodes, tree: Path) -> None:
     """`ray job submit --working-dir . -- python -m dancfr train ...`: nothing but the environment is needed."""
+    folder = nodes.home / "by-ray"
+    words = ("geister-quick", *TINY, "iterations=3", "--workers", "2", "--run-dir", str(folder))
     done = subprocess.run(
         [sys.executable, "-m", "ray.scripts.scripts", "job", "submit", "--working-dir", ".", "--", "python", "-m",
          "dancfr", "train", *words],
         cwd=tree, env=nodes.environment(RAY_API_SERVER_ADDRESS=nodes.url), capture_output=True, text=True, timeout=200,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+    check_record(folder, 3)
 
 
 def workers_by_node(nodes: Nodes) -> list[int]:

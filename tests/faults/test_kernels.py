@@ -134,6 +134,7 @@ def test_an_edit_is_seen_in_a_cache_folder_that_the_user_has_named(tree: Path) -
     assert tribute(tree, **named) == interpreted(tree) != before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["DANCFR_CACHE_DIR", "NUMBA_CACHE_DIR"])
 def test_a_cache_that_cannot_be_written_leaves_nothing_stale_elsewhere(tree: Path, name: str) -> None:
     scratch = tree.parent / "scratch"
@@ -146,6 +147,7 @@ def test_a_cache_that_cannot_be_written_leaves_nothing_stale_elsewhere(tree: Pat
     assert kernels(tree) == 0, "nothing lies beside the sources"
 
 
+@pytest.mark.long
 def test_kernels_of_networks_that_are_used_alone_are_kept_in_the_same_place(tree: Path) -> None:
     run(tree, "-c", "from learners.networks.kernels import _tanh; import numpy as np; _tanh(np.float32(1))")
     assert kernels(tree) == 0, "beside the sources it would outlive an edit"

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -40,14 +41,16 @@ def test_a_slow_learner_does_not_fill_the_store(tmp_path: Path) -> None:
     """Sampling takes a fraction of the time of the fits, so that workers would run ahead if nothing held them."""
     slow = ("iterations=4", "traversals=1536", "advantage_training.minibatches=3000")
     command = [sys.executable, "-c", WATCHED, str(tmp_path / "run"), *SHORT, *slow]
-    environment = {**os.environ, "RAY_TMPDIR": str(tmp_path / "ray")}
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=230, env=environment)
+    with tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp") as folder:  # its sockets need a short name
+        environment = {**os.environ, "RAY_TMPDIR": folder}
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=230, env=environment)
+        spilled = [file for file in Path(folder).rglob("ray_spilled_objects*/*") if file.is_file()]
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout.splitlines()[-1])
     assert found["looks"] > 20
     print(f"the object store was never fuller than {100 * found['most']:.1f} %")
     assert found["most"] < 0.8
-    assert not [file for file in (tmp_path / "ray").rglob("ray_spilled_objects*/*") if file.is_file()]
+    assert not spilled
 
 
 @pytest.mark.long

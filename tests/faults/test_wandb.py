@@ -47,6 +47,8 @@ def start(path: Path, iterations: int, mode: str, *more: str, **environment: str
     )
 
 
+@pytest.mark.long
+@pytest.mark.timeout(600)
 def test_the_death_of_its_service_costs_one_line(calm: Path, tmp_path: Path) -> None:
     path = tmp_path / "run"
     process = start(path, 12, "offline")

@@ -111,8 +111,10 @@ def test_what_always_raises_ends_the_run_with_seed_and_cause(
         "baseline_network.outputs=action",
     )
     with training(tmp_path / "run", *game, "--workers", "2") as run:
-        run.wait_for(lambda: run.actors(TRAVERSER), 60)
         begin = time.monotonic()
+        while "raised" not in run.told() and run.process.poll() is None:
+            begin = time.monotonic()
+            time.sleep(0.05)
         assert run.end(60) == 1, run.told()
         took = time.monotonic() - begin
     told = run.told().splitlines()
