@@ -11,7 +11,7 @@ import typer
 
 from dancfr import output
 from dancfr.cli_app import Command, Json, app
-from dancfr.errors import UsageError
+from dancfr.errors import UsageError, warn
 
 if TYPE_CHECKING:
     from dancfr.status import Watched
@@ -54,10 +54,11 @@ def status(
 
 
 def _looked(run: "Watched") -> Status | None:
-    """One of several runs; None if its folder has been taken away meanwhile."""
+    """One of several runs; None, with a warning, if it cannot be read."""
     try:
         return run.look(thorough=False)
-    except UsageError:
+    except UsageError as error:
+        warn(f"warning: {error}")
         return None
 
 

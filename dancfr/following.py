@@ -13,6 +13,9 @@ Row = dict[str, Any]
 TOTALS_OF_A_PROCESS = ("workers/died", "workers/late", "workers/raised", "workers/replaced", "workers/replayed")
 """What a training row counts from the start of its process on, and not from that of the run."""
 
+LARGEST = 1e15
+"""No count, iteration or time of a row is as large as that."""
+
 
 class Following:
     """What the record of a run has said so far.
@@ -72,10 +75,10 @@ class Following:
 
     def _take(self, line: bytes) -> None:
         try:
-            row = json.loads(line)
-        except ValueError:
+            row = json.loads(line, parse_constant=_refuse)
+        except (ValueError, RecursionError):
             row = None
-        if not isinstance(row, dict) or type(row.get("iteration")) is not int:
+        if not isinstance(row, dict) or not _fits(row):
             self.torn += 1
             return
         kind = row.get("kind")
@@ -121,6 +124,24 @@ class Following:
             for key, value in self.newest.items()
             if key.startswith(prefix) and _is_number(value)
         }
+
+
+def _refuse(constant: str) -> None:
+    """NaN and the infinities, which no row of ours has."""
+    raise ValueError(constant)
+
+
+def _fits(row: Row) -> bool:
+    """Whether a row is one that a training writes, as far as it is looked at here."""
+    numbers = [value for key, value in row.items() if key == "lost_iterations" or key.startswith("workers/")]
+    numbers += [row.get("elapsed_s", 0), *(row.get("ci95") or (0, 0))] if _is_pair(row.get("ci95")) else [None]
+    return type(row.get("iteration")) is int and all(
+        _is_number(number) and 0 <= number < LARGEST for number in [row["iteration"], *numbers]
+    )
+
+
+def _is_pair(interval: Any) -> bool:
+    return interval is None or (isinstance(interval, list) and len(interval) == 2)
 
 
 def _number(row: Row, key: str) -> float:

@@ -5,6 +5,7 @@ Whoever reaches that server can run any program on the cluster (CVE-2023-48022),
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -46,6 +47,8 @@ def find_token() -> tuple[str, str]:
         UsageError: a file is named for it that cannot be read or is empty.
     """
     if token := os.environ.get("RAY_AUTH_TOKEN", "").strip():
+        if not (token.isascii() and token.isprintable()):
+            raise UsageError("RAY_AUTH_TOKEN holds no token: it is one line of ASCII")
         return token, "RAY_AUTH_TOKEN"
     named = os.environ.get("RAY_AUTH_TOKEN_PATH")
     path = Path(named) if named else Path.home() / ".ray" / "auth_token"
@@ -53,6 +56,8 @@ def find_token() -> tuple[str, str]:
         token = path.read_text().strip()
     except (OSError, UnicodeDecodeError):
         token = ""
+    if token and not (token.isascii() and token.isprintable()):
+        raise UsageError(f"{path} holds no token: it is one line of ASCII (`ray get-auth-token --generate` makes one)")
     if token:
         return token, str(path)
     if named:
@@ -94,7 +99,11 @@ def _checked(address: str) -> str:
         port = parts.port  # a property that raises
     except ValueError:
         raise wrong from None
+    if parts.username is not None:
+        raise UsageError("an address of a job server has no user or password in it: Ray takes a token")
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise wrong
+    if not all(0 < len(label) < 64 for label in parts.hostname.removesuffix(".").split(".")):
         raise wrong
     return address.rstrip("/")
 
@@ -168,8 +177,15 @@ def list_jobs(server: Server) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["started"])
 
 
+def _check_job(job: str) -> None:
+    """Raises UsageError for what cannot be the id of a job, and would be another path of the server."""
+    if not re.fullmatch(r"[\w-]+", job):
+        raise UsageError(f"{job!r} is no id of a job: `dancfr jobs` lists them")
+
+
 def job_log(server: Server, job: str) -> str:
     """What the job has printed so far."""
+    _check_job(job)
     with connection(server) as client:
         text: str = client.get_job_logs(job)
     return text
@@ -182,6 +198,7 @@ def stop_job(server: Server, job: str) -> str:
         UsageError: there is no such job.
         RunError: it has not ended within `STOP_SECONDS` and a little more.
     """
+    _check_job(job)
     with connection(server) as client:
         client.stop_job(job)
         deadline = time.monotonic() + STOP_SECONDS + 15

@@ -31,7 +31,8 @@ def list_tree(root: Path) -> Listing:
         UsageError: no such folder, it cannot be read, or it changes while it is read.
     """
     if not root.is_dir():
-        raise UsageError(f"there is no folder {root} to send: name another --working-dir")
+        kind = "is a file, not a folder" if root.exists() else "does not exist"
+        raise UsageError(f"{root} {kind}: name another --working-dir")
     found: dict[Path, tuple[int, int]] = {}
 
     def note(path: Path) -> None:
@@ -46,6 +47,8 @@ def list_tree(root: Path) -> Listing:
         raise _changed(Path(str(error.filename)), root) from None
     except OSError as error:
         raise UsageError(f"cannot read {error.filename or root}: {reason(error)}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"a .gitignore or .rayignore in {root} is not UTF-8: rewrite it") from None
     return found
 
 
@@ -100,6 +103,10 @@ def pack(root: Path, listing: Listing, archive: Path) -> None:
                 raise _changed(root / path, root) from None
             except OSError as error:
                 raise UsageError(f"cannot read {root / path}: {reason(error)}") from None
+            except UnicodeEncodeError:
+                raise UsageError(
+                    f"{str(path)!a} in {root} is not named in UTF-8: rename it, or name its folder in .gitignore"
+                ) from None
     after = list_tree(root)
     for path in sorted(listing.keys() | after.keys()):
         if listing.get(path) != after.get(path):

@@ -72,8 +72,10 @@ class Watched:
         except OSError as error:
             raise UsageError(f"cannot read {run.metrics.path}: {reason(error)}") from None
         record, config = self._record, run.info["config"]
-        limit = None if config.get("minutes") is None else 60.0 * config["minutes"]
-        iterations = int(config.get("iterations", 0))
+        minutes, iterations = config.get("minutes"), config.get("iterations", 0)
+        if type(iterations) is not int or not (minutes is None or (isinstance(minutes, int | float) and minutes > 0)):
+            raise UsageError(f"{self.path / 'config.json'} is no configuration of a run of dancfr")
+        limit = None if minutes is None else 60.0 * minutes
         done = record.iteration >= iterations or (limit is not None and record.elapsed_s >= limit)
         holder = find_holder(self.path / "run.lock")
         state = _state(holder, done)
@@ -88,7 +90,7 @@ class Watched:
             "resumed": len(run.info.get("resumed", [])),
             "iteration": record.iteration,
             "iterations": iterations,
-            "minutes": config.get("minutes"),
+            "minutes": minutes,
             "elapsed_s": record.elapsed_s,
             "seconds_each": record.seconds_each,
             "eta_s": left if state in ("running", "elsewhere") else None,
@@ -99,7 +101,7 @@ class Watched:
                 for policy, row in record.exact.items()
             },
             "checkpoint": self._checkpoint(run, thorough),
-            "strategies": _strategies(run, record.iteration),
+            "strategies": _strategies(run, min(record.iteration, iterations)),
             "workers": record.workers(),
             "events": {
                 "counts": dict(Counter(str(row.get("event")) for row in record.events)),

@@ -115,13 +115,14 @@ def run_folder(named: str, preset: str, resume: bool = False) -> str:
         if resume:
             raise UsageError("--resume needs --run-dir; `dancfr jobs` lists the runs of this cluster's jobs")
         return f"{RUNS}/{preset}-{datetime.now():%Y%m%d-%H%M%S}"
-    if named.startswith(("/", "~/")):
-        return named.rstrip("/") or "/"
+    lasting = named.startswith(("/", "~/")) and named.rstrip("/") not in ("", "~")
+    if lasting and named.isprintable() and ".." not in named.split("/"):
+        return named.rstrip("/")
     if _NAME.fullmatch(named) and named not in (".", ".."):
         return f"{RUNS}/{named}"
     raise UsageError(
         f"--run-dir {named} would lie in the job's own folder, which goes with the job: give a name, which is put "
-        f"below {RUNS} on the head node, or a folder that starts with / or ~/"
+        f"below {RUNS} on the head node, or a folder below / or ~/"
     )
 
 

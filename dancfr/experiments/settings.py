@@ -45,9 +45,9 @@ class Resources(Config):
             a buffer, a learner or a machine was lost.
     """
 
-    worker_cpus: float = Field(1.0, gt=0, le=1024)
+    worker_cpus: float = Field(1.0, ge=0.001, le=1024)
     learner_cpus: float = Field(0.0, ge=0, le=1024)
-    learner_gpus: float | None = Field(None, gt=0, le=64)
+    learner_gpus: float | None = Field(None, ge=0.001, le=64)
     learners: int = Field(1, ge=1, le=64)
     buffer_shards: int = Field(1, ge=1, le=256)
     deadline_s: float | None = Field(None, gt=0)

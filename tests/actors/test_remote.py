@@ -202,6 +202,24 @@ def test_resources_that_do_not_exist_are_an_error_at_once(ray_runtime: RayRuntim
     assert ray_runtime.get([handle.call("add", 2) for handle in coordinators]) == [2, 2]
 
 
+def test_resources_that_may_still_come_are_waited_for(ray_runtime: RayRuntime) -> None:
+    holder = ray_runtime.start(Counter, cpus=2)
+    ray_runtime.patience_s = 20.0
+    try:
+        threading.Timer(1.0, ray_runtime.stop, [holder]).start()
+        begin = time.monotonic()
+        waited = ray_runtime.start(Counter, cpus=1)
+        assert 0.9 < time.monotonic() - begin < 15
+        ray_runtime.get(waited.ready())
+        ray_runtime.patience_s = 1.0
+        begin = time.monotonic()
+        with pytest.raises(ResourcesMissing, match="asks for 99 CPUs"):
+            ray_runtime.start(Counter, cpus=99)
+        assert 1 <= time.monotonic() - begin < 10
+    finally:
+        ray_runtime.patience_s = 0.0
+
+
 def test_actors_compute_on_one_core_with_this_code(ray_runtime: RayRuntime) -> None:
     threads, files = ray_runtime.get(ray_runtime.start(Counter).call("surroundings"))
     assert set(threads.values()) == {"1"}
