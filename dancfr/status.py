@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dancfr import checkpoints
-from dancfr.errors import UsageError, reason
+from dancfr.errors import UsageError, reason, warn
 from dancfr.following import Following
 from dancfr.progress import time_left
 from dancfr.runs import Run
@@ -192,9 +192,11 @@ def find_watched(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Watched]
 
 
 def _readable(path: Path) -> Watched | None:
+    """One of the runs in a folder; None, with a warning, if it cannot be read."""
     try:
         return Watched(path)
-    except UsageError:
+    except UsageError as error:
+        warn(f"warning: {error}")
         return None
 
 
