@@ -94,7 +94,7 @@ def jobs(
     address: Address = None,
     as_json: Json = False,
 ) -> None:
-    """List a cluster's jobs, stop one (it writes a checkpoint) or print its log."""
+    """List a cluster's jobs, stop one, or print its log."""
     choose("the first argument of jobs", action, ("list", "stop", "logs"))
     if (action == "list") != (job == ""):
         raise UsageError("jobs list takes no job" if job else f"say which: dancfr jobs {action} JOB")

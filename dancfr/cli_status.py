@@ -32,7 +32,7 @@ def status(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Tell how runs stand: progress, evaluations, checkpoint, workers, warnings."""
+    """Tell how runs stand, and what went wrong in them."""
     if watch is not None and not 0.1 <= watch <= 86_400:
         raise UsageError(f"--watch takes 0.1 to 86400 seconds, not {watch:g}")
     if watch is not None and as_json:

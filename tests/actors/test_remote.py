@@ -238,8 +238,8 @@ def test_ray_listens_on_the_loopback_interface_only(ray_runtime: RayRuntime) -> 
 
 def test_signals_and_environment_of_the_caller_are_left_alone(ray_session: RayRuntime) -> None:
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    inherited = (signal.default_int_handler, signal.SIG_IGN)  # the latter where a shell runs the tests in the background
-    assert signal.getsignal(signal.SIGINT) in inherited
+    # The latter where a shell runs the tests in the background.
+    assert signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_IGN)
     assert "MKL_NUM_THREADS" not in os.environ
     assert threading.current_thread() is threading.main_thread()
 

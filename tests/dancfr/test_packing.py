@@ -107,5 +107,5 @@ def test_a_run_in_the_tree_is_refused_unless_it_is_ignored(tree: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no folder .*absent"):
+    with pytest.raises(UsageError, match=r"absent does not exist: name another --working-dir"):
         list_tree(tmp_path / "absent")
