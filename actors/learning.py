@@ -112,8 +112,8 @@ class LearnerServer:
         meta: dict[str, Any] = {}
         for player, learner in self._learners.items():
             fitted, before = self._before.get(player, (-1, None))
-            later = before is not None and after is not None and fitted > after
-            own, meta[str(player)] = before if later and before is not None else learner.state_arrays()
+            later = after is not None and fitted > after
+            own, meta[str(player)] = before if later and before else learner.state_arrays()
             arrays |= {f"{player}.{name}": array for name, array in own.items()}
         save_state(path, arrays, meta)
 

@@ -256,6 +256,7 @@ class SharedBatchNorm(nn.BatchNorm1d):
         self._ranks = ranks
 
     def forward(self, x: Tensor) -> Tensor:
+        """`x [B, F]` of this rank, normalised by mean and variance of the minibatch of all ranks."""
         if not self.training:
             return super().forward(x)
         ranks, y = self._ranks, x.float()

@@ -13,7 +13,8 @@ from typing import Any
 from dancfr.experiments.cheat_cfr_config import CheatCfrConfig
 from dancfr.experiments.cheat_cfr_crew import CheatCfrCrew
 from dancfr.experiments.crew import Place
-from dancfr.experiments.loop import Loop, reading, run_to_end, timed
+from dancfr.experiments.loop import Loop, reading, timed
+from dancfr.experiments.recovery import run_to_end
 from dancfr.options import TrainOptions
 from dancfr.progress import Progress
 from dancfr.runs import Run
@@ -21,7 +22,7 @@ from dancfr.tracking import Tracker
 
 
 def train(run: Run, config: CheatCfrConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a run of chance-sampled CFR to its end; see `dancfr.experiments.loop.run_to_end`."""
+    """Trains a run of chance-sampled CFR to its end; see `dancfr.experiments.recovery.run_to_end`."""
     return run_to_end(partial(CheatCfr, run, config, tracker), run, config, tracker, options)
 
 

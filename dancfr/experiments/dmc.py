@@ -19,7 +19,8 @@ from actors.self_play import SelfPlayTask, SelfPlayWeights, merge_stats
 from dancfr.experiments.crew import Place, telling
 from dancfr.experiments.dmc_config import DmcConfig
 from dancfr.experiments.dmc_crew import DmcCrew
-from dancfr.experiments.loop import Loop, reading, run_to_end, timed
+from dancfr.experiments.loop import Loop, reading, timed
+from dancfr.experiments.recovery import run_to_end
 from dancfr.options import TrainOptions
 from dancfr.progress import Progress
 from dancfr.runs import Run
@@ -32,7 +33,7 @@ Fit = tuple[int, dict[str, float], Weights]
 
 
 def train(run: Run, config: DmcConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a Deep Monte-Carlo run to its end; see `dancfr.experiments.loop.run_to_end`."""
+    """Trains a Deep Monte-Carlo run to its end; see `dancfr.experiments.recovery.run_to_end`."""
     return run_to_end(partial(Dmc, run, config, tracker), run, config, tracker, options)
 
 

@@ -20,7 +20,8 @@ from actors.traversal import TraversalTask, TraversalWeights, effective_sample_s
 from dancfr.experiments.config import DreamConfig
 from dancfr.experiments.crew import Place, telling
 from dancfr.experiments.dream_crew import DreamCrew
-from dancfr.experiments.loop import Loop, reading, run_to_end, timed
+from dancfr.experiments.loop import Loop, reading, timed
+from dancfr.experiments.recovery import run_to_end
 from dancfr.options import TrainOptions
 from dancfr.progress import Progress
 from dancfr.runs import Run
@@ -29,7 +30,7 @@ from learners.networks.settings import Weights
 
 
 def train(run: Run, config: DreamConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a DREAM run to its end; see `dancfr.experiments.loop.run_to_end`."""
+    """Trains a DREAM run to its end; see `dancfr.experiments.recovery.run_to_end`."""
     return run_to_end(partial(Dream, run, config, tracker), run, config, tracker, options)
 
 

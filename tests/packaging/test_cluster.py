@@ -33,7 +33,9 @@ def test_every_key_is_one_of_rays(config: dict[str, Any]) -> None:
 
 
 def test_ray_takes_the_file(config: dict[str, Any]) -> None:
-    validate_config(prepare_config(config))
+    prepared = prepare_config(config)
+    validate_config(prepared)
+    assert prepared["cluster_name"] == config["cluster_name"]
 
 
 def test_a_token_is_asked_for_on_every_node(config: dict[str, Any]) -> None:
