@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dancfr.config import Config
+from dancfr.experiments.belief_tables_config import BeliefTablesConfig
 from dancfr.experiments.cheat_cfr_config import CheatCfrConfig
 from dancfr.experiments.config import DreamConfig, EvaluationConfig
 from dancfr.experiments.curriculum import Curriculum
@@ -295,6 +296,12 @@ _ALL = (
             evaluation=EvaluationConfig(every=10, games=1000, ply_limit=None),
         ),
         "DREAM on Mini Geister (4x4), 2 minutes",
+    ),
+    Preset(
+        "mini-geister-depth-limited",
+        "belief-tables",
+        BeliefTablesConfig(),
+        "paper 002: belief states and depth-limited external sampling in tables, half a minute",
     ),
     Preset(
         "cheat-memoryless", "cheat-cfr", CheatCfrConfig(agent="memoryless"), _told("that know hand, rank and claim")

@@ -228,7 +228,18 @@ CHEAT_CFR = Drawn(
     ),
 )
 
-METHODS = {"dream": DREAM, "dmc": DMC, "cheat-cfr": CHEAT_CFR}
+BELIEF_TABLES = Drawn(
+    phases={"traversal": "time/traversal_s", **_APART_KEYS},
+    overlap="evaluations run beside the next iterations",
+    counted="",
+    samples="samples/nodes",
+    rate="tables/nodes_per_second",
+    metrics=(
+        Metric("nodes", "Nodes walked", "nodes per iteration", "nodes", {"Nodes of an iteration": "tables/nodes"}),
+    ),
+)
+
+METHODS = {"dream": DREAM, "dmc": DMC, "cheat-cfr": CHEAT_CFR, "belief-tables": BELIEF_TABLES}
 
 
 def method_of(run: History) -> str:

@@ -189,10 +189,31 @@ def _load_cheat(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
     return agent
 
 
+def _load_beliefs(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
+    """The agent of the strategy that the run had after an iteration, or the newest one stored before it."""
+    from dancfr.experiments.belief_tables_config import BeliefTablesConfig
+    from learners.depth_limited.agent import BeliefAgent
+    from learners.depth_limited.strategy import BeliefStrategy
+
+    if wanted.threshold is not None:
+        raise UsageError(f"{name}: tables are played as they are, without threshold: leave it out")
+    if wanted.average not in (None, "exact"):
+        raise UsageError(f"{name}: a run of belief-tables plays average=exact, not average={wanted.average}")
+    config = run.config_as(BeliefTablesConfig)
+    _trained_on(wanted.base, config, game)
+    file = _newest(run, wanted, name, "with its first checkpoint")
+    arrays, _ = run.load_strategy(0, file.iteration)
+    try:
+        return BeliefAgent(BeliefStrategy.from_arrays(arrays), config.tables.belief, name)
+    except ValueError as error:
+        raise UsageError(f"{file.path} does not fit the run's configuration: {error}") from None
+
+
 _LOADERS: dict[str, Callable[[Run, AgentName, Any, str], Agent]] = {
     "dream": _load_dream,
     "dmc": _load_dmc,
     "cheat-cfr": _load_cheat,
+    "belief-tables": _load_beliefs,
 }
 """What makes the agent of a run, by method."""
 

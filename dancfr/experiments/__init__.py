@@ -8,7 +8,7 @@ from dancfr.options import TrainOptions
 from dancfr.runs import Run
 from dancfr.tracking import Tracker
 
-METHODS = ("dream", "dmc", "cheat-cfr")
+METHODS = ("dream", "dmc", "cheat-cfr", "belief-tables")
 
 
 def train(run: Run, method: str, config: Config, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
@@ -38,4 +38,11 @@ def train(run: Run, method: str, config: Config, tracker: Tracker, options: Trai
         if not isinstance(config, CheatCfrConfig):
             raise UsageError(f"method cheat-cfr needs a CheatCfrConfig, not a {type(config).__name__}")
         return train_cheat_cfr(run, config, tracker, options)
+    if method == "belief-tables":
+        from dancfr.experiments.belief_tables import train as train_belief_tables
+        from dancfr.experiments.belief_tables_config import BeliefTablesConfig
+
+        if not isinstance(config, BeliefTablesConfig):
+            raise UsageError(f"method belief-tables needs a BeliefTablesConfig, not a {type(config).__name__}")
+        return train_belief_tables(run, config, tracker, options)
     raise UsageError(nearest(method, METHODS, "method"))

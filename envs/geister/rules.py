@@ -201,7 +201,7 @@ def _capture(state, mover, square, size):
 
 
 @kernel
-def _move(state, action, size, ply_limit):
+def move(state, action, size, ply_limit):
     """Plays one legal move of a ghost."""
     mover = state.to_move
     ghost = action >> 2
@@ -246,7 +246,7 @@ def step_batch(states, actions, size, ply_limit, forced_escape, layout_bits):
             state.placed += 1
             state.to_move = 1 - state.to_move
         else:
-            _move(state, actions[b], size, ply_limit)
+            move(state, actions[b], size, ply_limit)
     return -1
 
 

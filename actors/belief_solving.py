@@ -1,0 +1,31 @@
+"""The tabular methods of paper 002 as a server."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from actors.solving import SolverServer
+from envs.geister import Geister
+from learners.depth_limited.settings import TableSettings
+from learners.depth_limited.solver import BeliefSolver
+
+
+class BeliefSolverServer(SolverServer):
+    """Depth-limited external sampling on tables of belief states, in a process of its own.
+
+    Args:
+        game: Mini Geister.
+        settings: Method and options.
+        seed: Of everything drawn.
+    """
+
+    def __init__(self, game: Geister, settings: TableSettings, seed: int) -> None:
+        BeliefSolver(game, settings).run(1)  # compiles, so that no iteration's time has that in it
+        self.solver = BeliefSolver(game, settings, seed)
+        super().__init__(self.solver)
+
+    def run(self, iterations: int) -> dict[str, float]:
+        return {"nodes": self.solver.run(iterations)}
+
+    def strategy(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return {}, self.solver.strategy().arrays()

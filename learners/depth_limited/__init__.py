@@ -1,0 +1,1 @@
+"""Belief states and depth-limited external sampling (paper 002)."""

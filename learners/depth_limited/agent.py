@@ -1,0 +1,150 @@
+"""The agent that plays a policy by belief state: what it remembers of a game is two beliefs and who stands where."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.compiled import kernel
+from envs.game import Game, States
+from envs.geister import Geister
+from envs.geister.observation import OFF
+from envs.geister.rules import new_states
+from learners.depth_limited.belief import UPDATES, Update, play
+from learners.depth_limited.solver import check_game
+from learners.depth_limited.strategy import BeliefStrategy
+from learners.depth_limited.tables import LAST, LEGAL, NODE, ROWS_OF_OWN, SIZE, SLOTS, action_of, normalise, row_of
+
+
+class BeliefAgent:
+    """Plays a policy by belief state. Satisfies `envs.agent.Agent`.
+
+    The opponent is taken to play by the same policy (paper 002, IV-A). Where an agent is shown a game that has gone on
+    without it, its beliefs are even.
+
+    Args:
+        strategy: The policy.
+        belief: How beliefs are updated.
+        name: For messages.
+    """
+
+    def __init__(self, strategy: BeliefStrategy, belief: Update, name: str = "belief") -> None:
+        self.name = name
+        self._table = strategy.table()
+        self._update = UPDATES[belief]
+        self._start = new_states(1, SIZE, np.ones((1, 2), np.uint8))
+        self._game: Geister | None = None
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        """Raises ValueError where the game is not Mini Geister with colours drawn at the start."""
+        check_game(game)
+        assert isinstance(game, Geister)
+        self._game = game
+        self._memory = np.zeros(batch, NODE)
+        self._memory["ply"] = -1
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        game = self._game
+        if game is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        packed = game.observe(states, game.to_move(states))
+        rules = self._update, int(game.forced_escape), game.ply_limit
+        draws = rng.random(len(states))
+        actions = np.empty(len(states), np.int64)
+        choose(packed, self._memory, games, self._table, rules, self._start[0], draws, actions)
+        return actions
+
+
+@kernel
+def choose(packed, memory, games, table, rules, start, draws, actions):
+    """Brings the memory of games up to date, and chooses a move in each.
+
+    Args:
+        packed: Infostates of the players to move, `uint8[n, 20]`.
+        memory: What is remembered of each game, after the agent's last move, `NODE[batch]`.
+        games: Places of the n games in it.
+        table: The policy, `float64[ROWS, 8]`.
+        rules: How beliefs are updated, whether escapes are forced, and the ply limit.
+        start: The first position, a record of `STATE`.
+        draws: A uniform draw each.
+        actions: Where the moves go, `int64[n]`.
+    """
+    update, forced, ply_limit = rules
+    policy = np.empty(SLOTS)
+    for i in range(len(games)):
+        row = packed[i]
+        node = memory[games[i]]
+        me = 0 if row[19] else 1
+        ply = np.int64(row[16]) + 256 * np.int64(row[17])
+        if ply == me:
+            restart(node, start)
+        moved = last_move(node, row, me) if node.ply == ply - 1 and ply > 0 else -1
+        if moved >= 0:
+            play(node, moved, table, update, forced, ply_limit)
+        elif ply > 0:
+            place(node, start, row, me, ply)
+        node.red[me] = row[8]
+        looked_up = row_of(node, me, row[8])
+        legal = LEGAL[forced, looked_up // ROWS_OF_OWN]
+        normalise(table[looked_up], legal, policy)
+        left = draws[i]
+        chosen = -1
+        for slot in range(SLOTS):
+            if policy[slot] > 0 and left >= 0:
+                chosen = slot
+                left -= policy[slot]
+        actions[i] = action_of(chosen, row[8])
+        play(node, actions[i], table, update, forced, ply_limit)
+
+
+@kernel
+def restart(node, start):
+    """The first position, with even beliefs. The colours in it stand for nothing."""
+    node.occupied[:] = start.occupied
+    node.square[:] = start.square
+    node.taken[:] = 0
+    node.red[:] = 1
+    node.ply = 0
+    node.to_move = 0
+    node.winner = -1
+    node.ending = 0
+    node.placed = 2
+    node.belief[:] = 0.5
+
+
+@kernel
+def last_move(node, row, me):
+    """The opponent's move that leads from what is remembered to what an infostate shows; -1 if none does."""
+    other = 1 - me
+    enemies = np.int64(row[9]) | (np.int64(row[10]) << 8)
+    for ghost in range(2):
+        stayed = LAST - np.int64(node.square[other, 1 - ghost])
+        before = np.int64(node.square[other, ghost])
+        if (enemies >> stayed) & 1 == 0 or (enemies >> (LAST - before)) & 1 != 0:
+            continue
+        now = enemies & ~(np.int64(1) << stayed)
+        for direction in range(4):
+            step = (-SIZE, 1, -1, SIZE)[direction]
+            target = before + step
+            if 0 <= target <= LAST and now == np.int64(1) << (LAST - target):
+                return 4 * ghost + direction
+    return -1
+
+
+@kernel
+def place(node, start, row, me, ply):
+    """Ghosts where an infostate shows them, those of the opponent in any order, with even beliefs."""
+    restart(node, start)
+    node.ply = ply
+    node.to_move = me
+    other = 1 - me
+    node.occupied[:] = 0
+    enemies = np.int64(row[9]) | (np.int64(row[10]) << 8)
+    ghost = 0
+    for square in range(LAST + 1):
+        if (enemies >> square) & 1 and ghost < 2:
+            node.square[other, ghost] = LAST - square
+            node.occupied[other] |= np.uint64(1) << np.uint64(LAST - square)
+            ghost += 1
+    for ghost in range(2):
+        if row[ghost] != OFF:
+            node.square[me, ghost] = row[ghost]
+            node.occupied[me] |= np.uint64(1) << np.uint64(row[ghost])

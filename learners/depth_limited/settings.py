@@ -1,0 +1,41 @@
+"""Settings of the tabular methods of paper 002."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from learners.depth_limited.belief import Update
+from learners.depth_limited.traversal import MOST_DEPTH
+from learners.settings import Settings
+
+Method = Literal["depth-limited", "dream", "outcome-sampling"]
+"""Depth-limited external sampling, or one of the two that it is compared with."""
+
+
+class TableSettings(Settings):
+    """What is learnt in tables of Mini Geister, and how (paper 002, V-A, and where it is silent, what repeats it).
+
+    Attributes:
+        method: ``depth-limited``, ``dream`` or ``outcome-sampling``.
+        belief: How beliefs are updated; ``none``: the agent knows nothing but the board.
+        baseline: Values of belief states stand in for what is beyond the depth limit, and for the actions not taken in
+            ``dream``; without them that is 0.
+        depth: Moves below a sampled belief state that are searched.
+        states: Belief states of self-play in a pass, each traversed for both players; games, in the other methods.
+        passes: Self-play and traversals so often an iteration: `N_traversals` of Algorithm 1.
+        epsilon: Share of uniform moves in self-play.
+        epsilon_belief: Share of sampled belief states whose beliefs are drawn anew.
+        decay: Share of an old value that a new one replaces.
+        explore: Share of uniform moves of the traverser in ``dream`` and ``outcome-sampling``.
+    """
+
+    method: Method = "depth-limited"
+    belief: Update = "paper"
+    baseline: bool = True
+    depth: int = Field(3, ge=1, le=MOST_DEPTH)
+    states: int = Field(256, ge=1, le=1_000_000)
+    passes: int = Field(2, ge=1, le=1000)
+    epsilon: float = Field(0.25, ge=0, le=1)
+    epsilon_belief: float = Field(0.125, ge=0, le=1)
+    decay: float = Field(0.5, gt=0, le=1)
+    explore: float = Field(0.5, gt=0, le=1)

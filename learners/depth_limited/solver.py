@@ -1,0 +1,117 @@
+"""Regrets, strategy sums and values of Mini Geister in tables, iteration by iteration (paper 002, Algorithm 1)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.geister import Geister
+from envs.geister.rules import RUNNING, new_states
+from learners.depth_limited.belief import UPDATES
+from learners.depth_limited.outcome import iterate_games
+from learners.depth_limited.settings import TableSettings
+from learners.depth_limited.strategy import BeliefStrategy
+from learners.depth_limited.tables import NODE, ROWS, SIZE, SLOTS
+from learners.depth_limited.traversal import iterate
+from learners.storage import ForeignState
+
+
+def check_game(game: Any) -> None:
+    """Raises ValueError unless that is Mini Geister with colours drawn at the start."""
+    if not isinstance(game, Geister) or game.size != SIZE:
+        raise ValueError(f"tables of belief states are for mini-geister, not for {game.spec.name}")
+    if not game.random_setup:
+        raise ValueError("belief states begin when the colours are drawn: they need random_setup=true")
+
+
+class BeliefSolver:
+    """The tables of both players. The same seed gives the same numbers, however runs are cut up.
+
+    Args:
+        game: Mini Geister.
+        settings: Method and options.
+        seed: Of everything drawn.
+
+    Attributes:
+        iteration: Iterations so far.
+        nodes: Nodes walked so far.
+
+    Raises:
+        ValueError: another game.
+    """
+
+    def __init__(self, game: Geister, settings: TableSettings, seed: int = 0) -> None:
+        check_game(game)
+        self.game, self.settings, self.seed = game, settings, seed
+        self.iteration = self.nodes = 0
+        self._rules = UPDATES[settings.belief], int(game.forced_escape), game.ply_limit
+        self._start = new_states(1, SIZE, np.zeros((1, 2), np.uint8))
+        deep = settings.method == "depth-limited"
+        self._regrets, self._sums = np.zeros((ROWS, SLOTS)), np.zeros((ROWS, SLOTS))
+        self._values = np.zeros((2, ROWS) if deep else (ROWS, SLOTS))
+        self._game = np.zeros(1, NODE)
+        self._game["ending"] = RUNNING + 1  # the first one begins at once
+        self._roots = np.zeros(settings.states, NODE)
+        room = settings.depth if deep else game.ply_limit
+        self._room = np.zeros(room + 1, NODE), np.zeros((2, room), np.int64), np.zeros((2, room, SLOTS))
+        self._rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
+
+    def run(self, iterations: int) -> int:
+        """Adds so many iterations; the number of nodes walked."""
+        given, first = self.settings, self.iteration + 1
+        decay = given.decay if given.baseline and given.method != "outcome-sampling" else 0.0
+        tables = self._regrets, self._sums, self._values
+        if given.method == "depth-limited":
+            sampling = given.epsilon, given.epsilon_belief if given.belief != "none" else 0.0
+            where = self._start[0], self._game, self._roots, self._room
+            times = first, iterations, given.passes
+            nodes = iterate(tables, self._rules, *where, *times, sampling, given.depth, decay, self._rng)
+        else:
+            times = first, iterations, given.passes * given.states
+            nodes = iterate_games(
+                tables, self._rules, self._start[0], self._room, *times, given.explore, decay, self._rng
+            )
+        self.iteration += iterations
+        self.nodes += int(nodes)
+        return int(nodes)
+
+    @property
+    def visited(self) -> int:
+        """Rows that have a policy."""
+        return int(np.count_nonzero(self._sums.any(axis=1)))
+
+    def strategy(self) -> BeliefStrategy:
+        """The average policy as it is now."""
+        return BeliefStrategy.of_sums(self._sums)
+
+    def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Everything that further iterations depend on."""
+        inner: Any = self._rng.bit_generator.state
+        meta = {
+            "settings": self.settings.model_dump(mode="json"),
+            "iteration": self.iteration,
+            "nodes": self.nodes,
+            "rng": {key: str(value) for key, value in inner["state"].items()},
+        }
+        arrays = {"regrets": self._regrets, "sums": self._sums, "values": self._values}
+        return {**arrays, "game": self._game.view(np.uint8)}, meta
+
+    def load_arrays(self, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
+        """Reverse of `state_arrays`.
+
+        Raises:
+            ForeignState: it is of another solver.
+        """
+        own, said = self.state_arrays()
+        if meta.get("settings") != said["settings"] or arrays.keys() != own.keys():
+            raise ForeignState("these tables are of other settings, or of another method")
+        for name, array in own.items():
+            if arrays[name].shape != array.shape or arrays[name].dtype != array.dtype:
+                raise ForeignState(f"{name} is {arrays[name].dtype}{list(arrays[name].shape)}, not {array.shape}")
+        for name, array in own.items():
+            array[...] = arrays[name]
+        self.iteration, self.nodes = int(meta["iteration"]), int(meta["nodes"])
+        whole: Any = self._rng.bit_generator.state
+        whole["state"] = {key: int(meta["rng"][key]) for key in whole["state"]}
+        self._rng.bit_generator.state = whole
