@@ -106,7 +106,7 @@ def draw_lines(name: str, title: str, caption: str, panels: Sequence[Panel], uni
         unit: Of the values, for the table's headings.
         note: What the image itself says below the panels.
     """
-    figure, axes = _grid(len(panels))
+    figure, axes = grid(len(panels))
     end = max(float(line.band.x[-1]) for panel in panels for line in panel.lines)
     for axis, panel in zip(axes, panels, strict=False):
         for line in panel.lines:
@@ -115,13 +115,13 @@ def draw_lines(name: str, title: str, caption: str, panels: Sequence[Panel], uni
             level, meaning = panel.reference
             level = 100 * level if panel.percent else level
             axis.axhline(level, color="#666666", lw=1, ls=":", label=meaning)
-        _finish(axis, panel.title if panel.title != title else "", panel.x_label, panel.y_label)
+        finish(axis, panel.title if panel.title != title else "", panel.x_label, panel.y_label)
         _scale(axis, panel, end)
-    _frame(figure, axes[: len(panels)], title, note)
+    frame(figure, axes[: len(panels)], title, note)
     rows = tuple(_line_row(panel, line) for panel in panels for line in panel.lines)
     values = tuple(f"{what} ({unit})" for what in ("first", "highest", "last"))
     columns = ("panel", "line", *values, "band")
-    return Plot(name, title, caption, _line_alt(title, panels), _png(figure), columns, rows)
+    return Plot(name, title, caption, _line_alt(title, panels), png_of(figure), columns, rows)
 
 
 def draw_bars(
@@ -162,18 +162,18 @@ def draw_bars(
             axis.errorbar(values, at, xerr=sds, fmt="none", ecolor="black", capsize=2, lw=1)
         for y, value, sd in zip(at, values, sds, strict=True):
             axis.annotate(number(value), (value + sd, y), (4, 0), textcoords="offset points", va="center", size=7)
-    _finish(axis, "", f"time ({unit})", "")
+    finish(axis, "", f"time ({unit})", "")
     axis.grid(False, axis="y")
     axis.margins(x=0.1)
     axis.set_xlim(left=0)
     axis.set_yticks(list(places.values()), list(places), fontsize=SMALL)
     axis.invert_yaxis()
-    _frame(figure, [axis], title, note)
+    frame(figure, [axis], title, note)
     rows = tuple((bar.label, *(_spread(bar, part) for part in parts)) for bar in bars)
     told = (", ".join(f"{p} {number(v)} {unit}" for p, v in bar.values.items()) for bar in bars)
     alt = f"{title}. " + " ".join(f"{bar.label}: {text}." for bar, text in zip(bars, told, strict=True))
     columns = ("setting", *(f"{part} ({unit})" for part in parts))
-    return Plot(name, title, caption, alt, _png(figure), columns, rows)
+    return Plot(name, title, caption, alt, png_of(figure), columns, rows)
 
 
 def _spread(bar: Bars, part: str) -> str:
@@ -184,7 +184,7 @@ def _spread(bar: Bars, part: str) -> str:
     return number(bar.values[part]) + (f" (sd {number(sd)})" if sd else "")
 
 
-def _grid(panels: int) -> tuple["Figure", list["Axes"]]:
+def grid(panels: int) -> tuple["Figure", list["Axes"]]:
     from matplotlib.figure import Figure  # without pyplot: no display, no global state
 
     columns = min(2, panels)
@@ -252,7 +252,7 @@ def _outward(value: float, up: bool = False) -> float:
     return next(step for step in steps if step >= value) if up else max(s for s in steps if s <= value)
 
 
-def _finish(axis: "Axes", title: str, x_label: str, y_label: str) -> None:
+def finish(axis: "Axes", title: str, x_label: str, y_label: str) -> None:
     axis.set_title(title, fontsize=MEDIUM)
     axis.set_xlabel(x_label, fontsize=SMALL)
     axis.set_ylabel(y_label, fontsize=SMALL)
@@ -263,7 +263,7 @@ def _finish(axis: "Axes", title: str, x_label: str, y_label: str) -> None:
         axis.spines[side].set_visible(False)
 
 
-def _frame(figure: "Figure", axes: Sequence["Axes"], title: str, note: str) -> None:
+def frame(figure: "Figure", axes: Sequence["Axes"], title: str, note: str) -> None:
     """Title above; below, in a strip added for them, one legend for all panels (if it has a choice) and the note."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -322,7 +322,7 @@ def _line_alt(title: str, panels: Sequence[Panel]) -> str:
     return " ".join(sentences)
 
 
-def _png(figure: "Figure") -> bytes:
+def png_of(figure: "Figure") -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from dancfr.errors import UsageError, nearest
-from dancfr.evaluation import paper000, paper001, paper004, steinberger2020
+from dancfr.evaluation import paper000, paper001, paper002, paper004, steinberger2020
 from dancfr.evaluation.plots import number
 from dancfr.evaluation.report import Table, evaluation_tables, prepare, runs_table, write_page
 from dancfr.evaluation.trainings import Experiment, Row, check_overrides, train_settings
@@ -17,7 +17,11 @@ SEEDS = 2**32
 """How many seeds there are: a run takes those below."""
 
 EXPERIMENTS: dict[str, Experiment] = (
-    paper000.EXPERIMENTS | paper001.EXPERIMENTS | paper004.EXPERIMENTS | steinberger2020.EXPERIMENTS
+    paper000.EXPERIMENTS
+    | paper001.EXPERIMENTS
+    | paper002.EXPERIMENTS
+    | paper004.EXPERIMENTS
+    | steinberger2020.EXPERIMENTS
 )
 """What can be repeated."""
 

@@ -193,6 +193,7 @@ def _load_beliefs(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
     """The agent of the strategy that the run had after an iteration, or the newest one stored before it."""
     from dancfr.experiments.belief_tables_config import BeliefTablesConfig
     from learners.depth_limited.agent import BeliefAgent
+    from learners.depth_limited.solver import check_game
     from learners.depth_limited.strategy import BeliefStrategy
 
     if wanted.threshold is not None:
@@ -201,6 +202,10 @@ def _load_beliefs(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
         raise UsageError(f"{name}: a run of belief-tables plays average=exact, not average={wanted.average}")
     config = run.config_as(BeliefTablesConfig)
     _trained_on(wanted.base, config, game)
+    try:
+        check_game(game)
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}") from None
     file = _newest(run, wanted, name, "with its first checkpoint")
     arrays, _ = run.load_strategy(0, file.iteration)
     try:

@@ -130,6 +130,8 @@ def check_overrides(scale: Scale, overrides: Sequence[str]) -> None:
     Raises:
         UsageError: a setting that does not exist or does not fit, or one that would undo what the runs differ in.
     """
+    if overrides and not scale.settings:
+        raise UsageError(f"{overrides[0]}: this experiment trains nothing that it could be a setting of: leave it out")
     own, changed = {}, {}
     for setting in scale.settings:
         base = find_preset(setting.preset).config
@@ -147,7 +149,7 @@ def check_overrides(scale: Scale, overrides: Sequence[str]) -> None:
         values.get("evaluation.every") and not after[name].get("evaluation.every") for name, values in before.items()
     ):
         raise UsageError("evaluation.every=0 leaves nothing to show: choose another number of iterations")
-    first, *others = before.values()
+    first, *others = before.values() or [{}]
     for key, value in first.items():
         compared = any(other.get(key) != value for other in others)
         if compared and any(after[name].get(key) != values.get(key) for name, values in before.items()):

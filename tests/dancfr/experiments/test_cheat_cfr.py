@@ -9,16 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dancfr.config import apply_overrides
 from dancfr.errors import UsageError
-from dancfr.experiments import train
 from dancfr.experiments.cheat_cfr_config import CheatCfrConfig
 from dancfr.experiments.config import DreamConfig
-from dancfr.options import TrainOptions
 from dancfr.presets import PRESETS
-from dancfr.runs import Run
-from dancfr.tracking import Tracker
 from learners.storage import load_state, save_state
+from tests.dancfr.experiments.table_runs import configured, rows, run_preset, stored
 from tests.dancfr.outcomes import Command
 
 TINY = ("evaluation.every=3", "evaluation.games=20", "checkpoint_every=2")
@@ -26,34 +22,12 @@ GROWING = ("curriculum.option=health", "curriculum.values=1,2", "curriculum.iter
 
 
 def tiny(*overrides: str, preset: str = "cheat-general") -> Any:
-    config = apply_overrides(PRESETS[preset].config, [*TINY, *overrides])
-    config.check()
-    return config
+    return configured(preset, *TINY, *overrides)
 
 
 def run_training(path: Path, config: Any, *, inline: bool = True, resume: bool = False) -> dict[str, Any]:
-    workers = None if inline else 2
-    options = TrainOptions(workers=workers, inline=inline, resume=resume, progress=False)
-    method = "dream" if isinstance(config, DreamConfig) else "cheat-cfr"
-    if resume:
-        run = Run.open(path, writing=True)
-        run.resume_as(run.preset, method, config)
-    else:
-        run = Run.create(path, "cheat-general" if method == "cheat-cfr" else "cheat-dream-4x2", method, config)
-    with run, Tracker(run, mode="off") as tracker:
-        return train(run, method, config, tracker, options)
-
-
-def stored(path: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in sorted((path / "strategies").iterdir())}
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    clock = ("time/", "elapsed", "second", "waited")
-    return [
-        {key: value for key, value in json.loads(line).items() if not any(word in key for word in clock)}
-        for line in (path / "metrics.jsonl").read_text().splitlines()
-    ]
+    preset = "cheat-dream-4x2" if isinstance(config, DreamConfig) else "cheat-general"
+    return run_preset(path, preset, config, inline=inline, resume=resume)
 
 
 @pytest.fixture(scope="module")
