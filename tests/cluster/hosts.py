@@ -4,6 +4,7 @@ Each is a set of Linux namespaces with an address of its own, in which a real ss
 """
 
 import os
+import pwd
 import secrets
 import shutil
 import signal
@@ -39,6 +40,8 @@ def missing_tools() -> str:
     """Why hosts cannot be made here; empty if they can."""
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
         return "network namespaces need Linux and root"
+    if Path(sys.executable).is_relative_to("/tmp"):
+        return "each host has a /tmp of its own, so they would not see this virtual environment: put the checkout elsewhere"
     absent = [tool for tool in TOOLS if find(tool) is None]
     if absent:
         return f"not installed: {', '.join(absent)} (Debian: apt install iproute2 openssh-server openssh-client rsync)"
@@ -110,7 +113,7 @@ class Hosts:
         run(*inside, "address", "add", f"{address}/24", "dev", inner)
         run(*inside, "link", "set", inner, "up")
         run(*inside, "route", "add", "default", "via", gateway)  # Ray asks the routes for the host's own address
-        home = Path.home()
+        home = Path(pwd.getpwuid(os.getuid()).pw_dir)  # as sshd sees it, whatever HOME says
         python = (Path(path).resolve() for path in (sys.base_prefix, sys.prefix))
         kept = {path.relative_to(home).parts[0] for path in python if home in path.parents}
         script = _BOOT.format(
