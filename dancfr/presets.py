@@ -8,6 +8,7 @@ from dancfr.experiments.belief_tables_config import BeliefTablesConfig
 from dancfr.experiments.cheat_cfr_config import CheatCfrConfig
 from dancfr.experiments.config import DreamConfig, EvaluationConfig
 from dancfr.experiments.curriculum import Curriculum
+from dancfr.experiments.depth_limited_config import DepthLimitedConfig
 from dancfr.experiments.dmc_config import DmcConfig
 from dancfr.experiments.settings import EvaluationSettings
 
@@ -180,6 +181,27 @@ def _cheat(ranks: int, copies: int, dealt: int, **changes: Any) -> DreamConfig:
     return _bounded(**settings | changes)
 
 
+def _depth_limited(**changes: Any) -> DepthLimitedConfig:
+    """Depth-limited external sampling with nets on full Geister, with what docs/dream-on-geister.md has found of
+    weights of iterations, of averaged weights and of thresholds. docs/depth-limited.md has the experiments."""
+    fit = {"batch": 1024, "minibatches": 150, "weight_average": 15.0}
+    settings: dict[str, Any] = {
+        "game": "geister",
+        "game_options": {"ply_limit": 100, "random_setup": True, "forced_escape": True},
+        "iterations": 100_000,
+        "minutes": 15.0,
+        "network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "move"},
+        "value_network": {"trunk": "flat", "width": 128, "depth": 3, "norm": "layer", "outputs": "value"},
+        "advantage_training": fit,
+        "policy_training": fit,
+        "value_training": {**fit, "minibatches": 100},
+        "iteration_power": 0.0,
+        "average_threshold": 0.5,
+        "checkpoint_every": 50,
+    }
+    return DepthLimitedConfig.model_validate(settings | changes)
+
+
 def _told(what: str) -> str:
     return f"paper 001: chance-sampled CFR on Mini-Cheat with 3 health points, by infosets {what}"
 
@@ -296,6 +318,12 @@ _ALL = (
             evaluation=EvaluationConfig(every=10, games=1000, ply_limit=None),
         ),
         "DREAM on Mini Geister (4x4), 2 minutes",
+    ),
+    Preset(
+        "geister-depth-limited-quick",
+        "depth-limited",
+        _depth_limited(),
+        "belief states and depth-limited external sampling with nets on Geister, 15 minutes on 2 cores",
     ),
     Preset(
         "mini-geister-depth-limited",

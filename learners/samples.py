@@ -56,6 +56,14 @@ def policy_dtype(spec: GameSpec) -> np.dtype:
     )
 
 
+def infostate_value_dtype(spec: GameSpec) -> np.dtype:
+    """What an infostate was worth to its player, for the value net of depth-limited search (paper 002, Algorithm 3).
+
+    Fields: `infostate` packed; `value`.
+    """
+    return np.dtype([("infostate", np.uint8, (spec.packed_size,)), ("value", np.float32)])
+
+
 def transition_dtype(spec: GameSpec) -> np.dtype:
     """One step for the baseline net, seen by the player who acts (zero sum: the other's value is its negative).
 
@@ -91,6 +99,15 @@ def value_dtype(spec: GameSpec, action_dtype: np.dtype[np.void]) -> np.dtype:
             ("version", np.int32),
         ]
     )
+
+
+def response_dtype(spec: GameSpec) -> np.dtype:
+    """One decision of a best response against a frozen agent; 26 bytes for Geister.
+
+    Fields: `infostate` packed, of the player who acts; `action`; `target`, what came of it to him, see
+    `actors.best_response`.
+    """
+    return np.dtype([("infostate", np.uint8, (spec.packed_size,)), ("action", np.int16), ("target", np.float32)])
 
 
 def pack_actions(actions: NDArray[np.void]) -> NDArray[np.uint8]:

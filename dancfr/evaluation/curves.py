@@ -239,7 +239,72 @@ BELIEF_TABLES = Drawn(
     ),
 )
 
-METHODS = {"dream": DREAM, "dmc": DMC, "cheat-cfr": CHEAT_CFR, "belief-tables": BELIEF_TABLES}
+DEPTH_LIMITED = Drawn(
+    phases={
+        "self-play and search": "time/search_s",
+        "advantage network": "time/advantage_s",
+        "policy network": "time/policy_s",
+        "value network": "time/value_s",
+        **_APART_KEYS,
+    },
+    overlap="the networks are fitted beside each other",
+    counted="",
+    samples="samples/advantages",
+    rate="search/decisions_per_second",
+    metrics=(
+        Metric(
+            "losses",
+            "Training losses",
+            "mean squared error",
+            "squared error",
+            {
+                "Loss of the advantage network": "loss/advantage",
+                "Loss of the policy network": "loss/policy",
+                "Loss of the value network": "loss/value",
+            },
+            log=True,
+        ),
+        Metric(
+            "buffers",
+            "Fill of the buffers",
+            "fill (% of capacity)",
+            "% of capacity",
+            {
+                "Advantage reservoir": "buffer/advantage_fill",
+                "Policy reservoir": "buffer/policy_fill",
+                "Value buffer": "buffer/value_fill",
+            },
+            percent=True,
+        ),
+        Metric(
+            "game-length",
+            "Length of the games of self-play",
+            "plies per game",
+            "plies",
+            {"Length of the games of self-play": "search/mean_plies"},
+        ),
+        Metric(
+            "throughput",
+            "Throughput of self-play, searches and fits",
+            "per second",
+            "1/s",
+            {
+                "Decisions in self-play and searches": "search/decisions_per_second",
+                "Rows in fits of the advantage network": "learner/advantage_rows_per_second",
+                "Rows in fits of the policy network": "learner/policy_rows_per_second",
+                "Rows in fits of the value network": "learner/value_rows_per_second",
+            },
+        ),
+    ),
+)
+
+METHODS = {
+    "dream": DREAM,
+    "dmc": DMC,
+    "cheat-cfr": CHEAT_CFR,
+    "belief-tables": BELIEF_TABLES,
+    "depth-limited": DEPTH_LIMITED,
+}
 
 
 def method_of(run: History) -> str:

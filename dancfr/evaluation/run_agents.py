@@ -214,15 +214,46 @@ def _load_beliefs(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
         raise UsageError(f"{file.path} does not fit the run's configuration: {error}") from None
 
 
+def _load_depth_limited(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
+    """The agent of the nets that the run had after an iteration, or the newest ones stored before it."""
+    from dancfr.evaluation.beliefs import belief_net_agent
+    from dancfr.experiments.depth_limited_config import DepthLimitedConfig
+    from learners.depth_limited.view import BeliefGeister
+
+    if wanted.average not in (None, "net", "last"):
+        raise UsageError(f"{name}: a run of depth-limited plays average=net or average=last, not {wanted.average}")
+    config = run.config_as(DepthLimitedConfig)
+    trained_on: Any = _trained_on(wanted.base, config, game)
+    if not getattr(game, "random_setup", True):
+        raise UsageError(f"{name}: belief states begin when the colours are drawn: they need random_setup=true")
+    file = _newest(run, wanted, name, f"at iteration {config.evaluation.every}")
+    nets, _ = run.load_strategy(0, file.iteration)
+    last = wanted.average == "last"
+    threshold = wanted.threshold
+    if threshold is None:
+        threshold = 0.0 if last else config.average_threshold
+    view = BeliefGeister.of(trained_on)
+    shapes = _advantage_shapes(view, config.network, nets)
+    try:
+        _check_weights(
+            nets, {f"{kind}.{part}": shape for kind in ("policy", "advantage") for part, shape in shapes.items()}
+        )
+        policy = "last" if last else "average"
+        return belief_net_agent(trained_on, config.network, nets, config.search.belief, name, threshold, policy)
+    except ValueError as error:
+        raise UsageError(f"{file.path} does not fit the run's configuration: {error}") from None
+
+
 _LOADERS: dict[str, Callable[[Run, AgentName, Any, str], Agent]] = {
     "dream": _load_dream,
     "dmc": _load_dmc,
     "cheat-cfr": _load_cheat,
     "belief-tables": _load_beliefs,
+    "depth-limited": _load_depth_limited,
 }
 """What makes the agent of a run, by method."""
 
-_STORED_WITH = {"dream": "train", "dmc": "evaluation"}
+_STORED_WITH = {"dream": "train", "dmc": "evaluation", "depth-limited": "evaluation"}
 """The rows of a record beside which strategies are stored, by method; others store them with checkpoints."""
 
 

@@ -107,7 +107,7 @@ def draw_shares(name: str, title: str, caption: str, bars: Mapping[str, NDArray[
     for i, (said, colour) in enumerate(CATEGORIES.values()):
         widths = np.array([100 * shares[i] for shares in bars.values()])
         axis.barh(places, widths, 0.7, left, color=colour, label=said, edgecolor="white", lw=0.5)
-        for place, width, start in zip(places, widths, left, strict=True):
+        for place, width, start in zip(places.tolist(), widths.tolist(), left.tolist(), strict=True):
             if width >= 3:
                 axis.text(start + width / 2, place, f"{width:.0f}", ha="center", va="center", fontsize=SMALL)
         left += widths

@@ -8,7 +8,7 @@ from dancfr.options import TrainOptions
 from dancfr.runs import Run
 from dancfr.tracking import Tracker
 
-METHODS = ("dream", "dmc", "cheat-cfr", "belief-tables")
+METHODS = ("dream", "dmc", "cheat-cfr", "belief-tables", "depth-limited")
 
 
 def train(run: Run, method: str, config: Config, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
@@ -45,4 +45,11 @@ def train(run: Run, method: str, config: Config, tracker: Tracker, options: Trai
         if not isinstance(config, BeliefTablesConfig):
             raise UsageError(f"method belief-tables needs a BeliefTablesConfig, not a {type(config).__name__}")
         return train_belief_tables(run, config, tracker, options)
+    if method == "depth-limited":
+        from dancfr.experiments.depth_limited import train as train_depth_limited
+        from dancfr.experiments.depth_limited_config import DepthLimitedConfig
+
+        if not isinstance(config, DepthLimitedConfig):
+            raise UsageError(f"method depth-limited needs a DepthLimitedConfig, not a {type(config).__name__}")
+        return train_depth_limited(run, config, tracker, options)
     raise UsageError(nearest(method, METHODS, "method"))

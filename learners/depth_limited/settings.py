@@ -1,4 +1,4 @@
-"""Settings of the tabular methods of paper 002."""
+"""Settings of the methods of paper 002: in tables, and with nets."""
 
 from typing import Literal
 
@@ -39,3 +39,26 @@ class TableSettings(Settings):
     epsilon_belief: float = Field(0.125, ge=0, le=1)
     decay: float = Field(0.5, gt=0, le=1)
     explore: float = Field(0.5, gt=0, le=1)
+
+
+class SearchSettings(Settings):
+    """Self-play and depth-limited external sampling with nets, on boards of any size.
+
+    Attributes:
+        belief: How beliefs are updated; ``none``: they know the colours of ghosts that were taken, and nothing else.
+        depth: Moves below a belief state of self-play that are searched.
+        leaves: What stands for the value beyond them: ``mover``, that of the player to move there, for the other with
+            its sign changed; or ``traverser``, the traverser's where it is to move and else 0, as in the paper.
+        returns: Value nets learn the returns of self-play too, not only the values of searches.
+        epsilon: Share of uniform moves in self-play.
+        epsilon_belief: Share of belief states whose beliefs, and then colours, are drawn anew.
+        spread: How far they are, see `Arrangements.regenerate`.
+    """
+
+    belief: Update = "exact"
+    depth: int = Field(2, ge=1, le=MOST_DEPTH)
+    leaves: Literal["mover", "traverser"] = "mover"
+    returns: bool = True
+    epsilon: float = Field(0.25, ge=0, le=1)
+    epsilon_belief: float = Field(0.125, ge=0, le=1)
+    spread: float = Field(1.5, ge=0, le=10)

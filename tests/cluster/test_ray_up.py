@@ -148,8 +148,8 @@ def test_a_submitted_training_leaves_its_run_on_the_head(launched: Launched, url
     )  # fmt: skip
     assert result["status"] == "SUCCEEDED"
     check_record(launched.hosts.home(0) / "dancfr-runs" / "first", 2)
-    launched.run("rsync-down", str(launched.file), "~/dancfr-runs/", f"{launched.checkout}/fetched/")
-    check_record(launched.checkout / "fetched" / "first", 2)
+    launched.run("rsync-down", str(launched.file), "~/dancfr-runs/", f"{launched.checkout}/runs/")
+    check_record(launched.checkout / "runs" / "first", 2)
 
 
 def test_a_job_is_stopped_with_a_checkpoint(launched: Launched, url: str) -> None:

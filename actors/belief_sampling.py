@@ -1,0 +1,268 @@
+"""Self-play with beliefs, and depth-limited external sampling from the belief states it meets, many at a time
+(paper 002, Algorithms 2 and 3)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.rows import join_records, take_records
+from actors.traversal import Block
+from envs.game import Packed, States
+from envs.geister import Geister
+from learners.depth_limited.arrangements import Arrangements, Beliefs
+from learners.depth_limited.following import Follower
+from learners.depth_limited.policies import BeliefPolicies, BeliefWeights
+from learners.depth_limited.settings import SearchSettings
+from learners.depth_limited.view import BeliefGeister
+from learners.dream.regret_matching import sample_actions
+from learners.networks.settings import NetworkSettings
+from learners.samples import advantage_dtype, infostate_value_dtype, pack_mask, policy_dtype
+
+
+@dataclass(frozen=True)
+class BeliefTask:
+    """A chunk of games.
+
+    Attributes:
+        seed: Of everything random in it.
+        iteration: t, the weight of its samples.
+        games: How many.
+        states: So many of the belief states met are searched, at most.
+    """
+
+    seed: tuple[int, ...]
+    iteration: int
+    games: int
+    states: int
+
+
+@dataclass
+class _Met:
+    """Belief states of self-play.
+
+    Attributes:
+        states: `[N]` records.
+        beliefs: `float32[N, 2, K]`.
+        infostates: Of the players to move, `uint8[N, P]`.
+        games: Which game each belongs to, `int64[N]`.
+        returns: Of each game, `float32[games, 2]`.
+    """
+
+    states: States
+    beliefs: Beliefs
+    infostates: Packed
+    games: NDArray[np.int64]
+    returns: NDArray[np.float32]
+
+
+@dataclass
+class _Level:
+    """Decisions of one depth: `n` of them, `A` actions.
+
+    Attributes:
+        mine: Whether the traverser moves, `bool[n]`.
+        infostates: Of the movers, `uint8[n, P]`.
+        legal: `bool[n, A]`.
+        policy: `float32[n, A]`.
+        weight: Share of each action in the value of the decision, `float32[n, A]`.
+        values: Value for the traverser after each action that was followed, `float32[n, A]`, once it is known.
+        above: Which decision, and which action of it, led to each: places in the `values` of the level before.
+    """
+
+    mine: NDArray[np.bool_]
+    infostates: Packed
+    legal: NDArray[np.bool_]
+    policy: NDArray[np.float32]
+    weight: NDArray[np.float32]
+    values: NDArray[np.float32]
+    above: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class BeliefSampler:
+    """Plays chunks of games and searches below their belief states, for either player as traverser.
+
+    Args:
+        game: Geister, or Mini Geister.
+        network: Advantage and policy nets.
+        value_network: Value nets.
+        search: Options.
+    """
+
+    def __init__(
+        self, game: Geister, network: NetworkSettings, value_network: NetworkSettings, search: SearchSettings
+    ) -> None:
+        self.game = BeliefGeister.of(game)
+        self.network, self.value_network = network, value_network
+        self.search = search
+        self._arrangements = Arrangements(game.size, search.belief)
+
+    def sample(self, task: BeliefTask, weights: BeliefWeights) -> tuple[dict[str, Any], Block]:
+        """Plays `task.games` games and searches below `task.states` of their belief states.
+
+        Returns:
+            Statistics of the chunk, and its samples: ``advantages`` of the traversers, ``policies`` of the others, and
+            ``values`` of belief states.
+        """
+        rng = np.random.default_rng(np.random.SeedSequence(task.seed))
+        policies = BeliefPolicies(self.game, self.network, self.value_network, weights)
+        follower = Follower(self.game, self._arrangements, policies)
+        met = self._play(task, follower, rng)
+        chosen = rng.permutation(len(met.states))[: task.states]
+        levels = self._search(met, np.sort(chosen), follower, rng)
+        self._ascend(levels)
+        advantages = np.concatenate([self._advantages(level, task.iteration) for level in levels])
+        block = {
+            "advantages": advantages,
+            "policies": np.concatenate([self._policies(level, task.iteration) for level in levels]),
+            "values": np.concatenate([*map(self._values, levels), *self._returns(met)]),
+        }
+        stats = {
+            "decisions": sum(len(level.mine) for level in levels) + len(met.states),
+            "games": task.games,
+            "plies": len(met.states) / task.games,
+            "states": len(chosen),
+            "advantage_rms": float(np.sqrt(np.square(advantages["advantage"]).mean())) if len(advantages) else 0.0,
+            "first_wins": float((met.returns[:, 0] > 0).mean()),
+            "rows": {part: len(rows) for part, rows in block.items()},
+        }
+        return stats, block
+
+    def _play(self, task: BeliefTask, follower: Follower, rng: np.random.Generator) -> _Met:
+        """Games by the average policy, mixed with the uniform one."""
+        game = self.game
+        states = game.reset(task.games, rng)
+        beliefs = self._arrangements.even(task.games)
+        ids = np.arange(task.games)
+        returns = np.zeros((task.games, 2), np.float32)
+        met: list[tuple[States, Beliefs, Packed, NDArray[np.int64]]] = []
+        while len(states):
+            mover, legal = game.to_move(states), game.legal(states)
+            infostates = follower.observe(states, mover, beliefs)
+            met.append((states.copy(), beliefs.copy(), infostates, ids))
+            policy = follower.policies.average(infostates, legal)
+            actions = _draw(policy, legal, self.search.epsilon, rng)
+            follower.play(states, beliefs, actions)
+            over = game.finished(states)
+            if over.any():
+                returns[ids[over]] = game.returns(states[over])
+                keep = np.flatnonzero(~over)
+                states, beliefs, ids = take_records(states, keep), beliefs[keep], ids[keep]
+        parts = [np.concatenate([each[i] for each in met]) for i in range(1, 4)]
+        joined = met[0][0]
+        for each in met[1:]:
+            joined = join_records(joined, each[0])
+        return _Met(joined, parts[0], parts[1], parts[2], returns)
+
+    def _search(
+        self, met: _Met, chosen: NDArray[np.int64], follower: Follower, rng: np.random.Generator
+    ) -> list[_Level]:
+        """External sampling below the chosen belief states, level by level, once for each player as traverser.
+
+        Beliefs stay as they are at the root but for the colours of ghosts that are taken: a few moves change little,
+        and each would cost as many passes as there are arrangements.
+        """
+        game, limit = self.game, self.search.depth
+        roots, beliefs = take_records(met.states, chosen), met.beliefs[chosen]
+        drawn = np.flatnonzero(rng.random(len(chosen)) < self.search.epsilon_belief)
+        if len(drawn) and self.search.belief != "none":
+            self._arrangements.regenerate(roots, beliefs, drawn, self.search.spread, rng)
+        of = np.tile(np.arange(len(chosen)), 2)
+        traverser = np.repeat(np.array([0, 1], np.int8), len(chosen))
+        states = take_records(roots, of)
+        above = of, of
+        levels: list[_Level] = []
+        for depth in range(limit + 1):
+            over = game.finished(states)
+            if over.any():
+                won = game.returns(states[over])[np.arange(over.sum()), traverser[over]]
+                levels[-1].values[above[0][over], above[1][over]] = won
+                keep = np.flatnonzero(~over)
+                states, of, traverser = take_records(states, keep), of[keep], traverser[keep]
+                above = above[0][keep], above[1][keep]
+            mover = game.to_move(states)
+            infostates = follower.observe(states, mover, beliefs, of)
+            mine = mover == traverser
+            if depth == limit:
+                levels[-1].values[above] = self._leaves(follower, infostates, mine)
+                break
+            legal = game.legal(states)
+            policy = follower.policies.current(infostates, legal)
+            sampled = _draw(policy, legal, 0.0, rng)
+            one = np.arange(legal.shape[1]) == sampled[:, None]
+            followed = np.where(mine[:, None], legal, one)
+            weight = np.where(mine[:, None], policy, one).astype(np.float32)
+            levels.append(_Level(mine, infostates, legal, policy, weight, np.zeros(legal.shape, np.float32), above))
+            rows, actions = np.nonzero(followed)
+            states, of, traverser, above = take_records(states, rows), of[rows], traverser[rows], (rows, actions)
+            game.step(states, actions)
+            if not len(states):
+                break
+        return levels
+
+    def _leaves(self, follower: Follower, infostates: Packed, mine: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Values for the traverser at the depth limit, `float32[n]`."""
+        if self.search.leaves == "mover":
+            value = follower.policies.value(infostates)
+            return np.where(mine, value, -value)
+        found = np.zeros(len(mine), np.float32)
+        found[mine] = follower.policies.value(infostates[mine])
+        return found
+
+    def _ascend(self, levels: list[_Level]) -> None:
+        """Writes the values of decisions into the levels above, from the leaves up."""
+        for level, below in zip(levels[-2::-1], levels[:0:-1], strict=True):
+            level.values[below.above] = _expected(below)
+
+    def _advantages(self, level: _Level, iteration: int) -> NDArray[np.void]:
+        at = np.flatnonzero(level.mine)
+        samples = np.zeros(len(at), advantage_dtype(self.game.spec))
+        samples["infostate"] = level.infostates[at]
+        advantage = level.values[at] - _expected(level)[at, None]
+        samples["advantage"] = np.where(level.legal[at], advantage, 0)
+        samples["legal"] = pack_mask(level.legal[at])
+        samples["iteration"] = iteration
+        return samples
+
+    def _policies(self, level: _Level, iteration: int) -> NDArray[np.void]:
+        at = np.flatnonzero(~level.mine)
+        samples = np.zeros(len(at), policy_dtype(self.game.spec))
+        samples["infostate"] = level.infostates[at]
+        samples["policy"] = level.policy[at]
+        samples["legal"] = pack_mask(level.legal[at])
+        samples["iteration"] = iteration
+        return samples
+
+    def _values(self, level: _Level) -> NDArray[np.void]:
+        """What the search says of the traverser's belief states."""
+        at = np.flatnonzero(level.mine)
+        samples = np.zeros(len(at), infostate_value_dtype(self.game.spec))
+        samples["infostate"] = level.infostates[at]
+        samples["value"] = _expected(level)[at]
+        return samples
+
+    def _returns(self, met: _Met) -> list[NDArray[np.void]]:
+        """What came of the belief states of self-play."""
+        if not self.search.returns:
+            return []
+        samples = np.zeros(len(met.states), infostate_value_dtype(self.game.spec))
+        samples["infostate"] = met.infostates
+        samples["value"] = met.returns[met.games, self.game.to_move(met.states)]
+        return [samples]
+
+
+def _expected(level: _Level) -> NDArray[np.float32]:
+    """Value of each decision for the traverser, `float32[n]`."""
+    value: NDArray[np.float32] = (level.weight * level.values).sum(axis=1, dtype=np.float32)
+    return value
+
+
+def _draw(
+    policy: NDArray[np.float32], legal: NDArray[np.bool_], epsilon: float, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """An action each, from the policy mixed with the uniform one."""
+    actions, probability = np.empty(len(policy), np.int64), np.empty(len(policy), np.float32)
+    explore = np.full(len(policy), epsilon, np.float32)
+    sample_actions(policy, legal, explore, rng.random(len(policy), dtype=np.float32), actions, probability)
+    return actions

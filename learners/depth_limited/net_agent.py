@@ -1,0 +1,147 @@
+"""The agent that plays the average policy of the depth-limited method's nets, with beliefs."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.compiled import kernel
+from envs.game import Game, Packed, States
+from envs.geister import Geister
+from learners.depth_limited.arrangements import Arrangements, Beliefs, contradicts
+from learners.depth_limited.belief import Update
+from learners.depth_limited.following import Follower
+from learners.depth_limited.policies import BeliefPolicies, BeliefWeights
+from learners.depth_limited.view import BeliefGeister
+from learners.dream.regret_matching import sample_actions
+from learners.networks.settings import NetworkSettings
+
+
+class BeliefNetAgent:
+    """Plays by the nets. Satisfies `envs.agent.Agent`.
+
+    Of the states it is shown it looks at what is public, where ghosts stand and which were taken, and at its own
+    colours. The opponent is taken to play by the same policy. Where an agent is shown a game that has gone on without
+    it, its beliefs are even.
+
+    Args:
+        game: As it was trained on.
+        network: Description of the policy net.
+        weights: The nets; of them the policy net plays.
+        belief: How beliefs are updated.
+        name: For messages.
+        threshold: Actions less probable than this share of the likeliest one are not played.
+        policy: ``average`` plays the policy net; ``last`` by regret matching on the advantage net.
+    """
+
+    def __init__(
+        self,
+        game: Geister,
+        network: NetworkSettings,
+        weights: BeliefWeights,
+        belief: Update,
+        name: str = "depth-limited",
+        threshold: float = 0.0,
+        policy: str = "average",
+    ) -> None:
+        self.name = name
+        self.threshold = np.float32(threshold)
+        self._last = policy == "last"
+        self._belief: Update = belief
+        view = BeliefGeister.of(game)
+        self._policies = BeliefPolicies(view, network, network, weights._replace(value=None))
+        self._trained_on = view
+        self._follower: Follower | None = None
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        """Raises ValueError where the game is another one, or its colours are not drawn at the start."""
+        if not isinstance(game, Geister) or game.size != self._trained_on.size:
+            raise ValueError(f"{self.name} plays {self._trained_on.spec.name}, not {game.spec.name}")
+        if not game.random_setup:
+            raise ValueError(f"{self.name}: beliefs begin when the colours are drawn: they need random_setup=true")
+        arrangements = Arrangements(game.size, self._belief)
+        self._follower = Follower(BeliefGeister.of(game), arrangements, self._policies)
+        self._start = game.reset(1, np.random.default_rng(0))
+        self._beliefs = arrangements.even(batch)
+        self._states = np.repeat(self._start, batch)  # those of the own last moves,
+        self._states["ply"] = -1
+        self._actions = np.zeros(batch, np.int64)  # and what was played there
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        follower = self._follower
+        if follower is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        mover = follower.game.to_move(states)
+        public = states.copy()
+        hide(public, mover, follower.arrangements.red)
+        self._catch_up(follower, public, mover, games)
+        legal = follower.game.legal(public)
+        policy = self._policy(follower.observe(public, mover, self._beliefs[games]), legal)
+        actions, probability = np.empty(len(states), np.int64), np.empty(len(states), np.float32)
+        none = np.zeros(len(states), np.float32)
+        sample_actions(policy, legal, none, rng.random(len(states), dtype=np.float32), actions, probability)
+        self._states[games], self._actions[games] = public, actions
+        return actions
+
+    def _policy(self, infostates: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
+        policy = self._policies.current(infostates, legal) if self._last else self._policies.average(infostates, legal)
+        if self.threshold == 0:
+            return policy
+        kept = np.where(policy >= self.threshold * policy.max(axis=1, keepdims=True), policy, np.float32(0))
+        return np.asarray(kept / kept.sum(axis=1, keepdims=True))
+
+    def _catch_up(self, follower: Follower, now: States, mover: NDArray[np.int8], games: NDArray[np.int64]) -> None:
+        """Takes the own last move and the opponent's answer into the beliefs. The own one waits until here, since only
+        now the colour of a ghost that it took is known."""
+        before, beliefs = self._states[games], self._beliefs[games]
+        begins = now["ply"] <= 1
+        before[begins] = self._start
+        moved = ~begins & (before["ply"] == now["ply"] - 2)
+        beliefs[~moved] = follower.arrangements.even(1)
+        before["red"] = now["red"]
+        at = np.flatnonzero(moved)
+        if len(at):
+            self._play(follower, before, beliefs, at, self._actions[games][at])
+        answers = np.empty(len(now), np.int64)
+        last_actions(before, now, mover, follower.game.size, answers)
+        at = np.flatnonzero(answers >= 0)
+        if len(at):
+            self._play(follower, before, beliefs, at, answers[at])
+        self._beliefs[games] = beliefs
+
+    @staticmethod
+    def _play(
+        follower: Follower, states: States, beliefs: Beliefs, at: NDArray[np.int64], actions: NDArray[np.int64]
+    ) -> None:
+        """Plays in some of the games, in place."""
+        some, believed = states[at], beliefs[at]
+        follower.play(some, believed, actions)
+        states[at], beliefs[at] = some, believed
+
+
+@kernel
+def hide(states, players, arrangements):
+    """Gives the ghosts of the other player that are still on the board the colours of the first arrangement that fits
+    those that were taken, so that nothing depends on what `players[b]` cannot know in game b."""
+    for b in range(states.shape[0]):
+        state = states[b]
+        other = 1 - players[b]
+        for k in range(len(arrangements)):
+            if not contradicts(arrangements[k], state, other):
+                state.red[other] = arrangements[k]
+                break
+
+
+@kernel
+def last_actions(before, now, players, size, actions):
+    """The move of the other player that leads from one position to the next, `int64[B]`; -1 where none does."""
+    for b in range(before.shape[0]):
+        other = 1 - players[b]
+        actions[b] = -1
+        if before[b].ply != now[b].ply - 1:
+            continue
+        for ghost in range(8):
+            step = np.int64(now[b].square[other, ghost]) - np.int64(before[b].square[other, ghost])
+            if step == 0 or now[b].square[other, ghost] < 0:
+                continue
+            for direction in range(4):
+                if step == (-size, 1, -1, size)[direction]:
+                    actions[b] = 4 * ghost + direction

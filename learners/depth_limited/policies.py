@@ -1,0 +1,93 @@
+"""What the nets of the depth-limited method play: the current policy, the average, and the value of a belief state."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.game import Packed
+from learners.depth_limited.view import BeliefGeister
+from learners.dream.regret_matching import match_regrets, uniform_policy
+from learners.networks.inference import Inference, encoder
+from learners.networks.kernels import fast
+from learners.networks.settings import NetworkSettings, Weights
+
+
+class BeliefWeights(NamedTuple):
+    """The nets after an iteration, the same for both players.
+
+    Attributes:
+        version: The iteration; 0 before the first one.
+        advantage, policy, value: Of each net (paper 002: value, policy and baseline networks); None before the first
+            fit: the policy is then uniform, the value 0.
+    """
+
+    version: int
+    advantage: Weights | None
+    policy: Weights | None
+    value: Weights | None
+
+
+class BeliefPolicies:
+    """Runs the nets on packed infostates with beliefs, `uint8[B, 28]`; serves one thread.
+
+    Args:
+        game: Unpacks infostates.
+        network: Advantage and policy nets.
+        value_network: Value nets.
+        weights: Of the nets.
+    """
+
+    def __init__(
+        self, game: BeliefGeister, network: NetworkSettings, value_network: NetworkSettings, weights: BeliefWeights
+    ) -> None:
+        self._game, self._outputs = game, network.outputs
+        self._encode = encoder(game, network)
+        self._advantage, self._policy = (
+            None if own is None else Inference(network, [own]) for own in (weights.advantage, weights.policy)
+        )
+        self._value = None if weights.value is None else Inference(value_network, [weights.value])
+
+    def current(self, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Regret matching on the advantages, `float32[B, A]`."""
+        policy = np.empty(legal.shape, np.float32)
+        if self._advantage is None:
+            uniform_policy(legal, policy)
+        else:
+            match_regrets(self._scores(self._advantage, packed, legal), legal, policy[None])
+        return policy
+
+    def average(self, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """The average policy, `float32[B, A]`."""
+        policy = np.empty(legal.shape, np.float32)
+        if self._policy is None:
+            uniform_policy(legal, policy)
+        else:
+            softmax(self._scores(self._policy, packed, legal)[0], legal, policy)
+        return policy
+
+    def value(self, packed: Packed) -> NDArray[np.float32]:
+        """What the infostates are worth to their players, within the returns, `float32[B]`."""
+        if self._value is None or not len(packed):
+            return np.zeros(len(packed), np.float32)
+        outputs = self._value([self._encode(packed)])[0, :, 0]
+        return np.clip(outputs, -1, 1)
+
+    def _scores(self, net: Inference, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
+        return net.action_values([self._encode(packed)], self._game.output_slots(packed, self._outputs), legal)
+
+
+@fast
+def softmax(scores, legal, policy):
+    """Softmax over the legal actions into `policy`, `float32[B, A]`."""
+    for b in range(policy.shape[0]):
+        highest = np.float32(-1e30)
+        for a in range(policy.shape[1]):
+            if legal[b, a] and scores[b, a] > highest:
+                highest = scores[b, a]
+        total = np.float32(0)
+        for a in range(policy.shape[1]):
+            policy[b, a] = np.exp(scores[b, a] - highest) if legal[b, a] else np.float32(0)
+            total += policy[b, a]
+        for a in range(policy.shape[1]):
+            policy[b, a] = policy[b, a] / total if total > 0 else np.float32(0)
