@@ -42,6 +42,7 @@ GROUPS = {
         "actors/test_sharding",
         "dancfr/evaluation/test_reproduce",
         "dancfr/experiments/",
+        "dancfr/serve/geister/test_processes",
         "dancfr/serve/test_processes",
         "dancfr/test_checkpoints",
         "dancfr/test_cli",

@@ -1,11 +1,9 @@
 """The server: users connect to ``ws://HOST:PORT/game/NAME`` and play by the competition's messages."""
 
 import asyncio
-import errno
 import http
 import logging
 import re
-import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
@@ -14,7 +12,8 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from dancfr.errors import UsageError, reason, warn
+from dancfr.errors import UsageError, warn
+from dancfr.serve.common import describe_no_listening
 from dancfr.serve.link import Link
 from dancfr.serve.lobby import Lobby, MakeClient, Refused
 from dancfr.serve.room import Record, Rules
@@ -88,7 +87,7 @@ async def run_server(
             logger=_logger,
         )
     except (OSError, OverflowError) as error:
-        raise UsageError(_no_listening(settings, error)) from None
+        raise UsageError(describe_no_listening(settings.host, settings.port, error)) from None
     async with server:
         port = next(iter(server.sockets)).getsockname()[1]
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -99,36 +98,6 @@ async def run_server(
             wait.cancel()
         await lobby.stop()
     return lobby.records
-
-
-async def check_listening(settings: ServerSettings) -> None:
-    """Tells at once what `run_server` would tell only when all is ready.
-
-    Raises:
-        UsageError: it cannot listen there.
-    """
-    try:
-        probe = await asyncio.start_server(lambda reader, writer: writer.close(), settings.host, settings.port)
-    except (OSError, OverflowError) as error:
-        raise UsageError(_no_listening(settings, error)) from None
-    probe.close()
-    await probe.wait_closed()
-
-
-def _no_listening(settings: ServerSettings, error: Exception) -> str:
-    place = f"port {settings.port} of {settings.host}"
-    if isinstance(error, socket.gaierror):
-        return f"--host {settings.host}: no such host ({reason(error)})"
-    if not isinstance(error, OSError):
-        return f"{place}: {error}"
-    code = error.errno
-    if code is None and "address already in use" in str(error):  # asyncio puts several failures into one
-        code = errno.EADDRINUSE
-    if code == errno.EADDRINUSE:
-        return f"{place} is in use: end what listens there, or choose another with --port"
-    if code == errno.EADDRNOTAVAIL:
-        return f"--host {settings.host} is no address of this machine"
-    return f"cannot listen on {place}: {reason(error)}"
 
 
 def user_of(path: str) -> str | None:

@@ -169,7 +169,7 @@ NOWHERE = "ws://127.0.0.1:9/game/me"
 @pytest.mark.parametrize(
     ("arguments", "code", "expected"),
     [
-        (("serve", "geister"), 2, "no game with the competition's messages named 'geister'"),
+        (("serve", "chess"), 2, "no game with the competition's messages named 'chess'"),
         (("serve", "--port", "70000"), 2, "--port must be from 0 to 65535, not 70000"),
         (("serve", "--matches", "0"), 2, "--matches must be at least 1, not 0"),
         (("serve", "--tables", "0"), 2, "--tables must be at least 1, not 0"),

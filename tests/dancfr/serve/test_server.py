@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from dancfr.errors import RunError, UsageError
 from dancfr.serve import Client
-from dancfr.serve.commands import split_agents
+from dancfr.serve.common import split_agents
 from dancfr.serve.connect import Stay
 from dancfr.serve.link import BREACH, DONE, GOING_AWAY, MOST_UNREADABLE, NAME_TAKEN, NO_SEAT, Link
 from dancfr.serve.lobby import MakeClient

@@ -1,0 +1,491 @@
+"""The server with real sockets, in one process: what users do to it and what it does to them."""
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dancfr.errors import UsageError
+from dancfr.serve.geister import Client
+from dancfr.serve.geister.records import Recorder
+from dancfr.serve.geister.referee import GONE, ILLEGAL, NOISE, OUT_OF_TIME
+from dancfr.serve.geister.server import MOST_CLIENTS, ServerSettings, run_server
+from dancfr.serve.geister.table import MOST_USELESS, TableRules
+from tests.dancfr.serve.geister.games import GAMES, RULES, bot, of_player, read
+from tests.dancfr.serve.geister.sockets import HASTY, User, both, play_out, serving
+
+LINE = re.compile(r"[01][<>] [ -~]*")
+
+
+async def repeat(port: int, lines: list[str]) -> None:
+    """Says and hears what a player of a recording did."""
+    user = await User.come(port)
+    for line in lines:
+        if line[1] == ">":
+            user.say(line[3:])
+        else:
+            assert await user.hear() == line[3:]
+    assert await user.rest() == []
+
+
+@pytest.mark.parametrize("path", GAMES, ids=lambda path: path.stem)
+def test_recorded_games_go_the_same_way(path: Path, tmp_path: Path) -> None:
+    """Every line that the recorded server has sent, byte for byte; and the file written is the same conversation."""
+    recorded = read(path)
+
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        await asyncio.gather(*(repeat(ports[player], of_player(recorded, player)) for player in (0, 1)))
+
+    (record,) = serving(use, games=1, folder=tmp_path)
+    assert record.status == "finished"
+    assert record.file is not None
+    written = read(Path(record.file))
+    for player in (0, 1):
+        assert of_player(written, player) == of_player(recorded, player)
+    assert all(LINE.fullmatch(line) for line in written)
+    assert record.plies == sum(line[3:6] == "OK " or line[3:6] in ("OKR", "OKB") for line in recorded) - 2
+    ending = {"e201": "ply limit", "e203": "escape", "g4_shuffle_draw": "ply limit", "g5_illegal_loses": ILLEGAL}
+    assert record.ending == ending.get(path.stem, "blues taken")
+
+
+def test_games_in_a_row_and_their_files(tmp_path: Path) -> None:
+    (tmp_path / "game-0007.txt").write_text("0< SET?\n")
+    (tmp_path / "notes.txt").write_text("mine")
+
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        for _ in range(3):
+            await play_out(ports)
+
+    records = serving(use, games=3, folder=tmp_path)
+    assert [record.game for record in records] == [1, 2, 3]
+    assert all(record.winner == 0 and record.ending == ILLEGAL and record.plies == 1 for record in records)
+    files = sorted(file.name for file in tmp_path.glob("game-*.txt"))
+    assert files == ["game-0007.txt", "game-0008.txt", "game-0009.txt", "game-0010.txt"]
+    lines = read(tmp_path / "game-0010.txt")
+    assert lines[-4:] == [
+        "1> MOV:H,S",
+        "1< NG ",
+        "0< WON:13R24R34R44R15B25B35B45B41b31b21b11b40r30r20r10r",
+        "1< LST:14B24B34B44B15R25R35R45R42r31r21r11r40b30b20b10b",
+    ]
+
+
+def test_lines_may_come_in_pieces_or_together() -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        first, second = await User.come(ports[0]), await User.come(ports[1])
+        for byte in b"set:abcd\r\n":
+            first.send(bytes([byte]))
+            await asyncio.sleep(0.001)
+        second.send(b"SET:AAAA\r\nSET:EFGH\nMOV:A,N\r\n")  # the last one before it is asked for
+        assert [await second.hear() for _ in range(4)] == ["SET?", "NG ", "OK ", "NG "]
+        assert [await first.hear() for _ in range(2)] == ["SET?", "OK "]
+        await first.asked()
+        first.send(b"mov:a,")
+        await asyncio.sleep(0.02)
+        first.send(b"n\r\n")
+        assert await first.hear() == "OK "
+        await second.asked()
+
+    (record,) = serving(use)
+    assert (record.status, record.plies, record.winner, record.ending) == ("stopped", 1, None, "")
+
+
+@pytest.mark.parametrize("bad", ["SET:ABC", "SET:ABCDE", "SET:ABCZ", "SET:AABB", "MOV:A,N", "hello", "", "\x00\xff"])
+def test_a_bad_choice_is_refused_and_may_be_made_anew(bad: str) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        first = await User.come(ports[0])
+        assert await first.hear() == "SET?"
+        first.send(bad.encode("latin-1") + b"\r\n")
+        assert await first.hear() == "NG "
+        first.say("SET:ABCD")
+        assert await first.hear() == "OK "
+        second = await User.seated(ports[1])
+        await first.asked()
+        await first.go()
+        assert [line[:4] for line in await second.rest()] == ["WON:"]
+
+    (record,) = serving(use, games=1)
+    assert record.ending == GONE
+
+
+@pytest.mark.parametrize("bad", ["MOV:A,S", "MOV:A,UP", "MOV:J,N", "MOV:", "mov:a,e"])
+def test_a_bad_move_is_refused_and_loses(bad: str) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        first, second = await both(ports)
+        await first.asked()
+        first.say(bad)
+        assert await first.hear() == "NG "
+        (lost,), (won,) = await first.rest(), await second.rest()
+        assert lost == "LST:14R24R34R44R15B25B35B45B41b31b21b11b40r30r20r10r"
+        assert won == "WON:14B24B34B44B15R25R35R45R41r31r21r11r40b30b20b10b"
+        await play_out(ports)
+
+    record, after = serving(use, games=2)
+    assert (record.ending, record.winner, record.plies) == (ILLEGAL, 1, 0)
+    assert after.status == "finished"
+
+
+def test_what_is_no_move_or_comes_out_of_turn_is_refused_without_loss() -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        first, second = await both(ports)
+        await first.asked()
+        second.say("MOV:A,N")
+        assert await second.hear() == "NG "
+        first.say("what?", "SET:ABCD", "MOV:A,N")
+        assert [await first.hear() for _ in range(3)] == ["NG ", "NG ", "OK "]
+        second.say("MOV:A,N")
+        await second.asked()
+        assert await second.hear() == "OK "
+
+    (record,) = serving(use)
+    assert (record.status, record.plies) == ("stopped", 2)
+
+
+Stage = Callable[[list[int]], Awaitable[tuple[User, User]]]
+"""Brings a game to a stage: the user whose fault it will be, and the other."""
+
+
+async def unset(ports: list[int]) -> tuple[User, User]:
+    bad, other = await User.come(ports[1]), await User.seated(ports[0])
+    assert await bad.hear() == "SET?"
+    return bad, other
+
+
+async def nobody_set(ports: list[int]) -> tuple[User, User]:
+    bad, other = await User.come(ports[0]), await User.come(ports[1])
+    assert [await bad.hear(), await other.hear()] == ["SET?", "SET?"]
+    return bad, other
+
+
+async def waiting_for_colours(ports: list[int]) -> tuple[User, User]:
+    other = await User.come(ports[0])
+    assert await other.hear() == "SET?"
+    return await User.seated(ports[1]), other
+
+
+async def to_move(ports: list[int]) -> tuple[User, User]:
+    bad, other = await both(ports)
+    await bad.asked()
+    return bad, other
+
+
+async def not_to_move(ports: list[int]) -> tuple[User, User]:
+    other, bad = await both(ports)
+    await other.asked()
+    return bad, other
+
+
+async def after_a_move(ports: list[int]) -> tuple[User, User]:
+    bad, other = await to_move(ports)
+    bad.say("MOV:A,N")
+    assert await bad.hear() == "OK "
+    await other.asked()
+    return bad, other
+
+
+STAGES = [unset, nobody_set, waiting_for_colours, to_move, not_to_move, after_a_move]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("rude", ["closes", "cuts", "half a line and closes"])
+def test_who_goes_loses_at_every_stage(stage: Stage, rude: str, capfd: pytest.CaptureFixture[str]) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        bad, other = await stage(ports)
+        if rude == "cuts":
+            bad.writer.transport.abort()
+        elif rude == "closes":
+            await bad.go()
+        else:
+            bad.send(b"MOV:A")
+            await bad.go()
+        told = await other.rest()
+        assert told[-1].startswith("WON:")
+        assert len(told[-1]) == 52
+        await play_out(ports)
+
+    record, after = serving(use, games=2)
+    assert (record.status, record.ending) == ("finished", GONE)
+    assert record.winner is not None
+    assert after.winner == 0
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("stage", [unset, nobody_set, to_move])
+@pytest.mark.parametrize("words", [b"", b"MOV:A,N", b"SET:AB"], ids=["silent", "half a line", "half another"])
+def test_who_says_nothing_whole_loses_on_time(stage: Stage, words: bytes) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        started = time.monotonic()
+        bad, other = await stage(ports)
+        bad.send(words)
+        if stage is nobody_set:
+            other.say("SET:ABCD")
+            assert await other.hear() == "OK "
+        assert [line[:4] for line in await other.rest()] == ["WON:"]
+        assert [line[:4] for line in await bad.rest()] == ["LST:"]
+        assert 0.4 < time.monotonic() - started < 5
+
+    (record,) = serving(use, rules=HASTY, games=1)
+    assert record.ending == OUT_OF_TIME
+    assert record.winner is not None
+    assert record.reserves[1 - record.winner] == 0
+
+
+def test_two_silent_users_do_not_hold_up_the_next() -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        for stage in (nobody_set, to_move):
+            first, second = await stage(ports)
+            assert {line[:4] for user in (first, second) for line in await user.rest()} >= {"WON:", "LST:"}
+        await play_out(ports)
+
+    records = serving(use, rules=HASTY, games=3)
+    assert [record.ending for record in records] == [OUT_OF_TIME, OUT_OF_TIME, ILLEGAL]
+
+
+def test_time_is_that_of_the_reserve_first() -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        first, second = await both(ports)
+        for move in "NSNSNS":  # 0.3 s at 0.05 s a move: three of the six draw on the reserve at most
+            await first.asked()
+            await asyncio.sleep(0.05)
+            first.say(f"MOV:A,{move}")
+            assert await first.hear() == "OK "
+            await second.asked()
+            second.say(f"MOV:A,{move}")
+            assert await second.hear() == "OK "
+        await first.asked()
+        started = time.monotonic()
+        assert [line[:4] for line in await first.rest()] == ["LST:"]
+        assert 0.2 < time.monotonic() - started < 0.5, "0.2 s a move, and what is left of 0.5 s in all"
+        await second.go()
+
+    (record,) = serving(use, rules=TableRules(reserve=0.5, per_answer=0.2), games=1)
+    assert (record.ending, record.winner, record.plies) == (OUT_OF_TIME, 1, 12)
+    assert record.reserves[1] > 0.3
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_who_floods_loses(stage: Stage) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        bad, other = await stage(ports)
+        bad.send(b"junk\r\n" * 20_000)
+        heard = await bad.rest()
+        assert heard.count("NG ") <= MOST_USELESS
+        told = await other.rest()
+        assert told[-1].startswith("WON:")
+        await play_out(ports)
+
+    record, _ = serving(use, games=2)
+    assert record.ending in (NOISE, GONE), "GONE where the cut connection is noticed first"
+
+
+def test_the_flooder_is_told(tmp_path: Path) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        bad, other = await not_to_move(ports)
+        bad.say(*["MOV:A,N"] * MOST_USELESS)
+        assert [line[:4] for line in await bad.rest()] == ["NG "] * MOST_USELESS + ["LST:"]
+        assert [line[:4] for line in await other.rest()] == ["WON:"]
+
+    (record,) = serving(use, games=1, folder=tmp_path)
+    assert (record.ending, record.winner) == (NOISE, 0)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("size", [65, 100, 1_000_000])
+def test_a_line_without_end_loses(stage: Stage, size: int) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        bad, other = await stage(ports)
+        bad.send(b"A" * size)
+        await bad.rest()
+        told = await other.rest()
+        assert told[-1].startswith("WON:")
+        await play_out(ports)
+
+    record, _ = serving(use, games=2)
+    assert record.ending in (NOISE, GONE)
+
+
+def test_a_second_user_at_a_port_is_sent_away(tmp_path: Path) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        first = await User.seated(ports[0])
+        assert await (await User.come(ports[0])).rest() == []
+        second = await User.seated(ports[1])
+        for port in ports:
+            assert await (await User.come(port)).rest() == []
+        await first.asked()
+        first.say("MOV:A,N")
+        assert await first.hear() == "OK "
+        await second.asked()
+        await second.go()
+        assert len(await first.rest()) == 1
+
+    (record,) = serving(use, games=1, folder=tmp_path)
+    assert record.file is not None
+    assert sum(line.endswith("SET?") for line in read(Path(record.file))) == 2
+
+
+def test_a_crowd_is_sent_away() -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        first = await User.seated(ports[0])
+        crowd = await asyncio.gather(*(User.come(ports[0]) for _ in range(3 * MOST_CLIENTS)))
+        assert all(heard == [] for heard in await asyncio.gather(*(user.rest() for user in crowd)))
+        second = await User.seated(ports[1])
+        await first.asked()
+        await second.go()
+        assert len(await first.rest()) == 1
+
+    (record,) = serving(use, games=1)
+    assert record.winner == 0
+
+
+def test_who_goes_before_the_game_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        early = await User.seated(ports[0], "EFGH")
+        await early.go()
+        noisy = await User.come(ports[0])
+        noisy.say(*["junk"] * MOST_USELESS)
+        assert await noisy.rest() == ["SET?", *["NG "] * MOST_USELESS]
+        endless = await User.come(ports[0])
+        endless.send(b"x" * 1000)
+        assert (await endless.rest())[:1] in ([], ["SET?"])
+        await play_out(ports)
+
+    (record,) = serving(use, games=1, folder=tmp_path)
+    assert record.ending == ILLEGAL
+    assert record.file is not None
+    lines = read(Path(record.file))
+    assert lines[:3] == ["0< SET?", "0> SET:ABCD", "0< OK "]
+    assert not any("junk" in line for line in lines)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_users_meet_an_agent_of_ours_game_after_game(seat: int) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        assert ports[seat] == 0, "nobody listens for an agent"
+        for _ in range(3):
+            user = await User.seated(ports[1 - seat])
+            for move in "NS" * 150:
+                if not str(await user.hear()).startswith("MOV?"):
+                    break
+                user.say(f"MOV:A,{move}")
+                if not str(await user.hear()).startswith("OK"):
+                    break
+            await user.rest()
+
+    rush = ("rush", Client(bot("rush"), RULES, 3))
+    records = serving(use, agents=(rush, None) if seat == 0 else (None, rush), games=3)
+    assert all(record.names[seat] == "rush" and record.status == "finished" for record in records)
+    assert all(record.winner == seat and record.plies < 60 for record in records)
+
+
+class Broken:
+    """Fails at its second move."""
+
+    name = "broken"
+
+    def begin(self, game, batch, rng) -> None:  # type: ignore[no-untyped-def]
+        self.moves = 0
+
+    def act(self, states, games, rng):  # type: ignore[no-untyped-def]
+        self.moves += 1
+        if self.moves == 2:
+            raise ValueError("out of ideas")
+        return np.flatnonzero(RULES.legal(states)[0])[:1]
+
+
+def test_an_agent_that_fails_ends_its_game_only(capfd: pytest.CaptureFixture[str]) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        for _ in range(2):
+            user = await User.seated(ports[0])
+            for move in "NS":
+                await user.asked()
+                user.say(f"MOV:A,{move}")
+                assert await user.hear() == "OK "
+            assert [line[:4] for line in await user.rest()] == ["WON:"]
+
+    records = serving(use, agents=(None, ("broken", Client(Broken(), RULES))), games=2)
+    assert [(record.status, record.winner, record.plies) for record in records] == [("failed", 0, 3)] * 2
+    assert "game 1: ValueError at the seat of player 1: out of ideas\n" in capfd.readouterr().err
+
+
+def test_stopping_ends_a_game_that_is_played(tmp_path: Path) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        first, second = await both(ports)
+        await first.asked()
+        stop.set()
+        assert await second.rest() == []
+        assert await first.rest() == []
+
+    (record,) = serving(use, folder=tmp_path)
+    assert (record.status, record.winner, record.ending) == ("stopped", None, "")
+    assert record.file is not None
+    assert read(Path(record.file))[-1].startswith("0< MOV?")
+
+
+def test_stopping_sends_away_who_waits() -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        waiting = await User.seated(ports[0])
+        stop.set()
+        assert await waiting.rest() == []
+
+    assert serving(use) == []
+
+
+def test_who_does_not_go_after_the_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dancfr.serve.geister.link.CLOSE_S", 0.2)
+
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        first, second = await both(ports)
+        await first.asked()
+        first.say("MOV:A,S")
+        await asyncio.sleep(0.5)
+        assert len(await second.rest()) == 1
+        await play_out(ports)
+
+    started = time.monotonic()
+    assert len(serving(use, games=2)) == 2
+    assert time.monotonic() - started < 5
+
+
+def test_chatter_after_the_end_hides_no_result() -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        first, second = await both(ports)
+        await first.asked()
+        first.say("MOV:A,S", *["more"] * 500)
+        heard = await first.rest()
+        assert heard[:1] == ["NG "]
+        assert heard[1][:4] == "LST:"
+        await second.rest()
+
+    (record,) = serving(use, games=1)
+    assert record.ending == ILLEGAL
+
+
+def test_places_where_nothing_can_be_listened_to_or_recorded(tmp_path: Path) -> None:
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        taken = ServerSettings(ports=(0, ports[0]))
+        with pytest.raises(UsageError, match=f"port {ports[0]} of 127.0.0.1 is in use: .* with --second-port"):
+            await run_server(taken, TableRules(), (None, None), Recorder(None), asyncio.Event())
+
+    assert serving(use) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"--records .*file: .*: name a folder that can be written"):
+        Recorder(tmp_path / "file")
+
+
+def test_a_full_disk_ends_no_game(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "games"
+
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        folder.rmdir()
+        await play_out(ports)
+        folder.mkdir()
+        await play_out(ports)
+
+    first, second = serving(use, games=2, folder=folder)
+    assert first.file is None
+    assert second.file is not None
+    assert "this game is not recorded" in capfd.readouterr().err
