@@ -30,12 +30,15 @@ class BeliefTask:
         iteration: t, the weight of its samples.
         games: How many.
         states: So many of the belief states met are searched, at most.
+        uniform: The player who plays uniformly at random in them, if one does. Then only the other one is traverser,
+            and only where it is to move.
     """
 
     seed: tuple[int, ...]
     iteration: int
     games: int
     states: int
+    uniform: int | None = None
 
 
 @dataclass
@@ -63,6 +66,7 @@ class _Level:
 
     Attributes:
         mine: Whether the traverser moves, `bool[n]`.
+        averaged: Whether what the others play belongs to their average policy.
         infostates: Of the movers, `uint8[n, P]`.
         legal: `bool[n, A]`.
         policy: `float32[n, A]`.
@@ -72,6 +76,7 @@ class _Level:
     """
 
     mine: NDArray[np.bool_]
+    averaged: bool
     infostates: Packed
     legal: NDArray[np.bool_]
     policy: NDArray[np.float32]
@@ -107,16 +112,17 @@ class BeliefSampler:
         """
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         policies = BeliefPolicies(self.game, self.network, self.value_network, weights)
-        follower = Follower(self.game, self._arrangements, policies)
+        follower = Follower(self.game, self._arrangements, policies, self.search.doubt)
         met = self._play(task, follower, rng)
-        chosen = rng.permutation(len(met.states))[: task.states]
-        levels = self._search(met, np.sort(chosen), follower, rng)
+        learnt = np.flatnonzero(self.game.to_move(met.states) != task.uniform)
+        chosen = rng.permutation(learnt)[: task.states]
+        levels = self._search(met, np.sort(chosen), follower, rng, task.uniform)
         self._ascend(levels)
         advantages = np.concatenate([self._advantages(level, task.iteration) for level in levels])
         block = {
             "advantages": advantages,
             "policies": np.concatenate([self._policies(level, task.iteration) for level in levels]),
-            "values": np.concatenate([*map(self._values, levels), *self._returns(met)]),
+            "values": np.concatenate([*map(self._values, levels), *self._returns(met, learnt)]),
         }
         stats = {
             "decisions": sum(len(level.mine) for level in levels) + len(met.states),
@@ -125,6 +131,7 @@ class BeliefSampler:
             "states": len(chosen),
             "advantage_rms": float(np.sqrt(np.square(advantages["advantage"]).mean())) if len(advantages) else 0.0,
             "first_wins": float((met.returns[:, 0] > 0).mean()),
+            "net_rows": policies.rows,
             "rows": {part: len(rows) for part, rows in block.items()},
         }
         return stats, block
@@ -142,6 +149,8 @@ class BeliefSampler:
             infostates = follower.observe(states, mover, beliefs)
             met.append((states.copy(), beliefs.copy(), infostates, ids))
             policy = follower.policies.average(infostates, legal)
+            if task.uniform is not None:
+                policy = _uniform_where(mover == task.uniform, policy, legal)
             actions = _draw(policy, legal, self.search.epsilon, rng)
             follower.play(states, beliefs, actions)
             over = game.finished(states)
@@ -156,9 +165,15 @@ class BeliefSampler:
         return _Met(joined, parts[0], parts[1], parts[2], returns)
 
     def _search(
-        self, met: _Met, chosen: NDArray[np.int64], follower: Follower, rng: np.random.Generator
+        self,
+        met: _Met,
+        chosen: NDArray[np.int64],
+        follower: Follower,
+        rng: np.random.Generator,
+        uniform: int | None = None,
     ) -> list[_Level]:
-        """External sampling below the chosen belief states, level by level, once for each player as traverser.
+        """External sampling below the chosen belief states, level by level, once for each player as traverser, or for
+        the one whose opponent plays uniformly.
 
         Beliefs stay as they are at the root but for the colours of ghosts that are taken: a few moves change little,
         and each would cost as many passes as there are arrangements.
@@ -168,8 +183,9 @@ class BeliefSampler:
         drawn = np.flatnonzero(rng.random(len(chosen)) < self.search.epsilon_belief)
         if len(drawn) and self.search.belief != "none":
             self._arrangements.regenerate(roots, beliefs, drawn, self.search.spread, rng)
-        of = np.tile(np.arange(len(chosen)), 2)
-        traverser = np.repeat(np.array([0, 1], np.int8), len(chosen))
+        traversers = np.array([0, 1] if uniform is None else [1 - uniform], np.int8)
+        of = np.tile(np.arange(len(chosen)), len(traversers))
+        traverser = np.repeat(traversers, len(chosen))
         states = take_records(roots, of)
         above = of, of
         levels: list[_Level] = []
@@ -189,11 +205,17 @@ class BeliefSampler:
                 break
             legal = game.legal(states)
             policy = follower.policies.current(infostates, legal)
+            if uniform is not None:
+                policy = _uniform_where(~mine, policy, legal)
             sampled = _draw(policy, legal, 0.0, rng)
             one = np.arange(legal.shape[1]) == sampled[:, None]
             followed = np.where(mine[:, None], legal, one)
             weight = np.where(mine[:, None], policy, one).astype(np.float32)
-            levels.append(_Level(mine, infostates, legal, policy, weight, np.zeros(legal.shape, np.float32), above))
+            levels.append(
+                _Level(
+                    mine, uniform is None, infostates, legal, policy, weight, np.zeros(legal.shape, np.float32), above
+                )
+            )
             rows, actions = np.nonzero(followed)
             states, of, traverser, above = take_records(states, rows), of[rows], traverser[rows], (rows, actions)
             game.step(states, actions)
@@ -226,7 +248,7 @@ class BeliefSampler:
         return samples
 
     def _policies(self, level: _Level, iteration: int) -> NDArray[np.void]:
-        at = np.flatnonzero(~level.mine)
+        at = np.flatnonzero(~level.mine & level.averaged)
         samples = np.zeros(len(at), policy_dtype(self.game.spec))
         samples["infostate"] = level.infostates[at]
         samples["policy"] = level.policy[at]
@@ -242,13 +264,13 @@ class BeliefSampler:
         samples["value"] = _expected(level)[at]
         return samples
 
-    def _returns(self, met: _Met) -> list[NDArray[np.void]]:
-        """What came of the belief states of self-play."""
+    def _returns(self, met: _Met, learnt: NDArray[np.int64]) -> list[NDArray[np.void]]:
+        """What came of those belief states of self-play."""
         if not self.search.returns:
             return []
-        samples = np.zeros(len(met.states), infostate_value_dtype(self.game.spec))
-        samples["infostate"] = met.infostates
-        samples["value"] = met.returns[met.games, self.game.to_move(met.states)]
+        samples = np.zeros(len(learnt), infostate_value_dtype(self.game.spec))
+        samples["infostate"] = met.infostates[learnt]
+        samples["value"] = met.returns[met.games, self.game.to_move(met.states)][learnt]
         return [samples]
 
 
@@ -256,6 +278,13 @@ def _expected(level: _Level) -> NDArray[np.float32]:
     """Value of each decision for the traverser, `float32[n]`."""
     value: NDArray[np.float32] = (level.weight * level.values).sum(axis=1, dtype=np.float32)
     return value
+
+
+def _uniform_where(
+    which: NDArray[np.bool_], policy: NDArray[np.float32], legal: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    """The policy with rows in which every legal action is as probable as any other."""
+    return np.where(which[:, None], legal / legal.sum(axis=1, keepdims=True), policy).astype(np.float32)
 
 
 def _draw(

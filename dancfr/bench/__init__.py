@@ -100,6 +100,18 @@ BENCHES: dict[str, Bench] = {
         Bench(
             "cheat-cfr", "cheat_cfr", 40.0, "Iterations a second of CFR on Cheat-3, beside the same in plain Python."
         ),
+        Bench(
+            "belief-tables",
+            "belief_tables",
+            40.0,
+            "Nodes a second of depth-limited external sampling in tables of Mini Geister, beside reads of its rows.",
+        ),
+        Bench(
+            "belief-search",
+            "belief_search",
+            12.0,
+            "Infostates a second that self-play and searches with beliefs put through nets, beside bare inference.",
+        ),
         Bench("average-policy", "average", 6.0, "Milliseconds of a move by the average of 200 networks on one board."),
         Bench(
             "worker-scaling",

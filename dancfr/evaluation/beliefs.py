@@ -12,6 +12,7 @@ from learners.depth_limited.agent import BeliefAgent
 from learners.depth_limited.belief import Update
 from learners.depth_limited.net_agent import BeliefNetAgent
 from learners.depth_limited.policies import BeliefWeights
+from learners.depth_limited.settings import SearchSettings
 from learners.depth_limited.strategy import BeliefStrategy
 from learners.networks.settings import NetworkSettings, Weights
 
@@ -45,7 +46,7 @@ class BeliefNetEvaluationServer:
         game: The game as it is trained on.
         evaluated: The game as it is evaluated, with its own ply limit.
         network: Description of the nets that play.
-        belief: How beliefs are updated.
+        search: How beliefs are updated.
         threshold: Of the average policy, see `BeliefNetAgent`.
         opponents: Names of bots.
         last: Evaluate the policy of the last advantage net too.
@@ -56,13 +57,13 @@ class BeliefNetEvaluationServer:
         game: Geister,
         evaluated: Geister,
         network: NetworkSettings,
-        belief: Update,
+        search: SearchSettings,
         threshold: float,
         opponents: Sequence[str],
         last: bool,
     ) -> None:
         self._game, self._evaluated, self._network = game, evaluated, network
-        self._belief, self._threshold, self._opponents = belief, threshold, opponents
+        self._search, self._threshold, self._opponents = search, threshold, opponents
         self._policies = ("average", "last") if last else ("average",)
         self._iteration = 0
         self._nets: Weights = {}
@@ -84,14 +85,14 @@ class BeliefNetEvaluationServer:
 
     def _agent(self, policy: str) -> BeliefNetAgent:
         threshold = self._threshold if policy == "average" else 0.0
-        return belief_net_agent(self._game, self._network, self._nets, self._belief, policy, threshold, policy)
+        return belief_net_agent(self._game, self._network, self._nets, self._search, policy, threshold, policy)
 
 
 def belief_net_agent(
     game: Geister,
     network: NetworkSettings,
     nets: Weights,
-    belief: Update,
+    search: SearchSettings,
     name: str,
     threshold: float,
     policy: str = "average",
@@ -100,10 +101,11 @@ def belief_net_agent(
 
     Args:
         nets: Arrays of both nets, their names beginning with ``policy.`` or ``advantage.``.
+        search: As it was trained with.
     """
     kinds: dict[str, Weights] = {"policy": {}, "advantage": {}}
     for key, array in nets.items():
         kind, _, part = key.partition(".")
         kinds.setdefault(kind, {})[part] = array
     weights = BeliefWeights(1, kinds["advantage"], kinds["policy"], None)
-    return BeliefNetAgent(game, network, weights, belief, name, threshold, policy)
+    return BeliefNetAgent(game, network, weights, search.belief, name, threshold, policy, search.doubt)

@@ -239,7 +239,7 @@ def _load_depth_limited(run: Run, wanted: AgentName, game: Any, name: str) -> Ag
             nets, {f"{kind}.{part}": shape for kind in ("policy", "advantage") for part, shape in shapes.items()}
         )
         policy = "last" if last else "average"
-        return belief_net_agent(trained_on, config.network, nets, config.search.belief, name, threshold, policy)
+        return belief_net_agent(trained_on, config.network, nets, config.search, name, threshold, policy)
     except ValueError as error:
         raise UsageError(f"{file.path} does not fit the run's configuration: {error}") from None
 

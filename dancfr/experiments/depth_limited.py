@@ -1,7 +1,8 @@
 """The driver of belief states and depth-limited external sampling with nets (paper 002, Algorithms 1 to 3).
 
 For t = 1, 2, ...:
-    self-play by the policy net, with exploration, both players' beliefs following the moves;
+    self-play by the policy net, with exploration, both players' beliefs following the moves; in some games one of them
+    plays uniformly;
     from belief states met there, for either player, external sampling to a few moves below; what lies beyond is worth
     what the value net says;
     advantages and policies go to reservoirs, values to a circular buffer, and each net is fitted to its own.
@@ -65,11 +66,7 @@ class DepthLimited(Loop):
         config, crew = self.config, self.crew
         started = perf_counter()
         weights = crew.runtime.put(self.weights)
-        sizes = [min(config.chunk, config.games - first) for first in range(0, config.games, config.chunk)]
-        tasks = [
-            (BeliefTask((config.seed, t, chunk), t, games, -(-config.states * games // config.games)), weights)
-            for chunk, games in enumerate(sizes)
-        ]
+        tasks = [(task, weights) for task in tasks_of(config, t)]
         added, stats = [], []
         for task, small, block in crew.pool.run("sample", tasks, self.stop.overdue):
             stats.append(small)
@@ -81,6 +78,7 @@ class DepthLimited(Loop):
             drawn.update(each["rows"])
         row |= {
             "search/decisions_per_second": drawn["decisions"] / (perf_counter() - started),
+            "search/net_rows_per_second": sum(each["net_rows"] for each in stats) / (perf_counter() - started),
             "search/states": sum(each["states"] for each in stats),
             "search/mean_plies": sum(each["plies"] * each["games"] for each in stats) / config.games,
             "search/first_wins": sum(each["first_wins"] * each["games"] for each in stats) / config.games,
@@ -155,6 +153,19 @@ class DepthLimited(Loop):
 
     def samples_offered(self) -> int:
         return self.samples["advantages"]
+
+
+def tasks_of(config: DepthLimitedConfig, t: int) -> list[BeliefTask]:
+    """The chunks of iteration t; the last of them against a player who plays uniformly, the first one and the second
+    one in turn."""
+    sizes = [min(config.chunk, config.games - first) for first in range(0, config.games, config.chunk)]
+    ordinary = len(sizes) - round(config.uniform * len(sizes))
+    tasks = []
+    for chunk, games in enumerate(sizes):
+        states = -(-config.states * games // config.games)
+        uniform = None if chunk < ordinary else (t + chunk) % 2
+        tasks.append(BeliefTask((config.seed, t, chunk), t, games, states, uniform))
+    return tasks
 
 
 def join_nets(weights: BeliefWeights) -> dict[str, Any]:

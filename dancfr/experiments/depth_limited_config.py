@@ -33,6 +33,8 @@ class DepthLimitedConfig(RunConfig):
         games: Games of self-play an iteration.
         states: Belief states of them that are searched, for both players.
         chunk: Games of a chunk, the unit of work of a worker. Part of what the seed determines.
+        uniform: Share of an iteration's chunks in which one player, either in turn, plays uniformly at random, and the
+            other one alone learns: self-play alone forgets how to win against weaker opponents.
         search: Self-play, beliefs and searches.
         network: Advantage and policy nets.
         value_network: Value nets.
@@ -51,6 +53,7 @@ class DepthLimitedConfig(RunConfig):
     games: int = Field(64, ge=1, le=1_000_000)
     states: int = Field(2048, ge=1, le=100_000_000)
     chunk: int = Field(16, ge=1, le=100_000)
+    uniform: float = Field(0.0, ge=0, le=1)
     search: SearchSettings = SearchSettings()
     network: NetworkSettings = NetworkSettings(outputs="move")
     value_network: NetworkSettings = NetworkSettings(outputs="value")

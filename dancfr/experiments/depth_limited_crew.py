@@ -106,7 +106,7 @@ class DepthLimitedCrew(Crew):
             self.game,
             make_game(config.game, **(config.game_options | longer)),
             config.network,
-            config.search.belief,
+            config.search,
             config.average_threshold,
             config.evaluation.opponents,
             config.evaluation.last,

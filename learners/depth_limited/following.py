@@ -18,9 +18,13 @@ class Follower:
         game: The rules.
         arrangements: Of its board.
         policies: The nets; the opponent is taken to play by the same ones (paper 002, IV-A).
+        doubt: Share of its moves in which it is taken to play uniformly instead.
     """
 
-    def __init__(self, game: BeliefGeister, arrangements: Arrangements, policies: BeliefPolicies) -> None:
+    def __init__(
+        self, game: BeliefGeister, arrangements: Arrangements, policies: BeliefPolicies, doubt: float = 0.0
+    ) -> None:
+        self.doubt = np.float32(doubt)
         self.game, self.arrangements, self.policies = game, arrangements, policies
         self._free = replace(game, forced_escape=False)
 
@@ -34,8 +38,8 @@ class Follower:
     def likelihood(
         self, states: States, movers: NDArray[np.int8], beliefs: Beliefs, actions: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """How probable the average policy makes a move under each arrangement of the mover's ghosts, `float32[B, K]`;
-        0 where the arrangement is not believed in."""
+        """How probable a move is under each arrangement of the mover's ghosts, `float32[B, K]`,
+        by the average policy and the share of uniform moves; 0 where the arrangement is not believed in."""
         found = np.zeros((len(states), len(self.arrangements.red)), np.float32)
         if self.arrangements.update == "none":
             return found
@@ -46,7 +50,8 @@ class Follower:
         red = self.arrangements.red_probabilities(states, movers, beliefs)
         packed = self.game.observe_with(supposed, movers[game], red[game])
         policy = self.policies.average(packed, legal)
-        found[game, arrangement] = policy[np.arange(len(game)), actions[game]]
+        at = np.arange(len(game)), actions[game]
+        found[game, arrangement] = (1 - self.doubt) * policy[at] + self.doubt * legal[at] / legal.sum(axis=1)
         return found
 
     def play(self, states: States, beliefs: Beliefs, actions: NDArray[np.int64]) -> None:

@@ -29,6 +29,7 @@ class BeliefNetAgent:
         belief: How beliefs are updated.
         name: For messages.
         threshold: Actions less probable than this share of the likeliest one are not played.
+        doubt: See `Follower`.
         policy: ``average`` plays the policy net; ``last`` by regret matching on the advantage net.
     """
 
@@ -41,9 +42,11 @@ class BeliefNetAgent:
         name: str = "depth-limited",
         threshold: float = 0.0,
         policy: str = "average",
+        doubt: float = 0.0,
     ) -> None:
         self.name = name
         self.threshold = np.float32(threshold)
+        self._doubt = doubt
         self._last = policy == "last"
         self._belief: Update = belief
         view = BeliefGeister.of(game)
@@ -58,7 +61,7 @@ class BeliefNetAgent:
         if not game.random_setup:
             raise ValueError(f"{self.name}: beliefs begin when the colours are drawn: they need random_setup=true")
         arrangements = Arrangements(game.size, self._belief)
-        self._follower = Follower(BeliefGeister.of(game), arrangements, self._policies)
+        self._follower = Follower(BeliefGeister.of(game), arrangements, self._policies, self._doubt)
         self._start = game.reset(1, np.random.default_rng(0))
         self._beliefs = arrangements.even(batch)
         self._states = np.repeat(self._start, batch)  # those of the own last moves,

@@ -36,6 +36,9 @@ class BeliefPolicies:
         network: Advantage and policy nets.
         value_network: Value nets.
         weights: Of the nets.
+
+    Attributes:
+        rows: Infostates that have gone through a net so far.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class BeliefPolicies:
         self._advantage, self._policy = (
             None if own is None else Inference(network, [own]) for own in (weights.advantage, weights.policy)
         )
+        self.rows = 0
         self._value = None if weights.value is None else Inference(value_network, [weights.value])
 
     def current(self, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
@@ -70,10 +74,12 @@ class BeliefPolicies:
         """What the infostates are worth to their players, within the returns, `float32[B]`."""
         if self._value is None or not len(packed):
             return np.zeros(len(packed), np.float32)
+        self.rows += len(packed)
         outputs = self._value([self._encode(packed)])[0, :, 0]
         return np.clip(outputs, -1, 1)
 
     def _scores(self, net: Inference, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
+        self.rows += len(packed)
         return net.action_values([self._encode(packed)], self._game.output_slots(packed, self._outputs), legal)
 
 

@@ -51,6 +51,8 @@ class SearchSettings(Settings):
             its sign changed; or ``traverser``, the traverser's where it is to move and else 0, as in the paper.
         returns: Value nets learn the returns of self-play too, not only the values of searches.
         epsilon: Share of uniform moves in self-play.
+        doubt: Share of uniform moves that beliefs expect of the opponent, in training and of an agent: without it a
+            move that the average policy hardly makes counts for more than it says.
         epsilon_belief: Share of belief states whose beliefs, and then colours, are drawn anew.
         spread: How far they are, see `Arrangements.regenerate`.
     """
@@ -60,5 +62,6 @@ class SearchSettings(Settings):
     leaves: Literal["mover", "traverser"] = "mover"
     returns: bool = True
     epsilon: float = Field(0.25, ge=0, le=1)
+    doubt: float = Field(0.25, ge=0, le=1)
     epsilon_belief: float = Field(0.125, ge=0, le=1)
     spread: float = Field(1.5, ge=0, le=10)
