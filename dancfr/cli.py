@@ -196,7 +196,7 @@ def reproduce(
     output.deliver(compute, as_json, describe)
 
 
-from dancfr import cli_jobs, cli_lists, cli_serve, cli_solve, cli_status  # noqa: E402, F401 (listed after those above)
+from dancfr import cli_exploit, cli_jobs, cli_lists, cli_serve, cli_solve, cli_status  # noqa: E402, F401 (listed after those above)
 
 
 def main(arguments: list[str] | None = None) -> None:

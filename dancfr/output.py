@@ -135,6 +135,26 @@ def _exploitability(result: Result) -> list[str]:
     return lines
 
 
+def describe_exploit(result: Result) -> str:
+    """The result of `dancfr exploit`."""
+    low, high = result["value_ci95"]
+    seats = ", ".join(f"{part['value']:+.4f} moving {name}" for name, part in result["seats"].items())
+    if result["exact"]:
+        return (
+            f"a best response to {result['agent']} wins {result['value']:+.5f} a game ({seats}), "
+            f"or up to {high - low:.5f} more\nexploitability {result['exploitability']:.5f}, NashConv "
+            f"{result['nash_conv']:.5f}; computed in {result['seconds']:.0f} s"
+        )
+    lines = [
+        f"a response to {result['agent']} wins {result['value']:+.4f} a game (95 % interval {low:+.4f} to {high:+.4f}; "
+        f"{seats}), trained on {result['games']:,} games in {result['seconds']:.0f} s",
+        f"exploitability is at least {result['exploitability_lower_bound']:.4f}, NashConv at least "
+        f"{result['nash_conv_lower_bound']:.4f} (exploitability at the interval's lower end: "
+        f"{result['exploitability_at_least']:.4f}; largest return {result['max_return']:g})",
+    ]
+    return "\n".join([*lines, *result.get("files", [])])
+
+
 def share(value: float, low: float, high: float) -> str:
     """A share and its interval in percent, for a table: ``66.5 [62.1, 70.6]``."""
     return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"

@@ -325,6 +325,14 @@ _ALL = (
         "DREAM on Mini Geister (4x4), 2 minutes",
     ),
     Preset(
+        "geister-depth-limited",
+        "depth-limited",
+        _depth_limited(
+            minutes=120.0, reservoir=4_000_000, policies=4_000_000, circular=1_000_000, checkpoint_every=100
+        ),
+        "belief states and depth-limited external sampling with nets on Geister, two hours and larger buffers",
+    ),
+    Preset(
         "geister-depth-limited-quick",
         "depth-limited",
         _depth_limited(),

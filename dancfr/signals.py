@@ -19,13 +19,17 @@ _active: "Stop | None" = None
 class Stop:
     """Whether somebody has asked the run to end.
 
+    Args:
+        then: What is said to happen after the first signal.
+
     Attributes:
         requested: A first signal has come.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, then: str = "writing a checkpoint, then ending") -> None:
         self.requested = False
         self._since = 0.0
+        self._then = then
 
     def overdue(self) -> bool:
         """Whether the grace is over."""
@@ -38,24 +42,27 @@ class Stop:
         self.requested = True
         name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
         with suppress(OSError):  # past Python's buffers, in whose midst the signal may have come
-            os.write(2, f"{name}: writing a checkpoint, then ending; once more aborts\n".encode())
+            os.write(2, f"{name}: {self._then}; once more aborts\n".encode())
 
 
 @contextmanager
-def catching() -> Iterator[Stop]:
+def catching(then: str = "writing a checkpoint, then ending") -> Iterator[Stop]:
     """Signals set `requested` within the block; nested blocks share one flag. Then the old handlers return.
 
     A second signal raises KeyboardInterrupt in the main thread. In other threads, which get no signals, the
     flag is simply never set.
+
+    Args:
+        then: What is said to happen after the first signal.
     """
     global _active
     if _active is not None:
         yield _active
         return
     if threading.current_thread() is not threading.main_thread():
-        yield Stop()
+        yield Stop(then)
         return
-    _active = Stop()
+    _active = Stop(then)
     before = {number: signal.signal(number, _active._receive) for number in _SIGNALS}
     try:
         yield _active

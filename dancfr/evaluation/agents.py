@@ -7,6 +7,7 @@ runs/x?average=paper             played as exact, sampled, paper, last or net; t
 runs/x?threshold=0.5             without actions less probable than that share of the likeliest; joined by & to others
 
 leduc.safetensors                a strategy that `dancfr solve --out` has written
+x/best-response.safetensors      the nets of a best response that `dancfr exploit --out x` has trained
 
 Runs of dmc play by one net, the newest or the last one stored up to an iteration, and take none of the options.
 """
@@ -93,12 +94,13 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
 
 
 def _load_strategy(wanted: AgentName, game: Any, name: str) -> Agent:
-    """The agent of a tabular strategy."""
+    """The agent of a tabular strategy, or of a best response."""
+    from dancfr.evaluation.response_files import is_response, load_response
     from dancfr.strategies import load_agent
 
     if wanted != AgentName(wanted.base):
         raise UsageError(f"{name}: {wanted.base} is one strategy: it has no iterations and no options")
-    return load_agent(wanted.base, game)
+    return load_response(wanted.base, game) if is_response(wanted.base) else load_agent(wanted.base, game)
 
 
 def identity(name: str, game: Game | RaggedGame) -> AgentName:
@@ -115,8 +117,11 @@ def game_options_of(name: str, game: str) -> dict[str, Any]:
     """Options of the game that a run or a strategy was made under; none for a bot, or those of another game."""
     base = parse_name(name).base
     if base.endswith(".safetensors"):
+        from dancfr.evaluation.response_files import is_response, response_options
         from dancfr.strategies import read_strategy
 
+        if is_response(base):
+            return response_options(base, game)
         about = read_strategy(base)[1]
         return dict(about.get("game_options", {})) if about.get("game") == game else {}
     if not os.path.exists(os.path.join(base, "config.json")):  # which takes any text

@@ -62,6 +62,43 @@ def sweeps(both: int, one: int, none: int, confidence: float = 0.95) -> tuple[fl
     return (1 + low) / 2, (1 + high) / 2
 
 
+@dataclass(frozen=True)
+class BoundedMean:
+    """Mean of returns that lie within bounds, with an interval that stays honest where hardly any return differs.
+
+    Attributes:
+        mean: Of the returns.
+        middle: Of the interval.
+        error: Standard error of `middle`.
+        low, high: 95 % interval.
+    """
+
+    mean: float
+    middle: float
+    error: float
+    low: float
+    high: float
+
+
+def bounded_mean(returns: ArrayLike, most: float) -> BoundedMean:
+    """Mean of independent returns from -`most` to `most`.
+
+    The normal interval of the mean after two more returns at either bound have been added: for wins and losses that is
+    the interval of Agresti and Coull (1998). Of a sample without any spread, such as one win after the other, the plain
+    one would be a point, and too good to be true.
+
+    Raises:
+        ValueError: no return, or one beyond the bounds.
+    """
+    values = np.asarray(returns, np.float64)
+    if not len(values) or np.abs(values).max() > most * (1 + 1e-6):
+        raise ValueError(f"the mean of {len(values)} returns from {-most:g} to {most:g} is asked for")
+    padded = np.concatenate([values, [most, most, -most, -most]])
+    middle, error = float(padded.mean()), float(padded.std(ddof=1) / len(padded) ** 0.5)
+    low, high = max(middle - 1.96 * error, -most), min(middle + 1.96 * error, most)
+    return BoundedMean(float(values.mean()), middle, error, low, high)
+
+
 def elo_ratings(scores: ArrayLike) -> NDArray[np.float64]:
     """Ratings of N agents that have all met: the likeliest ones in the model of Bradley and Terry (1952).
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from envs.agent import Agent
 from envs.compiled import kernel
-from envs.game import Game, States
+from envs.game import Game, Packed, States
 from envs.geister.game import Geister
 from envs.geister.observation import OFF
 from envs.players import RandomAgent
@@ -180,6 +180,39 @@ def choose_heuristic(packed, mask, u, size, distance, around, weights, guard_wit
     return actions
 
 
+@kernel
+def heuristic_policy(packed, mask, size, distance, around, weights, guard_with_reds):
+    """How probable each move of `choose_heuristic` is there, `float64[B, A]`: a softmax of the scores divided by the
+    temperature, which is what the best of scores with Gumbel noise comes to, or the best in equal shares.
+
+    Args: as there, but for the draws.
+    """
+    policy = np.zeros(mask.shape)
+    offsets = (-size, 1, -1, size)
+    temperature = weights[4]
+    for b in range(packed.shape[0]):
+        row = packed[b]
+        enemies = _enemy_bits(row)
+        best = -np.inf
+        for a in range(mask.shape[1]):
+            if mask[b, a] and row[18] == 0:
+                target = np.int64(row[a >> 2]) + offsets[a & 3]
+                policy[b, a] = _score(row, a >> 2, target, enemies, distance, around, weights, guard_with_reds)
+            if mask[b, a]:
+                best = max(best, policy[b, a])
+        total = 0.0
+        for a in range(mask.shape[1]):
+            if not mask[b, a]:
+                policy[b, a] = 0.0
+            elif temperature > 0:
+                policy[b, a] = np.exp((policy[b, a] - best) / temperature)
+            else:
+                policy[b, a] = 1.0 if policy[b, a] >= best - TIE else 0.0
+            total += policy[b, a]
+        policy[b] /= total
+    return policy
+
+
 class HeuristicAgent:
     """Plays the move that `HeuristicWeights` score best. Satisfies `envs.agent.Agent`.
 
@@ -209,6 +242,20 @@ class HeuristicAgent:
         noise = rng.random(mask.shape)
         return choose_heuristic(packed, mask, noise, size, _distances(size), _around(size), self._numbers, guard)
 
+    def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float64]:
+        """Policy `float64[B, A]` at the infostates `uint8[B, P]` of games that run, with legal actions `bool[B, A]`.
+
+        Raises:
+            RuntimeError: `begin` has not been called.
+        """
+        if self._game is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before policy")
+        size, guard = self._game.size, self.weights.kind == "reds"
+        found: NDArray[np.float64] = heuristic_policy(
+            packed, legal, size, _distances(size), _around(size), self._numbers, guard
+        )
+        return found
+
 
 def heuristic() -> HeuristicAgent:
     """The careful player."""
@@ -231,5 +278,6 @@ __all__ = [
     "HeuristicWeights",
     "choose_heuristic",
     "heuristic",
+    "heuristic_policy",
     "rush",
 ]

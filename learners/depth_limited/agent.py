@@ -24,11 +24,16 @@ class BeliefAgent:
         strategy: The policy.
         belief: How beliefs are updated.
         name: For messages.
+
+    Attributes:
+        belief: How beliefs are updated.
+        table: The policy, 0 in rows that are not listed, `float64[ROWS, 8]`.
     """
 
     def __init__(self, strategy: BeliefStrategy, belief: Update, name: str = "belief") -> None:
         self.name = name
-        self._table = strategy.table()
+        self.belief: Update = belief
+        self.table = strategy.table()
         self._update = UPDATES[belief]
         self._start = new_states(1, SIZE, np.ones((1, 2), np.uint8))
         self._game: Geister | None = None
@@ -49,7 +54,7 @@ class BeliefAgent:
         rules = self._update, int(game.forced_escape), game.ply_limit
         draws = rng.random(len(states))
         actions = np.empty(len(states), np.int64)
-        choose(packed, self._memory, games, self._table, rules, self._start[0], draws, actions)
+        choose(packed, self._memory, games, self.table, rules, self._start[0], draws, actions)
         return actions
 
 

@@ -41,7 +41,7 @@ def missing_tools() -> str:
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
         return "network namespaces need Linux and root"
     if Path(sys.executable).is_relative_to("/tmp"):
-        return "each host has a /tmp of its own, so they would not see this virtual environment: put the checkout elsewhere"
+        return "hosts have a /tmp of their own and would not see this virtual environment: put the checkout elsewhere"
     absent = [tool for tool in TOOLS if find(tool) is None]
     if absent:
         return f"not installed: {', '.join(absent)} (Debian: apt install iproute2 openssh-server openssh-client rsync)"

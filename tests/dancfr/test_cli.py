@@ -320,8 +320,8 @@ def test_bots_are_told_apart(command: Command) -> None:
 
 
 COMMANDS = (
-    "train", "evaluate", "tournament", "report", "reproduce", "submit", "jobs", "bench", "games", "presets", "agents",
-    "version", "serve", "connect", "solve", "status",
+    "train", "evaluate", "tournament", "report", "reproduce", "exploit", "submit", "jobs", "bench", "games", "presets",
+    "agents", "version", "serve", "connect", "solve", "status",
 )  # fmt: skip
 
 

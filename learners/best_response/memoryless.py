@@ -1,0 +1,150 @@
+"""What an agent of Mini Geister that remembers nothing plays at every position: what an exact best response asks for.
+
+Such an agent chooses by what it sees: its own ghosts with their colours, the squares of the opponent's, and the ply. At
+one position of the board it so has two policies, one for each way in which its ghosts may be coloured: the two worlds
+between which the opponent cannot tell. In world w its ghost w is the blue one.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.agent import Agent
+from envs.game import Packed, States
+from envs.geister import Geister
+from envs.geister.players import HeuristicAgent
+from envs.geister.rules import new_states
+from envs.players import RandomAgent
+from learners.depth_limited.agent import BeliefAgent
+from learners.depth_limited.solver import check_game
+from learners.depth_limited.tables import LAST, QUARTERS, SIZE, SLOTS, SQUARES
+from learners.dream.agent import DreamAgent
+from learners.dream.average_policy import AveragePolicyAgent
+
+RED_IN = (2, 1)
+"""The agent's red ghosts as bits, by world."""
+POSITIONS = SQUARES**4
+
+Says = Callable[[Packed, NDArray[np.bool_], int], NDArray[Any]]
+"""Probabilities `[B, A]` at infostates `uint8[B, P]` with legal actions `bool[B, A]` of a player."""
+
+
+class Remembers(ValueError):
+    """What the agent plays at a position depends on more than the position, or it does not say it."""
+
+
+class MemorylessPolicy:
+    """What an agent plays at every position.
+
+    Args:
+        game: Mini Geister with colours drawn at the start.
+        agent: The agent.
+        player: Its seat.
+
+    Attributes:
+        ply_limit: Plies after which a game is drawn.
+        forced_escape: Who can escape must.
+
+    Raises:
+        Remembers: the agent remembers something, or does not say what it plays.
+        ValueError: another game.
+    """
+
+    def __init__(self, game: Geister, agent: Agent, player: int) -> None:
+        check_game(game)
+        self.ply_limit, self.forced_escape = game.ply_limit, game.forced_escape
+        self._game, self._player = game, player
+        agent.begin(game, 1, np.random.default_rng(0))
+        self._says = _what_it_says(agent)
+        self._sees_ply = isinstance(agent, DreamAgent | AveragePolicyAgent)
+        self._known: NDArray[np.float64] | None = None
+        self._numbers, self._mirrored = _boards()
+        self._states = _states(self._numbers, player)
+
+    def at(self, ply: int) -> NDArray[np.float64]:
+        """Probability of each action in world 0 and 1 at each position, see `mini_geister.Frontiers`, after so many
+        plies, `float64[2, POSITIONS, 8]`; 0 where two ghosts would stand on one square."""
+        if self._known is not None:
+            return self._known
+        states = self._states
+        states["ply"] = ply
+        packed, legal = self._game.observe(states, self._game.to_move(states)), self._game.legal(states)
+        said = np.asarray(self._says(packed, legal, self._player), np.float64)
+        told = said.reshape(2, -1, SLOTS) / said.reshape(2, -1, SLOTS).sum(axis=2, keepdims=True)
+        table = np.zeros((2, POSITIONS, SLOTS))
+        table[:, self._numbers] = table[:, self._mirrored] = told
+        if not self._sees_ply:
+            self._known = table
+        return table
+
+
+def _boards() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions, of two that look alike to the agent one each, and the other ones: the opponent's colours changed."""
+    blue, red, first, second = np.unravel_index(np.arange(POSITIONS), (SQUARES,) * 4)
+    own = (blue < red) & (first != second)
+    apart = own & (blue != first) & (blue != second) & (red != first) & (red != second)
+    numbers = np.flatnonzero(apart)
+    mirrored = ((red * SQUARES + blue) * SQUARES + first) * SQUARES + second
+    return numbers, mirrored[numbers]
+
+
+def _states(numbers: NDArray[np.int64], player: int) -> States:
+    """The positions in world 0, then in world 1, with the agent to move; squares as its opponent sees them."""
+    blue, red, first, second = (np.tile(part, 2) for part in np.unravel_index(numbers, (SQUARES,) * 4))
+    states = new_states(len(blue), SIZE, np.full((len(blue), 2), RED_IN[0], np.uint8))
+    states["red"][:, player] = np.repeat(RED_IN, len(numbers))
+    states["square"][:, player, :2] = np.stack([LAST - first, LAST - second], axis=1)
+    states["square"][:, 1 - player, :2] = np.stack([blue, red], axis=1)
+    bits = np.uint64(1) << states["square"][:, :, :2].astype(np.uint64)
+    states["occupied"] = np.bitwise_or.reduce(bits, axis=2)
+    states["to_move"] = player
+    return states
+
+
+def _what_it_says(agent: Agent) -> Says:
+    """What gives the agent's policy by infostate.
+
+    Raises:
+        Remembers: nothing does.
+    """
+    if isinstance(agent, RandomAgent):
+        return lambda packed, legal, player: legal.astype(np.float64)
+    if isinstance(agent, BeliefAgent):
+        if agent.belief != "none":
+            raise Remembers(
+                f"{agent.name} plays by a belief, a real number that follows from all moves of a game, so that "
+                "hardly a position comes again: an exact best response is there for runs with tables.belief=none"
+            )
+        return _table_policy(agent.table)
+    if isinstance(agent, DreamAgent) and agent.average not in ("last", "paper"):
+        raise Remembers(
+            f"{agent.name} remembers what it has played (average={agent.average}): an exact best response is there for "
+            "average=last and average=paper"
+        )
+    if isinstance(agent, HeuristicAgent | DreamAgent | AveragePolicyAgent):
+        return agent.policy
+    raise Remembers(f"{agent.name} does not say what it plays at a position, which an exact best response needs")
+
+
+def _table_policy(table: NDArray[np.float64]) -> Says:
+    """The policy of tables of belief states whose beliefs stay even.
+
+    Args:
+        table: Probabilities by row and column, `float64[ROWS, 8]`, see `learners.depth_limited.tables`.
+    """
+
+    def policy(packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float64]:
+        every = np.arange(len(packed))
+        blue = (packed[:, 8] & 1).astype(np.int64)  # which ghost is
+        squares = packed[:, :2].astype(np.int64)
+        own = squares[every, blue] * SQUARES + squares[every, 1 - blue]
+        seen = np.unpackbits(packed[:, 9:11], axis=1, bitorder="little")
+        enemies = np.flatnonzero(seen).reshape(-1, 2) % SQUARES
+        rows = ((own * SQUARES + enemies[:, 0]) * SQUARES + enemies[:, 1]) * QUARTERS + QUARTERS // 2
+        columns = np.where(blue[:, None] == np.arange(SLOTS) // 4, 0, 4) + np.arange(SLOTS) % 4
+        found = np.where(legal, table[rows[:, None], columns], 0.0)
+        return np.where(found.sum(axis=1, keepdims=True) > 0, found, legal)
+
+    return policy
