@@ -10,7 +10,18 @@ from typing import Annotated
 import typer
 
 from dancfr import output
-from dancfr.cli_app import Command, GameOptions, Json, app, choose
+from dancfr.cli_app import (
+    AllowChanges,
+    Command,
+    Device,
+    GameOptions,
+    Json,
+    Preset,
+    Resume,
+    app,
+    check_training,
+    choose,
+)
 from dancfr.errors import DancfrError, UsageError, nearest, warn
 
 _INTERRUPTED = 130
@@ -19,7 +30,7 @@ _INTERRUPTED = 130
 
 @app.command(cls=Command)
 def train(
-    preset: Annotated[str, typer.Argument(metavar="PRESET", help="Name of a preset, see `dancfr presets`.")],
+    preset: Preset,
     overrides: Annotated[
         list[str] | None,
         typer.Argument(
@@ -30,18 +41,15 @@ def train(
     run_dir: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Folder of the run; default: runs/PRESET-TIME.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --run-dir.")] = False,
-    allow_changes: Annotated[
-        bool,
-        typer.Option("--allow-changes", help="With --resume: go on under other settings than it was started with."),
-    ] = False,
+    resume: Resume = False,
+    allow_changes: AllowChanges = False,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Workers that play; default: as many as CPUs.")
     ] = None,
     address: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Ray to join (auto, host:port); default: starts one here.")
     ] = None,
-    device: Annotated[str, typer.Option(metavar="DEVICE", help="Where nets are trained: cpu, cuda or auto.")] = "auto",
+    device: Device = "auto",
     wandb: Annotated[
         str | None,
         typer.Option(metavar="MODE", help="W&B: online, offline or off; default: online if a key is configured."),
@@ -51,11 +59,9 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a preset; Ctrl-C writes a checkpoint and ends."""
-    choose("--device", device, ("cpu", "cuda", "auto"))
+    check_training(device, wandb)
     if dashboard and (inline or address is not None):
         raise UsageError("--dashboard is that of a Ray which is started here: leave out --inline and --address")
-    if wandb is not None:
-        choose("--wandb", wandb, ("online", "offline", "off"))
 
     def compute() -> output.Result:
         from dancfr.launch import TrainRequest

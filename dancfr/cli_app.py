@@ -45,6 +45,20 @@ GameOptions = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
 
+Preset = Annotated[str, typer.Argument(metavar="PRESET", help="Name of a preset, see `dancfr presets`.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --run-dir.")]
+AllowChanges = Annotated[
+    bool, typer.Option("--allow-changes", help="With --resume: go on under other settings than it was started with.")
+]
+Device = Annotated[str, typer.Option(metavar="DEVICE", help="Where nets are trained: cpu, cuda or auto.")]
+
+
+def check_training(device: str, wandb: str | None) -> None:
+    """Raises a UsageError for a --device or a --wandb that there is not."""
+    choose("--device", device, ("cpu", "cuda", "auto"))
+    if wandb is not None:
+        choose("--wandb", wandb, ("online", "offline", "off"))
+
 
 def choose(option: str, value: str, choices: tuple[str, ...]) -> None:
     """Raises a UsageError for a value of an option that is none of its choices."""

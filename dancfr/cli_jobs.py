@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dancfr import output
-from dancfr.cli_app import Command, Json, app, choose
+from dancfr.cli_app import AllowChanges, Command, Device, Json, Preset, Resume, app, check_training, choose
 from dancfr.errors import UsageError
 
 Address = Annotated[
@@ -20,7 +20,7 @@ Address = Annotated[
 
 @app.command(cls=Command)
 def submit(
-    preset: Annotated[str, typer.Argument(metavar="PRESET", help="Name of a preset, see `dancfr presets`.")],
+    preset: Preset,
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings that differ from the preset's.")
     ] = None,
@@ -31,15 +31,12 @@ def submit(
             help="Name of the run, or a folder on the head node from / or ~/ on; default: ~/dancfr-runs/PRESET-TIME.",
         ),
     ] = "",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --run-dir.")] = False,
-    allow_changes: Annotated[
-        bool,
-        typer.Option("--allow-changes", help="With --resume: go on under other settings than it was started with."),
-    ] = False,
+    resume: Resume = False,
+    allow_changes: AllowChanges = False,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Workers that play; default: as many as the cluster's CPUs.")
     ] = None,
-    device: Annotated[str, typer.Option(metavar="DEVICE", help="Where nets are trained: cpu, cuda or auto.")] = "auto",
+    device: Device = "auto",
     wandb: Annotated[
         str | None,
         typer.Option(metavar="MODE", help="W&B: online, offline or off; default: online if the cluster has a key."),
@@ -53,9 +50,7 @@ def submit(
     as_json: Json = False,
 ) -> None:
     """Train a preset as a job of a Ray cluster."""
-    choose("--device", device, ("cpu", "cuda", "auto"))
-    if wandb is not None:
-        choose("--wandb", wandb, ("online", "offline", "off"))
+    check_training(device, wandb)
 
     def compute() -> output.Result:
         from dancfr.submit import SubmitRequest

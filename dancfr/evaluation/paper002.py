@@ -64,7 +64,7 @@ def _scales(variants: Sequence[str], seeds: int) -> dict[str, Scale]:
     few = ("evaluation.games=2000", "evaluation.every=500")
     return {
         "paper": whole,
-        "quick": replace(whole, seeds=(1, 2), overrides=few, note="quick scale: two seeds, fewer evaluations"),
+        "quick": replace(whole, seeds=(1, 2), overrides=few, note="quick scale: fewer games and evaluations"),
     }
 
 

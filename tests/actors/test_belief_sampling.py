@@ -107,3 +107,35 @@ def test_without_nets_all_plays_uniformly_and_is_worth_what_the_rules_say() -> N
     np.testing.assert_allclose(played[positive], (1 / positive.sum(axis=1))[np.nonzero(positive)[0]], atol=1e-6)
     assert set(np.unique(block["values"]["value"] != 0)) <= {False, True}
     assert (block["values"]["value"] == 0).mean() > 0.8, "few games end within two moves"
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_against_uniform_play_the_other_player_alone_learns(player: int) -> None:
+    made, weights = sampler(doubt=0.25), random_weights(GAME)
+    task = BeliefTask((1, 2, 3), 5, 6, 10_000, uniform=player)
+    stats, block = made.sample(task, weights)
+    assert stats["rows"]["policies"] == 0
+    follower = Follower(BeliefGeister.of(GAME), Arrangements(6), policies_of(GAME, weights), 0.25)
+    met = made._play(task, follower, np.random.default_rng(np.random.SeedSequence(task.seed)))
+    learnt = GAME.to_move(met.states) != player
+    assert stats["states"] == learnt.sum()
+    assert len(block["advantages"]) == learnt.sum(), "in a search of two moves the other player is to move but once"
+    first = block["advantages"]["infostate"][:, 19]  # whether the observer moves first
+    assert set(first.tolist()) == {player}
+    level = made._search(met, np.flatnonzero(learnt), follower, np.random.default_rng(1), player)[1]
+    positive = level.policy > 0
+    np.testing.assert_array_equal(positive, level.legal)
+    np.testing.assert_allclose(level.policy[positive], (1 / positive.sum(axis=1))[np.nonzero(positive)[0]], rtol=1e-5)
+
+
+def test_doubt_mixes_likelihoods_with_those_of_uniform_play() -> None:
+    view, policies = BeliefGeister.of(GAME), policies_of(GAME, random_weights(GAME))
+    states = GAME.reset(20, np.random.default_rng(1))
+    beliefs, movers = Arrangements(6).even(20), GAME.to_move(states)
+    actions = np.array([np.flatnonzero(row)[0] for row in GAME.legal(states)])
+    found = [
+        Follower(view, Arrangements(6), policies, doubt).likelihood(states, movers, beliefs, actions)
+        for doubt in (0.0, 0.25, 1.0)
+    ]
+    np.testing.assert_allclose(found[1], 0.75 * found[0] + 0.25 * found[2], atol=1e-6)
+    np.testing.assert_allclose(found[2], 1 / GAME.legal(states).sum(axis=1, keepdims=True) + 0 * found[2], rtol=1e-5)

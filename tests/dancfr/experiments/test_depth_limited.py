@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dancfr.errors import UsageError
+from dancfr.experiments.depth_limited import tasks_of
 from learners.storage import load_state, save_state
 from tests.dancfr.experiments.table_runs import configured, rows, run_preset, stored
 from tests.dancfr.outcomes import Command, refused
@@ -35,6 +36,7 @@ TINY = (
     "evaluation.opponents=random,rush",
     "checkpoint_every=2",
     "policy_every=2",
+    "uniform=0.5",
 )
 
 
@@ -60,6 +62,17 @@ def test_the_record_counts_what_was_drawn(reference: Path) -> None:
     assert trained[-1]["samples/advantages"] > 5 * 60
     assert trained[-1]["samples/values"] > trained[-1]["samples/advantages"]
     assert list(stored(reference)) == [f"p0-{t:06d}.safetensors" for t in (2, 4, 5)]
+
+
+def test_chunks_against_uniform_play_are_the_last_ones_with_either_player_in_turn() -> None:
+    config = configured(PRESET, "games=40", "chunk=10", "uniform=0.5", "states=100")
+    first, second = tasks_of(config, 1), tasks_of(config, 2)
+    assert [task.uniform for task in first] == [None, None, 1, 0]
+    assert [task.uniform for task in second] == [None, None, 0, 1]
+    assert [(task.games, task.states) for task in first] == [(10, 25)] * 4
+    assert len({task.seed for task in first + second}) == 8
+    uneven = tasks_of(configured(PRESET, "games=7", "chunk=3", "uniform=0", "states=7"), 1)
+    assert [(task.games, task.states, task.uniform) for task in uneven] == [(3, 3, None), (3, 3, None), (1, 1, None)]
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])
