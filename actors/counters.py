@@ -18,7 +18,13 @@ Row = Mapping[str, Any]
 PLIES = ("samples/decisions", "samples/nodes")
 """Keys of a row that count what was played, not what was stored: decisions of games, and nodes of a walked tree."""
 
-RATES = ("traversal/decisions_per_second", "selfplay/decisions_per_second", "cfr/nodes_per_second")
+RATES = (
+    "traversal/decisions_per_second",
+    "selfplay/decisions_per_second",
+    "search/decisions_per_second",
+    "cfr/nodes_per_second",
+    "tables/nodes_per_second",
+)
 AGES = ("weights/age", "selfplay/age")
 
 COUNTERS = {
