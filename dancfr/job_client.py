@@ -156,6 +156,12 @@ def connection(server: Server) -> Iterator[Any]:
     except (ConnectionError, RuntimeError, requests.exceptions.RequestException) as error:
         if isinstance(error, RuntimeError) and "does not exist" in str(error):
             raise UsageError(f"{server.address} has no such job: `dancfr jobs` lists them") from None
+        if "No available agent" in str(error):
+            raise RunError(
+                f"{server.address}: no machine of this cluster takes jobs, since Ray's dashboard agent is not up: "
+                "another Ray on the head may have its port (give this one --dashboard-agent-listen-port of its own); "
+                "logs/dashboard_agent.log in Ray's folder there says why"
+            ) from error
         raise RunError(f"{server.address}: {_line(error)}") from error
 
 

@@ -148,9 +148,9 @@ def describe_exploit(result: Result) -> str:
     lines = [
         f"a response to {result['agent']} wins {result['value']:+.4f} a game (95 % interval {low:+.4f} to {high:+.4f}; "
         f"{seats}), trained on {result['games']:,} games in {result['seconds']:.0f} s",
-        f"exploitability is at least {result['exploitability_lower_bound']:.4f}, NashConv at least "
-        f"{result['nash_conv_lower_bound']:.4f} (exploitability at the interval's lower end: "
-        f"{result['exploitability_at_least']:.4f}; largest return {result['max_return']:g})",
+        f"exploitability is at least {result['exploitability_at_least']:.4f} with 97.5 % confidence; the estimate of "
+        f"that bound is {result['exploitability_lower_bound']:.4f}, of NashConv {result['nash_conv_lower_bound']:.4f} "
+        f"(largest return {result['max_return']:g})",
     ]
     return "\n".join([*lines, *result.get("files", [])])
 

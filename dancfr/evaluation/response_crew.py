@@ -120,7 +120,8 @@ class ResponseCrew:
         tasks: list[ResponseTask] = []
         for n in range(2 * each):
             seat, left = n % 2, most - sum(task.games for task in tasks)
-            games = int(min(self._chunk[seat], math.ceil(left / (2 * each - n))))
+            share = left / (2 * each - n)  # endless where time alone is the budget
+            games = self._chunk[seat] if math.isinf(share) else min(self._chunk[seat], math.ceil(share))
             if games > 0:
                 tasks.append(ResponseTask((self._seed, TRAINING, t, n), seat, games, cut))
         weights = self._runtime.put(self._playing)

@@ -156,14 +156,15 @@ class DepthLimited(Loop):
 
 
 def tasks_of(config: DepthLimitedConfig, t: int) -> list[BeliefTask]:
-    """The chunks of iteration t; the last of them against a player who plays uniformly, the first one and the second
-    one in turn."""
+    """The chunks of iteration t; the first of them against a player who plays uniformly, the first one and the second
+    one in turn. What is left of their number is carried over to the next iteration."""
     sizes = [min(config.chunk, config.games - first) for first in range(0, config.games, config.chunk)]
-    ordinary = len(sizes) - round(config.uniform * len(sizes))
+    share = config.uniform * len(sizes)
+    apart = min(int(t * share) - int((t - 1) * share), len(sizes) - 1)
     tasks = []
     for chunk, games in enumerate(sizes):
         states = -(-config.states * games // config.games)
-        uniform = None if chunk < ordinary else (t + chunk) % 2
+        uniform = (t + chunk) % 2 if chunk < apart else None
         tasks.append(BeliefTask((config.seed, t, chunk), t, games, states, uniform))
     return tasks
 

@@ -1,6 +1,6 @@
 """Configuration of depth-limited external sampling with nets: every key that `dancfr train PRESET key=value` knows."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -22,8 +22,12 @@ class DepthLimitedEvaluation(EvaluationSettings):
     every: int = Field(50, ge=0)
     opponents: tuple[str, ...] = ("random", "heuristic", "rush")
     games: int = Field(400, ge=2, le=10_000_000)
-    ply_limit: int | None = Field(300, ge=1)
+    ply_limit: int | None = Field(300, ge=1, le=32_000)
     last: bool = False
+
+    def for_other_game(self) -> Self:
+        """Both boards have the same bots; the smaller one keeps its own length."""
+        return self.model_copy(update={"ply_limit": None})
 
 
 class DepthLimitedConfig(RunConfig):
@@ -33,8 +37,10 @@ class DepthLimitedConfig(RunConfig):
         games: Games of self-play an iteration.
         states: Belief states of them that are searched, for both players.
         chunk: Games of a chunk, the unit of work of a worker. Part of what the seed determines.
-        uniform: Share of an iteration's chunks in which one player, either in turn, plays uniformly at random, and the
-            other one alone learns: self-play alone forgets how to win against weaker opponents.
+        uniform: Share of the chunks in which one player, either in turn, plays uniformly at random, and the other one
+            alone learns: self-play alone forgets how to win against weaker opponents. Advantages and values are then
+            those of the game in which the opponent is that player with this probability (a restricted Nash response,
+            Johanson, Zinkevich and Bowling 2008), whom an infostate does not tell from the other.
         search: Self-play, beliefs and searches.
         network: Advantage and policy nets.
         value_network: Value nets.
@@ -43,7 +49,8 @@ class DepthLimitedConfig(RunConfig):
         iteration_power: Advantage samples weigh their iteration to this power; 1 is linear CFR.
         average_power: Policies weigh their iteration to this power in the average.
         average_threshold: The agent leaves out actions less probable than this share of the likeliest one.
-        reservoir, policies: Rows of the reservoirs of advantages and of policies.
+        reservoir: Rows of the reservoir of advantages.
+        policies: Rows of the reservoir of policies.
         circular: Rows of the buffer of values.
     """
 
@@ -53,7 +60,7 @@ class DepthLimitedConfig(RunConfig):
     games: int = Field(64, ge=1, le=1_000_000)
     states: int = Field(2048, ge=1, le=100_000_000)
     chunk: int = Field(16, ge=1, le=100_000)
-    uniform: float = Field(0.0, ge=0, le=1)
+    uniform: float = Field(0.0, ge=0, le=0.9)
     search: SearchSettings = SearchSettings()
     network: NetworkSettings = NetworkSettings(outputs="move")
     value_network: NetworkSettings = NetworkSettings(outputs="value")
@@ -70,9 +77,20 @@ class DepthLimitedConfig(RunConfig):
     evaluation: DepthLimitedEvaluation = DepthLimitedEvaluation()
 
     @model_validator(mode="after")
-    def _value_nets_have_one_output(self) -> "DepthLimitedConfig":
+    def _value_nets_alone_have_one_output(self) -> "DepthLimitedConfig":
         if self.value_network.outputs != "value":
             raise ValueError("value_network.outputs=value is what a value net has")
+        if self.network.outputs == "value":
+            raise ValueError("network.outputs=value is for value nets: advantages and policies need move or square")
+        return self
+
+    @model_validator(mode="after")
+    def _self_play_is_left(self) -> "DepthLimitedConfig":
+        if self.uniform and self.games <= self.chunk:
+            raise ValueError(
+                f"uniform={self.uniform} takes whole chunks, and games={self.games} are a single one of "
+                f"chunk={self.chunk}"
+            )
         return self
 
     @model_validator(mode="after")

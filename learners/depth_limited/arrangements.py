@@ -80,7 +80,9 @@ class Arrangements:
             before = beliefs[which, player]
             factor = rng.normal(0.0, spread, (len(which), 8)).astype(np.float32)
             bits = (self.red[:, None] >> np.arange(8, dtype=np.uint8)) & 1
-            new = before * np.exp(factor @ bits.T.astype(np.float32))
+            shift = factor @ bits.T.astype(np.float32)
+            shift -= np.where(before > 0, shift, -np.inf).max(axis=1, keepdims=True)  # the largest factor is then 1
+            new = before * np.exp(np.minimum(shift, 0))
             new = np.asarray(new * before.sum(1, keepdims=True) / new.sum(1, keepdims=True), np.float32)
             beliefs[which, player] = new
             limits = np.cumsum(new, axis=1, dtype=np.float64)

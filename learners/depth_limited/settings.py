@@ -45,7 +45,8 @@ class SearchSettings(Settings):
     """Self-play and depth-limited external sampling with nets, on boards of any size.
 
     Attributes:
-        belief: How beliefs are updated; ``none``: they know the colours of ghosts that were taken, and nothing else.
+        belief: How beliefs are updated; ``none``: players know the colours of ghosts that were taken, and
+            nothing else.
         depth: Moves below a belief state of self-play that are searched.
         leaves: What stands for the value beyond them: ``mover``, that of the player to move there, for the other with
             its sign changed; or ``traverser``, the traverser's where it is to move and else 0, as in the paper.

@@ -64,13 +64,15 @@ def test_the_record_counts_what_was_drawn(reference: Path) -> None:
     assert list(stored(reference)) == [f"p0-{t:06d}.safetensors" for t in (2, 4, 5)]
 
 
-def test_chunks_against_uniform_play_are_the_last_ones_with_either_player_in_turn() -> None:
+def test_chunks_against_uniform_play_are_the_first_ones_with_either_player_in_turn() -> None:
     config = configured(PRESET, "games=40", "chunk=10", "uniform=0.5", "states=100")
     first, second = tasks_of(config, 1), tasks_of(config, 2)
-    assert [task.uniform for task in first] == [None, None, 1, 0]
-    assert [task.uniform for task in second] == [None, None, 0, 1]
+    assert [task.uniform for task in first] == [1, 0, None, None]
+    assert [task.uniform for task in second] == [0, 1, None, None]
     assert [(task.games, task.states) for task in first] == [(10, 25)] * 4
     assert len({task.seed for task in first + second}) == 8
+    rare = [tasks_of(configured(PRESET, "games=40", "chunk=20", "uniform=0.1"), t) for t in range(1, 101)]
+    assert sum(task.uniform is not None for tasks in rare for task in tasks) == 20, "no share is rounded away"
     uneven = tasks_of(configured(PRESET, "games=7", "chunk=3", "uniform=0", "states=7"), 1)
     assert [(task.games, task.states, task.uniform) for task in uneven] == [(3, 3, None), (3, 3, None), (1, 1, None)]
 
@@ -121,6 +123,10 @@ def test_mini_geister_can_be_trained_too(tmp_path: Path) -> None:
         (("game_options.random_setup=false",), "random_setup=true"),
         (("network.outputs=squares",), "has outputs"),
         (("network.trunk=conv",), "has no planes encoding"),
+        (("network.outputs=value",), "is for value nets"),
+        (("uniform=1",), "uniform"),
+        (("uniform=0.5", "games=4"), "are a single one of chunk=4"),
+        (("evaluation.ply_limit=65535",), "evaluation.ply_limit"),
         (("value_network.outputs=move",), "value_network.outputs=value"),
         (("reservoir=100",), "smaller than advantage_training.batch"),
         (("search.depth=0",), "search.depth"),
