@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,8 @@ def draw(result: Mapping[str, Any]) -> Plot:
 def is_response(path: str | os.PathLike[str]) -> bool:
     """Whether a file holds the nets of a best response; what cannot be read holds none."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+            return False
         _, about = load_state(path)
     except (OSError, DamagedFile):
         return False

@@ -18,13 +18,13 @@ from tests.dancfr.evaluation.records import evaluation_row, train_row
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The figures of matplotlib, in the order of drawing."""
     figures: list[Any] = []
-    encode = plots._png
+    encode = plots.png_of
 
     def keep(figure: Any) -> bytes:
         figures.append(figure)
         return encode(figure)
 
-    monkeypatch.setattr(plots, "_png", keep)
+    monkeypatch.setattr(plots, "png_of", keep)
     return figures
 
 

@@ -44,7 +44,7 @@ def test_the_record_counts_nodes(reference: Path) -> None:
     assert all(sum(row["categories"].values()) == 40 for row in played)
 
 
-@pytest.mark.parametrize("at", [2, 3, 5])
+@pytest.mark.parametrize("at", [pytest.param(2, marks=pytest.mark.long), 3, pytest.param(5, marks=pytest.mark.long)])
 def test_a_resumed_run_gives_the_strategies_of_one_that_was_not_stopped(
     reference: Path, tmp_path: Path, at: int
 ) -> None:

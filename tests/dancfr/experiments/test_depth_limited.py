@@ -77,7 +77,7 @@ def test_chunks_against_uniform_play_are_the_first_ones_with_either_player_in_tu
     assert [(task.games, task.states, task.uniform) for task in uneven] == [(3, 3, None), (3, 3, None), (1, 1, None)]
 
 
-@pytest.mark.parametrize("at", [1, 2, 3])
+@pytest.mark.parametrize("at", [pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long), 3])
 def test_a_resumed_run_gives_the_nets_of_one_that_was_not_stopped(reference: Path, tmp_path: Path, at: int) -> None:
     path = tmp_path / "resumed"
     run_preset(path, PRESET, tiny(f"iterations={at}"))

@@ -91,7 +91,7 @@ def policy_of(agent: Any, rules: Geister) -> Any:
         bits = int(packed[0, 9]) | int(packed[0, 10]) << 8
         first, second = (square for square in range(SQUARES) if bits >> square & 1)
         own = int(packed[0, blue]) * SQUARES + int(packed[0, 1 - blue])
-        row = agent._table[((own * SQUARES + first) * SQUARES + second) * QUARTERS + 2]
+        row = agent.table[((own * SQUARES + first) * SQUARES + second) * QUARTERS + 2]
         found = np.concatenate([row[4:], row[:4]]) if blue else row
         return (found if found.any() else mask / mask.sum())[None]
 
