@@ -18,6 +18,7 @@ from learners.settings import Fitting
 from learners.shares import Share
 from learners.storage import ForeignState, load_state, save_state
 from learners.training import choose_device
+from learners.value_function.learner import RangeValueLearner
 
 BLOCK_BATCHES = 16
 """Minibatches a request to a buffer server: some megabytes, so that a request costs little beside its data."""
@@ -25,7 +26,7 @@ BLOCK_BATCHES = 16
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 """What `state_arrays` of a learner gives."""
 
-Learner = AdvantageLearner | AveragePolicyLearner | BaselineLearner | QLearner
+Learner = AdvantageLearner | AveragePolicyLearner | BaselineLearner | QLearner | RangeValueLearner
 
 
 class LearnerServer:

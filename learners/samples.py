@@ -56,6 +56,23 @@ def policy_dtype(spec: GameSpec) -> np.dtype:
     )
 
 
+def range_value_dtype(width: int) -> np.dtype:
+    """What the histories of a public state at a depth limit are worth for both players' ranges (paper 003).
+
+    Fields: `public`, number of the public state; `ranges` of both players, `width` places, each player's summing to 1;
+    `values`, their counterfactual values for these ranges, 0 in places that do not belong to the public state; `sums`
+    of the ranges before, player by player.
+    """
+    return np.dtype(
+        [
+            ("public", np.int32),
+            ("ranges", np.float32, (width,)),
+            ("values", np.float32, (width,)),
+            ("sums", np.float32, (2,)),
+        ]
+    )
+
+
 def infostate_value_dtype(spec: GameSpec) -> np.dtype:
     """What an infostate was worth to its player, for the value net of depth-limited search (paper 002, Algorithm 3).
 

@@ -8,7 +8,7 @@ from dancfr.options import TrainOptions
 from dancfr.runs import Run
 from dancfr.tracking import Tracker
 
-METHODS = ("dream", "dmc", "cheat-cfr", "belief-tables", "depth-limited")
+METHODS = ("dream", "dmc", "cheat-cfr", "belief-tables", "depth-limited", "value-net")
 
 
 def train(run: Run, method: str, config: Config, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
@@ -52,4 +52,11 @@ def train(run: Run, method: str, config: Config, tracker: Tracker, options: Trai
         if not isinstance(config, DepthLimitedConfig):
             raise UsageError(f"method depth-limited needs a DepthLimitedConfig, not a {type(config).__name__}")
         return train_depth_limited(run, config, tracker, options)
+    if method == "value-net":
+        from dancfr.experiments.value_net import train as train_value_net
+        from dancfr.experiments.value_net_config import ValueNetConfig
+
+        if not isinstance(config, ValueNetConfig):
+            raise UsageError(f"method value-net needs a ValueNetConfig, not a {type(config).__name__}")
+        return train_value_net(run, config, tracker, options)
     raise UsageError(nearest(method, METHODS, "method"))

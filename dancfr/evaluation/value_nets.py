@@ -1,0 +1,102 @@
+"""The evaluation of value nets: held-out samples, and the trunk that DL-CFR+ finds with them (paper 003)."""
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.game import Game
+from learners.networks.settings import Weights
+from learners.samples import range_value_dtype
+from learners.storage import ForeignState, load_state, save_state
+from learners.value_function.exploitability import TrunkEvaluator
+from learners.value_function.learner import validation_losses
+from learners.value_function.limit import Limit
+from learners.value_function.network import NetValues, RangeValueNet
+from learners.value_function.parts import split_game
+from learners.value_function.settings import ValueNetSettings
+from learners.value_function.solver import DepthLimitedSolver
+from learners.value_function.trunks import plans_of
+
+POLICY = "trunk"
+"""What is evaluated, as the record calls it."""
+
+
+class ValueEvaluationServer:
+    """Holds the newest net and the samples that were held out.
+
+    Args:
+        game: The game.
+        limit: Where it is cut.
+        network: The net.
+        iterations: Of DL-CFR+.
+    """
+
+    def __init__(self, game: Game, limit: Limit, network: ValueNetSettings, iterations: int) -> None:
+        self._split = split_game(game, limit)
+        self._evaluator = TrunkEvaluator(self._split)
+        self._network, self._iterations = network, iterations
+        self._held: list[NDArray[np.void]] = []
+        self._seen: set[tuple[int, ...]] = set()
+        self._iteration, self._weights = 0, Weights()
+
+    def hold(self, chunk: tuple[int, ...], rows: NDArray[np.void]) -> None:
+        """Adds the held-out samples of a chunk, unless they are there."""
+        if chunk not in self._seen:
+            self._seen.add(chunk)
+            self._held.append(rows)
+
+    def add(self, iteration: int, weights: Weights) -> None:
+        """The net of an iteration, in the place of the one before."""
+        self._iteration, self._weights = iteration, weights
+
+    def evaluate(self, iteration: int, games: int, seed: tuple[int, ...]) -> list[dict[str, Any]]:
+        """Errors on the held-out samples, and exploitability of the trunk; a row for `metrics.jsonl`.
+
+        Args:
+            iteration: Of the newest net.
+            games, seed: Not needed: nothing is played or drawn.
+
+        Raises:
+            ValueError: the newest net is of another iteration.
+        """
+        if self._iteration != iteration:
+            raise ValueError(f"iteration {iteration} is to be evaluated, but the newest net is of {self._iteration}")
+        started = perf_counter()
+        net = RangeValueNet.load(self._split.encoding, self._network, self._weights).eval()
+        row: dict[str, Any] = {"kind": "exploitability", "iteration": iteration, "policy": POLICY}
+        held = np.concatenate(self._held) if self._held else np.zeros(0, range_value_dtype(self._split.encoding.width))
+        if len(held):
+            row |= {f"validation/{name}": value for name, value in validation_losses(net, held).items()}
+        solver = DepthLimitedSolver(self._split, NetValues(self._split, net))
+        solver.run(self._iterations)
+        found = self._evaluator.evaluate(plans_of(self._split.trunk, solver.average_policies()))
+        exploitability = max(float(found.exploitability[0]), 0.0)
+        largest = self._split.tree.max_utility
+        row |= {
+            "exploitability": exploitability,
+            "nash_conv": 2 * exploitability,
+            "normalised_exploitability": exploitability / largest,
+            "max_utility": largest,
+        }
+        return [row | {"time/exploitability_s": perf_counter() - started}]
+
+    def save(self, path: str) -> None:
+        """Writes the held-out samples to a file."""
+        rows = np.concatenate(self._held) if self._held else np.zeros(0, range_value_dtype(self._split.encoding.width))
+        save_state(path, {"rows": rows}, {"chunks": sorted(map(list, self._seen))})
+
+    def load(self, path: str) -> None:
+        """Reverse of `save`.
+
+        Raises:
+            DamagedFile: the file is not whole.
+            ForeignState: it is of other samples.
+        """
+        arrays, meta = load_state(path)
+        wanted = range_value_dtype(self._split.encoding.width)
+        if "rows" not in arrays or arrays["rows"].dtype != wanted or "chunks" not in meta:
+            raise ForeignState(f"{path} does not hold samples of this game")
+        self._held = [arrays["rows"]] if len(arrays["rows"]) else []
+        self._seen = {tuple(chunk) for chunk in meta["chunks"]}

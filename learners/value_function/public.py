@@ -1,0 +1,242 @@
+"""How a public state and the players' ranges are written down for a net, derived from the game's rules alone (paper
+003, Encoding of Inputs and Outputs).
+
+A public state is its sequence of public observations, one-hot and padded with zeros. A range has a place for each
+sequence of private actions and observations that occurs anywhere at the limit. What is never news is left out: public
+observations that were the only possible ones wherever they occur, private ones that follow from what the player knew,
+and a player's own actions where everybody sees them. `S` public states at the limit, `F` features, `W` places of a
+player's range, `H` histories of a player at the limit.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from envs.chanceless import extensive
+from envs.extensive import ExtensiveGame
+from envs.game import Game
+from envs.tree import Tree
+from learners.cfr.sequence_form import levels
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """Public states and ranges as vectors.
+
+    Attributes:
+        features: One-hot public observations of each public state, `float32[S, F]`.
+        places: Place of each history of each player in that player's range, `int32[H]` each.
+        widths: `W` of each player.
+        public: Public state of each history, `int32[H]` each.
+    """
+
+    features: Floats
+    places: tuple[Ints, Ints]
+    widths: tuple[int, int]
+    public: tuple[Ints, Ints]
+
+    @property
+    def num_public(self) -> int:
+        return len(self.features)
+
+    @property
+    def width(self) -> int:
+        """Of both players' ranges together."""
+        return sum(self.widths)
+
+    @property
+    def inputs(self) -> int:
+        """Length of a net's input."""
+        return self.features.shape[1] + self.width
+
+    @cached_property
+    def groups(self) -> tuple[csr_array, csr_array]:
+        """Which histories of each player belong to a public state, `[S, H]`, sparse."""
+        first, second = (
+            csr_array((np.ones(len(own)), (own, np.arange(len(own)))), shape=(self.num_public, len(own)))
+            for own in self.public
+        )
+        return first, second
+
+    def columns(self, player: int) -> slice:
+        """Where a player's places are in a vector of both."""
+        return slice(0, self.widths[0]) if player == 0 else slice(self.widths[0], self.width)
+
+    def mask(self) -> NDArray[np.bool_]:
+        """Places that belong to a history of the public state, `bool[S, W0 + W1]`."""
+        mask = np.zeros((self.num_public, self.width), np.bool_)
+        for player in (0, 1):
+            mask[:, self.columns(player)][self.public[player], self.places[player]] = True
+        return mask
+
+    def spread(self, player: int, values: NDArray[Any]) -> NDArray[Any]:
+        """What is given by history, `[H, ...]`, by public state and place, `[S, W, ...]`; 0 where there is none."""
+        out = np.zeros((self.num_public, self.widths[player], *values.shape[1:]), values.dtype)
+        out[self.public[player], self.places[player]] = values
+        return out
+
+    def gather(self, player: int, values: NDArray[Any]) -> NDArray[Any]:
+        """Reverse of `spread`, `[S, W, ...]` to `[H, ...]`."""
+        return values[self.public[player], self.places[player]]
+
+
+def encode(game: Game, tree: Tree, nodes: Ints, histories: tuple[Ints, Ints], public: Ints) -> Encoding:
+    """The encoding of a depth limit.
+
+    Args:
+        game: Whose rules say what is observed.
+        tree: Its tree.
+        nodes: Those at the limit, `int32[B]`.
+        histories: Each player's history at each of them, numbered from 0 to `H` - 1, `int32[B]`.
+        public: Public state of each, numbered from 0 to `S` - 1, `int32[B]`.
+
+    Raises:
+        TypeError: the game's observations are not known.
+    """
+    seen = _observe(extensive(game), tree, nodes)
+    features = _features(seen, nodes, public)
+    found = [_places(tree, seen, nodes, p, histories[p], public) for p in (0, 1)]
+    (first, first_public), (second, second_public) = found
+    widths = (int(first.max()) + 1, int(second.max()) + 1)
+    return Encoding(features, (first, second), widths, (first_public, second_public))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The paths to the limit, and what was observed on them.
+
+    Attributes:
+        nodes: Nodes on such paths without the root, parents first, `int32[M]`.
+        public: What all saw on the way to each, by tree node, `int64[N]`.
+        private: What each player saw besides, `int64[N]` each.
+    """
+
+    tree: Tree
+    nodes: Ints
+    public: NDArray[np.int64]
+    private: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    def keep(self, player: int) -> tuple[bool, set[int]]:
+        """Whether the player's own actions are private, and which private observations can be news to him."""
+        tree, nodes = self.tree, self.nodes
+        assert tree.history is not None
+        assert tree.public is not None
+        parent = tree.parent[nodes]
+        moves = tree.mover[parent] == player
+        before = tree.history[parent, player].astype(np.int64)
+        group = _ids(before, tree.public[nodes])
+        own = _varies(group[moves], tree.action[nodes[moves]])
+        group = _ids(group, np.where(moves, tree.action[nodes], -1))
+        news = _varies(group, self.private[player][nodes])
+        return bool(own.any()), set(self.private[player][nodes][news].tolist())
+
+    def news(self) -> set[int]:
+        """Public observations that somewhere were not the only possible ones."""
+        assert self.tree.public is not None
+        code = self.public[self.nodes]
+        varied = _varies(self.tree.public[self.tree.parent[self.nodes]], code)
+        return set(code[varied].tolist())
+
+
+def _ids(*columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Numbers equal rows alike."""
+    _, number = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    return number.reshape(-1)
+
+
+def _varies(group: NDArray[Any], code: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows belong to a group that has several codes."""
+    if not len(group):
+        return np.zeros(0, np.bool_)
+    pairs = np.unique(np.stack([group, code], axis=1), axis=0)
+    groups, counts = np.unique(pairs[:, 0], return_counts=True)
+    varied: NDArray[np.bool_] = np.isin(group, groups[counts > 1])
+    return varied
+
+
+def _observe(game: ExtensiveGame, tree: Tree, nodes: Ints) -> _Seen:
+    """Plays the game again along the paths to the limit, and notes what is observed."""
+    on_path = np.zeros(tree.num_nodes, np.bool_)
+    at = nodes
+    while len(at):
+        on_path[at] = True
+        at = np.unique(tree.parent[at[at > 0]])
+    public = np.zeros(tree.num_nodes, np.int64)
+    private = (np.zeros(tree.num_nodes, np.int64), np.zeros(tree.num_nodes, np.int64))
+    index = np.zeros(tree.num_nodes, np.int64)  # of a node among the states of its level
+    states, kept = game.initial(1), []
+    for level in levels(tree):
+        children = np.flatnonzero(on_path[level]) + level.start
+        if not len(children):
+            break
+        states = states[index[tree.parent[children]]]
+        game.apply(states, tree.action[children])
+        public[children] = game.public(states)
+        for player in (0, 1):
+            private[player][children] = game.private(states, player)
+        index[children] = np.arange(len(children))
+        kept.append(children.astype(np.int32))
+    return _Seen(tree, np.concatenate(kept), public, private)
+
+
+def _features(seen: _Seen, nodes: Ints, public: Ints) -> Floats:
+    """One-hot sequences of public observations, `float32[S, F]`."""
+    news = seen.news()
+    _, first = np.unique(public, return_index=True)
+    sequences = []
+    for node in nodes[first].tolist():
+        codes = []
+        while node > 0:
+            if int(seen.public[node]) in news:
+                codes.append(int(seen.public[node]))
+            node = int(seen.tree.parent[node])
+        sequences.append(codes[::-1])
+    alphabet = {code: i for i, code in enumerate(sorted({code for codes in sequences for code in codes}))}
+    features = np.zeros((len(sequences), max(map(len, sequences)), len(alphabet)), np.float32)
+    for state, codes in enumerate(sequences):
+        for place, code in enumerate(codes):
+            features[state, place, alphabet[code]] = 1.0
+    return features.reshape(len(sequences), -1)
+
+
+def _places(tree: Tree, seen: _Seen, nodes: Ints, player: int, histories: Ints, public: Ints) -> tuple[Ints, Ints]:
+    """Place in the range, and public state, of each history of a player at the limit."""
+    _, first = np.unique(histories, return_index=True)
+    states = public[first]
+    for everything in (False, True):
+        own, news = seen.keep(player)
+        keys = [
+            _key(tree, seen, int(node), player, own or everything, None if everything else news)
+            for node in nodes[first]
+        ]
+        order = {key: place for place, key in enumerate(sorted(set(keys)))}
+        places = np.array([order[key] for key in keys], np.int32)
+        if len(np.unique(np.stack([states, places], axis=1), axis=0)) == len(places):
+            return places, states
+    raise AssertionError("whole histories tell all histories of a public state apart")
+
+
+def _key(
+    tree: Tree, seen: _Seen, node: int, player: int, own: bool, news: set[int] | None
+) -> tuple[tuple[int, int], ...]:
+    """A player's private actions and observations on the way to a node: (0, action) and (1, observation)."""
+    key = []
+    while node > 0:
+        parent = int(tree.parent[node])
+        code = int(seen.private[player][node])
+        if news is None or code in news:
+            key.append((1, code))
+        if own and tree.mover[parent] == player:
+            key.append((0, int(tree.action[node])))
+        node = parent
+    return tuple(key[::-1])
+
+
+__all__ = ["Encoding", "encode"]
