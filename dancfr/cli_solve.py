@@ -20,8 +20,8 @@ def solve(
         str,
         typer.Option(
             metavar="NAME",
-            help="cfr, cfr+, linear-cfr, dcfr, chance-sampled, external-sampling, outcome-sampling, vr-mccfr, or lp "
-            "for the linear program.",
+            help="cfr, cfr+, linear-cfr, dcfr, chance-sampled, external-sampling, outcome-sampling, vr-mccfr, "
+            "dl-cfr+ or cfr-d with a depth limit, or lp for the linear program.",
         ),
     ] = "cfr+",
     iterations: Annotated[int, typer.Option(metavar="N", help="Iterations.")] = 1000,

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dancfr.errors import UsageError, nearest, warn
+from dancfr.limited_solving import VARIANTS as LIMITED
+from dancfr.limited_solving import options as limited_options
+from dancfr.limited_solving import solve_limited
 from dancfr.registry import make_game, read_options
 from dancfr.strategies import check_target, load_agent, write_strategy
 from dancfr.trees import make_tree
@@ -63,7 +66,7 @@ def solve(
         UsageError: an unknown name, an impossible number or option, a game without a tree, or a file that does not fit.
         RunError: the strategy could not be written.
     """
-    known = (*ALGORITHMS, LINEAR_PROGRAM)
+    known = (*ALGORITHMS, *LIMITED, LINEAR_PROGRAM)
     if algorithm not in known:
         raise UsageError(nearest(algorithm, known, "algorithm"))
     _check_numbers(iterations, seed, warm_weight)
@@ -71,9 +74,13 @@ def solve(
     if out is not None:
         check_target(out)
     start = None if warm_start is None else _start(warm_start, algorithm, game, options)
+    about: dict[str, Any] = {"game": game, "game_options": options, "algorithm": algorithm, "seed": seed}
+    about["settings"] = chosen
+    if algorithm in LIMITED:
+        found, tree, policy = solve_limited(game, options, algorithm, iterations, chosen, most_nodes, report)
+        return about | _sizes(tree, sequence_form(tree)) | _store(out, tree, policy, about, found)
     tree = make_tree(game, options, most_nodes)
     form = sequence_form(tree)
-    about = {"game": game, "game_options": options, "algorithm": algorithm, "seed": seed, "settings": chosen}
     sizes = _sizes(tree, form)
     if algorithm == LINEAR_PROGRAM:
         found, policy = _solve_program(form)
@@ -86,10 +93,15 @@ def solve(
         except ValueError as error:
             raise UsageError(f"{algorithm}: {error}") from None
         found, policy = _iterate(solver, form, iterations, report)
-    if out is not None:
-        write_strategy(out, tree, policy, about | {"iterations": found.get("iterations", 0)})
-        found["files"] = [str(out)]
-    return about | sizes | found
+    return about | sizes | _store(out, tree, policy, about, found)
+
+
+def _store(out: Path | None, tree: Tree, policy: Any, about: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """What was found, with the file of the policy where one is wanted, which is written."""
+    if out is None:
+        return found
+    write_strategy(out, tree, policy, about | {"iterations": found.get("iterations", 0)})
+    return found | {"files": [str(out)]}
 
 
 def _iterate(
@@ -163,6 +175,8 @@ def algorithm_options(algorithm: str) -> dict[str, inspect.Parameter]:
     """The options of an algorithm: the keyword-only arguments of its solver, but for the seed."""
     if algorithm == LINEAR_PROGRAM:
         return {}
+    if algorithm in LIMITED:
+        return dict(inspect.signature(limited_options).parameters)
     solver: Any = VectorSolver if algorithm in VARIANTS else MonteCarloSolver
     found = inspect.signature(solver).parameters
     return {k: p for k, p in found.items() if p.kind is p.KEYWORD_ONLY and k != "seed"}
@@ -203,6 +217,8 @@ def _start(path: Path, algorithm: str, game: str, options: dict[str, Any]) -> Ca
     """What reads the policy on a tree from a strategy, once the tree is there."""
     from learners.cfr.agent import UnknownInfostate
 
+    if algorithm in LIMITED:
+        raise UsageError("depth-limited solving starts from uniform play: leave out --warm-start")
     if algorithm == LINEAR_PROGRAM:
         raise UsageError("a linear program starts from nothing: leave out --warm-start")
     agent = load_agent(str(path), make_game(game, **options))

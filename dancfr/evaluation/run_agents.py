@@ -244,16 +244,37 @@ def _load_depth_limited(run: Run, wanted: AgentName, game: Any, name: str) -> Ag
         raise UsageError(f"{file.path} does not fit the run's configuration: {error}") from None
 
 
+def _load_values(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
+    """What DL-CFR+ finds with the net that the run had after an iteration, and below the limit the bottom solved for
+    the ranges of that."""
+    from dancfr.experiments.value_net_config import ValueNetConfig
+    from dancfr.limited_solving import cut_game, load_net, trunk_of
+    from learners.cfr.agent import TabularAgent
+    from learners.value_function.completion import complete
+
+    for query, value in (("average", wanted.average), ("threshold", wanted.threshold)):
+        if value is not None:
+            raise UsageError(f"{name}: a run of value-net plays what DL-CFR+ finds, without {query}: leave it out")
+    config = run.config_as(ValueNetConfig)
+    _trained_on(wanted.base, config, game)
+    file = _newest(run, wanted, name, f"at iteration {config.evaluation.every}")
+    split = cut_game(config.game, config.game_options, str(config.cut))
+    function = load_net(run, config, split, file.iteration)
+    policy = complete(split, trunk_of(split, function, config.evaluation.iterations))
+    return TabularAgent(split.tree.observed, split.tree.to_table(policy), name)
+
+
 _LOADERS: dict[str, Callable[[Run, AgentName, Any, str], Agent]] = {
     "dream": _load_dream,
     "dmc": _load_dmc,
     "cheat-cfr": _load_cheat,
     "belief-tables": _load_beliefs,
     "depth-limited": _load_depth_limited,
+    "value-net": _load_values,
 }
 """What makes the agent of a run, by method."""
 
-_STORED_WITH = {"dream": "train", "dmc": "evaluation", "depth-limited": "evaluation"}
+_STORED_WITH = {"dream": "train", "dmc": "evaluation", "depth-limited": "evaluation", "value-net": "exploitability"}
 """The rows of a record beside which strategies are stored, by method; others store them with checkpoints."""
 
 

@@ -68,12 +68,6 @@ class Plex:
             owner[self.begin[j] : self.begin[j + 1]] = owner[self.parent[j]]
         return owner
 
-    def slots(self, tree: Tree) -> tuple[Ints, Ints]:
-        """The tree's slots of these decisions, and the sequence of each."""
-        counts = np.diff(tree.slots)[self.infoset]
-        slots = np.repeat(tree.slots[self.infoset], counts) + _within(counts)
-        return slots, self.sequence[slots]
-
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -316,12 +310,6 @@ def _part(tree: Tree, players: Sequence[Plex], last: NDArray[np.int32], chosen: 
     payoff = coo_array((weight, (last[ends, 0], last[ends, 1])), shape=shape).tocsr()
     payoff.sum_duplicates()
     return Part((players[0], players[1]), payoff, payoff.T.tocsr())
-
-
-def _within(counts: NDArray[Any]) -> NDArray[np.int64]:
-    """0 to n - 1 for each n of `counts`."""
-    ends = np.cumsum(counts)
-    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
 
 
 __all__ = ["Pair", "Part", "Plex", "Split", "split_game"]
