@@ -172,6 +172,9 @@ def reproduce(
         typer.Option(metavar="FOLDER", help="Folder of runs and report; what is there already is not trained again."),
     ] = None,
     seeds: Annotated[str | None, typer.Option(metavar="N,N,...", help="Seeds of each setting, e.g. 1,2,3.")] = None,
+    game: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of an experiment of several games: which. Default: the first.")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Workers that play; default: as many as CPUs.")
     ] = None,
@@ -192,7 +195,7 @@ def reproduce(
             }
         if name not in EXPERIMENTS:
             raise UsageError(nearest(name, list(EXPERIMENTS), "experiment"))
-        return run_experiment(name, scale, out, chosen, workers, overrides or (), inline)
+        return run_experiment(name, scale, out, chosen, workers, overrides or (), inline, game)
 
     def describe(result: output.Result) -> str:
         if "experiments" in result:

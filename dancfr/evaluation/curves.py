@@ -298,12 +298,32 @@ DEPTH_LIMITED = Drawn(
     ),
 )
 
+VALUE_NET = Drawn(
+    phases={"solving": "time/solving_s", "fit of the net": "time/fit_s", **_APART_KEYS},
+    overlap="evaluations run beside the training",
+    counted="",
+    samples="samples/values",
+    rate="learner/rows_per_second",
+    metrics=(
+        Metric("losses", "Training loss", "loss", "loss", {"Loss of the value net": "loss/values"}, log=True),
+        Metric(
+            "targets",
+            "Largest gain of a best response to the solved bottoms",
+            "share of the largest return",
+            "share",
+            {"Largest gain of a best response": "solving/gap"},
+            log=True,
+        ),
+    ),
+)
+
 METHODS = {
     "dream": DREAM,
     "dmc": DMC,
     "cheat-cfr": CHEAT_CFR,
     "belief-tables": BELIEF_TABLES,
     "depth-limited": DEPTH_LIMITED,
+    "value-net": VALUE_NET,
 }
 
 

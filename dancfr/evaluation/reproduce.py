@@ -1,15 +1,15 @@
 """Repeats the experiments of papers and sets the results beside the published ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from dancfr.errors import UsageError, nearest
-from dancfr.evaluation import paper000, paper001, paper002, paper004, steinberger2020
+from dancfr.evaluation import paper000, paper001, paper002, paper003, paper003_nets, paper004, steinberger2020
 from dancfr.evaluation.plots import number
 from dancfr.evaluation.report import Table, evaluation_tables, prepare, runs_table, write_page
-from dancfr.evaluation.trainings import Experiment, Row, check_overrides, train_settings
+from dancfr.evaluation.trainings import Experiment, Row, Scale, check_overrides, train_settings
 from dancfr.launch import check_options
 from dancfr.options import TrainOptions
 
@@ -20,6 +20,8 @@ EXPERIMENTS: dict[str, Experiment] = (
     paper000.EXPERIMENTS
     | paper001.EXPERIMENTS
     | paper002.EXPERIMENTS
+    | paper003.EXPERIMENTS
+    | paper003_nets.EXPERIMENTS
     | paper004.EXPERIMENTS
     | steinberger2020.EXPERIMENTS
 )
@@ -34,6 +36,7 @@ def reproduce(
     workers: int | None = None,
     overrides: Sequence[str] = (),
     inline: bool = False,
+    game: str | None = None,
 ) -> Row:
     """Trains what an experiment needs and is not there yet, and compares it with the paper.
 
@@ -46,6 +49,7 @@ def reproduce(
         overrides: Further ``key=value`` settings for all presets, such as ``iterations=20``; none that would undo
             what the experiment compares.
         inline: Train in this process, without Ray.
+        game: Which one, of an experiment of several; None: the first.
 
     Returns:
         ``experiment``, ``rows`` (``cell``, ``paper``, ``ours``, ``sd``, ``note``), ``files`` (page and PNGs),
@@ -59,10 +63,11 @@ def reproduce(
     if name not in EXPERIMENTS:
         raise UsageError(nearest(name, list(EXPERIMENTS), "experiment"))
     experiment = EXPERIMENTS[name]
-    if scale not in experiment.scales:
-        raise UsageError(nearest(scale, list(experiment.scales), "scale"))
+    scales = _scales_of(name, experiment, game)
+    if scale not in scales:
+        raise UsageError(nearest(scale, list(scales), "scale"))
     started = perf_counter()
-    chosen = experiment.scales[scale]
+    chosen = scales[scale]
     seeds = tuple(chosen.seeds if seeds is None else seeds)
     if not seeds or len(set(seeds)) < len(seeds):
         raise UsageError("an experiment needs at least one seed, each once")
@@ -70,7 +75,8 @@ def reproduce(
         raise UsageError(f"seeds are integers from 0 to {SEEDS - 1}, not {', '.join(map(str, wrong))}")
     check_overrides(chosen, overrides)  # what is wrong is refused before the first folder is made
     options = check_options(TrainOptions(workers=workers, device="auto", inline=inline))
-    out = Path("runs") / f"{experiment.folder}-{scale}" if out_dir is None else Path(out_dir)
+    folder = "-".join(filter(None, (experiment.folder, chosen.game, scale)))
+    out = Path("runs") / folder if out_dir is None else Path(out_dir)
     page = out / f"{name}.html"
     prepare(page)
     settings = train_settings(out, chosen, seeds, overrides, options)
@@ -83,7 +89,7 @@ def reproduce(
     ]
     tables = [comparison_table(rows, shown.unit)] if rows else []
     tables += [*shown.tables, runs_table(settings), *evaluation_tables(settings)]
-    title, text = f"{name}, {scale} scale", experiment.description
+    title, text = ", ".join(filter(None, (name, chosen.game, f"{scale} scale"))), experiment.description
     files = write_page(page, title, [text], tables, shown.figures, shown.left_out, settings)
     return {
         "experiment": name,
@@ -91,9 +97,25 @@ def reproduce(
         "files": files,
         "seconds": perf_counter() - started,
         "scale": scale,
+        "game": chosen.game,
         "runs": [str(run.path) for runs in settings.values() for run in runs],
         "warnings": shown.left_out,
     }
+
+
+def _scales_of(name: str, experiment: Experiment, game: str | None) -> Mapping[str, Scale]:
+    """The scales of an experiment, for the game that was chosen.
+
+    Raises:
+        UsageError: it is not of that game.
+    """
+    if game is None:
+        return experiment.scales
+    if not experiment.games:
+        raise UsageError(f"{name} is of one game: leave out --game")
+    if game not in experiment.games:
+        raise UsageError(nearest(game, list(experiment.games), "game of this experiment"))
+    return experiment.games[game]
 
 
 def comparison_table(rows: Sequence[Row], unit: str) -> Table:

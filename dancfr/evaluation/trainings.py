@@ -59,6 +59,8 @@ class Scale:
         games: Games of each pair, where agents meet after their training.
         fixed: Settings, or groups of them, that are part of what is shown, so that nobody may choose them.
         parallel: Each run needs one core and little time: as many are trained side by side as there are workers.
+        game: The one that was chosen, where an experiment is of several.
+        shared: A setting of the name of a folder, in the output folder, that all runs share.
         checkpoints: How many states of a training play such games, where its course is shown.
     """
 
@@ -70,6 +72,8 @@ class Scale:
     checkpoints: int = 0
     fixed: tuple[str, ...] = ()
     parallel: bool = False
+    game: str = ""
+    shared: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,14 +102,16 @@ class Experiment:
     Attributes:
         description: A line for people.
         folder: Beginning of the name of the default output folder, which the experiments of a paper share.
-        scales: By name.
+        scales: By name; of the first game, where there are several.
         compare: Makes of the trained runs what is to be shown.
+        games: Scales of each game, where an experiment is of several.
     """
 
     description: str
     folder: str
     scales: Mapping[str, Scale]
     compare: Callable[[Settings, Scale], Comparison]
+    games: Mapping[str, Mapping[str, Scale]] = field(default_factory=dict)
 
 
 def row(cell: str, paper: float | None, ours: float | None, sd: float | None, note: str) -> Row:
@@ -163,8 +169,9 @@ def train_settings(
     out: Path, scale: Scale, seeds: Sequence[int], overrides: Sequence[str], options: TrainOptions
 ) -> Settings:
     """The runs of every setting and seed below `out`, trained where they are missing or incomplete."""
+    shared = (f"{scale.shared}={out / scale.shared}",) if scale.shared else ()
     plan = [
-        (setting.path(out, seed), setting.preset, configuration(setting, scale, overrides, seed))
+        (setting.path(out, seed), setting.preset, (*configuration(setting, scale, overrides, seed), *shared))
         for seed in seeds
         for setting in scale.settings  # all settings early, then further seeds
     ]
