@@ -40,11 +40,13 @@ demo: $(STAMP) ## train DREAM on Geister for a few minutes, evaluate it, write a
 	$(DANCFR) report "$(RUN)"
 	@printf '\nThe report: %s\n' "$$(cd "$(RUN)" && pwd)/report.html"
 
+# Groups in the order of their files, so that the small ones come last; xdist would go by the number of tests.
 test: $(STAMP) ## run all tests, in as many processes as JOBS says
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder $(ARGS)
 
-test-faults: $(STAMP) ## do a training every harm it is built to survive: some 40 minutes, and 30 more for the soak
-	$(PY) -m pytest -s -m "long or not long" tests/faults tests/cluster/test_three_nodes.py $(ARGS)
+test-faults: $(STAMP) ## do a training every harm it is built to survive: some 50 minutes, and 30 more for the soak
+	$(PY) -m pytest -s -m "long or not long" tests/faults tests/cluster/test_three_nodes.py \
+	    tests/dancfr/experiments $(ARGS)
 
 test-hosts: $(STAMP) ## `ray up` on three hosts over ssh (network namespaces: needs root, iproute2, sshd, rsync)
 	DANCFR_TEST_HOSTS=1 $(PY) -m pytest -s tests/cluster/test_ray_up.py $(ARGS)

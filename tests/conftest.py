@@ -5,7 +5,7 @@ that tests start inherit it.
 """
 
 import os
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,6 +40,7 @@ GROUPS = {
         "actors/test_pool",
         "actors/test_remote",
         "actors/test_sharding",
+        "cluster/",
         "dancfr/evaluation/test_reproduce",
         "dancfr/experiments/",
         "dancfr/serve/geister/test_processes",
@@ -56,11 +57,24 @@ GROUPS = {
 kernels of GuanDan, which take a minute to compile."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def group_of(name: str) -> str:
+    """The group of a test file, whose name begins with the folder of tests; most files are groups of their own."""
+    below = name.partition("/")[2]
+    return next((group for group, beginnings in GROUPS.items() if below.startswith(beginnings)), name)
+
+
+@pytest.hookimpl(optionalhook=True)  # without xdist nobody asks
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Where several processes run the tests, one of them runs a whole group, so that no two tests that start processes
-    meet, and nothing is compiled twice at the same time; other files are groups of their own."""
-    for item in items:
-        name = item.path.relative_to(Path(__file__).parent).as_posix()
-        group = next((group for group, beginnings in GROUPS.items() if name.startswith(beginnings)), name)
-        item.add_marker(pytest.mark.xdist_group(group))
+    meet, nothing is compiled twice at the same time, and what a file's fixtures make is made once; other files are
+    groups of their own. xdist's own marks are no use: it writes them into the names of tests, where pytest 9.2 does not
+    look any more, and every test goes to whoever is free (pytest-dev/pytest-xdist#1386)."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class WholeGroups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid.partition("::")[0])
+
+    return WholeGroups(config, log)

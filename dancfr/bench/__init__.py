@@ -112,6 +112,12 @@ BENCHES: dict[str, Bench] = {
             12.0,
             "Infostates a second that self-play and searches with beliefs put through nets, beside bare inference.",
         ),
+        Bench(
+            "value-solving",
+            "value_solving",
+            30.0,
+            "Samples a second for the value functions of paper 003, beside the bare products with payoffs.",
+        ),
         Bench("average-policy", "average", 6.0, "Milliseconds of a move by the average of 200 networks on one board."),
         Bench(
             "worker-scaling",

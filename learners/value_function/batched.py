@@ -72,6 +72,15 @@ class BatchSolver:
         )
         self.iteration += iterations
 
+    def only(self, lanes: NDArray[np.int64]) -> "BatchSolver":
+        """A solver that goes on with some of the problems."""
+        narrowed = BatchSolver(self.part, (self.reach[0][:, lanes], self.reach[1][:, lanes]))
+        for name in ("_regrets", "_averages", "_policies", "_plans", "_scaled"):
+            first, second = (np.ascontiguousarray(held[:, lanes]) for held in getattr(self, name))
+            setattr(narrowed, name, (first, second))
+        narrowed.iteration = self.iteration
+        return narrowed
+
     def average_policies(self) -> Pair:
         """Probability of each sequence at its infoset by the average, `float32[Q, K]`; of roots 1."""
         policies = self._zeros()

@@ -10,8 +10,13 @@ from learners.value_function.parts import Pair, Split
 
 Array = NDArray[np.float32]
 
-MOST = 4
-"""So many times the iterations asked for are spent on a public state that is hard to solve."""
+MOST = 20
+"""So many times the iterations asked for are spent at most where a public state is hard to solve."""
+
+RARE = 1e-5
+"""Histories with at most this share of the range of their public state are worth what a best response wins there: the
+other player has no reason to answer what is played so rarely, so that averages need not come to rest there (paper 003,
+Table 1: counterfactual optimality by best response)."""
 
 
 class Solved(NamedTuple):
@@ -19,7 +24,7 @@ class Solved(NamedTuple):
 
     Attributes:
         values: Of each player's histories when both play the averages found, `float32[H, K]`: sums over the other's
-            histories, weighed by their range and by chance.
+            histories, weighed by their range and by chance. Of histories that are `RARE` when he answers best there.
         best: What they would be worth to a player who answers best in the bottom.
     """
 
@@ -38,25 +43,30 @@ def solve_bottom(split: Split, ranges: Pair, iterations: int = 1000, tolerance: 
         split: The game.
         ranges: Likelihood of each history by the player's own play, `[H, K]` of each player; any scale.
         iterations: Of CFR+.
-        tolerance: Where a best response gains more than this, as a share of the largest return, a public state is
-            solved further, up to `MOST` times as long; None: never.
+        tolerance: Where a best response gains more than this in a public state, as a share of the largest return, that
+            one of the `K` is solved further there, up to `MOST` times as long; None: never.
     """
     allowed = np.inf if tolerance is None else tolerance * split.tree.max_utility
     lanes = ranges[0].shape[1]
-    found = [tuple(np.zeros((count, lanes), np.float32) for count in split.histories) for _ in ("values", "best")]
-    values, best = found
+    values, best = ([np.zeros((count, lanes), np.float32) for count in split.histories] for _ in ("values", "best"))
     for roots, part in split.subgames:
-        reach = (ranges[0][roots[0]], ranges[1][roots[1]])
-        solver = BatchSolver(part, reach)
+        solver, open_lanes = BatchSolver(part, (ranges[0][roots[0]], ranges[1][roots[1]])), np.arange(lanes)
         for _ in range(MOST):
             solver.run(iterations)
             policies = solver.average_policies()
-            played = [solver.values(policies, player) for player in (0, 1)]
-            answered = [solver.values(policies, player, best=True) for player in (0, 1)]
-            if max(float((b - v).max()) for b, v in zip(answered, played, strict=True)) <= allowed:
+            gap = np.zeros(len(open_lanes), np.float32)
+            for player in (0, 1):
+                at = np.ix_(roots[player], open_lanes)
+                answered = solver.values(policies, player, best=True)
+                own = solver.reach[player]
+                rare = own <= RARE * own.sum(axis=0)
+                values[player][at] = played = np.where(rare, answered, solver.values(policies, player))
+                best[player][at] = answered
+                gap = np.maximum(gap, (answered - played).max(axis=0))
+            hard = np.flatnonzero(gap > allowed)
+            if not len(hard):
                 break
-        for player in (0, 1):
-            values[player][roots[player]], best[player][roots[player]] = played[player], answered[player]
+            solver, open_lanes = solver.only(hard), open_lanes[hard]
     return Solved((values[0], values[1]), (best[0], best[1]))
 
 

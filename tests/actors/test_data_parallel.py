@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,7 @@ def make(learner: Any, **arguments: Any) -> Any:
     return learner(**arguments)
 
 
+@cache
 def samples() -> dict[str, np.ndarray]:
     """Of Kuhn poker, with a length that no batch divides, and of the heap game."""
     worker = DreamTraverser(GAME, NET, NET, SamplingSettings(epsilon=0.5))
@@ -88,11 +90,17 @@ PART = {AdvantageLearner: "advantages", BaselineLearner: "transitions", QLearner
 
 
 def buffers(runtime: Any, rows: dict[str, np.ndarray]) -> dict[str, Any]:
+    """A buffer of each kind of samples. On Ray each is a process, so tests ask for those that they need."""
     made = {}
     for part, block in rows.items():
         made[part] = runtime.start(BufferServer, CircularBuffer, 5000, block.dtype, cpus=0, name=part)
         runtime.get(made[part].call("add", (0,), block, (0,)))
     return made
+
+
+def advantage_rows(runtime: RayRuntime) -> Any:
+    """The only buffer that a fit of `LONG` needs."""
+    return buffers(runtime, {"advantages": samples()["advantages"]})["advantages"]
 
 
 def group_of(runtime: RayRuntime, players: dict[int, Any], **more: Any) -> LearnerGroup:
@@ -223,8 +231,7 @@ def long_fit(ray_runtime: RayRuntime) -> tuple[LearnerGroup, Any, list[psutil.Pr
     """A group at a fit that would take an hour, its result, and the processes of its ranks."""
     group = group_of(ray_runtime, LONG, timeout_s=6.0)
     ranks = processes_of(ray_runtime, group)
-    theirs = buffers(ray_runtime, samples())
-    metrics, _ = group.call("fit", 0, 1, theirs["advantages"], (7, 1), returns=2)
+    metrics, _ = group.call("fit", 0, 1, advantage_rows(ray_runtime), (7, 1), returns=2)
     time.sleep(1.0)
     return group, metrics, ranks
 
@@ -249,9 +256,9 @@ def test_a_rank_that_is_gone_ends_the_fit_of_all(long_fit, ray_runtime: RayRunti
 
 def test_a_rank_that_fails_tells_the_others_why(ray_runtime: RayRuntime) -> None:
     group = group_of(ray_runtime, LONG)
-    theirs = buffers(ray_runtime, samples())
-    group.ranks[1].call("assist", group.ranks[0], 5, 1, theirs["advantages"], (7, 1))  # there is no player 5
-    metrics, _ = group.ranks[0].call("fit", 0, 1, theirs["advantages"], (7, 1), returns=2)
+    theirs = advantage_rows(ray_runtime)
+    group.ranks[1].call("assist", group.ranks[0], 5, 1, theirs, (7, 1))  # there is no player 5
+    metrics, _ = group.ranks[0].call("fit", 0, 1, theirs, (7, 1), returns=2)
     with pytest.raises(WorkerDied, match="rank 1 left: KeyError: 5"):
         ray_runtime.get(metrics, timeout=30)
 

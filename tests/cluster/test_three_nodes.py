@@ -19,6 +19,7 @@ from tests.dancfr.outcomes import refused
 pytestmark = pytest.mark.timeout(600)  # a machine that does other things takes minutes for all the starts
 
 TINY = (
+    "game=kuhn", "updates=alternating",  # kernels few enough for each process of a cluster to compile its own
     "traversals=48", "chunk=16", "minutes=none", "reservoir=4000", "circular=4000",
     "advantage_training.minibatches=3", "advantage_training.batch=64", "baseline_training.minibatches=2",
     "baseline_training.batch=64", "evaluation.every=2", "evaluation.games=4", "checkpoint_every=2",
@@ -37,6 +38,30 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy_tree(tmp_path_factory.mktemp("tree"))
+
+
+@pytest.fixture(scope="module")
+def strangers(nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, subprocess.Popen[str]]]:
+    """Who wants to get in with another token: a program, and a node. Both try for a while, so they try at once."""
+    join = "from actors import cluster\ntry: cluster.join({!r})\nexcept cluster.RayUnavailable as error: print(error)"
+    words = {
+        "program": ["-c", join.format(nodes.address)],
+        "node": [
+            "-m", "ray.scripts.scripts", "start", f"--address={nodes.address}", "--num-cpus=1",
+            "--node-ip-address=127.0.0.9", "--min-worker-port=0", "--max-worker-port=0",
+        ],
+    }  # fmt: skip
+    environment = nodes.environment(HOME=str(tmp_path_factory.mktemp("stranger")), RAY_AUTH_TOKEN="another")
+    started = {
+        who: subprocess.Popen(
+            [sys.executable, *more],
+            cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        ) for who, more in words.items()
+    }  # fmt: skip
+    yield started
+    for process in started.values():
+        process.kill()
+        process.communicate()
 
 
 def rows_of(folder: Path) -> list[dict]:
@@ -61,17 +86,20 @@ def check_record(folder: Path, iterations: int) -> None:
 def test_a_training_is_submitted_watched_stopped_and_resumed(nodes: Nodes, tree: Path) -> None:
     """By name only: the run lies below the home of who started the head, and outlives the job."""
     common = ("--run-dir", "tiny", "--workers", "2", "--wandb", "off", "--working-dir", str(tree))
-    first = nodes.result("submit", "geister-quick", *TINY, "iterations=500", *common, "--no-follow")
+    first = nodes.result("submit", "leduc-dream", *TINY, "iterations=100000", *common, "--no-follow")
     assert first["run_dir"] == "~/dancfr-runs/tiny"
     folder = nodes.home / "dancfr-runs" / "tiny"
 
-    def progress() -> int:
-        (job,) = nodes.result("jobs")["jobs"]
-        assert (job["job"], job["preset"]) == (first["job"], "geister-quick")
-        assert job["status"] in ("PENDING", "RUNNING"), nodes.dancfr("jobs", "logs", job["job"], "--address", nodes.url)
+    def progress() -> bool:
+        """Asks the record and the dashboard, not the program: that takes seconds to start, and a core from the job."""
+        (job,) = nodes.ask("/api/jobs/", nodes.token).json()
+        logs = ("jobs", "logs", first["job"], "--address", nodes.url)
+        assert job["status"] in ("PENDING", "RUNNING"), nodes.dancfr(*logs)
         return sum(row["kind"] == "train" for row in rows_of(folder)) >= 3
 
     wait_for(progress, 240, "three iterations")
+    (job,) = nodes.result("jobs")["jobs"]
+    assert (job["job"], job["preset"], job["status"]) == (first["job"], "leduc-dream", "RUNNING")
     assert workers_by_node(nodes) == [1, 1], "one worker on each of the two nodes that have a CPU"
     begin = time.monotonic()
     assert nodes.result("jobs", "stop", first["job"]) == {"job": first["job"], "status": "STOPPED"}
@@ -81,7 +109,7 @@ def test_a_training_is_submitted_watched_stopped_and_resumed(nodes: Nodes, tree:
     check_record(folder, done)
 
     goal = f"iterations={done + 2}"
-    second = nodes.dancfr("submit", "geister-quick", *TINY, goal, *common, "--resume", "--address", nodes.url, "--json")
+    second = nodes.dancfr("submit", "leduc-dream", *TINY, goal, *common, "--resume", "--address", nodes.url, "--json")
     assert second.code == 0, second.err
     assert f"resumed after iteration {done}" in second.err, "the job's log is followed"
     assert json.loads(second.out)["status"] == "SUCCEEDED"
@@ -92,7 +120,7 @@ def test_a_training_is_submitted_watched_stopped_and_resumed(nodes: Nodes, tree:
 def test_ray_s_own_command_submits_too(nodes: Nodes, tree: Path) -> None:
     """`ray job submit --working-dir . -- python -m dancfr train ...`: nothing but the environment is needed."""
     folder = nodes.home / "by-ray"
-    words = ("geister-quick", *TINY, "iterations=3", "--workers", "2", "--run-dir", str(folder))
+    words = ("leduc-dream", *TINY, "iterations=3", "--workers", "2", "--run-dir", str(folder))
     done = subprocess.run(
         [sys.executable, "-m", "ray.scripts.scripts", "job", "submit", "--working-dir", ".", "--", "python", "-m",
          "dancfr", "train", *words],
@@ -118,7 +146,9 @@ def test_a_failed_job_is_a_failed_command(nodes: Nodes, tree: Path) -> None:
     assert wrong.err.splitlines()[-1].endswith("absent/config.json)")
 
 
-def test_only_who_has_the_token_gets_in(nodes: Nodes, tmp_path: Path) -> None:
+def test_only_who_has_the_token_gets_in(
+    nodes: Nodes, strangers: dict[str, subprocess.Popen[str]], tmp_path: Path
+) -> None:
     jobs = ("jobs", "--address", nodes.url)
     assert "asks for a token and there is none" in refused(nodes.dancfr(*jobs, HOME=str(tmp_path)))
     assert "refuses the token in RAY_AUTH_TOKEN" in refused(nodes.dancfr(*jobs, RAY_AUTH_TOKEN="another"))
@@ -126,13 +156,9 @@ def test_only_who_has_the_token_gets_in(nodes: Nodes, tmp_path: Path) -> None:
         assert nodes.ask(path).status_code == 401, path
         assert nodes.ask(path, "another").status_code == 403, path
     assert nodes.ask("/api/jobs/", nodes.token).status_code == 200
-    join = "from actors import cluster\ntry: cluster.join({!r})\nexcept cluster.RayUnavailable as error: print(error)"
-    stranger = subprocess.run(
-        [sys.executable, "-c", join.format(nodes.address)],
-        cwd=ROOT, env=nodes.environment(RAY_AUTH_TOKEN="another"), capture_output=True, text=True, timeout=90,
-    )  # fmt: skip
-    assert stranger.returncode == 0, stranger.stderr
-    assert "no Ray could be joined" in stranger.stdout
+    told, _ = strangers["program"].communicate(timeout=90)
+    assert strangers["program"].returncode == 0, told
+    assert "no Ray could be joined" in told
 
 
 def test_the_dashboard_listens_on_the_loopback_interface_alone(nodes: Nodes) -> None:
@@ -143,14 +169,9 @@ def test_the_dashboard_listens_on_the_loopback_interface_alone(nodes: Nodes) -> 
     assert clients <= {"::", "0.0.0.0", "127.0.0.2"}, "the control service is for the other nodes"
 
 
-def test_a_node_without_the_token_cannot_join(nodes: Nodes, tmp_path: Path) -> None:
-    command = [
-        sys.executable, "-m", "ray.scripts.scripts", "start", f"--address={nodes.address}", "--num-cpus=1",
-        "--node-ip-address=127.0.0.9", "--min-worker-port=0", "--max-worker-port=0",
-    ]  # fmt: skip
-    environment = nodes.environment(HOME=str(tmp_path), RAY_AUTH_TOKEN="another")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=90)
-    assert done.returncode != 0, done.stdout
+def test_a_node_without_the_token_cannot_join(nodes: Nodes, strangers: dict[str, subprocess.Popen[str]]) -> None:
+    told, _ = strangers["node"].communicate(timeout=90)
+    assert strangers["node"].returncode != 0, told
     known = nodes.ask("/api/v0/nodes", nodes.token).json()["data"]["result"]["result"]
     assert [node["state"] for node in known].count("ALIVE") == 3
 

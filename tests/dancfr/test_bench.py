@@ -2,17 +2,41 @@
 
 import math
 import sys
+from collections.abc import Iterator
 
 import pytest
 
+from actors.remote import RayRuntime
 from dancfr.bench import BENCHES
 from dancfr.bench.table import table
 from dancfr.bench.tabular import GAMES
 from dancfr.cli import main
 
+LITTLE = {
+    "timing.REPEATS": 2,
+    "intake.REPEATS": 2,
+    "scaling.REPEATS": 2,
+    "workers.REPEATS": 2,
+    "cheat_cfr.ITERATIONS": 10,
+    "learner.BATCHES": 1,
+    "traversal.GAMES": 64,
+}
+"""What benchmarks would do more often, or with more, however few seconds they are given."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray() -> Iterator[None]:
+    """One Ray for all that want one, which use one that runs: it takes seconds to start."""
+    runtime = RayRuntime()
+    yield
+    runtime.shutdown()
+
 
 @pytest.mark.parametrize("name", BENCHES)
-def test_a_benchmark_measures_a_rate_and_its_limit(name: str) -> None:
+def test_a_benchmark_measures_a_rate_and_its_limit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of less, and less often: that makes a number less exact, which nobody minds here, and takes most of the time."""
+    for amount, little in LITTLE.items():
+        monkeypatch.setattr(f"dancfr.bench.{amount}", little)
     measured = BENCHES[name](seconds=0.05)
     assert set(measured) == {"name", "rate", "unit", "limit", "ratio", "detail"}
     assert measured["name"] == name

@@ -11,7 +11,7 @@ from tests.faults.training import LEARNER, assert_as_if_undisturbed, training
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_a_learner_is_killed_at_ten_random_instants(calm: Path, tmp_path: Path) -> None:
+def test_a_learner_is_killed_at_ten_random_instants(longer_calm: Path, tmp_path: Path) -> None:
     draw = random.Random(10)
     with training(tmp_path / "run", "iterations=100000", "--workers", "1") as run:
         for kill in range(10):
@@ -31,4 +31,4 @@ def test_a_learner_is_killed_at_ten_random_instants(calm: Path, tmp_path: Path) 
     seconds = [row["seconds"] for row in events]
     print(f"lost {lost} iterations, recovered in {min(seconds):.1f} to {max(seconds):.1f} s")
     assert max(lost) <= 3
-    assert_as_if_undisturbed(tmp_path / "run", calm)
+    assert_as_if_undisturbed(tmp_path / "run", longer_calm)

@@ -29,7 +29,7 @@ def players(nodes: Nodes) -> dict[str, float]:
     return {actor["actor_id"]: actor["node_id"] for actor in playing}
 
 
-def test_a_machine_is_lost_and_another_one_joins(nodes: Nodes, calm: Path, tmp_path: Path) -> None:
+def test_a_machine_is_lost_and_another_one_joins(nodes: Nodes, longer_calm: Path, tmp_path: Path) -> None:
     folder = nodes.home / "dancfr-runs" / "lost"
     tree = copy_tree(tmp_path / "tree")
     words = ("--run-dir", "lost", "--workers", "2", "--wandb", "off", "--working-dir", str(tree))
@@ -56,4 +56,4 @@ def test_a_machine_is_lost_and_another_one_joins(nodes: Nodes, calm: Path, tmp_p
     assert alone < 30
     assert joined < 30
     assert rows(folder, "train")[-1]["workers/died"] >= 1
-    assert_as_if_undisturbed(folder, calm)
+    assert_as_if_undisturbed(folder, longer_calm)

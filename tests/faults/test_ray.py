@@ -12,7 +12,7 @@ from tests.faults.training import assert_as_if_undisturbed, training
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_the_control_service_is_killed(calm: Path, tmp_path: Path) -> None:
+def test_the_control_service_is_killed(longer_calm: Path, tmp_path: Path) -> None:
     with training(tmp_path / "run", "iterations=30", "--workers", "2") as run:
         run.reach(4)
         (service,) = [p for p in psutil.Process(run.process.pid).children(recursive=True) if p.name() == "gcs_server"]
@@ -28,4 +28,4 @@ def test_the_control_service_is_killed(calm: Path, tmp_path: Path) -> None:
     assert "--resume" in line
     with training(tmp_path / "run", "iterations=30", "--workers", "2", "--resume") as again:
         assert again.end() == 0, again.told()
-    assert_as_if_undisturbed(tmp_path / "run", calm)
+    assert_as_if_undisturbed(tmp_path / "run", longer_calm)

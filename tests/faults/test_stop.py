@@ -39,15 +39,21 @@ def test_an_iteration_that_takes_long_is_left_and_done_again(place: str, long_ca
 
 
 def test_a_short_iteration_comes_to_its_end(calm: Path, tmp_path: Path) -> None:
-    with training(tmp_path / "run", "iterations=30", "--inline") as run:
+    """The only checkpoint is the one of the signal: no other was due."""
+    rare = ("checkpoint_every=100000", "--inline")
+    with training(tmp_path / "run", "iterations=100000", *rare) as run:
         run.reach(4)
         assert stop(run) < GRACE_S + 10
     assert "left iteration" not in run.told()
+    assert "--resume" in run.told()
     done = run.iteration()
-    assert (tmp_path / "run" / "checkpoints" / f"{done:06d}" / "manifest.json").exists()
-    with training(tmp_path / "run", "iterations=30", "--inline", "--resume") as again:
+    (checkpoint,) = (tmp_path / "run" / "checkpoints").iterdir()
+    assert checkpoint.name == f"{done:06d}"
+    assert (checkpoint / "manifest.json").exists()
+    with training(tmp_path / "run", f"iterations={done + 2}", *rare, "--resume") as again:
         assert again.end() == 0, again.told()
     assert_as_if_undisturbed(tmp_path / "run", calm)
+    assert len(run.rows()) == done + 2
 
 
 def stop(run) -> float:

@@ -19,7 +19,7 @@ def workers_seen(run) -> set[int]:
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_worker_that_is_stopped_is_replaced_at_its_deadline(calm: Path, tmp_path: Path) -> None:
+def test_a_worker_that_is_stopped_is_replaced_at_its_deadline(longer_calm: Path, tmp_path: Path) -> None:
     deadline = 8
     with training(tmp_path / "run", "iterations=20", "--workers", "2", f"resources.deadline_s={deadline}") as run:
         run.reach(3)
@@ -33,12 +33,12 @@ def test_a_worker_that_is_stopped_is_replaced_at_its_deadline(calm: Path, tmp_pa
     assert not alive(victim)
     assert run.rows()[-1]["workers/late"] == 1
     assert f"TimeoutError: no result within {deadline} s" in run.told()
-    assert_as_if_undisturbed(tmp_path / "run", calm)
+    assert_as_if_undisturbed(tmp_path / "run", longer_calm)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_worker_is_killed_every_five_seconds_for_a_minute(calm: Path, tmp_path: Path) -> None:
+def test_a_worker_is_killed_every_five_seconds_for_a_minute(longer_calm: Path, tmp_path: Path) -> None:
     back = []
     with training(tmp_path / "run", "iterations=100000", "--workers", "2") as run:
         run.reach(2)
@@ -57,12 +57,12 @@ def test_a_worker_is_killed_every_five_seconds_for_a_minute(calm: Path, tmp_path
     assert max(back) < 10
     assert not run.rows("event"), "neither learners nor buffers were touched"
     assert run.rows()[-1]["workers/died"] >= 12
-    assert_as_if_undisturbed(tmp_path / "run", calm)
+    assert_as_if_undisturbed(tmp_path / "run", longer_calm)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1500)
-def test_twenty_actors_at_random_are_killed_in_ten_minutes(calm: Path, tmp_path: Path) -> None:
+def test_twenty_actors_at_random_are_killed_in_ten_minutes(longer_calm: Path, tmp_path: Path) -> None:
     draw = random.Random(20)
     killed = 0
     with training(tmp_path / "run", "iterations=100000", "--workers", "2") as run:
@@ -82,7 +82,7 @@ def test_twenty_actors_at_random_are_killed_in_ten_minutes(calm: Path, tmp_path:
     lost = [row["lost_iterations"] for row in run.rows("event")]
     print(f"{killed} actors killed, {len(lost)} recoveries of {max(lost, default=0)} iterations at most")
     assert max(lost) <= 3
-    assert_as_if_undisturbed(tmp_path / "run", calm)
+    assert_as_if_undisturbed(tmp_path / "run", longer_calm)
 
 
 @pytest.mark.parametrize(

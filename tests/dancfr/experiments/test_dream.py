@@ -215,6 +215,7 @@ def strategy_count(path: Path) -> int:
     return len(list((path / "strategies").glob("*.safetensors"))) if (path / "strategies").exists() else 0
 
 
+@pytest.mark.long  # tests/faults/test_stop.py does it too
 def test_sigterm_writes_a_checkpoint_and_resume_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "stopped"
     more = ("iterations=100000", "checkpoint_every=100000", "--inline")
@@ -233,6 +234,7 @@ def test_sigterm_writes_a_checkpoint_and_resume_goes_on(tmp_path: Path) -> None:
     assert strategy_count(path) == done + 2
 
 
+@pytest.mark.long  # tests/faults/test_learners_and_buffers.py kills one too
 def test_a_killed_worker_is_replaced_and_no_sample_is_doubled(tmp_path: Path) -> None:
     path, calm = tmp_path / "killed", tmp_path / "calm"
     more = ("iterations=12", "traversals=480", "chunk=96", "reservoir=20000")

@@ -215,6 +215,7 @@ def test_a_resumed_run_in_turn_gives_the_same_bytes(trained: tuple[Path, dict[st
     assert exact(path) == exact(trained[0])
 
 
+@pytest.mark.long  # tests/actors/test_dream_on_kuhn.py comes near an equilibrium in seconds
 def test_the_quick_preset_gets_as_far_as_the_reference_in_ten_iterations(tmp_path: Path) -> None:
     """NashConv 1.2 to 1.8 after some 80,000 decisions; uniform play has 4.747. Seeds 1 and 2 gave 1.29 and 1.60."""
     config = apply_overrides(PRESETS["leduc-dream-quick"].config, ["evaluation.games=20", "seed=1"])
