@@ -1,0 +1,88 @@
+"""Value solving for the data sets of paper 003, beside the products with payoffs that it cannot do without."""
+
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+
+from dancfr.bench.timing import noise, rate, result, seconds_each
+from dancfr.limited_solving import cut_game
+from dancfr.limits import LIMITS
+from learners.value_function.batched import multiply
+from learners.value_function.parts import Split
+from learners.value_function.samples import random_plans, solve_samples
+from learners.value_function.settings import ValueSolving
+
+GAMES = {"goofspiel5": 2000, "oshi_zumo8_k1": 2000, "oshi_zumo8_k3": 2000, "leduc_2b2r": 812}
+"""Strategies of the data sets."""
+TRUNKS, LANES = 200, 64
+"""Strategies of each game of which optimality is measured, and how many are solved at once."""
+ENOUGH_S = 10.0
+"""With less time fewer strategies are solved."""
+TARGET_S, MANY, MANY_TARGET_S = 60.0, 50_000, 90.0
+"""What a data set may take on a core, and what so many samples may."""
+MEASURED = "goofspiel5"
+
+
+def measure(seconds: float) -> dict[str, Any]:
+    """Samples/s of goofspiel with 1000 iterations of CFR+ each; the limit are the products with payoffs alone. In the
+    detail, of each game: CPU seconds of its data set and of 50,000 samples, in proportion to 200 strategies (fewer
+    where there is little time), the largest gain of a best response there, as a share of the largest return, and how
+    far ranges times values are from 0."""
+    settings = ValueSolving()
+    splits = {game: cut_game(game, {}, LIMITS[game]) for game in GAMES}
+    trunks = TRUNKS if seconds >= ENOUGH_S else LANES
+    found = {game: _quality(split, GAMES[game], settings, trunks) for game, split in splits.items()}
+    split = splits[MEASURED]
+    short = ValueSolving(iterations=100, tolerance=None)
+    plans = random_plans(split, LANES, short, np.random.default_rng(1))
+    calls = {
+        "solving": lambda: solve_samples(split, plans, short, np.random.default_rng(2)),
+        "products": lambda: _products(split, 100),
+    }
+    times = seconds_each(calls, seconds)
+    samples = LANES * split.encoding.num_public * short.iterations / settings.iterations
+    speed, limit = rate(samples, times["solving"]), rate(samples, times["products"])
+    detail = {
+        "limit": "the products of payoffs and plans of as many iterations",
+        "targets": {"data set": TARGET_S, f"{MANY} samples": MANY_TARGET_S, "gap": 1e-3, "zero-sum": 1e-5},
+        "games": found,
+        "noise": noise(times["solving"]),
+    }
+    return result("value-solving", speed, "samples/s", limit, speed / limit, detail)
+
+
+def _quality(split: Split, strategies: int, settings: ValueSolving, trunks: int) -> dict[str, float]:
+    """Time and quality of so many strategies."""
+    rng = np.random.default_rng(1)
+    solve_samples(split, random_plans(split, 1, settings, rng), ValueSolving(iterations=1), rng)  # compiles
+    gaps, sums, spent, waited, samples = [], [], process_time(), perf_counter(), 0
+    for first in range(0, trunks, LANES):
+        plans = random_plans(split, min(LANES, trunks - first), settings, rng)
+        rows, gap = solve_samples(split, plans, settings, rng)
+        worth = rows["ranges"].astype(np.float64) * rows["values"]
+        gaps.append(gap)
+        sums.append(float(np.abs(worth.sum(axis=1)).max()))
+        samples += len(rows)
+    spent, waited = process_time() - spent, perf_counter() - waited
+    return {
+        "seconds of the data set": round(spent * strategies / trunks, 1),
+        f"seconds of {MANY} samples": round(spent * MANY / samples, 1),
+        "strategies measured": trunks,
+        "samples": strategies * split.encoding.num_public,
+        "gap": max(gaps),
+        "zero-sum error": max(sums),
+        "wall a CPU second": round(waited / spent, 2),
+    }
+
+
+def _products(split: Split, iterations: int) -> None:
+    """As many products with payoffs as that many iterations make."""
+    for _, part in split.subgames:
+        for matrix, other in ((part.payoff, 1), (part.transposed, 0)):
+            indptr, indices = matrix.indptr.astype(np.uint32), matrix.indices.astype(np.uint32)
+            plan = np.ones((part.players[other].num_sequences, LANES), np.float32)
+            out = np.empty((part.players[1 - other].num_sequences, LANES), np.float32)
+            data = matrix.data.astype(np.float32)
+            for _ in range(iterations):
+                multiply(indptr, indices, data, plan, out)
