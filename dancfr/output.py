@@ -130,6 +130,11 @@ def _exploitability(result: Result) -> list[str]:
         f"({result['normalised']['exploitability']:.3g} and {result['normalised']['nash_conv']:.3g} of the largest "
         f"return, {result['max_utility']:g})",
     ]
+    if "completed" in result:
+        lines.append(
+            f"that is of the trunk, cut at {result['limit']}, {result['limit_public_states']} public states; with the "
+            f"bottom solved below it exploitability {result['completed']['exploitability']:.6g}"
+        )
     if "last_iterate" in result:
         lines.append(f"last iterate: exploitability {result['last_iterate']['exploitability']:.6g}")
     return lines
