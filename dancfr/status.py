@@ -25,7 +25,7 @@ SILENT_S = 120.0
 
 _HOLDER = re.compile(r"process (\d+) on (\S+)")
 _OURS = re.compile(
-    r"config\.json|metrics\.jsonl|run\.lock|wandb\.json|report\.html?|checkpoints|strategies|wandb|figures|.*\.png"
+    r"config\.json|metrics\.jsonl|run\.lock|wandb\.json|report\.html?|checkpoints|strategies|data|wandb|figures|.*\.png"
 )
 _STRATEGY = re.compile(r"(average-)?p\d+-\d{6,}\.safetensors")
 _CHECKPOINT = re.compile(r"\d{6,}(\.replaced)?(\.partial)?")

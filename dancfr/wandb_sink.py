@@ -189,6 +189,7 @@ class WandbSink:
             metrics = {f"evaluation/{row['policy']}/{row['opponent']}/win_rate": row["win_rate"]}
         elif kind == "exploitability":
             metrics = {f"evaluation/{row['policy']}/nash_conv": row["nash_conv"]}
+            metrics |= {f"evaluation/{key}": value for key, value in row.items() if key.startswith("validation/")}
         elif kind == "event":
             metrics = self._count_event(row)
         else:

@@ -305,6 +305,22 @@ VALUE_NET = Drawn(
     samples="samples/values",
     rate="learner/rows_per_second",
     metrics=(
+        Metric(
+            "exploitability",
+            "Exploitability of the trunk that DL-CFR+ finds",
+            "share of the largest return",
+            "share",
+            {"Exploitability of the trunk": "normalised_exploitability"},
+            log=True,
+        ),
+        Metric(
+            "validation",
+            "Errors on samples that were held out",
+            "error, in the unit of the game",
+            "error",
+            {"Mean absolute error": "validation/l1", "Largest error": "validation/linf"},
+            log=True,
+        ),
         Metric("losses", "Training loss", "loss", "loss", {"Loss of the value net": "loss/values"}, log=True),
         Metric(
             "targets",

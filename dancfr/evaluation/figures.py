@@ -50,7 +50,7 @@ def all_figures(settings: Settings) -> tuple[list[Plot], list[str]]:
     for setting, members in settings.items():
         if opponents and len(members) > 1:
             wanted.append(wanted_single_runs(setting, members))
-    if any(run.exact for run in runs):
+    if any(len(run.nash_conv()[0]) for run in runs):
         wanted.append(wanted_nash_conv(settings))
     methods = by_method(settings)
     for method, part in methods:
@@ -58,7 +58,8 @@ def all_figures(settings: Settings) -> tuple[list[Plot], list[str]]:
         wanted += wanted_times(part, several)
         wanted += wanted_metrics(part, several)
     figures, left_out = build(wanted)
-    return figures, left_out if opponents else ["Win rates: the runs have no evaluation rows.", *left_out]
+    evaluated = opponents or any(run.exact for run in runs)
+    return figures, left_out if evaluated else ["Win rates: the runs have no evaluation rows.", *left_out]
 
 
 def by_method(settings: Settings) -> list[tuple[str, Settings]]:

@@ -100,7 +100,7 @@ class History:
             if row.get(key) is not None:
                 values.setdefault(int(row["iteration"]), []).append(float(row[key]))
         if not values and player is None:  # evaluations run beside the training and have rows of their own
-            for row in self.evaluations:
+            for row in (*self.evaluations, *self.exact):
                 if row.get(key) is not None:
                     values[int(row["iteration"])] = [float(row[key])]
         join = np.sum if total else np.mean

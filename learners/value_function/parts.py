@@ -60,7 +60,7 @@ class Plex:
         counts: NDArray[np.int64] = self.begin[1:].astype(np.int64) - self.begin[:-1]
         return counts
 
-    @property
+    @cached_property
     def owner(self) -> Ints:
         """Root of each sequence, `int32[Q]`."""
         owner = np.arange(self.num_sequences, dtype=np.int32)
