@@ -211,6 +211,8 @@ def compare_losses(settings: Settings, scale: Scale) -> Comparison:
 
 def _scatter(game: str, runs: list[History] | tuple[History, ...], reference: float) -> Plot:
     """A panel for each loss, a dot for each checkpoint."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     title = f"Exploitability of DL-CFR+ and errors of its net, {game}"
     note = f"Dots: checkpoints of {count_runs(len(runs))}, held-out samples. Line: the trunk of CFR+."
     figure, axes = grid(len(LOSSES))
@@ -225,6 +227,10 @@ def _scatter(game: str, runs: list[History] | tuple[History, ...], reference: fl
         axis.axhline(max(reference, 1e-6), color="#2a7f2a", lw=1, ls=":", label="CFR+")
         axis.set_xscale("log")
         axis.set_yscale("log")
+        for scale in (axis.xaxis, axis.yaxis):
+            scale.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=20))
+            scale.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+            scale.set_minor_formatter(NullFormatter())
         finish(axis, names[loss], names[loss], "exploitability / largest return")
     frame(figure, axes[: len(LOSSES)], title, note)
     alt = f"{title}: in all panels both fall together. {note}"
