@@ -35,6 +35,11 @@ class ValueTask:
         """``asked`` or ``random``."""
         return "asked" if self.asked else "random"
 
+    @property
+    def shard(self) -> str:
+        """What tells its samples from others of the same seed: as many more strategies are other ones."""
+        return f"{self.kind}{self.strategies}"
+
 
 class ValueSolver:
     """Makes samples of a value function, in a process of its own.

@@ -66,7 +66,7 @@ class ValueData:
                 )
 
     def path(self, seed: Seed, kind: str) -> Path:
-        """File of a shard; `kind` is ``random`` or ``asked``."""
+        """File of a shard; `kind` is ``random`` or ``asked`` and the number of strategies."""
         return self.folder / f"shard-{seed[0]}-{seed[1]:06d}-{seed[2]:04d}-{kind}.safetensors"
 
     def get(self, seed: Seed, kind: str) -> tuple[Rows, dict[str, Any]] | None:

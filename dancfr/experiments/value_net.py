@@ -75,7 +75,7 @@ class ValueNet(Loop):
             return 0
         self.progress.phase("solving")
         weights = None if self.weights is None else self.crew.runtime.put(self.weights)
-        found = {task.seed: self.data[task.kind].get(task.seed, task.kind) for task in tasks}
+        found = {task.seed: self.data[task.kind].get(task.seed, task.shard) for task in tasks}
         missing = [(task, weights) if task.asked else (task,) for task in tasks if found[task.seed] is None]
         solved = self.crew.pool.run("solve", missing, self.stop.overdue)
         added, gaps, seconds, count = [], [], 0.0, 0
@@ -85,7 +85,7 @@ class ValueNet(Loop):
             else:
                 _, stats, block = next(solved)
                 rows = self.crew.runtime.get(block)
-                self.data[task.kind].put(task.seed, task.kind, rows, stats)
+                self.data[task.kind].put(task.seed, task.shard, rows, stats)
                 seconds += stats["seconds"]
             added += self._store(t, task, rows)
             gaps.append(stats["gap"])

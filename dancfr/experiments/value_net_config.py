@@ -1,6 +1,6 @@
 """Configuration of value functions for depth-limited solving: every key that `dancfr train PRESET key=value` knows."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -22,6 +22,10 @@ class ValueNetEvaluation(EvaluationSettings):
     every: int = Field(5, ge=0)
     opponents: tuple[str, ...] = ()
     iterations: int = Field(1000, ge=1, le=1_000_000)
+
+    def for_other_game(self) -> Self:
+        """The same: nobody plays."""
+        return self
 
 
 class ValueNetConfig(RunConfig):

@@ -111,7 +111,7 @@ def set_uniform(begin, policy):
     """Equal probabilities at every infoset; 1 for roots."""
     policy[: begin[0]] = np.float32(1.0)
     for j in range(begin.shape[0] - 1):
-        policy[begin[j] : begin[j + 1]] = np.float32(1.0) / np.float32(begin[j + 1] - begin[j])
+        policy[begin[j] : begin[j + 1]] = 1.0 / (begin[j + 1] - begin[j])
 
 
 @kernel
@@ -161,7 +161,7 @@ def step(parent, begin, values, regrets, policy, noise, floor):
                 total[c] += positive
                 regrets[q, c] = positive if floor else regret
                 policy[q, c] = positive
-        even = np.float32(1.0) / np.float32(end - first)
+        even = 1.0 / (end - first)
         for c in range(lanes):
             value[c] = 0.0 if total[c] > 0 else even
             total[c] = values.dtype.type(1.0) / total[c] if total[c] > 0 else values.dtype.type(0.0)
@@ -202,13 +202,11 @@ def share(begin, weights, policy):
     policy[: begin[0]] = np.float32(1.0)
     for j in range(begin.shape[0] - 1):
         for c in range(lanes):
-            total = np.float32(0.0)
+            total = weights.dtype.type(0.0)
             for q in range(begin[j], begin[j + 1]):
                 total += weights[q, c]
             for q in range(begin[j], begin[j + 1]):
-                policy[q, c] = (
-                    weights[q, c] / total if total > 0 else np.float32(1.0) / np.float32(begin[j + 1] - begin[j])
-                )
+                policy[q, c] = weights[q, c] / total if total > 0 else 1.0 / (begin[j + 1] - begin[j])
 
 
 @kernel

@@ -41,7 +41,8 @@ def solve_bottom(split: Split, ranges: Pair, iterations: int = 1000, tolerance: 
 
     Args:
         split: The game.
-        ranges: Likelihood of each history by the player's own play, `[H, K]` of each player; any scale.
+        ranges: Likelihood of each history by the player's own play, `[H, K]` of each player. They sum to 1 in each
+            public state, see `trunks.normalise`: what regrets count as 0 is fixed.
         iterations: Of CFR+.
         tolerance: Where a best response gains more than this in a public state, as a share of the largest return, that
             one of the `K` is solved further there, up to `MOST` times as long; None: never.

@@ -13,8 +13,9 @@ Floats = NDArray[np.float64]
 def complete(split: Split, policies: Pair, iterations: int = 1000) -> Floats:
     """The policy of both players on the whole tree, `float64[S]`.
 
-    In the bottom both play what CFR+ finds for the ranges of these trunk policies. Against a player who deviates above
-    that is as good as the trunk is: at an equilibrium of the trunk it is one of the game but for gifts off the path.
+    In the bottom both play what CFR+ finds for the ranges of these trunk policies. Nobody gains by leaving that in the
+    bottom alone. Who leaves the trunk as well may gain, even from an equilibrium of it: that a solution of the bottom
+    fits these ranges does not say that it fits the trunk (unsafe re-solving; Burch, Johanson and Bowling 2014).
 
     Args:
         split: The game.

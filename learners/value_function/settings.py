@@ -29,7 +29,7 @@ class ValueSolving(Settings):
     Attributes:
         iterations: Of CFR+ in the bottom.
         tolerance: Public states in which a best response gains more than this, as a share of the largest return, are
-            solved up to four times as long; None: none is.
+            solved up to 20 times as long; None: none is.
         pure: Share of the infosets of a random strategy at which it is pure.
         asked_iterations: Of DL-CFR+ with the net of the moment, from which the strategies are drawn whose ranges it has
             asked for.
