@@ -114,11 +114,12 @@ def _resume(request: TrainRequest, preset: Preset) -> tuple[Run, Config]:
 
 @contextmanager
 def _fresh_start(run: Run, resumed: bool) -> Iterator[None]:
-    """Takes the folder of a new run away again if it fails before its first iteration."""
+    """Takes the folder of a new run away again if it fails before its first iteration, and before it
+    has solved anything."""
     try:
         yield
     except Exception:
-        if not resumed and not run.read_metrics() and not run.list_strategies():
+        if not resumed and not (run.read_metrics() or run.list_strategies() or run.has_samples()):
             run.close()
             shutil.rmtree(run.path, ignore_errors=True)
         raise

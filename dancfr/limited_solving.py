@@ -149,6 +149,8 @@ def value_function(name: str, split: Split, game: str, bottom: int = 1000) -> Va
     if trained.spec.name != split.tree.name or config.cut != split.limit:
         raise UsageError(f"{base} is a value function of {config.game} at {config.cut}, not of {game} at {split.limit}")
     files = run.list_strategies()
+    if wanted and files and wanted not in (iterations := [str(file.iteration) for file in files]):
+        raise UsageError(f"{base} has nets of the iterations {', '.join(iterations)}, not of {wanted}")
     if wanted:
         files = [file for file in files if str(file.iteration) == wanted]
     if not files:

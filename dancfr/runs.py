@@ -255,6 +255,10 @@ class Run:
                 found.append(StrategyFile(int(match[3]), int(match[2]), path, match[1] is not None))
         return sorted(found)
 
+    def has_samples(self) -> bool:
+        """Whether there are solved samples, which a resumed run goes on with, see `dancfr.value_data`."""
+        return any((self.path / "data").glob("shard-*"))
+
     def load_strategy(
         self, player: int, iteration: int, average: bool = False
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

@@ -18,6 +18,8 @@ from learners.storage import DamagedFile, load_state, replacing, save_state
 
 FORMAT = "dancfr-values-1"
 MANIFEST = "manifest.json"
+_OURS = re.compile(r"\..*\.partial|shard-.*\.safetensors|manifest\.json")
+"""What may lie there before there is a manifest: another run that shares the folder may just be writing it."""
 _SHARD = re.compile(r"shard-(\d+)-(\d{6})-(\d{4})-(\w+)\.safetensors")
 
 Rows = NDArray[np.void]
@@ -46,9 +48,11 @@ class ValueData:
             if manifest.exists():
                 self._require(manifest)
             else:
-                if any(folder.iterdir()):
+                if not all(_OURS.fullmatch(inner.name) for inner in folder.iterdir()):
                     raise UsageError(f"{folder} holds something else than samples: choose another folder")
                 self.write_manifest()
+        except (FileExistsError, NotADirectoryError):
+            raise UsageError(f"{folder} is no folder: samples need one") from None
         except OSError as error:
             raise RunError(f"{folder} cannot be used for samples: {reason(error)}") from None
 
@@ -57,8 +61,8 @@ class ValueData:
         try:
             found = json.loads(manifest.read_bytes())
             known = {"format": found["format"], **found["about"]}
-        except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{manifest} is damaged ({error}): remove {self.folder} or choose another one") from None
+        except (ValueError, KeyError, TypeError):
+            raise UsageError(f"{manifest} is damaged: remove it, and it is made again of what the shards say") from None
         for key, value in {"format": FORMAT, **self._about}.items():
             if known.get(key) != value:
                 raise UsageError(
@@ -73,16 +77,20 @@ class ValueData:
         """The rows of a shard and what is said of them; None if it is not there.
 
         Raises:
-            UsageError: it is damaged.
+            UsageError: it is damaged, or of something else.
         """
         path = self.path(seed, kind)
         try:
             arrays, meta = load_state(path)
-            return arrays["rows"], meta["stats"]
+            if meta == {"seed": list(seed), "kind": kind, "about": self._about, "stats": meta.get("stats")}:
+                return arrays["rows"], dict(meta["stats"])
+            raise UsageError(f"{path} is no shard of these samples: remove it, and it is made again")
         except FileNotFoundError:
             return None
-        except (DamagedFile, KeyError, TypeError) as error:
-            raise UsageError(f"{path} is no shard ({error}): remove it, and it is made again") from None
+        except DamagedFile as error:
+            raise UsageError(f"{error}: remove it, and it is made again") from None
+        except (KeyError, TypeError, AttributeError):
+            raise UsageError(f"{path} is no shard: remove it, and it is made again") from None
         except OSError as error:
             raise UsageError(f"{path} could not be read: {reason(error)}") from None
 
@@ -94,7 +102,7 @@ class ValueData:
         """
         path = self.path(seed, kind)
         try:
-            save_state(path, {"rows": rows}, {"seed": list(seed), "kind": kind, "stats": stats})
+            save_state(path, {"rows": rows}, {"seed": list(seed), "kind": kind, "about": self._about, "stats": stats})
         except OSError as error:
             raise RunError(f"cannot write {path}: {reason(error)}; make room and go on with --resume") from None
 

@@ -32,10 +32,15 @@ STRATEGIES: Mapping[str, int] = {"leduc_2b2r": 812}
 """Random strategies of its data sets; 2,000 where nothing is said."""
 PUBLIC_STATES: Mapping[str, int] = {"goofspiel5": 9, "oshi_zumo8_k1": 17, "oshi_zumo8_k3": 27, "leduc_2b2r": 87}
 
-FIXED = ("game", "game_options", "limit", "data", "data_seed", "solving", "evaluation.opponents", "minutes")
+FIXED = (
+    *("game", "game_options", "limit", "data", "data_seed", "held", "chunk", "solving"),
+    *("evaluation.opponents", "minutes"),
+)
 FOLDER = "dlcfr"
 UNIT = "Exploitability is a share of the largest return."
 LOSSES = ("huber", "l1", "linf")
+FEWEST = 4
+"""Checkpoints that a correlation needs, for an interval of it."""
 
 ITERATIONS: Mapping[str, tuple[int, int]] = {"quick": (200, 200), "paper": (1000, 1000)}
 """Of trunk and bottom, where the bottom is solved in every iteration of the trunk."""
@@ -191,6 +196,9 @@ def compare_losses(settings: Settings, scale: Scale) -> Comparison:
     for loss in LOSSES:
         errors = np.array([each[f"validation/{loss}"] for each in points])
         kept = (errors > 0) & (exploitability > 0)
+        if kept.sum() < FEWEST:
+            rows.append(row(f"correlation/{loss}", None, None, None, f"fewer than {FEWEST} checkpoints"))
+            continue
         found = pearsonr(np.log(errors[kept]), np.log(exploitability[kept]))
         low, high = found.confidence_interval(0.95)
         ranks = spearmanr(errors[kept], exploitability[kept]).statistic

@@ -77,7 +77,7 @@ class ValueNet(Loop):
         weights = None if self.weights is None else self.crew.runtime.put(self.weights)
         found = {task.seed: self.data[task.kind].get(task.seed, task.shard) for task in tasks}
         missing = [(task, weights) if task.asked else (task,) for task in tasks if found[task.seed] is None]
-        solved = self.crew.pool.run("solve", missing, self.stop.overdue)
+        solved = self.crew.pool.run("solve", missing, lambda: self.stop.requested)  # what is solved is kept
         added, gaps, seconds, count = [], [], 0.0, 0
         for task in tasks:
             if (known := found[task.seed]) is not None:

@@ -1,8 +1,9 @@
 """Configuration of value functions for depth-limited solving: every key that `dancfr train PRESET key=value` knows."""
 
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.experiments.settings import EvaluationSettings, RunConfig
@@ -77,6 +78,17 @@ class ValueNetConfig(RunConfig):
             raise ValueError(f"capacity={self.capacity} is smaller than training.batch={self.training.batch}")
         return self
 
+    @model_validator(mode="after")
+    def _something_is_held_out(self) -> "ValueNetConfig":
+        if self.strategies < self.held and self.unseen is None:
+            raise ValueError(f"held={self.held} leaves nothing out of strategies={self.strategies}: lower it")
+        return self
+
+    @field_validator("data")
+    @classmethod
+    def _found_from_anywhere(cls, data: str | None) -> str | None:
+        return None if data is None else str(Path(data).absolute())
+
     @property
     def cut(self) -> Limit:
         """Where the game is cut."""
@@ -103,5 +115,7 @@ class ValueNetConfig(RunConfig):
             )
         if self.curriculum.option:
             raise UsageError("curriculum.option: a value function is of one game, without a curriculum")
+        if not self.evaluation.every:
+            raise UsageError("evaluation.every=0 would store no net: they are stored when they are evaluated")
         if self.evaluation.opponents:
             raise UsageError("evaluation.opponents: there are no matches, the trunk is evaluated exactly")

@@ -100,9 +100,10 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
-    with pytest.raises(RunError, match="cannot be used for samples") as caught:
-        ValueData(tmp_path / "data", ABOUT)
-    told(caught)
+    for folder in (tmp_path / "data", tmp_path / "data" / "inside"):
+        with pytest.raises(UsageError, match="is no folder") as caught:
+            ValueData(folder, ABOUT)
+        told(caught)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ def test_a_damaged_shard_is_refused(tmp_path: Path, damage: str) -> None:
         save_state(path, {"other": np.zeros(3)}, {"stats": {}})
     else:
         save_state(path, {"rows": some(1)}, {})
-    with pytest.raises(UsageError, match="is no shard") as caught:
+    with pytest.raises(UsageError, match=r"is no shard|is damaged") as caught:
         data.get(*key)
     assert str(path) in told(caught)
     path.unlink()
@@ -175,3 +176,29 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(RunError, match="No space left on device; make room") as caught:
         data.put((1, 2, 3), "random", some(1), STATS)
     told(caught)
+
+
+def test_shards_without_a_manifest_are_taken_up_again(tmp_path: Path) -> None:
+    data = ValueData(tmp_path, ABOUT)
+    data.put((1, 1, 0), "random", some(1), STATS)
+    (tmp_path / MANIFEST).unlink()
+    (tmp_path / ".manifest.json.17.partial").write_text("another run is just writing it")
+    again = ValueData(tmp_path, ABOUT)
+    found = again.get((1, 1, 0), "random")
+    assert found is not None
+    assert (found[0] == some(1)).all()
+    assert [shard["file"] for shard in again.shards()] == [data.path((1, 1, 0), "random").name]
+
+
+def test_a_shard_under_another_name_or_of_other_samples_is_refused(tmp_path: Path) -> None:
+    data = ValueData(tmp_path / "one", ABOUT)
+    data.put((1, 1, 2), "random", some(1), STATS)
+    data.path((1, 1, 0), "random").write_bytes(data.path((1, 1, 2), "random").read_bytes())
+    other = ValueData(tmp_path / "two", ABOUT | {"game": "another"})
+    other.put((1, 1, 1), "random", some(1), STATS)
+    data.path((1, 1, 1), "random").write_bytes(other.path((1, 1, 1), "random").read_bytes())
+    for chunk in (0, 1):
+        with pytest.raises(UsageError, match="is no shard of these samples") as caught:
+            data.get((1, 1, chunk), "random")
+        told(caught)
+    assert data.get((1, 1, 2), "random") is not None

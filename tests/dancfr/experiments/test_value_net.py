@@ -2,14 +2,17 @@
 out."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dancfr.errors import UsageError
+from dancfr.errors import RunError, UsageError
 from dancfr.experiments.value_net import tasks_of
+from dancfr.launch import _fresh_start
+from dancfr.runs import Run
 from dancfr.value_data import MANIFEST
 from envs.goofspiel import Goofspiel
 from learners.storage import load_state
@@ -264,6 +267,8 @@ def test_a_net_of_some_size_makes_a_good_trunk(tmp_path: Path) -> None:
         (("network.depth=0",), "network.depth"),
         (("solving.tolerance=0",), "solving.tolerance"),
         (("solving.pure=1.5",), "solving.pure"),
+        (("evaluation.every=0",), "are stored when they are evaluated"),
+        (("held=31",), "leaves nothing out"),
         (("evaluation.opponents=random",), "there are no matches"),
         (("curriculum.option=cards", "curriculum.values=3", "curriculum.iterations=2"), "without a curriculum"),
         (("game=geister", "game_options={}"), "."),
@@ -310,7 +315,27 @@ def test_a_damaged_shard_is_told_in_a_line(tmp_path: Path, command: Command) -> 
     assert command(*train, "one").code == 0
     shard = min(shared.glob("shard-*"))
     shard.write_bytes(shard.read_bytes()[:-7])
-    assert f"{shard} is no shard" in told(command(*train, "two"))
+    assert f"{shard} is damaged" in told(command(*train, "two"))
     shard.unlink()
     assert command(*train, "three").code == 0, "it is made again, as the message says"
     assert stored(tmp_path / "three") == stored(tmp_path / "one")
+
+
+def test_what_is_solved_outlives_a_training_that_fails(tmp_path: Path, command: Command) -> None:
+    """Before its first iteration a run that fails is taken away, but not with samples, with which it goes on."""
+    settings = (*TINY, "iterations=1", "asked=0")
+    assert command("train", PRESET, *settings, "--inline", "--run-dir", str(tmp_path / "whole")).code == 0
+    path = tmp_path / "failed"
+    run = Run.create(path, PRESET, "value-net", tiny("iterations=1", "asked=0"))
+    (path / "data").mkdir()
+    for shard in sorted((tmp_path / "whole" / "data").glob("shard-*"))[:-1]:
+        shutil.copy(shard, path / "data")
+    with pytest.raises(RunError, match="no room"), run, _fresh_start(run, resumed=False):
+        raise RunError("no room")
+    assert command("train", PRESET, "--inline", "--run-dir", str(path), "--resume").code == 0
+    assert stored(path) == stored(tmp_path / "whole")
+
+
+def test_relative_folders_are_found_from_anywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert tiny("data=there").data == str(tmp_path / "there")
