@@ -13,9 +13,11 @@ from dancfr.evaluation.statistics import summarise
 from dancfr.evaluation.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.limited_solving import cut_game
 from dancfr.limits import LIMITS
+from envs.tree import Tree
 from learners.cfr.sequence_form import sequence_form
 from learners.cfr.vector_solver import VectorSolver
 from learners.value_function.exploitability import TrunkEvaluator
+from learners.value_function.limit import border
 from learners.value_function.parts import Pair, Split
 from learners.value_function.solver import DepthLimitedSolver, SolvedValues, ValueFunction, ZeroValues
 from learners.value_function.trunks import plans_of
@@ -76,16 +78,13 @@ def compare_games(settings: Settings, scale: Scale) -> Comparison:
 def facts_of(split: Split) -> dict[str, int]:
     """What Table 2 says of a game, and the sizes of its encoding."""
     tree, encoding = split.tree, split.encoding
-    private = [len(np.unique(places)) > 1 for places in encoding.places]
-    unseen = tree.mover[tree.parent[1:]] >= 0
-    own = any(private) and bool(_hidden_actions(split, unseen))
-    sizes = [np.bincount(split_histories) for split_histories in _histories(split)]
+    sizes = [np.bincount(own) for own in _histories(split)]
     return {
         "infosets": max(tree.num_infosets),
         "histories": tree.num_nodes,
         "public states at the limit": encoding.num_public,
         "places of a range": max(encoding.widths),
-        "private actions": int(own),
+        "private actions": int(_hidden_actions(tree)),
         "early terminals": int(split.trunk.payoff.nnz > 0),
         "constant": int(all(len(np.unique(size)) == 1 for size in sizes)),
     }
@@ -93,20 +92,16 @@ def facts_of(split: Split) -> dict[str, int]:
 
 def _histories(split: Split) -> list[NDArray[np.int64]]:
     """Each player's history at the nodes of the limit."""
-    from learners.value_function.limit import border
-
     nodes = border(split.tree, split.limit)
     assert split.tree.history is not None
     return [np.unique(split.tree.history[nodes, p], return_inverse=True)[1].astype(np.int64) for p in (0, 1)]
 
 
-def _hidden_actions(split: Split, after: NDArray[np.bool_]) -> bool:
+def _hidden_actions(tree: Tree) -> bool:
     """Whether some action of a player is not seen by the other: two actions that lead to one history of his."""
-    tree = split.tree
     assert tree.history is not None
-    nodes = np.flatnonzero(after) + 1
-    other = 1 - tree.mover[tree.parent[nodes]]
-    told = tree.history[nodes, other]
+    nodes = np.flatnonzero(tree.mover[tree.parent[1:]] >= 0) + 1
+    told = tree.history[nodes, 1 - tree.mover[tree.parent[nodes]]]
     pairs = np.unique(np.stack([told, tree.action[nodes]], axis=1), axis=0)
     return len(pairs) > len(np.unique(told))
 

@@ -151,9 +151,7 @@ class Split:
         fixed = upper[player]
         entries = self.leaves[player]
         own = _renumber(tree, player, lower[player], fixed, entries)
-        free = _plex(
-            tree, 1 - player, np.sort(np.concatenate([p[1 - player].infoset for p in (upper, lower)])), None, 1
-        )
+        free = _plex(tree, 1 - player, np.flatnonzero(tree.player == 1 - player).astype(np.int32), None, 1)
         players = (own, free) if player == 0 else (free, own)
         last = _follow(tree, players, np.zeros(1, np.int32), np.zeros((1, 2), np.int32))
         return _part(tree, players, last, np.ones(tree.num_nodes, np.bool_))

@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from envs.extensive import OVER, FactoredGame
+from envs.game import GameSpec
+from envs.tree import compile_tree
+from learners.cfr.sequence_form import sequence_form
 from learners.value_function.batched import BatchSolver
+from learners.value_function.limit import Limit
+from learners.value_function.parts import split_game
 from learners.value_function.trunks import normalise, plans_of, ranges_of, sums_by_public
 from tests.envs.small_trees import tree_of
 from tests.learners.cfr.oracle import form_of
@@ -186,3 +192,75 @@ def test_plans_are_products_of_probabilities() -> None:
             walked = reach(tree, policy, player)
             np.testing.assert_allclose(found[player][:, 0], ranges(*case, policy)[player], atol=1e-6)
             assert walked.max() == 1
+
+
+class Detour(FactoredGame):
+    """Player 1 says 0 or 1, player 0 chooses in secret, player 1 has one action only, then guesses the choice: right
+    or wrong counts 1, and 2 if he has said 1. What is forced stands between two decisions of one player."""
+
+    state = np.dtype([("mover", np.int8), ("moves", np.int8), ("said", np.int8), ("chosen", np.int8), ("won", np.int8)])
+
+    def __init__(self) -> None:
+        self.spec = GameSpec(
+            name="detour", num_players=2, num_actions=2, packed_size=4, shapes={"flat": (4,)}, slots={"action": 2},
+            endings=("running", "over"), max_plies=4, max_return=2.0,
+        )  # fmt: skip
+
+    def initial(self, batch):
+        return np.array([(1, 0, 0, 0, 0)] * batch, self.state)
+
+    def chance(self, states):
+        return np.ones((len(states), 1))
+
+    def legal(self, states):
+        free = np.repeat((states["mover"] >= 0)[:, None], 2, axis=1)
+        free[:, 1] &= states["moves"] != 2
+        return free
+
+    def apply(self, states, choices):
+        moves = states["moves"].copy()
+        for field, at in (("said", 0), ("chosen", 1)):
+            states[field] = np.where(moves == at, choices, states[field])
+        stake = 1 + states["said"]
+        states["won"] = np.where(moves == 3, np.where(choices == states["chosen"], -stake, stake), 0)
+        states["mover"] = np.select([moves == 0, moves < 3], [0, 1], OVER)
+        states["moves"] = moves + 1
+
+    def public(self, states):
+        return np.where(states["moves"] == 1, 1 + states["said"], 0).astype(np.int64)
+
+    def private(self, states, player):
+        return np.zeros(len(states), np.int64)
+
+    def utilities(self, states):
+        return np.stack([states["won"], -states["won"]], axis=1).astype(np.float64)
+
+    def observe(self, states, players):
+        return np.stack([players, states["moves"], states["said"], 0 * players], axis=1).astype(np.uint8)
+
+    def encode(self, packed, encoding="flat"):
+        return packed.astype(np.float32)
+
+    def describe(self, state, view=None):
+        return str(state)
+
+    def describe_action(self, action):
+        return str(action)
+
+
+@pytest.mark.parametrize("limit", ["actions:1", "actions:2", "actions:3"])
+def test_a_forced_move_between_decisions_does_not_part_them(limit: str) -> None:
+    tree = compile_tree(Detour())
+    split, form = split_game(Detour(), Limit.parse(limit), tree), sequence_form(tree)
+    for player in (0, 1):
+        part, whole = split.half_fixed(player), form.players[1 - player]
+        free = part.players[1 - player]
+        assert free.parent.tolist() == whole.parent.tolist()
+        assert free.begin.tolist() == whole.begin.tolist()
+    policy = random_policy(tree, np.random.default_rng(1), pure=0.0)
+    upper = plans_of_slots(split.trunk, tree, policy, ([1.0], [1.0]))
+    for player in (0, 1):
+        roots = (upper[0], np.ones(1)) if player == 0 else (np.ones(1), upper[1])
+        part = split.half_fixed(player)
+        plans = plans_of_slots(part, tree, policy, roots)
+        assert plans[0] @ (part.payoff @ plans[1]) == pytest.approx(form.value(policy), abs=1e-12)
