@@ -13,7 +13,7 @@ from dancfr.limits import limit_of
 from dancfr.registry import make_game
 from dancfr.runs import Run
 from dancfr.trees import make_tree
-from envs.tree import Tree
+from envs.tree import MOST_NODES, Tree
 from learners.cfr.best_response import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
 from learners.value_function.completion import complete
@@ -68,9 +68,8 @@ def solve_limited(
     settings = options(**chosen)
     if settings["bottom"] < 1:
         raise UsageError(f"bottom={settings['bottom']}: at least one iteration")
-    cut = limit_of(game, game_options, settings["limit"] or None)
-    tree = make_tree(game, game_options, most_nodes)
-    split = cut_game(game, game_options, str(cut), tree)
+    split = cut_game(game, game_options, settings["limit"] or None, most_nodes)
+    tree = split.tree
     function = value_function(settings["values"], split, game, settings["bottom"])
     solver, evaluator = DepthLimitedSolver(split, function, algorithm), TrunkEvaluator(split)
     seconds, curve = 0.0, []
@@ -85,7 +84,7 @@ def solve_limited(
     largest = tree.max_utility
     return (
         {
-            "limit": str(cut),
+            "limit": str(split.limit),
             "limit_public_states": split.encoding.num_public,
             "value": whole.value,
             "exploitability": exploitability,
@@ -114,14 +113,14 @@ def _run(solver: DepthLimitedSolver, iterations: int) -> float:
     return time.perf_counter() - started
 
 
-def cut_game(game: str, game_options: dict[str, Any], limit: str, tree: Tree | None = None) -> Split:
-    """The game cut at its depth limit.
+def cut_game(game: str, game_options: dict[str, Any], limit: str | None, most_nodes: int = MOST_NODES) -> Split:
+    """The game cut at a depth limit; None: at its own, see `dancfr.limits`.
 
     Raises:
         UsageError: it has no tree, or cannot be cut there.
     """
     cut = limit_of(game, game_options, limit)
-    tree = make_tree(game, game_options) if tree is None else tree
+    tree = make_tree(game, game_options, most_nodes)
     try:
         return split_game(make_game(game, **game_options), cut, tree)
     except (TypeError, ValueError) as error:

@@ -116,11 +116,7 @@ class DepthLimited(Loop):
         if self.ready() and self.crew.evaluation:
             assert self.weights.policy is not None
             assert self.weights.advantage is not None
-            final = {"final": True} if self.off_schedule(t) else {}
-            nets = join_nets(self.weights)
-            self.run.save_strategy(0, t, nets, final)
-            self.run.discard_final_strategy_before(t)
-            self.crew.evaluation.call("add", t, nets)
+            self.keep_evaluated(t, join_nets(self.weights), {})
         super().evaluate(t)
 
     def settle(self) -> None:
@@ -146,10 +142,7 @@ class DepthLimited(Loop):
         self.weights = BeliefWeights(
             self.iteration, **dict(zip(NETS.values(), self.crew.runtime.get(refs), strict=True))
         )
-        if self.crew.evaluation:
-            for t in sorted(self.open_evaluations):
-                self.crew.evaluation.call("add", t, self.run.load_strategy(0, t)[0])
-                self.reopen_evaluation(t)
+        self.reopen_kept()
 
     def samples_offered(self) -> int:
         return self.samples["advantages"]

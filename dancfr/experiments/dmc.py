@@ -132,10 +132,7 @@ class Dmc(Loop):
             version, agent = self.playing.version, self.agent
             if not version and self._fitted is not None:
                 version, _, agent = self._fitted
-            final = {"final": True} if self.off_schedule(t) else {}
-            self.run.save_strategy(0, t, agent, {"version": version, **final})
-            self.run.discard_final_strategy_before(t)
-            self.crew.evaluation.call("add", t, agent)
+            self.keep_evaluated(t, agent, {"version": version})
         super().evaluate(t)
 
     def state(self, folder: Path) -> dict[str, Any]:
@@ -166,10 +163,7 @@ class Dmc(Loop):
             self._fitted = int(iteration), metrics, self.crew.runtime.get(self.crew.learner.call("weights", 0))
         if unfitted is not None:
             self._fit(unfitted)
-        if self.crew.evaluation:
-            for t in sorted(self.open_evaluations):
-                self.crew.evaluation.call("add", t, self.run.load_strategy(0, t)[0])
-                self.reopen_evaluation(t)
+        self.reopen_kept()
 
     def samples_offered(self) -> int:
         return self.samples

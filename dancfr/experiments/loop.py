@@ -2,11 +2,13 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+
+from numpy.typing import NDArray
 
 from actors.counters import Counters
 from actors.remote import Halted, Ref
@@ -188,6 +190,22 @@ class Loop(ABC):
         actor has the nets of that iteration, and none of a later one."""
         if t in self.open_evaluations:
             self._start_evaluation(t, self.open_evaluations.pop(t))
+
+    def keep_evaluated(self, t: int, nets: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
+        """Stores the nets that are evaluated after iteration t, and gives them to the evaluating actor: for methods
+        that play by the newest nets alone."""
+        assert self._crew.evaluation is not None
+        final = {"final": True} if self.off_schedule(t) else {}
+        self.run.save_strategy(0, t, nets, {**meta, **final})
+        self.run.discard_final_strategy_before(t)
+        self._crew.evaluation.call("add", t, nets)
+
+    def reopen_kept(self) -> None:
+        """Starts the evaluations again that a stop has cut short, of the nets that `keep_evaluated` has stored."""
+        if self._crew.evaluation:
+            for t in sorted(self.open_evaluations):
+                self._crew.evaluation.call("add", t, self.run.load_strategy(0, t)[0])
+                self.reopen_evaluation(t)
 
     def _start_evaluation(self, t: int, seconds: float) -> None:
         if self._crew.evaluation:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.remote import Ref
 from actors.value_solving import ValueTask
 from dancfr.experiments.crew import Place, telling
 from dancfr.experiments.loop import Loop, reading, timed
@@ -87,7 +88,7 @@ class ValueNet(Loop):
                 rows = self.crew.runtime.get(block)
                 self.data[task.kind].put(task.seed, task.shard, rows, stats)
                 seconds += stats["seconds"]
-            added += self._store(t, task, rows)
+            added.append(self._store(t, task, rows))
             gaps.append(stats["gap"])
             count += len(rows)
         self.get(added)
@@ -96,7 +97,7 @@ class ValueNet(Loop):
         row |= {"solving/gap": max(gaps), "solving/samples": count, "solving/worker_seconds": seconds}
         return count
 
-    def _store(self, t: int, task: ValueTask, rows: NDArray[np.void]) -> list[Any]:
+    def _store(self, t: int, task: ValueTask, rows: NDArray[np.void]) -> Ref:
         """Hands the samples of a chunk on: to the buffer, and those held out to the evaluation."""
         config = self.config
         strategy = task.seed[2] * config.chunk + np.arange(len(rows)) // (len(rows) // task.strategies)
@@ -108,7 +109,7 @@ class ValueNet(Loop):
             shown, hidden = ~held & ~left, left
         if self.crew.evaluation:
             self.crew.evaluation.call("hold", task.seed, rows[hidden])
-        return [self.crew.buffer.call("add", (t, task.seed[2]), rows[shown], task.seed)]
+        return self.crew.buffer.call("add", (t, task.seed[2]), rows[shown], task.seed)
 
     def ready(self) -> bool:
         return self.weights is not None
@@ -116,10 +117,7 @@ class ValueNet(Loop):
     def evaluate(self, t: int) -> None:
         """Evaluates, and keeps, the net as it is now."""
         if self.weights is not None and self.crew.evaluation:
-            final = {"final": True} if self.off_schedule(t) else {}
-            self.run.save_strategy(0, t, self.weights, final)
-            self.run.discard_final_strategy_before(t)
-            self.crew.evaluation.call("add", t, self.weights)
+            self.keep_evaluated(t, self.weights, {})
         super().evaluate(t)
 
     def settle(self) -> None:
@@ -142,10 +140,7 @@ class ValueNet(Loop):
         with reading(folder):
             self.samples = int(state["samples"])
         self.weights = self.crew.runtime.get(self.crew.learner.call("weights", 0))
-        if self.crew.evaluation:
-            for t in sorted(self.open_evaluations):
-                self.crew.evaluation.call("add", t, self.run.load_strategy(0, t)[0])
-                self.reopen_evaluation(t)
+        self.reopen_kept()
 
     def samples_offered(self) -> int:
         return self.samples

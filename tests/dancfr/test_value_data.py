@@ -87,7 +87,11 @@ def test_samples_of_something_else_are_refused_by_name(tmp_path: Path, key: str,
 
 def test_what_json_makes_of_it_is_no_difference(tmp_path: Path) -> None:
     ValueData(tmp_path, ABOUT | {"pair": (1, 2), "none": None})
-    ValueData(tmp_path, ABOUT | {"pair": (1, 2), "none": None})
+    before = (tmp_path / MANIFEST).read_bytes()
+    data = ValueData(tmp_path, ABOUT | {"pair": (1, 2), "none": None})
+    data.put((1, 1, 0), "random", some(1), STATS)
+    assert data.get((1, 1, 0), "random") is not None
+    assert (tmp_path / MANIFEST).read_bytes() == before
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
