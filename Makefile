@@ -46,7 +46,7 @@ test: $(STAMP) ## run all tests, in as many processes as JOBS says
 
 test-faults: $(STAMP) ## do a training every harm it is built to survive: some 50 minutes, and 30 more for the soak
 	$(PY) -m pytest -s -m "long or not long" tests/faults tests/cluster/test_three_nodes.py \
-	    tests/dancfr/experiments $(ARGS)
+	    tests/dancfr/methods $(ARGS)
 
 test-hosts: $(STAMP) ## `ray up` on three hosts over ssh (network namespaces: needs root, iproute2, sshd, rsync)
 	DANCFR_TEST_HOSTS=1 $(PY) -m pytest -s tests/cluster/test_ray_up.py $(ARGS)

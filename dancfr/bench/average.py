@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from dancfr.bench.timing import noise, rate, result, seconds_each
-from dancfr.presets import PRESETS
+from dancfr.methods.presets import PRESETS
 from envs.geister import Geister
 from learners.dream.agent import DreamAgent
 from learners.networks.modules import ValueNet

@@ -7,7 +7,7 @@ import numpy as np
 from actors.belief_sampling import BeliefSampler, BeliefTask
 from dancfr.bench.environment import play
 from dancfr.bench.timing import noise, rate, result, seconds_each
-from dancfr.presets import PRESETS
+from dancfr.methods.presets import PRESETS
 from envs.geister import Geister
 from learners.depth_limited.policies import BeliefWeights
 from learners.depth_limited.view import BeliefGeister

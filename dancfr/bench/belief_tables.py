@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dancfr.bench.timing import noise, rate, result, seconds_each
-from dancfr.registry import make_game
+from dancfr.games.registry import make_game
 from envs.compiled import kernel
 from learners.depth_limited.settings import TableSettings
 from learners.depth_limited.solver import BeliefSolver

@@ -6,7 +6,7 @@ from typing import Any
 
 from dancfr.bench.plain_cheat import PlainSolver
 from dancfr.bench.timing import noise, rate, result
-from dancfr.registry import make_game
+from dancfr.games.registry import make_game
 from envs.cheat import Cheat
 from envs.cheat.cards import unpack
 from learners.cfr.cheat.keys import AGENTS, GENERAL, KeyForm

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dancfr.bench.environment import play
 from dancfr.bench.timing import matrix_product, noise, rate, result, seconds_each
-from dancfr.presets import PRESETS
+from dancfr.methods.presets import PRESETS
 from envs.geister import Geister
 from learners.networks.inference import Inference, encoder
 from learners.networks.modules import ValueNet

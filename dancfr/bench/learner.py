@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from dancfr.bench.inference import COMPILING_TAKES, multiplications_a_row
 from dancfr.bench.timing import matrix_product, noise, rate, result, seconds_each
-from dancfr.presets import PRESETS
+from dancfr.methods.presets import PRESETS
 from envs.geister import Geister
 from learners.dream.advantage import AdvantageLearner
 from learners.dream.baseline import BaselineLearner

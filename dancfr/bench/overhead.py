@@ -9,14 +9,14 @@ from time import perf_counter
 from typing import Any
 
 from dancfr.bench.timing import noise, result
-from dancfr.config import apply_overrides
-from dancfr.experiments.crew import Place
-from dancfr.experiments.dream import Dream
-from dancfr.options import TrainOptions
-from dancfr.presets import PRESETS
-from dancfr.progress import Progress
-from dancfr.runs import Run
-from dancfr.tracking import Tracker
+from dancfr.methods.crew import Place
+from dancfr.methods.dream.driver import Dream
+from dancfr.methods.options import TrainOptions
+from dancfr.methods.presets import PRESETS
+from dancfr.runs.config import apply_overrides
+from dancfr.runs.run import Run
+from dancfr.watch.progress import Progress
+from dancfr.watch.tracking import Tracker
 
 PRESET = "geister-quick"
 SETTINGS = ("minutes=none", "evaluation.every=0", "checkpoint_every=1000000")

@@ -6,7 +6,7 @@ from typing import Any
 
 from dancfr.bench.tabular import compare, load_pyspiel
 from dancfr.bench.timing import result
-from dancfr.trees import make_tree
+from dancfr.games.trees import make_tree
 from learners.cfr.sequence_form import sequence_form
 from learners.cfr.solver import make_solver
 

@@ -83,7 +83,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 class _Driver:
-    """An iteration's traversals, as `dancfr.experiments.dream` runs them."""
+    """An iteration's traversals, as `dancfr.methods.dream.driver` runs them."""
 
     def __init__(self, runtime: RayRuntime, buffer: Handle, weights: NDArray[np.float32]) -> None:
         self._runtime, self._buffer, self._weights = runtime, buffer, weights

@@ -6,7 +6,7 @@ import numpy as np
 
 from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
 from dancfr.bench.timing import matrix_product, noise, rate, result, seconds_each
-from dancfr.presets import PRESETS
+from dancfr.methods.presets import PRESETS
 from envs.guandan import GuanDan
 from envs.sparse import Sparse
 from learners.dmc.network import QNet

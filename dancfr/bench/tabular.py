@@ -6,7 +6,7 @@ from typing import Any
 
 from dancfr.bench.timing import noise, rate, result, seconds_each
 from dancfr.errors import UsageError
-from dancfr.trees import make_tree
+from dancfr.games.trees import make_tree
 from envs.openspiel import to_efg
 from envs.tree import Tree
 from learners.cfr.best_response import evaluate_policy

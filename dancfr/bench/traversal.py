@@ -7,7 +7,7 @@ import numpy as np
 from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from dancfr.bench.environment import play
 from dancfr.bench.timing import noise, rate, result, seconds_each
-from dancfr.presets import PRESETS
+from dancfr.methods.presets import PRESETS
 from envs.geister import Geister
 from learners.dream.settings import SamplingSettings
 from learners.networks.inference import Inference, encoder

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from dancfr.bench.timing import noise, rate, result, seconds_each
-from dancfr.limited_solving import cut_game
-from dancfr.limits import LIMITS
+from dancfr.games.limits import LIMITS
+from dancfr.methods.value_net.solving import cut_game
 from learners.value_function.batched import multiply
 from learners.value_function.parts import Split
 from learners.value_function.samples import random_plans, solve_samples

@@ -7,7 +7,7 @@ from actors.pool import WorkerPool
 from actors.remote import RayRuntime
 from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
 from dancfr.bench.timing import noise, result
-from dancfr.presets import PRESETS
+from dancfr.methods.presets import PRESETS
 from envs.guandan import GuanDan
 from learners.dmc.network import QNet
 

@@ -252,3 +252,8 @@ def _band(x: NDArray[np.float64], rows: ArrayLike, confidence: float) -> Band:
     sd = values.std(0, ddof=1)
     half = t.ppf(0.5 + confidence / 2, runs - 1) * sd / np.sqrt(runs)
     return Band(x, mean, sd, mean - half, mean + half, runs)
+
+
+def describe_share(value: float, low: float, high: float) -> str:
+    """A share and its interval in percent, for a table: ``66.5 [62.1, 70.6]``."""
+    return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from dancfr.agents.by_name import make_agent
 from dancfr.errors import UsageError, warn
-from dancfr.evaluation.agents import make_agent
-from dancfr.output import Result
-from dancfr.progress import duration
-from dancfr.registry import make_game, read_options
+from dancfr.games.registry import make_game, read_options
 from dancfr.serve.client import MATCH, Client
 from dancfr.serve.common import (
     LONGEST_S,
@@ -31,6 +29,7 @@ from dancfr.serve.notation import JOKER_BOMBS, JokerBomb
 from dancfr.serve.room import Record, Rules
 from dancfr.serve.server import ServerSettings, run_server
 from dancfr.serve.table import Table
+from dancfr.watch.progress import duration
 from envs.agent import RaggedAgent
 from envs.guandan import GuanDan
 from envs.guandan.state import SEATS
@@ -61,7 +60,7 @@ class ServeRequest:
     options: Sequence[str] = ()
 
 
-def serve_command(request: ServeRequest) -> Result:
+def serve_command(request: ServeRequest) -> dict[str, Any]:
     """Runs a server until a signal comes or its tables are played.
 
     Raises:
@@ -116,7 +115,7 @@ def _agent(name: str, game: GuanDan) -> RaggedAgent:
     return agent
 
 
-def _served(records: list[Record], seconds: float) -> Result:
+def _served(records: list[Record], seconds: float) -> dict[str, Any]:
     return {
         "tables": [record.as_result() for record in records],
         "matches": sum(record.matches for record in records),
@@ -126,7 +125,7 @@ def _served(records: list[Record], seconds: float) -> Result:
     }
 
 
-def describe_served(result: Result) -> str:
+def describe_served(result: dict[str, Any]) -> str:
     """The result of `dancfr serve`."""
     tables = result["tables"]
     states = Counter(table["status"] for table in tables)
@@ -137,7 +136,7 @@ def describe_served(result: Result) -> str:
     )
 
 
-def connect_command(game: str, url: str, agent: str, seed: int, patience_s: float) -> Result:
+def connect_command(game: str, url: str, agent: str, seed: int, patience_s: float) -> dict[str, Any]:
     """Lets an agent play at a server until that ends the game.
 
     Raises:
@@ -157,7 +156,7 @@ def connect_command(game: str, url: str, agent: str, seed: int, patience_s: floa
     return told.as_result() | {"agent": agent}
 
 
-def describe_stay(result: Result) -> str:
+def describe_stay(result: dict[str, Any]) -> str:
     """The result of `dancfr connect`."""
     how = {"finished": "the matches are played", "ended": "the server has ended the game", "stopped": "stopped"}
     seat, won = result["seat"], result["victories"]

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from dancfr.errors import UsageError, nearest, reason, warn
-from dancfr.progress import COMPILING
+from dancfr.watch.progress import COMPILING
 
 NO_AGENT = "-"
 LONGEST_S = 1e6

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dancfr.runs import Run
+from dancfr.runs.run import Run
 from tests.cluster.nodes import ROOT, Nodes, copy_tree, listening, wait_for
 from tests.dancfr.outcomes import refused
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dancfr.errors import UsageError
-from dancfr.registry import make_game
+from dancfr.games.registry import make_game
 from envs.cheat import Cheat
 from envs.game import GameSpec
 from tests.envs.stated_cheat import PASS, discards_of

@@ -5,7 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from dancfr.registry import make_game
+from dancfr.games.registry import make_game
 from envs.cheat import Cheat
 from envs.cheat.cards import absolute
 from envs.extensive import CHANCE, OVER

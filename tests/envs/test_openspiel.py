@@ -12,10 +12,10 @@ pytest.importorskip("pyspiel")
 import pyspiel
 
 from actors.traversal import DreamTraverser, SamplingSettings, TraversalTask, TraversalWeights
+from dancfr.agents.by_name import make_agent
 from dancfr.errors import UsageError
-from dancfr.evaluation.agents import make_agent
 from dancfr.evaluation.arena import play
-from dancfr.registry import make_game, read_options
+from dancfr.games.registry import make_game, read_options
 from envs.extensive import CHANCE, OVER
 from envs.game import Game, IllegalAction, States
 from envs.leduc import Leduc

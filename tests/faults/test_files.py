@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dancfr import checkpoints
-from dancfr.runs import Run
+from dancfr.runs import checkpoints
+from dancfr.runs.run import Run
 from tests.dancfr.full_disk import can_mount, small_disk
 from tests.faults.commands import assert_refused, contents, copy_of, dancfr, training_of
 from tests.faults.training import assert_as_if_undisturbed, calm_run, rows, strategies, training

@@ -17,8 +17,8 @@ WATCHED = """
 import json, sys, threading, time
 from pathlib import Path
 import ray
-from dancfr.launch import TrainRequest, train
-from dancfr.options import TrainOptions
+from dancfr.methods.launch import TrainRequest, train
+from dancfr.methods.options import TrainOptions
 
 shares = []
 def look():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dancfr.signals import GRACE_S
+from dancfr.methods.signals import GRACE_S
 from tests.faults.training import assert_as_if_undisturbed, calm_run, strategies, training
 
 NOTICE_S = 20

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dancfr import wandb_sink
+from dancfr.watch import wandb_sink
 from tests.faults.commands import dancfr, training_of
 from tests.faults.training import SHORT, assert_as_if_undisturbed, rows
 

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dancfr.agents.by_name import make_agent
+from dancfr.agents.match_rules import match_rules
 from dancfr.errors import UsageError, warn
-from dancfr.evaluation.agents import make_agent
-from dancfr.evaluation.match_rules import match_rules
-from dancfr.output import Result
-from dancfr.progress import duration
-from dancfr.registry import read_options
+from dancfr.games.registry import read_options
 from dancfr.serve.common import (
     LONGEST_S,
     check_listening,
@@ -32,6 +30,7 @@ from dancfr.serve.geister.records import Recorder
 from dancfr.serve.geister.referee import RULES, Referee
 from dancfr.serve.geister.server import ServerSettings, run_server
 from dancfr.serve.geister.table import Record, TableRules
+from dancfr.watch.progress import duration
 from envs.agent import Agent
 from envs.geister import Geister
 
@@ -66,7 +65,7 @@ class ServeRequest:
     options: Sequence[str] = ()
 
 
-def serve_command(request: ServeRequest) -> Result:
+def serve_command(request: ServeRequest) -> dict[str, Any]:
     """Runs a server until a signal comes or its games are played.
 
     Raises:
@@ -149,7 +148,7 @@ def _player(name: str) -> Player:
     return make_agent(name, game), game
 
 
-def _served(records: list[Record], seconds: float) -> Result:
+def _served(records: list[Record], seconds: float) -> dict[str, Any]:
     winners = Counter(record.winner for record in records if record.status == "finished")
     return {
         "games": [record.as_result() for record in records],
@@ -160,7 +159,7 @@ def _served(records: list[Record], seconds: float) -> Result:
     }
 
 
-def describe_served(result: Result) -> str:
+def describe_served(result: dict[str, Any]) -> str:
     """The result of `dancfr serve geister`."""
     states = Counter(game["status"] for game in result["games"])
     told = ", ".join(f"{count} {status}" for status, count in states.items()) or "none"
@@ -171,7 +170,7 @@ def describe_served(result: Result) -> str:
     )
 
 
-def connect_command(host: str, port: int, agent: str, games: int, seed: int, patience_s: float) -> Result:
+def connect_command(host: str, port: int, agent: str, games: int, seed: int, patience_s: float) -> dict[str, Any]:
     """Lets an agent play games at a server.
 
     Raises:
@@ -192,7 +191,7 @@ def connect_command(host: str, port: int, agent: str, games: int, seed: int, pat
     return told.as_result() | {"agent": agent}
 
 
-def describe_stay(result: Result) -> str:
+def describe_stay(result: dict[str, Any]) -> str:
     """The result of `dancfr connect geister`."""
     count = result["games"]
     return (

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dancfr.evaluation.agents import bots
+from dancfr.agents.by_name import bots
 from dancfr.serve import Client, ProtocolError, Table
 from dancfr.serve.client import MATCH, place_of
 from dancfr.serve.view import count_cards, is_part

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from dancfr.agents.by_name import make_agent
 from dancfr.cli import main
-from dancfr.evaluation.agents import make_agent
 from dancfr.serve.client import MATCH
 from dancfr.serve.commands import warm_up
 

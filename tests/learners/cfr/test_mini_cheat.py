@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dancfr.registry import make_game
+from dancfr.games.registry import make_game
 from envs.extensive import CHANCE
 from envs.tree import Tree
 from learners.cfr.best_response import evaluate_policy

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dancfr.errors import UsageError
-from dancfr.limits import LIMITS, limit_of
-from dancfr.registry import GAMES, make_game
+from dancfr.games.limits import LIMITS, limit_of
+from dancfr.games.registry import GAMES, make_game
 from envs.extensive import CHANCE, OVER, FactoredGame
 from envs.game import GameSpec
 from envs.goofspiel import Goofspiel

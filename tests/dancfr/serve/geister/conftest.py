@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from dancfr.experiments.config import DreamConfig
-from dancfr.presets import PRESETS
-from dancfr.registry import make_game
-from dancfr.runs import Run
+from dancfr.games.registry import make_game
+from dancfr.methods.dream.config import DreamConfig
+from dancfr.methods.presets import PRESETS
+from dancfr.runs.run import Run
 from dancfr.serve.geister.commands import warm_up
 from learners.networks.modules import ValueNet
 from tests.dancfr.serve.geister.games import RULES, bot

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dancfr.cli import main
-from dancfr.progress import COMPILING
+from dancfr.watch.progress import COMPILING
 from tests.dancfr.serve.geister.games import read
 
 NEVER = 120.0

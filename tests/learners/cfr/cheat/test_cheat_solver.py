@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dancfr.bench.plain_cheat import PlainSolver
-from dancfr.registry import make_game
+from dancfr.games.registry import make_game
 from envs.cheat.cards import unpack
 from learners.cfr.cheat.keys import AGENTS, GENERAL, HISTORY_AWARE, HP_AWARE, MEMORYLESS, KeyForm, keys_of
 from learners.cfr.cheat.solver import CheatSolver, HistoryTooLong, count_infosets, list_infosets

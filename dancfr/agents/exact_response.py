@@ -1,0 +1,66 @@
+"""`dancfr exploit --exact`: exact best responses in Mini Geister to agents that remember nothing."""
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from dancfr.agents.by_name import make_agent
+from dancfr.agents.match_rules import match_rules
+from dancfr.errors import UsageError, warn
+from dancfr.methods.best_response.config import ExploitRequest
+from dancfr.methods.best_response.driver import SEATS
+from envs.geister import Geister
+from learners.best_response.memoryless import MemorylessPolicy
+from learners.best_response.mini_geister import best_response
+
+TRAINED = "leave out --exact for a trained lower bound"
+
+
+def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = warn) -> dict[str, Any]:
+    """What best responses win in both seats; the keys of `dancfr exploit --json`. Intervals say where the value is, for
+    sure.
+
+    Raises:
+        UsageError: another game than Mini Geister, an agent that remembers something, or an unknown name.
+    """
+    started = perf_counter()
+    rules, options = match_rules(request.game, (request.agent,), request.settings, request.ply_limit)
+    if not isinstance(rules, Geister) or rules.size != 4:
+        cure = "dancfr evaluate --exploitability is for games with a tree, and " if rules.spec.name != "geister" else ""
+        raise UsageError(f"--exact is for mini-geister, not for {rules.spec.name}: {cure}{TRAINED}")
+    if request.out is not None:
+        raise UsageError("--exact has no curve and no nets to write: leave out --out")
+    agent = make_agent(request.agent, rules)
+    seats: dict[str, dict[str, Any]] = {}
+    corners = most = 0
+    for seat, name in enumerate(SEATS):
+        try:
+            found = best_response(MemorylessPolicy(rules, agent, 1 - seat), seat)
+        except ValueError as error:
+            raise UsageError(f"{error}; {TRAINED}") from None
+        interval = [found.value, min(found.value + found.error, rules.spec.max_return)]
+        seats[name] = {"value": found.value, "ci95": interval, "by_colours": list(found.by_colours)}
+        corners, most = corners + found.corners, max(most, found.most)
+        report(f"moving {name}: {found.value:+.6f} a game")
+    low, high = (sum(part["ci95"][end] for part in seats.values()) / 2 for end in (0, 1))
+    return {
+        "agent": request.agent,
+        "game": request.game,
+        "game_options": options,
+        "exact": True,
+        "seed": request.seed,
+        "games": 0,
+        "seconds": perf_counter() - started,
+        "value": low,
+        "value_ci95": [low, high],
+        "seats": seats,
+        "nash_conv": max(2 * low, 0.0),
+        "exploitability": max(low, 0.0),
+        "nash_conv_lower_bound": max(2 * low, 0.0),
+        "exploitability_lower_bound": max(low, 0.0),
+        "exploitability_at_least": max(low, 0.0),
+        "max_return": rules.spec.max_return,
+        "curve": [],
+        "corners": corners,
+        "most_corners": most,
+    }

@@ -1,0 +1,232 @@
+"""`dancfr solve`: a game as a tree, an algorithm of the CFR family, and the exploitability of what it finds."""
+
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dancfr.errors import UsageError, nearest, warn
+from dancfr.games.registry import make_game, read_options
+from dancfr.games.trees import make_tree
+from dancfr.methods.value_net.solving import VARIANTS as LIMITED
+from dancfr.methods.value_net.solving import options as limited_options
+from dancfr.methods.value_net.solving import solve_limited
+from dancfr.runs.strategies import check_target, load_agent, write_strategy
+from dancfr.values import describe_type, parse_value
+from envs.tree import MOST_NODES, Tree
+from learners.cfr.best_response import evaluate_policy
+from learners.cfr.linear_program import solve_linear_program
+from learners.cfr.monte_carlo import MonteCarloSolver
+from learners.cfr.sequence_form import SequenceForm, sequence_form
+from learners.cfr.solver import ALGORITHMS, Solver, make_solver
+from learners.cfr.vector_solver import VARIANTS, VectorSolver
+
+LINEAR_PROGRAM = "lp"
+
+MOST_ITERATIONS, MOST_WEIGHT = 10**15, 1e7
+PIECE_SECONDS = 0.25
+"""How long a solver runs before Python looks for signals, roughly."""
+
+
+def solve(
+    game: str,
+    algorithm: str = "cfr+",
+    iterations: int = 1000,
+    seed: int = 0,
+    *,
+    game_settings: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    warm_start: Path | None = None,
+    warm_weight: float = 1.0,
+    out: Path | None = None,
+    most_nodes: int = MOST_NODES,
+    report: Callable[[str], None] = warn,
+) -> dict[str, Any]:
+    """Solves a game and evaluates what was found exactly.
+
+    Args:
+        game: Name of a game that has a tree.
+        algorithm: One of `ALGORITHMS`, or ``lp`` for the linear program.
+        iterations: How many; the linear program takes none.
+        seed: Of the algorithms that sample.
+        game_settings: ``key=value`` options of the game.
+        settings: ``key=value`` options of the algorithm.
+        warm_start: A strategy to start from, see `VectorSolver.start_from`.
+        warm_weight: Its weight in iterations.
+        out: File for the average strategy.
+        most_nodes: Largest tree.
+        report: Takes a line of progress.
+
+    Returns:
+        Sizes of the game; value, exploitability and NashConv of the average policy, in the game's unit and divided by
+        the largest return; the same of the last iterate; and a curve over iterations.
+
+    Raises:
+        UsageError: an unknown name, an impossible number or option, a game without a tree, or a file that does not fit.
+        RunError: the strategy could not be written.
+    """
+    known = (*ALGORITHMS, *LIMITED, LINEAR_PROGRAM)
+    if algorithm not in known:
+        raise UsageError(nearest(algorithm, known, "algorithm"))
+    _check_numbers(iterations, seed, warm_weight)
+    options, chosen = read_options(game, game_settings), _read_settings(algorithm, settings)
+    if out is not None:
+        check_target(out)
+    start = None if warm_start is None else _start(warm_start, algorithm, game, options)
+    about: dict[str, Any] = {"game": game, "game_options": options, "algorithm": algorithm, "seed": seed}
+    about["settings"] = chosen
+    if algorithm in LIMITED:
+        found, tree, policy = solve_limited(game, options, algorithm, iterations, chosen, most_nodes, report)
+        return about | _sizes(tree, sequence_form(tree)) | _store(out, tree, policy, about, found)
+    tree = make_tree(game, options, most_nodes)
+    form = sequence_form(tree)
+    sizes = _sizes(tree, form)
+    if algorithm == LINEAR_PROGRAM:
+        found, policy = _solve_program(form)
+    else:
+        try:
+            make_solver(form, algorithm, seed, **chosen).run(1)  # compiles, which is no part of the rate
+            solver = make_solver(form, algorithm, seed, **chosen)
+            if start is not None:
+                solver.start_from(start(tree), warm_weight)
+        except ValueError as error:
+            raise UsageError(f"{algorithm}: {error}") from None
+        found, policy = _iterate(solver, form, iterations, report)
+    return about | sizes | _store(out, tree, policy, about, found)
+
+
+def _store(out: Path | None, tree: Tree, policy: Any, about: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """What was found, with the file of the policy where one is wanted, which is written."""
+    if out is None:
+        return found
+    write_strategy(out, tree, policy, about | {"iterations": found.get("iterations", 0)})
+    return found | {"files": [str(out)]}
+
+
+def _iterate(
+    solver: Solver, form: SequenceForm, iterations: int, report: Callable[[str], None]
+) -> tuple[dict[str, Any], Any]:
+    """Runs to the end, with exact evaluations along the way."""
+    first, seconds, curve = solver.iteration, 0.0, []
+    policy, evaluation = solver.average_policy(), None
+    for point in _points(iterations):
+        seconds += _run(solver, first + point - solver.iteration)
+        policy = solver.average_policy()
+        evaluation = evaluate_policy(form, policy)
+        curve.append([solver.iteration, evaluation.exploitability])
+        report(f"iteration {solver.iteration:,}: exploitability {evaluation.exploitability:.6g}")
+    assert evaluation is not None
+    last = evaluate_policy(form, solver.current_policy())
+    found = evaluation.as_dict() | {
+        "iterations": solver.iteration,
+        "iterations_per_second": iterations / max(seconds, 1e-9),
+        "seconds": seconds,
+        "nodes_touched": solver.nodes,
+        "last_iterate": {"value": last.value, "exploitability": last.exploitability, "nash_conv": last.nash_conv},
+        "curve": curve,
+    }
+    return found, policy
+
+
+def _run(solver: Solver, iterations: int) -> float:
+    """Runs so many iterations and returns the seconds; by pieces, since Ctrl-C waits for the end of one."""
+    seconds, piece = 0.0, 1
+    while iterations > 0:
+        count = min(piece, iterations)
+        started = time.perf_counter()
+        solver.run(count)
+        took = time.perf_counter() - started
+        seconds += took
+        iterations -= count
+        piece = max(1, min(16 * piece, int(count * PIECE_SECONDS / max(took, 1e-9))))
+    return seconds
+
+
+def _solve_program(form: SequenceForm) -> tuple[dict[str, Any], Any]:
+    started = time.perf_counter()
+    equilibrium = solve_linear_program(form)
+    found = evaluate_policy(form, equilibrium.policy).as_dict()
+    found |= {"value": equilibrium.value, "iterations": 0, "iterations_per_second": 0.0, "curve": []}
+    return found | {"seconds": time.perf_counter() - started}, equilibrium.policy
+
+
+def _sizes(tree: Tree, form: SequenceForm) -> dict[str, Any]:
+    """How large a game is; `infosets` of one player, the larger number where they differ."""
+    return {
+        "nodes": tree.num_nodes,
+        "infosets": max(tree.num_infosets),
+        "infosets_by_player": list(tree.num_infosets),
+        "public_states": tree.num_public_states,
+        "sequences": [plex.num_sequences for plex in form.players],
+        "payoffs": int(form.payoff.nnz),
+        "tree_megabytes": (tree.bytes + form.bytes) / 1e6,
+        "tree_seconds": tree.seconds,
+    }
+
+
+def _points(iterations: int) -> list[int]:
+    """1, 2, 5, 10, 20, 50, ... and the last iteration."""
+    points = [m * 10**k for k in range(len(str(iterations))) for m in (1, 2, 5) if m * 10**k < iterations]
+    return [*points, iterations]
+
+
+def algorithm_options(algorithm: str) -> dict[str, inspect.Parameter]:
+    """The options of an algorithm: the keyword-only arguments of its solver, but for the seed."""
+    if algorithm == LINEAR_PROGRAM:
+        return {}
+    if algorithm in LIMITED:
+        return dict(inspect.signature(limited_options).parameters)
+    solver: Any = VectorSolver if algorithm in VARIANTS else MonteCarloSolver
+    found = inspect.signature(solver).parameters
+    return {k: p for k, p in found.items() if p.kind is p.KEYWORD_ONLY and k != "seed"}
+
+
+def _check_numbers(iterations: int, seed: int, warm_weight: float) -> None:
+    """Raises UsageError for a number outside its range."""
+    if not 1 <= iterations <= MOST_ITERATIONS:
+        bound = "at least 1" if iterations < 1 else f"at most {MOST_ITERATIONS:,}"
+        raise UsageError(f"--iterations must be {bound}, not {iterations}")
+    if seed < 0:
+        raise UsageError(f"--seed must be at least 0, not {seed}")
+    if not 0 < warm_weight <= MOST_WEIGHT:  # nor nan
+        raise UsageError(f"--warm-weight must be more than 0 and at most {MOST_WEIGHT:,.0f}, not {warm_weight:g}")
+
+
+def _read_settings(algorithm: str, settings: Sequence[str]) -> dict[str, Any]:
+    """``key=value`` options of an algorithm, each of its own type."""
+    known = algorithm_options(algorithm)
+    chosen: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, text = (part.strip() for part in setting.partition("="))
+        if not equals:
+            raise UsageError(f"{setting!r} is no option of {algorithm}; write key=value")
+        if key not in known:
+            raise UsageError(nearest(key, list(known), f"option of {algorithm}"))
+        if key in chosen:
+            raise UsageError(f"option {key} of {algorithm} is given twice")
+        kind = known[key].annotation
+        try:
+            chosen[key] = parse_value(text, kind)
+        except ValueError:
+            raise UsageError(f"option {key} of {algorithm} expects {describe_type(kind)}, not {text!r}") from None
+    return chosen
+
+
+def _start(path: Path, algorithm: str, game: str, options: dict[str, Any]) -> Callable[[Tree], Any]:
+    """What reads the policy on a tree from a strategy, once the tree is there."""
+    from learners.cfr.agent import UnknownInfostate
+
+    if algorithm in LIMITED:
+        raise UsageError("depth-limited solving starts from uniform play: leave out --warm-start")
+    if algorithm == LINEAR_PROGRAM:
+        raise UsageError("a linear program starts from nothing: leave out --warm-start")
+    agent = load_agent(str(path), make_game(game, **options))
+
+    def policy(tree: Tree) -> Any:
+        try:
+            return agent.tree_policy(tree)
+        except UnknownInfostate as error:
+            raise UsageError(f"{error}: it is of other rules of {game}") from None
+
+    return policy

@@ -1,0 +1,136 @@
+"""Tournaments: every pair of some agents, the table of their win rates, and ratings."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from dancfr.agents.by_name import AgentName, identity, make_agent
+from dancfr.agents.match_rules import match_rules
+from dancfr.errors import UsageError
+from dancfr.evaluation.arena import MatchResult, play
+from dancfr.evaluation.sides import sides_of
+from dancfr.evaluation.statistics import describe_share, elo_ratings, wilson
+from envs.agent import Agent
+from envs.game import Game, RaggedGame
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one agent won against another: share of the games, and its 95 % interval (by deals, where those were
+    played twice)."""
+
+    win_rate: float
+    low: float
+    high: float
+
+    @property
+    def percent(self) -> str:
+        """For a table: ``66.5 [62.1, 70.6]``."""
+        return describe_share(self.win_rate, self.low, self.high)
+
+    def as_dict(self) -> dict[str, object]:
+        return {"win_rate": self.win_rate, "ci95": [self.low, self.high]}
+
+
+Pairs = Mapping[tuple[str, str], MatchResult]
+"""The match of each pair, from the side of the first one."""
+
+
+def tournament(
+    agents: Sequence[str], game: str, games: int = 1000, seed: int = 0, settings: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Plays every pair of agents.
+
+    Args:
+        agents: Names, see `dancfr.agents.by_name`; at least 2, each once.
+        game: Name of the game, played under the rules that `dancfr.agents.match_rules` says.
+        games: Of each pair, half of them in each seat; between teams each deal twice. All pairs get the same deals.
+        seed: Decides every game; a pair plays as `dancfr evaluate` lets it play with this seed.
+        settings: ``key=value`` options of the game.
+
+    Returns:
+        ``game``, ``game_options``, ``agents``, ``games``, ``seed``, ``table`` (row, column: what the row's agent won
+        against the column's), ``pairs`` (a `MatchResult` each), ``ratings`` (Elo, best first), ``seconds``.
+
+    Raises:
+        UsageError: fewer than two agents or one twice, an unknown name, a run of another game, no games, or an option
+            that the game does not take, or a game of more than two sides.
+        RunError: an agent broke the rules.
+    """
+    if len(agents) < 2:
+        raise UsageError("a tournament needs at least 2 agents, e.g. random greedy planner")
+    if twice := [name for name in dict.fromkeys(agents) if agents.count(name) > 1]:
+        raise UsageError(f"{twice[0]} is named twice: in a tournament each agent plays once")
+    if seed < 0:
+        raise UsageError(f"--seed must be at least 0, not {seed}")
+    started = perf_counter()
+    rules, options = match_rules(game, agents, settings)
+    known: dict[AgentName, str] = {}
+    for name in agents:
+        if (first := known.setdefault(identity(name, rules), name)) != name:
+            raise UsageError(f"{first} and {name} are the same agent: in a tournament each agent plays once")
+    if len(sides_of(rules).names) > 2:  # what A loses as one of many, no one seat of B has won
+        raise UsageError(
+            f"a tournament is of games between two; {game} has {rules.spec.num_players} players here: "
+            f"play dancfr evaluate {agents[0]} --against {agents[1]}, which is one of them against copies of the other"
+        )
+    players = {name: make_agent(name, rules) for name in agents}
+    found = play_pairs(rules, players, games, seed)
+    return {
+        "game": game,
+        "game_options": options,
+        "agents": list(agents),
+        "games": games,
+        "seed": seed,
+        "table": {
+            row: {column: cell(found, row, column).as_dict() for column in agents if column != row} for row in agents
+        },
+        "pairs": [{"agent": one, "against": other, **match.as_dict()} for (one, other), match in found.items()],
+        "ratings": ratings(found),
+        "seconds": perf_counter() - started,
+    }
+
+
+def play_pairs(rules: Game | RaggedGame, players: Mapping[str, Agent], games: int, seed: int) -> Pairs:
+    """A match of every pair, all of them from one seed, so with the same deals."""
+    pairs = list(combinations(players, 2))
+    found = {}
+    for i, (one, other) in enumerate(pairs):
+        match = play(rules, (players[one], players[other]), games, np.random.default_rng(seed))
+        found[one, other] = match
+        told = f"{one} wins {cell(found, one, other).percent} % against {other}"
+        print(f"{told} (pair {i + 1} of {len(pairs)}, {match.seconds:.0f} s)", file=sys.stderr, flush=True)
+    return found
+
+
+def cell(pairs: Pairs, row: str, column: str) -> Cell:
+    """What `row` won against `column`, whichever of the two came first.
+
+    Raises:
+        KeyError: they did not meet.
+    """
+    if (row, column) in pairs:
+        match = pairs[row, column]
+        return Cell(match.win_rate, *(match.deals.ci95 if match.deals else match.ci95))
+    match = pairs[column, row]
+    if match.deals and not match.draws:
+        low, high = match.deals.ci95
+        return Cell(match.losses / match.games, 1 - high, 1 - low)
+    return Cell(match.losses / match.games, *wilson(match.losses, match.games))
+
+
+def ratings(pairs: Pairs) -> dict[str, float]:
+    """Elo ratings of agents that have all met, best first; see `elo_ratings`."""
+    names = list(dict.fromkeys(name for pair in pairs for name in pair))
+    scores = np.zeros((len(names), len(names)))
+    for (one, other), match in pairs.items():
+        i, j = names.index(one), names.index(other)
+        scores[i, j] = match.wins + match.draws / 2
+        scores[j, i] = match.losses + match.draws / 2
+    found = dict(zip(names, elo_ratings(scores).tolist(), strict=True))
+    return dict(sorted(found.items(), key=lambda entry: -entry[1]))

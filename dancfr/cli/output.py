@@ -1,0 +1,217 @@
+"""What commands print: one JSON object for scripts, tables for people; everything else goes to standard error."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from dancfr.evaluation.statistics import describe_share
+from dancfr.values import show
+
+Result = dict[str, Any]
+
+
+def deliver(compute: Callable[[], Result], as_json: bool, describe: Callable[[Result], str]) -> None:
+    """Computes a command's result and prints it to standard output.
+
+    Args:
+        compute: Makes the result. With `as_json`, what it or a library prints goes to standard error.
+        as_json: One JSON object and nothing else, instead of text.
+        describe: The result for people.
+    """
+    if not as_json:
+        print(describe(compute()))
+        return
+    from dancfr.runs.metrics import plain
+
+    with _stdout_to_stderr():
+        text = json.dumps(plain(compute()), allow_nan=False)
+    print(text)
+
+
+@contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """On the level of file descriptors, since libraries written in C print too."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        yield
+        sys.stdout.flush()
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """Aligned text of the named columns, with a heading."""
+    cells = [list(columns), *([show(row.get(column, "")) for column in columns] for row in rows)]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def describe_training(result: Result) -> str:
+    """The result of `dancfr train`."""
+    from dancfr.watch.progress import duration
+
+    lines = [
+        f"{result['run_dir']}: {result['iterations']} iterations in {duration(result['seconds'])} of training, "
+        f"{result['samples']:,} samples"
+    ]
+    for name, value in result["metrics"].items():
+        exact = name.endswith("/nash_conv")
+        lines.append(f"  {name}: {value:.4g}" if exact else f"  {name}: {100 * value:.1f} % of games won")
+    return "\n".join(lines)
+
+
+def describe_match(result: Result) -> str:
+    """The result of `dancfr evaluate`."""
+    low, high = result["ci95"]
+    games = result["games"]
+    lines = [
+        f"wins {_percent(result['win_rate'])} of {games:,} games "
+        f"(95 % interval {_percent(low)} to {_percent(high)}): {result['wins']:,} won, {result['draws']:,} drawn, "
+        f"{result['losses']:,} lost; {result['games_per_second']:.0f} games/s"
+    ]
+    if "ci95_pairs" in result:
+        low, high = result["ci95_pairs"]
+        lines.append(f"by deals, each played from both sides: 95 % interval {_percent(low)} to {_percent(high)}")
+    if "equal_share" in result:
+        lines.append(_equal_share(result["equal_share"], len(result["seats"])))
+    mean = result.get("mean_return")
+    # where a game is worth more than 1 or less, the win rate does not tell what was won
+    if mean is not None and abs(mean - (result["wins"] - result["losses"]) / games) > 1e-9:
+        interval = result.get("mean_return_ci95")
+        around = f" (95 % interval {interval[0]:+.3g} to {interval[1]:+.3g})" if interval else ""
+        lines.append(f"mean return {mean:+.3g} per game{around}")
+    seats = [
+        {"seat": seat, "games": f"{counts['games']:,}"}
+        | {told: _percent(counts[key] / counts["games"]) for told, key in _OUTCOMES.items()}
+        for seat, counts in result.get("seats", {}).items()
+        if counts["games"]
+    ]
+    endings = [
+        {"outcome": name, "games": f"{count:,}", "share": _percent(count / games)}
+        for name, count in result.get("categories", {}).items()
+    ]
+    if "exploitability" in result:
+        lines += _exploitability(result)
+    lines += [f"\n{table(rows, list(rows[0]))}" for rows in (seats, endings) if rows]
+    return "\n".join(lines)
+
+
+def _equal_share(share: float, seats: int) -> str:
+    """What the win rate of one among several is to be compared with."""
+    told = f"one agent against {seats - 1} of the other: a seat drawn at random won {_percent(share)} of these games"
+    return told if abs(share - 1 / seats) < 1e-9 else f"{told}; one winner each would make it {_percent(1 / seats)}"
+
+
+def describe_solution(result: Result) -> str:
+    """The result of `dancfr solve`."""
+    public = "" if result["public_states"] is None else f", {result['public_states']:,} public states"
+    lines = [
+        f"{result['game']}: {result['nodes']:,} nodes, {' and '.join(f'{n:,}' for n in result['infosets_by_player'])} "
+        f"infosets{public}; tree of {result['tree_megabytes']:.3g} MB in {result['tree_seconds']:.2g} s",
+    ]
+    if result["curve"]:
+        lines.append(
+            f"{result['algorithm']}: {result['iterations']:,} iterations, "
+            f"{result['iterations_per_second']:,.0f} a second"
+        )
+    return "\n".join([*lines, *_exploitability(result), *result.get("files", [])])
+
+
+def _exploitability(result: Result) -> list[str]:
+    lines = [
+        f"value {result['value']:+.10f} for player 0, both playing this",
+        f"exploitability {result['exploitability']:.6g}, NashConv {result['nash_conv']:.6g} "
+        f"({result['normalised']['exploitability']:.3g} and {result['normalised']['nash_conv']:.3g} of the largest "
+        f"return, {result['max_utility']:g})",
+    ]
+    if "completed" in result:
+        lines.append(
+            f"that is of the trunk, cut at {result['limit']}, {result['limit_public_states']} public states; with the "
+            f"bottom solved below it exploitability {result['completed']['exploitability']:.6g}"
+        )
+    if "last_iterate" in result:
+        lines.append(f"last iterate: exploitability {result['last_iterate']['exploitability']:.6g}")
+    return lines
+
+
+def describe_exploit(result: Result) -> str:
+    """The result of `dancfr exploit`."""
+    low, high = result["value_ci95"]
+    seats = ", ".join(f"{part['value']:+.4f} moving {name}" for name, part in result["seats"].items())
+    if result["exact"]:
+        return (
+            f"a best response to {result['agent']} wins {result['value']:+.5f} a game ({seats}), "
+            f"or up to {high - low:.5f} more\nexploitability {result['exploitability']:.5f}, NashConv "
+            f"{result['nash_conv']:.5f}; computed in {result['seconds']:.0f} s"
+        )
+    lines = [
+        f"a response to {result['agent']} wins {result['value']:+.4f} a game (95 % interval {low:+.4f} to {high:+.4f}; "
+        f"{seats}), trained on {result['games']:,} games in {result['seconds']:.0f} s",
+        f"exploitability is at least {result['exploitability_at_least']:.4f} with 97.5 % confidence; the estimate of "
+        f"that bound is {result['exploitability_lower_bound']:.4f}, of NashConv {result['nash_conv_lower_bound']:.4f} "
+        f"(largest return {result['max_return']:g})",
+    ]
+    return "\n".join([*lines, *result.get("files", [])])
+
+
+def describe_tournament(result: Result) -> str:
+    """The result of `dancfr tournament`: what each agent won against each other, in percent."""
+    agents, cells = result["agents"], result["table"]
+    rows = []
+    for row in agents:
+        line = {"won, in % [95 % interval]": row}
+        for column in agents:
+            found = cells[row].get(column)
+            line[f"against {column}"] = describe_share(found["win_rate"], *found["ci95"]) if found else "-"
+        rows.append(line | {"rating": f"{result['ratings'][row]:+.0f}"})
+    return f"{result['games']:,} games of {result['game']} each\n\n{table(rows, list(rows[0]))}"
+
+
+_OUTCOMES = {"won": "wins", "drawn": "draws", "lost": "losses"}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def describe_files(result: Result) -> str:
+    """Results that are files, as of `dancfr report` and `dancfr reproduce`."""
+    rows = [
+        {name: "" if cell is None else _inline(cell) for name, cell in row.items()} for row in result.get("rows", [])
+    ]
+    lines = [table(rows, list(rows[0]))] if rows else []
+    lines += [f"warning: {warning}" for warning in result.get("warnings", [])]
+    return "\n".join([*lines, *(str(file) for file in result.get("files", []))])
+
+
+def describe_bench(result: Result) -> str:
+    """The result of `dancfr bench`."""
+    lines = [
+        f"{result['name']}: {_number(result['rate'])} {result['unit']}"
+        f" (limit {_number(result['limit'])}, ratio {_number(result['ratio'])})"
+    ]
+    lines += [f"  {name}: {_inline(value)}" for name, value in result.get("detail", {}).items()]
+    return "\n".join(lines)
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_inline(part)}" for name, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_inline(part) for part in value) + "]"
+    return _number(value)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return show(value)
+    if isinstance(value, int) or abs(value) >= 1000:
+        return f"{round(value):,}"
+    return f"{value:.3g}"

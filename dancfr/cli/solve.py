@@ -1,0 +1,64 @@
+"""The command that solves games with a tree."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dancfr.cli import output
+from dancfr.cli.app import Command, GameOptions, Json, app
+from dancfr.errors import UsageError
+
+
+@app.command(cls=Command)
+def solve(
+    game: Annotated[str, typer.Argument(metavar="GAME", help="A game that has a tree: kuhn, leduc, goofspiel5, ...")],
+    settings: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Options of the algorithm, e.g. epsilon=0.5.")
+    ] = None,
+    algorithm: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="cfr, cfr+, linear-cfr, dcfr, chance-sampled, external-sampling, outcome-sampling, vr-mccfr, "
+            "dl-cfr+ or cfr-d with a depth limit, or lp for the linear program.",
+        ),
+    ] = "cfr+",
+    iterations: Annotated[int, typer.Option(metavar="N", help="Iterations.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the algorithms that sample.")] = 0,
+    option: GameOptions = None,
+    warm_start: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A strategy to start from, as --out writes it.")
+    ] = None,
+    warm_weight: Annotated[
+        float, typer.Option(metavar="N", help="How many iterations that strategy counts for.")
+    ] = 1.0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the average strategy; the file then plays as an agent."),
+    ] = None,
+    max_nodes: Annotated[int, typer.Option(metavar="N", help="Refuse games with more nodes.")] = 20_000_000,
+    as_json: Json = False,
+) -> None:
+    """Solve a small game by CFR or a linear program, exactly."""
+    if max_nodes < 1:
+        raise UsageError(f"--max-nodes must be at least 1, not {max_nodes}")
+
+    def compute() -> output.Result:
+        """What was found, see `dancfr.agents.solving.solve`."""
+        from dancfr.agents.solving import solve as run_solver
+
+        return run_solver(
+            game,
+            algorithm,
+            iterations,
+            seed,
+            game_settings=option or (),
+            settings=settings or (),
+            warm_start=warm_start,
+            warm_weight=warm_weight,
+            out=out,
+            most_nodes=max_nodes,
+        )
+
+    output.deliver(compute, as_json, output.describe_solution)

@@ -1,0 +1,56 @@
+"""The bots that come with each game, by name."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from envs.agent import Agent
+from envs.game import Game, RaggedGame
+from envs.players import RandomAgent
+
+_GEISTER = {  # `dancfr evaluate heuristic --against rush --game geister --games 20000 --seed 1`, and so on
+    "heuristic": "runs a blue ghost for an exit, keeps the blue ones clear of the opponent's and some ghosts at home; "
+    "wins 85 % of geister against random, 1.6 % against rush",
+    "rush": "runs a blue ghost for an exit at more risk, its red ghosts on guard at home; the strongest bot",
+}
+_MINI_GEISTER = {  # `dancfr reproduce mini-geister-fig5`
+    "heuristic": "runs its blue ghost for an exit, keeps it clear of the opponent's and guards its corners; wins 69 % "
+    "of mini-geister against random, 4 % against rush",
+    "rush": "runs its blue ghost for an exit at more risk; wins 69 % of mini-geister against random",
+}
+_ONE_CARD = "lays one card, a true one if it can, and challenges what its own cards refute and every last card; wins "
+_REMEMBERS = "lays one card, remembers all that were shown, and challenges claims that are as likely lies as not; wins "
+_CHEAT = {  # `dancfr evaluate heuristic --against random --game cheat --games 20000 --seed 1`, and so on
+    "heuristic": f"{_ONE_CARD}more than 99.9 % of cheat against random",
+    "heuristic-tracking": f"{_REMEMBERS}more than 99.9 % of cheat against random, half against heuristic",
+}
+_MINI_CHEAT = {  # the same with `--game mini-cheat --games 100000`
+    "heuristic": f"{_ONE_CARD}80 % of mini-cheat against random, 30 % against heuristic-tracking",
+    "heuristic-tracking": f"{_REMEMBERS}86 % of mini-cheat against random; the strongest bot",
+}
+_BOTS = {"geister": _GEISTER, "mini-geister": _MINI_GEISTER, "cheat": _CHEAT, "mini-cheat": _MINI_CHEAT}
+"""What is said of bots, by game and by name."""
+
+
+def bots(game: Game | RaggedGame) -> Mapping[str, Callable[[], Agent]]:
+    """The bots that play a game, by name; `random` plays any."""
+    if game.spec.name in ("geister", "mini-geister"):
+        from envs.geister.players import BOTS
+
+        return BOTS
+    if game.spec.name in ("cheat", "mini-cheat"):
+        from envs.cheat.players import BOTS as CHEAT_BOTS
+
+        return CHEAT_BOTS
+    if game.spec.name == "guandan":
+        from envs.guandan import players
+
+        ragged: Any = players.BOTS  # agents of either kind go by one type here; the arena knows which game takes which
+        return ragged
+    return {"random": RandomAgent}
+
+
+def describe_bot(game: str, name: str, make: Callable[[], Agent]) -> str:
+    """What a bot does: what is said of it here, else the first sentence of its docstring."""
+    first = (inspect.getdoc(make) or name).split(".")[0]
+    return _BOTS.get(game, {}).get(name) or " ".join(f"{first[:1].lower()}{first[1:]}".split())

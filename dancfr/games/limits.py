@@ -1,0 +1,36 @@
+"""Depth limits of the games of the registry."""
+
+from typing import Any
+
+from dancfr.errors import UsageError
+from dancfr.games.registry import make_game
+from learners.value_function.limit import Limit
+
+LIMITS = {
+    "goofspiel": "actions:4",
+    "goofspiel5": "actions:4",
+    "kuhn": "actions:1",
+    "leduc": "chances:3",
+    "leduc_2b2r": "chances:2",
+    "oshi_zumo": "actions:6",
+    "oshi_zumo8_k1": "actions:6",
+    "oshi_zumo8_k3": "actions:6",
+}
+"""Where games are cut unless it is said: paper 003, table 2, at the start of round 3 of goofspiel, 4 of oshi-zumo, 2 of
+Leduc hold'em."""
+
+
+def limit_of(game: str, options: dict[str, Any], text: str | None) -> Limit:
+    """The depth limit that is asked for, or the game's own.
+
+    Raises:
+        UsageError: it cannot be read, or it is not said and the game has none.
+    """
+    made = make_game(game, **options)
+    own = LIMITS.get(made.spec.name, LIMITS.get(game))
+    if text is None and own is None:
+        raise UsageError(f"say where {game} is to be cut: limit=actions:N or limit=chances:N")
+    try:
+        return Limit.parse(own if text is None else text)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise UsageError(str(error)) from None

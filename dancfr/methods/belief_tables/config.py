@@ -1,0 +1,44 @@
+"""Configuration of the tabular methods of paper 002: every key that `dancfr train PRESET key=value` knows."""
+
+from typing import Any
+
+from pydantic import Field
+
+from dancfr.errors import UsageError
+from dancfr.methods.settings import EvaluationSettings, RunConfig
+from learners.depth_limited.settings import TableSettings
+
+
+class BeliefTablesEvaluation(EvaluationSettings):
+    """Evaluation along the run, of the average policy."""
+
+    every: int = Field(100, ge=0)
+    opponents: tuple[str, ...] = ("random", "heuristic", "rush")
+
+
+class BeliefTablesConfig(RunConfig):
+    """Belief states and depth-limited external sampling in tables of Mini Geister (paper 002).
+
+    Attributes:
+        tables: What is learnt, and how.
+    """
+
+    game: str = "mini-geister"
+    iterations: int = Field(3000, ge=1)
+    tables: TableSettings = TableSettings()
+    evaluation: BeliefTablesEvaluation = BeliefTablesEvaluation()
+    checkpoint_every: int = Field(500, ge=1)
+
+    def check(self) -> None:
+        """Raises UsageError where the game and the opponents do not fit."""
+        from dancfr.games.registry import make_game
+        from learners.depth_limited.solver import check_game
+
+        game: Any = make_game(self.game, **self.game_options)
+        try:
+            check_game(game)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        if self.curriculum.option:
+            raise UsageError("curriculum.option: tables of belief states know one game only, without a curriculum")
+        self.check_opponents(game)

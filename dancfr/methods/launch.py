@@ -1,0 +1,153 @@
+"""From the words of `dancfr train` to a running experiment: everything is checked before anything is started."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dancfr.errors import RunError, UsageError, nearest
+from dancfr.methods.options import TrainOptions, resolve_device
+from dancfr.methods.presets import PRESETS, Preset
+from dancfr.methods.signals import catching
+from dancfr.runs.config import Config, apply_overrides
+from dancfr.runs.run import Run, default_run_dir, find_runs
+from dancfr.watch.tracking import Tracker, choose_mode
+
+
+@dataclass(frozen=True)
+class TrainRequest:
+    """What `dancfr train` was asked.
+
+    Attributes:
+        preset: Name of a preset.
+        overrides: ``key=value`` settings.
+        run_dir: Folder of the run; None makes ``runs/<preset>-<time>``.
+        wandb: ``online``, ``offline``, ``off``; None chooses by what is configured.
+        options: All else; its `device` may still be ``auto``.
+        allow_changes: A resumed run may go on under other settings than it was started with.
+    """
+
+    preset: str
+    overrides: Sequence[str] = ()
+    run_dir: Path | None = None
+    wandb: str | None = None
+    options: TrainOptions = TrainOptions()  # noqa: RUF009 (frozen)
+    allow_changes: bool = False
+
+
+def train(request: TrainRequest) -> dict[str, Any]:
+    """Trains, or goes on training, and returns the result of the driver with `run_dir` and `stopped`.
+
+    Raises:
+        UsageError: something asked for does not exist or does not fit; no run was started or changed.
+        RunError: the training failed; its last checkpoint is whole.
+    """
+    preset = find_preset(request.preset)
+    if request.allow_changes and not request.options.resume:
+        raise UsageError("--allow-changes is for a run that goes on: it needs --resume")
+    fresh = None if request.options.resume else _configured(preset.config, request)  # first: the rest imports torch
+    options = check_options(request.options)
+    mode = choose_mode(request.wandb)
+    with catching() as stop:
+        run, config = _resume(request, preset) if fresh is None else _start(request, preset, fresh)
+        with run, _one_line_errors(), _fresh_start(run, options.resume):
+            from dancfr import methods as experiments
+
+            with Tracker(run, mode) as tracker:
+                result = experiments.train(run, preset.method, config, tracker, options)
+    return {"run_dir": str(run.path), **result, "stopped": stop.requested}
+
+
+def find_preset(name: str) -> Preset:
+    """The preset of that name.
+
+    Raises:
+        UsageError: there is none; names the nearest.
+    """
+    if name not in PRESETS:
+        raise UsageError(nearest(name, list(PRESETS), "preset"))
+    return PRESETS[name]
+
+
+def check_options(options: TrainOptions) -> TrainOptions:
+    """The options with the device that ``auto`` stands for.
+
+    Raises:
+        UsageError: no workers, workers of a training without Ray, or a device that is not there.
+    """
+    if options.workers is not None and options.workers < 1:
+        raise UsageError(f"--workers must be at least 1, not {options.workers}")
+    if options.inline and (options.workers is not None or options.address is not None):
+        raise UsageError("--inline runs in one process: leave out --workers and --address")
+    return replace(options, device=resolve_device(options.device))
+
+
+def _configured(base: Config, request: TrainRequest) -> Config:
+    config = apply_overrides(base, request.overrides)
+    config.check()
+    return config
+
+
+def _start(request: TrainRequest, preset: Preset, config: Config) -> tuple[Run, Config]:
+    path = request.run_dir or default_run_dir(preset.name)
+    return Run.create(path, preset.name, preset.method, config), config
+
+
+def _resume(request: TrainRequest, preset: Preset) -> tuple[Run, Config]:
+    """The settings of a resumed run are those it was started with, then those given now."""
+    if request.run_dir is None:
+        known = find_runs(preset.name)
+        newest = f"; the newest run of {preset.name} is {known[-1]}" if known else ""
+        raise UsageError(f"--resume needs --run-dir{newest}")
+    run = Run.open(request.run_dir, writing=True)
+    try:
+        run.require(preset.name, preset.method)
+        config = _configured(run.config_as(type(preset.config)), request)
+        run.resume_as(preset.name, preset.method, config, request.allow_changes)
+    except BaseException:
+        run.close()
+        raise
+    return run, config
+
+
+@contextmanager
+def _fresh_start(run: Run, resumed: bool) -> Iterator[None]:
+    """Takes the folder of a new run away again if it fails before its first iteration, and before it
+    has solved anything."""
+    try:
+        yield
+    except Exception:
+        if not resumed and not (run.read_metrics() or run.list_strategies() or run.has_samples()):
+            run.close()
+            shutil.rmtree(run.path, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """What the lower floors raise for a person to act on, as what the command line prints in one line."""
+    from actors.cluster import RayUnavailable
+    from actors.external_sampling import TooManyNodes
+    from actors.pool import ChunkFailed, StartFailed
+    from actors.runtime import BlockLost, RayLost, RemoteError, ResourcesMissing, WorkerDied
+    from learners.storage import DamagedFile, ForeignState
+    from learners.training import TrainingDiverged
+
+    try:
+        yield
+    except ForeignState as error:
+        raise UsageError(f"the checkpoint does not fit config.json: {error}; restore the one or the other") from error
+    except MemoryError as error:
+        raise RunError(f"not enough memory ({error}): lower reservoir, circular or the batch sizes") from error
+    except ResourcesMissing as error:
+        raise UsageError(str(error)) from error
+    except (ChunkFailed, StartFailed) as error:
+        if isinstance(error.__cause__, TooManyNodes | TrainingDiverged):
+            raise RunError(str(error.__cause__)) from error
+        raise RunError(str(error)) from error
+    except (RayUnavailable, RayLost, TooManyNodes, WorkerDied, BlockLost, RemoteError) as error:
+        raise RunError(str(error)) from error
+    except (DamagedFile, TrainingDiverged) as error:
+        raise RunError(str(error)) from error

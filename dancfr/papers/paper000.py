@@ -1,0 +1,170 @@
+"""Paper 000, Figs 3-8: four settings of DREAM on full Geister, trained four times each. All figures share the runs."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dancfr.errors import RunError
+from dancfr.evaluation.statistics import summarise
+from dancfr.methods.presets import PRESETS as ALL_PRESETS
+from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
+from dancfr.report.figures import Wanted, build, wanted_single_runs, wanted_times, wanted_win_rates
+from dancfr.report.history import History, Settings
+
+PRESETS = ("geister-dream-no-baseline", "geister-dream-3840", "geister-dream", "geister-dream-10240")
+"""The settings of paper 000 in the order of its Figs 5-8."""
+
+OPPONENT = "random"
+MEAN_WIN_RATE, BEST_WIN_RATE = 0.80, 0.85
+DIVISOR = 30
+"""What traversals and buffers are divided by at the quick scale."""
+
+
+def _quick(preset: str) -> Setting:
+    config: Any = ALL_PRESETS[preset].config
+    return Setting(preset, preset, (f"traversals={round(config.traversals / DIVISOR)}",))
+
+
+SCALES = {
+    "paper": Scale(settings=tuple(Setting(preset, preset) for preset in PRESETS), seeds=(1, 2, 3, 4)),
+    "quick": Scale(
+        settings=tuple(_quick(preset) for preset in PRESETS),
+        seeds=(1, 2),
+        overrides=(
+            "iterations=20",
+            "reservoir=71680",
+            "circular=71680",
+            "chunk=64",
+            "advantage_training.batch=512",
+            "baseline_training.batch=512",
+            "evaluation.every=2",
+            "evaluation.games=400",
+            "evaluation.opponents=[random]",
+            "evaluation.last=false",
+            "checkpoint_every=20",
+        ),
+        note="scaled: traversals and buffers 1/30, batch 1/7, 20 of 200 iterations, 400 of 1,000 games",
+    ),
+}
+
+
+def time_rows(settings: Settings) -> list[Row]:
+    """Fig. 3: training time of each setting. The paper shows bars and states no number."""
+    rows = []
+    for preset, runs in settings.items():
+        found = summarise([run.seconds for run in runs])
+        note = f"seconds, mean over {count_runs(found.n)}; the paper shows a bar without a number"
+        rows.append(row(f"training time, {preset}", None, found.mean, found.sd, note))
+    base = summarise([run.seconds for run in settings["geister-dream-3840"]]).mean
+    claims = {
+        "geister-dream-10240": "the paper: time depends highly on the number of traversals (10,240 to 3,840: 2.67)",
+        "geister-dream-no-baseline": "the paper: without training baseline nets it is shorter",
+    }
+    for preset, note in claims.items():
+        ratios = [run.seconds / base for run in settings[preset]]
+        found = summarise(ratios)
+        rows.append(row(f"training time, {preset} / geister-dream-3840", None, found.mean, found.sd, note))
+    return rows
+
+
+def win_rate_rows(settings: Settings) -> list[Row]:
+    """Fig. 4: mean and best win rates against random of the average policy, and the order of the settings."""
+    rows, finals = [], {}
+    for preset, runs in settings.items():
+        curves = _curves(preset, runs)
+        final = summarise([float(curve[-1]) for curve in curves])
+        best = summarise([float(curve.max()) for curve in curves])
+        finals[preset] = final.mean
+        top = max(float(curve.max()) for curve in curves)
+        note = f"mean over {count_runs(final.n)} at the last evaluation; the paper: about 80 % for every setting"
+        rows.append(row(f"final win rate, {preset}", MEAN_WIN_RATE, final.mean, final.sd, note))
+        note = f"best evaluation of the best run (mean of the runs' best: {best.mean:.3f}); the paper: over 85 %"
+        rows.append(row(f"best win rate, {preset}", BEST_WIN_RATE, top, best.sd, note))
+    orders = {
+        "geister-dream": "above 0 where 7,680 traversals are best, as in the paper",
+        "geister-dream-no-baseline": "below 0 where the setting without baseline is worst, as in the paper",
+    }
+    for preset, note in orders.items():
+        others = [value for other, value in finals.items() if other != preset]
+        rivals = max(others) if preset == "geister-dream" else min(others)
+        cell = f"final win rate, {preset} minus the {'best' if preset == 'geister-dream' else 'worst'} other"
+        rows.append(row(cell, None, finals[preset] - rivals, None, note))
+    return rows
+
+
+def single_run_rows(settings: Settings) -> list[Row]:
+    """Figs 5-8: each run by itself, and how far the runs of a setting lie apart."""
+    rows = []
+    for preset, runs in settings.items():
+        curves = _curves(preset, runs)
+        for run, curve in zip(runs, curves, strict=True):
+            best = int(np.argmax(curve))
+            at = int(run.win_rates(OPPONENT)[0][best])
+            note = f"best {curve[best]:.3f} at iteration {at}; the paper shows a curve without numbers"
+            rows.append(row(f"final win rate, {run.name}", None, float(curve[-1]), None, note))
+        spread = summarise([float(curve[-1]) for curve in curves]).sd
+        if spread is not None:
+            note = "sd over runs at the last evaluation; the paper: least at 7,680 traversals, most without baseline"
+            rows.append(row(f"spread of final win rates, {preset}", None, spread, None, note))
+    return rows
+
+
+def _curves(preset: str, runs: Sequence[History]) -> list[np.ndarray]:
+    """Win rates of each run's average policy against random.
+
+    Raises:
+        RunError: a run was not evaluated.
+    """
+    curves = [run.win_rates(OPPONENT)[1] for run in runs]
+    if any(not len(curve) for curve in curves):
+        raise RunError(
+            f"a run of {preset} has no evaluation against {OPPONENT}: set evaluation.every, or train for longer"
+        )
+    return curves
+
+
+def _fig4(settings: Settings) -> list[Wanted]:
+    paper = (MEAN_WIN_RATE, "paper: about 80 %")
+    return [wanted_win_rates(settings, OPPONENT, time, ("average",), paper) for time in (False, True)]
+
+
+def _fig5_8(settings: Settings) -> list[Wanted]:
+    return [wanted_single_runs(preset, runs, (OPPONENT,), ("average",)) for preset, runs in settings.items()]
+
+
+def _compare(
+    rows_of: Callable[[Settings], list[Row]],
+    wanted_of: Callable[[Settings], list[Wanted]],
+    settings: Settings,
+    scale: Scale,
+) -> Comparison:
+    figures, left_out = build(wanted_of(settings))
+    try:
+        rows = rows_of(settings)
+    except RunError as error:  # what the runs do show is worth a page all the same
+        rows, left_out = [], [f"Comparison with the paper: {error}.", *left_out]
+    return Comparison(rows, figures, left_out)
+
+
+EXPERIMENTS = {
+    "geister-fig3": Experiment(
+        "Paper 000, Fig. 3: training time of four settings of DREAM on full Geister.",
+        "paper000",
+        SCALES,
+        partial(_compare, time_rows, wanted_times),
+    ),
+    "geister-fig4": Experiment(
+        "Paper 000, Fig. 4: mean win rate of four settings of DREAM against random play.",
+        "paper000",
+        SCALES,
+        partial(_compare, win_rate_rows, _fig4),
+    ),
+    "geister-fig5-8": Experiment(
+        "Paper 000, Figs 5-8: win rates of single runs of four settings of DREAM against random play.",
+        "paper000",
+        SCALES,
+        partial(_compare, single_run_rows, _fig5_8),
+    ),
+}

@@ -1,0 +1,208 @@
+"""Paper 002, Figs 5 to 13: belief states and depth-limited external sampling on Mini Geister, and what they are
+compared with.
+
+The paper draws its curves without numbers; those beside ours are what its text says of their ends.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dancfr.agents.by_name import make_agent
+from dancfr.errors import RunError
+from dancfr.evaluation.arena import MatchResult, play
+from dancfr.evaluation.statistics import summarise, wilson
+from dancfr.games.registry import make_game
+from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
+from dancfr.report.history import History, Settings
+from dancfr.report.plots import Plot
+from dancfr.report.report import Table
+from dancfr.report.stacks import CATEGORIES, draw_areas, draw_shares, shares_of, stack_of
+
+PRESET = "mini-geister-depth-limited"
+OPPONENTS = ("random", "heuristic", "rush")
+VARIANTS: Mapping[str, tuple[str, ...]] = {
+    "full": (),
+    "exact-belief": ("tables.belief=exact",),
+    "no-belief": ("tables.belief=none",),
+    "no-baseline": ("tables.baseline=false",),
+    "dream": ("tables.method=dream",),
+    "dream-no-belief": ("tables.method=dream", "tables.belief=none"),
+    "outcome-sampling": ("tables.method=outcome-sampling",),
+    "outcome-sampling-no-belief": ("tables.method=outcome-sampling", "tables.belief=none"),
+}
+"""In what each differs from the preset."""
+
+PUBLISHED: Mapping[str, tuple[float, str]] = {
+    "full/random": (75.0, "nearly 75 %"),
+    "full/heuristic": (55.0, "over 55 %"),
+    "no-belief/random": (70.0, "about 70 %"),
+    "no-belief/heuristic": (35.0, "only about 35 %"),
+    "no-baseline/heuristic": (20.0, "only about 20 %"),
+    "dream/heuristic": (10.0, "only about 10 %"),
+    "dream-no-belief/heuristic": (10.0, "only about 10 %"),
+    "outcome-sampling/heuristic": (10.0, "only about 10 %"),
+    "outcome-sampling-no-belief/heuristic": (10.0, "only about 10 %"),
+    "heuristic/random": (70.0, "about 70 %"),
+}
+"""What the text says of the ends of the curves (V)."""
+BARELY = "barely superior to the random player"
+OURS = {"exact-belief": "not in the paper: the update that keeps the posterior's mean"}
+UNIT = "Win rates are percent of games."
+FIXED = ("game", "game_options", "tables", "evaluation.opponents", "minutes")
+GAMES = 10_000
+
+
+def _scales(variants: Sequence[str], seeds: int) -> dict[str, Scale]:
+    """The paper's size, which takes minutes, so that ``quick`` has fewer seeds and games."""
+    settings = tuple(Setting(name, PRESET, VARIANTS[name], f"mini-geister-{name}") for name in variants)
+    every = (f"evaluation.games={GAMES}",)
+    whole = Scale(settings, tuple(range(1, seeds + 1)), every, games=GAMES, fixed=FIXED, parallel=True)
+    few = ("evaluation.games=2000", "evaluation.every=500")
+    return {
+        "paper": whole,
+        "quick": replace(whole, seeds=(1, 2), overrides=few, note="quick scale: fewer games and evaluations"),
+    }
+
+
+def compare_bots(settings: Settings, scale: Scale) -> Comparison:
+    """Fig. 5: the heuristic player against the random one, and beyond it every pair of bots."""
+    bars, rows = {}, []
+    for first, second in (("heuristic", "random"), ("rush", "random"), ("rush", "heuristic")):
+        found = _match(first, second, scale.games, seed=1)
+        bars[f"{first} against {second}"] = shares_of(found.categories)
+        rows.append(_match_row(f"{first}/{second}", found))
+    note = f"{scale.games:,} games each, half of them in each seat, 30 plies at most."
+    figure = draw_shares("fig5-bots", "Bots of Mini Geister against each other", note, bars, note)
+    return Comparison(rows, [figure], unit=UNIT)
+
+
+def compare_curves(figure: str, settings: Settings, scale: Scale) -> Comparison:
+    """Figs 6 to 12: win rates at the end, and how games ended over the iterations."""
+    rows = [_end_row(name, opponent, runs) for name, runs in settings.items() for opponent in OPPONENTS]
+    figures, left_out = [], []
+    for name, runs in settings.items():
+        stacks = [stack_of(f"against {opponent}", runs, opponent) for opponent in OPPONENTS]
+        drawn = [stack for stack in stacks if stack is not None]
+        if not drawn:
+            left_out.append(f"{name}: its runs have no evaluation.")
+            continue
+        told = f"mean over {count_runs(drawn[0].runs)}"
+        title = f"How games of {name} ended, {told}"
+        figures.append(draw_areas(f"{figure}-{name}", title, f"Share of the games in each category, {told}.", drawn))
+    return Comparison(rows, figures, left_out, [_categories(settings)], UNIT)
+
+
+def compare_head_to_head(settings: Settings, scale: Scale) -> Comparison:
+    """Fig. 13: the worst agent with belief states against the best one without, both judged against `heuristic`."""
+    ranked = {name: sorted(runs, key=lambda run: _rate(run, "heuristic")) for name, runs in settings.items()}
+    first, second = ranked["full"][0], ranked["no-belief"][-1]
+    found = _match(str(first.path), str(second.path), scale.games, seed=1)
+    told = f"{first.name}, the worst of {len(ranked['full'])}, against {second.name}, the best of "
+    told += f"{len(ranked['no-belief'])}, against heuristic"
+    rows = [_match_row("full/no-belief", found, f"{told}; the paper draws it and says significantly better")]
+    title = "With belief states against without"
+    figure: Plot = draw_shares("fig13", title, told, {title.lower(): shares_of(found.categories)}, f"{told}.")
+    return Comparison(rows, [figure], unit=UNIT)
+
+
+def _match(first: str, second: str, games: int, seed: int) -> MatchResult:
+    game: Any = make_game("mini-geister")
+    return play(game, (make_agent(first, game), make_agent(second, game)), games, np.random.default_rng(seed))
+
+
+def _match_row(cell: str, found: MatchResult, note: str = "") -> Row:
+    low, high = found.ci95
+    paper, said = PUBLISHED.get(cell, (None, ""))
+    told = f"95 % interval {100 * low:.1f} to {100 * high:.1f} over {found.games:,} games"
+    note = "; ".join(filter(None, [told, f"the paper says {said}" if said else "", note]))
+    return row(cell, paper, 100 * found.win_rate, None, note)
+
+
+def _end_row(name: str, opponent: str, runs: Sequence[History]) -> Row:
+    """The win rate at the end of the runs of a variant."""
+    found = summarise([100 * _rate(run, opponent) for run in runs])
+    last = _last(runs[0], opponent)
+    paper, said = PUBLISHED.get(f"{name}/{opponent}", (None, ""))
+    note = f"mean over {count_runs(found.n)} of {last['games']:,} games after {last['iteration']:,} iterations"
+    if found.n == 1:
+        low, high = wilson(last["wins"], last["games"])
+        note += f", 95 % interval {100 * low:.1f} to {100 * high:.1f}"
+    if said:
+        note += f"; the paper says {said}"
+    elif opponent == "random" and name.startswith(("dream", "outcome")):
+        note += f"; the paper says {BARELY}"
+    return row(f"{name}/{opponent}", paper, found.mean, found.sd, "; ".join(filter(None, [note, OURS.get(name, "")])))
+
+
+def _last(run: History, opponent: str) -> dict[str, Any]:
+    """The last evaluation of a run against an opponent.
+
+    Raises:
+        RunError: it has none.
+    """
+    found = [each for each in run.evaluations if each["opponent"] == opponent]
+    if not found:
+        raise RunError(f"{run.path} has no evaluation against {opponent}: leave evaluation as it is")
+    return dict(found[-1])
+
+
+def _rate(run: History, opponent: str) -> float:
+    return float(_last(run, opponent)["win_rate"])
+
+
+def _categories(settings: Settings) -> Table:
+    """How the games of the last evaluations ended, in percent, as means over runs."""
+    lines = []
+    for name, runs in settings.items():
+        for opponent in OPPONENTS:
+            shares = np.mean([shares_of(_last(run, opponent)["categories"]) for run in runs], axis=0)
+            lines.append((f"{name}/{opponent}", *(f"{100 * share:.1f}" for share in shares)))
+    columns = ("", *(said for said, _ in CATEGORIES.values()))
+    return Table("How games ended", "Percent of the games of the last evaluations.", columns, tuple(lines))
+
+
+_OTHERS = ("dream", "dream-no-belief", "outcome-sampling", "outcome-sampling-no-belief")
+_FOLDER = "mini-geister"
+
+EXPERIMENTS = {
+    "mini-geister-fig5": Experiment(
+        "Paper 002, Fig. 5: the heuristic player of Mini Geister against the random one.",
+        _FOLDER,
+        {name: Scale((), (1,), games=GAMES) for name in ("quick", "paper")},
+        compare_bots,
+    ),
+    "mini-geister-fig6": Experiment(
+        "Paper 002, Fig. 6: belief states and depth-limited external sampling; with the exact update of beliefs, too.",
+        _FOLDER,
+        _scales(("full", "exact-belief"), 4),
+        partial(compare_curves, "fig6"),
+    ),
+    "mini-geister-fig7": Experiment(
+        "Paper 002, Fig. 7: the same without belief states.",
+        _FOLDER,
+        _scales(("no-belief",), 3),
+        partial(compare_curves, "fig7"),
+    ),
+    "mini-geister-fig8": Experiment(
+        "Paper 002, Fig. 8: the same without baselines.",
+        _FOLDER,
+        _scales(("no-baseline",), 3),
+        partial(compare_curves, "fig8"),
+    ),
+    "mini-geister-fig9-12": Experiment(
+        "Paper 002, Figs 9 to 12: tabular DREAM and outcome sampling, with and without belief states.",
+        _FOLDER,
+        _scales(_OTHERS, 3),
+        partial(compare_curves, "fig9-12"),
+    ),
+    "mini-geister-fig13": Experiment(
+        "Paper 002, Fig. 13: agents with and without belief states against each other.",
+        _FOLDER,
+        _scales(("full", "no-belief"), 4),
+        compare_head_to_head,
+    ),
+}

@@ -1,0 +1,266 @@
+"""Paper 003, Table 2, Fig. 2 and what it says of exploitability: DL-CFR+ with value nets on goofspiel, oshi-zumo and
+Leduc hold'em."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancfr.evaluation.statistics import summarise
+from dancfr.games.limits import LIMITS
+from dancfr.methods.value_net.solving import cut_game
+from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
+from dancfr.report.history import History, Settings
+from dancfr.report.plots import Plot, finish, frame, grid, number, png_of
+from envs.tree import Tree
+from learners.cfr.sequence_form import sequence_form
+from learners.cfr.vector_solver import VectorSolver
+from learners.value_function.exploitability import TrunkEvaluator
+from learners.value_function.limit import border
+from learners.value_function.parts import Pair, Split
+from learners.value_function.solver import DepthLimitedSolver, SolvedValues, ValueFunction, ZeroValues
+from learners.value_function.trunks import plans_of
+
+GAMES = ("goofspiel5", "oshi_zumo8_k1", "oshi_zumo8_k3", "leduc_2b2r")
+NETS: Mapping[str, tuple[int, int]] = {
+    "goofspiel5": (5, 500),
+    "oshi_zumo8_k1": (4, 400),
+    "oshi_zumo8_k3": (4, 400),
+    "leduc_2b2r": (6, 200),
+}
+"""Hidden layers and units of the paper's nets."""
+STRATEGIES: Mapping[str, int] = {"leduc_2b2r": 812}
+"""Random strategies of its data sets; 2,000 where nothing is said."""
+PUBLIC_STATES: Mapping[str, int] = {"goofspiel5": 9, "oshi_zumo8_k1": 17, "oshi_zumo8_k3": 27, "leduc_2b2r": 87}
+
+FIXED = (
+    *("game", "game_options", "limit", "data", "data_seed", "held", "chunk", "solving"),
+    *("evaluation.opponents", "minutes"),
+)
+FOLDER = "dlcfr"
+UNIT = "Exploitability is a share of the largest return."
+LOSSES = ("huber", "l1", "linf")
+FEWEST = 4
+"""Checkpoints that a correlation needs, for an interval of it."""
+
+ITERATIONS: Mapping[str, tuple[int, int]] = {"quick": (200, 200), "paper": (1000, 1000)}
+"""Of trunk and bottom, where the bottom is solved in every iteration of the trunk."""
+
+TABLE_2: Mapping[str, Mapping[str, float]] = {
+    "goofspiel5": {"infosets": 5000, "histories": 56_000, "private actions": 1, "early terminals": 0, "constant": 0},
+    "oshi_zumo8_k1": {"private actions": 1, "early terminals": 1, "constant": 0},
+    "oshi_zumo8_k3": {"infosets": 1600, "histories": 20_000, "private actions": 1, "early terminals": 1, "constant": 0},
+    "leduc_2b2r": {"infosets": 4000, "histories": 61_000, "private actions": 0, "early terminals": 1, "constant": 1},
+}
+"""Its sizes of oshi-zumo are those of the board of 7 cells, its public states those of the board of 3."""
+
+
+def by_game(make: Callable[[str], dict[str, Scale]]) -> dict[str, Any]:
+    """What an `Experiment` of the four games has for scales."""
+    games = {game: make(game) for game in GAMES}
+    return {"scales": games[GAMES[0]], "games": games}
+
+
+def compare_games(settings: Settings, scale: Scale) -> Comparison:
+    """Table 2, of one game, or of all where none is chosen."""
+    rows: list[Row] = []
+    for game in (scale.game,) if scale.game else GAMES:
+        split = cut_game(game, {}, LIMITS[game])
+        found = facts_of(split)
+        for what, value in found.items():
+            note = "1 yes, 0 no" if what in ("private actions", "early terminals", "constant") else ""
+            cell = f"{game}/{'constant size of infosets' if what == 'constant' else what}"
+            rows.append(row(cell, TABLE_2[game].get(what), float(value), None, note))
+    return Comparison(rows, [], unit="Counts, of infosets those of one player.")
+
+
+def facts_of(split: Split) -> dict[str, int]:
+    """What Table 2 says of a game, and the sizes of its encoding."""
+    tree, encoding = split.tree, split.encoding
+    sizes = [np.bincount(own) for own in _histories(split)]
+    return {
+        "infosets": max(tree.num_infosets),
+        "histories": tree.num_nodes,
+        "public states at the limit": encoding.num_public,
+        "places of a range": max(encoding.widths),
+        "private actions": int(_hidden_actions(tree)),
+        "early terminals": int(split.trunk.payoff.nnz > 0),
+        "constant": int(all(len(np.unique(size)) == 1 for size in sizes)),
+    }
+
+
+def _histories(split: Split) -> list[NDArray[np.int64]]:
+    """Each player's history at the nodes of the limit."""
+    nodes = border(split.tree, split.limit)
+    assert split.tree.history is not None
+    return [np.unique(split.tree.history[nodes, p], return_inverse=True)[1].astype(np.int64) for p in (0, 1)]
+
+
+def _hidden_actions(tree: Tree) -> bool:
+    """Whether some action of a player is not seen by the other: two actions that lead to one history of his."""
+    assert tree.history is not None
+    nodes = np.flatnonzero(tree.mover[tree.parent[1:]] >= 0) + 1
+    told = tree.history[nodes, 1 - tree.mover[tree.parent[nodes]]]
+    pairs = np.unique(np.stack([told, tree.action[nodes]], axis=1), axis=0)
+    return len(pairs) > len(np.unique(told))
+
+
+def _exploitability_scales(game: str) -> dict[str, Scale]:
+    depth, width = NETS[game]
+    paper = (f"network.depth={depth}", f"network.width={width}", f"strategies={STRATEGIES.get(game, 2000)}")
+    preset = f"{game}-values"
+    quick = Setting("DL-CFR+", preset, ("evaluation.every=5",), f"{game}-net")
+    whole = Setting("DL-CFR+", preset, (*paper, "asked=0", "iterations=100", "evaluation.every=10"), f"{game}-net")
+    return {
+        "quick": Scale((quick,), (1,), fixed=FIXED, game=game, note="a smaller net, fitted for minutes"),
+        "paper": Scale((whole,), (1, 2, 3), fixed=FIXED, game=game, games=1000),
+    }
+
+
+def compare_solvers(settings: Settings, scale: Scale) -> Comparison:
+    """How exploitable the trunks of all solvers are, normalised."""
+    runs = settings["DL-CFR+"]
+    split = cut_game(scale.game, {}, LIMITS[scale.game])
+    found = summarise([last_of(run, "normalised_exploitability") for run in runs])
+    iterations = int(runs[0].exact[-1]["iteration"])
+    note = f"mean over {count_runs(found.n)} after {iterations} iterations of the fit; the paper says below 0.01"
+    rows = [row("DL-CFR+", 0.01, found.mean, found.sd, note)]
+    trunk, bottom = ITERATIONS["paper" if scale.games else "quick"]
+    evaluator = TrunkEvaluator(split)
+    solved = SolvedValues(split, bottom)
+    compared: list[tuple[str, str, ValueFunction, int, str]] = [
+        ("DL-CFR+ exact values", "dl-cfr+", solved, trunk, f"{trunk} iterations, the bottom solved by {bottom}"),
+        ("DL-CFR+ zero values", "dl-cfr+", ZeroValues(), 1000, "1000 iterations"),
+        ("CFR-D", "cfr-d", solved, trunk, f"{trunk} iterations, the bottom solved by {bottom}"),
+    ]
+    for cell, algorithm, function, count, told in compared:
+        solver = DepthLimitedSolver(split, function, algorithm)
+        solver.run(count)
+        rows.append(row(cell, None, _normalised(evaluator, split, solver.average_policies()), None, told))
+    rows.append(row("CFR+", None, full_cfr(split, evaluator), None, "1000 iterations of the whole game, its trunk"))
+    return Comparison(rows, [], unit=UNIT)
+
+
+def full_cfr(split: Split, evaluator: TrunkEvaluator, iterations: int = 1000) -> float:
+    """Normalised exploitability of the trunk that CFR+ finds on the whole game."""
+    solver = VectorSolver(sequence_form(split.tree), "cfr+")
+    solver.run(iterations)
+    policy, policies = solver.average_policy(), []
+    for plex in split.trunk.players:
+        own = np.ones((plex.num_sequences, 1))
+        free = np.flatnonzero((plex.sequence >= 0) & (np.diff(split.tree.slots) > 1)[split.tree.slot_infoset])
+        own[plex.sequence[free], 0] = policy[free]
+        policies.append(own)
+    return _normalised(evaluator, split, (policies[0], policies[1]))
+
+
+def _normalised(evaluator: TrunkEvaluator, split: Split, policies: Pair) -> float:
+    """Exploitability of a trunk as a share of the largest return."""
+    found = evaluator.evaluate(plans_of(split.trunk, policies))
+    return max(float(found.exploitability[0]), 0.0) / split.tree.max_utility
+
+
+def last_of(run: History, key: str) -> float:
+    """Newest value of a key of a run's exact evaluations."""
+    return float(run.exact[-1][key])
+
+
+def _figure_2_scales(game: str) -> dict[str, Scale]:
+    preset, strategies = f"{game}-values", STRATEGIES.get(game, 2000)
+    common = ("asked=0", "data_seed=1", "evaluation.every=1", "checkpoint_every=1000", f"strategies={strategies}")
+    depth, width = NETS[game]
+    quick = (*common, "iterations=36", "training.minibatches=60", "evaluation.iterations=250")
+    paper = (*common, f"network.depth={depth}", f"network.width={width}", "iterations=100", "training.minibatches=200")
+    seeds = (1, 2, 3, 4, 5)
+    shown: dict[str, Any] = {"fixed": (*FIXED, "asked"), "game": game, "parallel": True, "shared": "data"}
+    return {
+        "quick": Scale((Setting("nets", preset, quick, f"{game}-fig2"),), seeds, note="a smaller net", **shown),
+        "paper": Scale((Setting("nets", preset, paper, f"{game}-fig2"),), seeds, games=1, **shown),
+    }
+
+
+def compare_losses(settings: Settings, scale: Scale) -> Comparison:
+    """Fig. 2: exploitability against the errors on held-out samples, checkpoint by checkpoint."""
+    from scipy.stats import pearsonr, spearmanr
+
+    runs = settings["nets"]
+    rows: list[Row] = []
+    points = [each for run in runs for each in run.exact]
+    exploitability = np.array([each["normalised_exploitability"] for each in points])
+    for loss in LOSSES:
+        errors = np.array([each[f"validation/{loss}"] for each in points])
+        kept = (errors > 0) & (exploitability > 0)
+        if kept.sum() < FEWEST:
+            rows.append(row(f"correlation/{loss}", None, None, None, f"fewer than {FEWEST} checkpoints"))
+            continue
+        found = pearsonr(np.log(errors[kept]), np.log(exploitability[kept]))
+        low, high = found.confidence_interval(0.95)
+        ranks = spearmanr(errors[kept], exploitability[kept]).statistic
+        note = (
+            f"of the logarithms, {int(kept.sum())} checkpoints of {count_runs(len(runs))}, 95 % interval {low:.2f} to "
+            f"{high:.2f}; by ranks {ranks:.2f}; the paper: strongly correlated"
+        )
+        rows.append(row(f"correlation/{loss}", None, float(found.statistic), None, note))
+    best = summarise([min(each["normalised_exploitability"] for each in run.exact) for run in runs])
+    rows.append(row("lowest exploitability", 0.01, best.mean, best.sd, "mean over runs; the paper: below 0.01"))
+    for loss, paper in zip(LOSSES, (0.001, 0.01, 0.1), strict=True):
+        least = summarise([min(each[f"validation/{loss}"] for each in run.exact) for run in runs])
+        said = "the paper, of goofspiel: below this" if scale.game == "goofspiel5" else ""
+        rows.append(row(f"lowest {loss}", paper if said else None, least.mean, least.sd, said))
+    split = cut_game(scale.game, {}, LIMITS[scale.game])
+    return Comparison(rows, [_scatter(scale.game, runs, full_cfr(split, TrunkEvaluator(split)))], unit=UNIT)
+
+
+def _scatter(game: str, runs: list[History] | tuple[History, ...], reference: float) -> Plot:
+    """A panel for each loss, a dot for each checkpoint."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    title = f"Exploitability of DL-CFR+ and errors of its net, {game}"
+    note = f"Dots: checkpoints of {count_runs(len(runs))}, held-out samples. Line: the trunk of CFR+."
+    figure, axes = grid(len(LOSSES))
+    names = {"huber": "Huber loss", "l1": "mean absolute error", "linf": "largest error"}
+    lines = []
+    for axis, loss in zip(axes, LOSSES, strict=False):
+        for i, run in enumerate(runs):
+            x = [each[f"validation/{loss}"] for each in run.exact]
+            y = [each["normalised_exploitability"] for each in run.exact]
+            axis.scatter(x, y, s=9, alpha=0.7, color=f"C{i}", label=run.name)
+            lines.append((names[loss], run.name, number(min(x)), number(min(y))))
+        axis.axhline(max(reference, 1e-6), color="#2a7f2a", lw=1, ls=":", label="CFR+")
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        for scale in (axis.xaxis, axis.yaxis):
+            scale.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=20))
+            scale.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+            scale.set_minor_formatter(NullFormatter())
+        finish(axis, names[loss], names[loss], "exploitability / largest return")
+    frame(figure, axes[: len(LOSSES)], title, note)
+    alt = f"{title}: in all panels both fall together. {note}"
+    columns = ("panel", "run", "lowest error", "lowest exploitability")
+    return Plot("dlcfr-fig2", title, note, alt, png_of(figure), columns, tuple(lines))
+
+
+_TABLE = {game: {name: Scale((), (1,), game=game) for name in ("quick", "paper")} for game in GAMES}
+
+EXPERIMENTS = {
+    "dlcfr-table2": Experiment(
+        "Paper 003, Table 2: the games, their depth limits and the sizes of their encodings.",
+        FOLDER,
+        {name: Scale((), (1,)) for name in ("quick", "paper")},
+        compare_games,
+        _TABLE,
+    ),
+    "dlcfr-exploitability": Experiment(
+        "Paper 003: exploitability of DL-CFR+ with a net, exact values and none, of CFR-D and CFR+.",
+        FOLDER,
+        compare=compare_solvers,
+        **by_game(_exploitability_scales),
+    ),
+    "dlcfr-fig2": Experiment(
+        "Paper 003, Fig. 2: exploitability against the errors of the net.",
+        FOLDER,
+        compare=compare_losses,
+        **by_game(_figure_2_scales),
+    ),
+}

@@ -1,0 +1,195 @@
+"""Paper 004 (DanZero), Table I and Fig. 5: Deep Monte-Carlo on GuanDan with and without the flags for wild cards.
+
+The paper plays its nets against the eight best programs of a competition, which may not be passed on. So its figures
+against them stand in rows of their own, and our nets meet the bots that are here. Everything is played as there: whole
+matches, both seats of a team by one agent, here with each deal played from both sides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from dancfr.agents.by_name import make_agent
+from dancfr.agents.match_rules import match_rules
+from dancfr.agents.tournament import Pairs, cell, play_pairs
+from dancfr.errors import RunError
+from dancfr.evaluation.arena import play
+from dancfr.evaluation.statistics import summarise
+from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
+from dancfr.report.figures import build, wanted_learning_curves, wanted_win_rates
+from dancfr.report.history import History, Settings
+from dancfr.report.report import Table
+from dancfr.runs.run import Run
+
+BOTS = ("random", "greedy", "planner")
+FULL, ABLATED = "Ours", "Ours-"
+WHOLE = ("length=match",)
+
+PUBLISHED = {
+    FULL: {
+        ABLATED: 53.45,
+        "baseline1": 90.12,
+        "baseline2": 82.61,
+        "baseline3": 100.0,
+        "baseline4": 87.45,
+        "baseline5": 100.0,
+        "baseline6": 100.0,
+        "baseline7": 100.0,
+        "baseline8": 100.0,
+    },
+    ABLATED: {
+        "baseline1": 87.23,
+        "baseline2": 74.67,
+        "baseline3": 100.0,
+        "baseline4": 82.68,
+        "baseline5": 100.0,
+        "baseline6": 100.0,
+        "baseline7": 100.0,
+        "baseline8": 100.0,
+    },
+}
+"""Table I: percent of matches that the nets won; baselines are numbered by their rank in the competition."""
+
+NOT_HERE = "a program of the competition (gameai.njupt.edu.cn), which may not be passed on"
+UNIT = "Win rates are percent of whole matches."
+
+_ABLATION = ("network.encoding=no_wild_flags",)
+SCALES = {
+    "paper": Scale(
+        settings=(Setting(FULL, "guandan-dmc"), Setting(ABLATED, "guandan-dmc-no-wild")),
+        seeds=(1,),
+        games=1000,
+        checkpoints=30,
+    ),
+    "quick": Scale(
+        settings=(
+            Setting(FULL, "guandan-quick"),
+            Setting(ABLATED, "guandan-quick", _ABLATION, "guandan-quick-no-wild"),
+        ),
+        seeds=(1,),
+        note="scaled: the preset guandan-quick, minutes on a few cores for 30 days on 160 CPUs; 200 of 1,000 matches",
+        games=200,
+        checkpoints=6,
+    ),
+}
+_FULL_ONLY = {name: replace(scale, settings=scale.settings[:1]) for name, scale in SCALES.items()}
+
+
+def compare_table(settings: Settings, scale: Scale) -> Comparison:
+    """Table I: every pair of our nets and bots, a tournament for each seed."""
+    tournaments = [
+        _meet({name: runs[i] for name, runs in settings.items()}, scale.games, i) for i in range(_seeds(settings))
+    ]
+    names = (FULL, ABLATED, *reversed(BOTS))
+    rows = _published_rows(FULL)
+    rows += [_pair_row(tournaments, one, other, scale.games) for one, other in combinations(names, 2)]
+    rows += _published_rows(ABLATED)
+    wanted = [wanted_win_rates(settings, bot, True, ("last",)) for bot in BOTS]
+    figures, left_out = build(wanted)
+    return Comparison(rows, figures, left_out, [_crosstable(tournaments, names)], UNIT)
+
+
+def compare_curve(settings: Settings, scale: Scale) -> Comparison:
+    """Fig. 5: win rates of the states of a training in whole matches against each bot, over the time of training."""
+    runs = [_replayed(run, scale, seed) for seed, run in enumerate(settings[FULL])]
+    published = ", ".join(f"{name} {rate:.4g} %" for name, rate in PUBLISHED[FULL].items() if name != ABLATED)
+    note = f"The paper's curves end, after 30 days, at: {published}."
+    figures, left_out = build([wanted_learning_curves(FULL, runs, "last", note)])
+    rows = _published_rows(FULL, "final, ")
+    for bot in reversed(BOTS):
+        curves = [run.win_rates(bot, "last")[1] for run in runs]
+        final = summarise([100 * float(curve[-1]) for curve in curves])
+        best = max(100 * float(curve.max()) for curve in curves)
+        said = f"mean over {count_runs(final.n)}" if final.n > 1 else _interval(runs[0], bot)
+        note = f"{said}; {scale.games:,} matches for each of {len(curves[0])} states; highest {best:.4g}"
+        rows.append(row(f"final, {FULL} vs {bot}", None, final.mean, final.sd, note))
+    return Comparison(rows, figures, left_out, unit=UNIT)
+
+
+def _seeds(settings: Settings) -> int:
+    return min(len(runs) for runs in settings.values())
+
+
+def _meet(runs: dict[str, History], games: int, seed: int) -> Pairs:
+    """A tournament of the nets of some runs and the bots, by whole matches."""
+    paths = {name: str(run.path) for name, run in runs.items()}
+    rules, _ = match_rules("guandan", list(paths.values()), WHOLE)
+    players = {name: make_agent(path, rules) for name, path in paths.items()}
+    return play_pairs(rules, players | {bot: make_agent(bot, rules) for bot in reversed(BOTS)}, games, seed)
+
+
+def _replayed(run: History, scale: Scale, seed: int) -> History:
+    """A run with evaluations of its stored nets in whole matches in the place of those of its record.
+
+    Raises:
+        RunError: the run has no net.
+    """
+    stored = [file.iteration for file in Run.open(run.path).list_strategies(0)]
+    if not stored:
+        raise RunError(f"{run.path} has stored no net: set evaluation.every, or train for longer")
+    at = np.unique(np.linspace(len(stored) - 1, 0, scale.checkpoints).round().astype(int))  # the last one first
+    seconds = {each["iteration"]: each["elapsed_s"] for each in run.train + run.evaluations if "elapsed_s" in each}
+    rules, _ = match_rules("guandan", [str(run.path)], WHOLE)
+    rows: list[dict[str, Any]] = []
+    for iteration in (stored[i] for i in at):
+        net = make_agent(f"{run.path}@{iteration}", rules)
+        for bot in BOTS:
+            found = play(rules, (net, make_agent(bot, rules)), scale.games, np.random.default_rng(seed))
+            names = {"kind": "evaluation", "iteration": iteration, "policy": "last", "opponent": bot}
+            rows.append(names | {"elapsed_s": seconds[iteration]} | found.as_dict())
+    return replace(run, evaluations=tuple(rows))
+
+
+def _published_rows(name: str, before: str = "") -> list[Row]:
+    """What the paper says of matches that cannot be repeated."""
+    rates = {against: rate for against, rate in PUBLISHED[name].items() if against != ABLATED}
+    return [row(f"{before}{name} vs {against}", rate, None, None, NOT_HERE) for against, rate in rates.items()]
+
+
+def _pair_row(tournaments: Sequence[Pairs], one: str, other: str, games: int) -> Row:
+    cells = [cell(pairs, one, other) for pairs in tournaments]
+    found = summarise([100 * each.win_rate for each in cells])
+    note = f"mean over {count_runs(found.n)} of {games:,} matches"
+    if len(cells) == 1:
+        note = f"95 % interval {100 * cells[0].low:.1f} to {100 * cells[0].high:.1f} over {games:,} matches, by deals"
+    return row(f"{one} vs {other}", PUBLISHED.get(one, {}).get(other), found.mean, found.sd, note)
+
+
+def _crosstable(tournaments: Sequence[Pairs], names: Sequence[str]) -> Table:
+    """Every pair as in Table I: the row's win rate against the column."""
+
+    def text(one: str, other: str) -> str:
+        if one == other:
+            return "-"
+        cells = [cell(pairs, one, other) for pairs in tournaments]
+        return cells[0].percent if len(cells) == 1 else f"{100 * np.mean([each.win_rate for each in cells]):.1f}"
+
+    told = "with 95 % intervals by deals" if len(tournaments) == 1 else f"means over {count_runs(len(tournaments))}"
+    caption = f"Percent of matches that the row won against the column, {told}."
+    lines = tuple((one, *(text(one, other) for other in names)) for one in names)
+    return Table("Every pair", caption, ("", *names), lines)
+
+
+def _interval(run: History, opponent: str) -> str:
+    """The interval of the last evaluation, by deals."""
+    low, high = next(each["ci95_pairs"] for each in reversed(run.evaluations) if each["opponent"] == opponent)
+    return f"95 % interval {100 * low:.1f} to {100 * high:.1f}"
+
+
+EXPERIMENTS = {
+    "danzero-table1": Experiment(
+        "Paper 004, Table I: every pair of DanZero's nets, with and without flags for wild cards, and of the bots.",
+        "danzero",
+        SCALES,
+        compare_table,
+    ),
+    "danzero-fig5": Experiment(
+        "Paper 004, Fig. 5: win rates of DanZero's net against each bot over the time of its training.",
+        "danzero",
+        _FULL_ONLY,
+        compare_curve,
+    ),
+}

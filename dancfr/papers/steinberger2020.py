@@ -1,0 +1,82 @@
+"""Exploitability over a training, and beside published curves: DREAM and Deep CFR on Leduc."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dancfr.evaluation.statistics import Curve, summarise
+from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
+from dancfr.report.figures import build
+from dancfr.report.figures_exact import wanted_nash_conv
+from dancfr.report.history import Settings
+
+DREAM, OS_SDCFR, SDCFR, DEEP_CFR = "DREAM", "OS-SDCFR", "SD-CFR", "Deep CFR"
+
+PUBLISHED: Mapping[str, Mapping[float, float]] = {
+    DREAM: {8.1e4: 1.40, 2.4e5: 0.62, 4.9e5: 0.43, 1e6: 0.26, 2e6: 0.18, 4.4e6: 0.13},
+    OS_SDCFR: {1e6: 0.49, 4.4e6: 0.27},
+}
+"""NashConv in chips by nodes, read off the curves of Steinberger, Lerer and Brown 2020 for Leduc; to 5 %."""
+
+NEAR = 0.2
+"""A state of a run stands for a number of nodes if its own is no further away than this share."""
+
+_QUICK = ("iterations=10", "evaluation.every=1", "checkpoint_every=10")
+SCALES = {
+    "paper": Scale(
+        settings=(
+            Setting(DREAM, "leduc-dream"),
+            Setting(OS_SDCFR, "leduc-os-sdcfr"),
+            Setting(SDCFR, "leduc-sdcfr"),
+            Setting(DEEP_CFR, "leduc-deep-cfr"),
+        ),
+        seeds=(1, 2, 3),
+    ),
+    "quick": Scale(
+        settings=(
+            Setting(DREAM, "leduc-dream-quick"),
+            Setting(OS_SDCFR, "leduc-dream-quick", ("baseline=false",), "leduc-os-sdcfr-quick"),
+        ),
+        seeds=(1,),
+        overrides=_QUICK,
+        note="scaled: 10 iterations",
+    ),
+}
+
+
+def compare(settings: Settings, scale: Scale) -> Comparison:
+    """NashConv of each method's average policy at the numbers of nodes for which a figure is published."""
+    rows: list[Row] = []
+    for name, runs in settings.items():
+        published = PUBLISHED.get(name, PUBLISHED[DREAM])
+        for nodes in published:
+            found = [value for run in runs if (value := _at(run.nash_conv(decisions=True), nodes)) is not None]
+            paper = PUBLISHED.get(name, {}).get(nodes)
+            cell = f"{name}, {nodes:,.0f} nodes"
+            if not found:
+                if paper is not None:
+                    rows.append(row(cell, paper, None, None, "the runs end before"))
+                continue
+            told = summarise(found)
+            rows.append(row(cell, paper, told.mean, told.sd, f"mean over {count_runs(told.n)}; ours counts decisions"))
+    figures, left_out = build([wanted_nash_conv(settings, PUBLISHED)])
+    return Comparison(rows, figures, left_out, unit="NashConv in chips, exact, of the average policy.")
+
+
+def _at(curve: Curve, nodes: float) -> float | None:
+    """The value of the state nearest to a number of nodes, if one is near."""
+    x, y = curve
+    if len(x) == 0:
+        return None
+    nearest = int(np.abs(x - nodes).argmin())
+    return float(y[nearest]) if abs(x[nearest] - nodes) <= NEAR * nodes else None
+
+
+EXPERIMENTS = {
+    "leduc-nash-conv": Experiment(
+        "Steinberger et al. 2020, Leduc: NashConv of DREAM, SD-CFR and Deep CFR over the nodes that were sampled.",
+        "leduc",
+        SCALES,
+        compare,
+    ),
+}

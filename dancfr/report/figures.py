@@ -1,0 +1,322 @@
+"""The figures of a report, built from the histories of runs: what Figs 3-8 of paper 000 show, and more.
+
+Runs are given by setting, `{setting: [history of each seed]}`. Each builder returns None when the runs lack
+what it would show, and `all_figures` names what was left out.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from dancfr.evaluation.statistics import Band, one_run, over_iterations, over_time, summarise
+from dancfr.methods.curves import APART, Drawn, Metric, drawn, method_of
+from dancfr.report.figures_exact import wanted_nash_conv
+from dancfr.report.history import History, Settings
+from dancfr.report.plots import Bars, Line, Panel, Plot, draw_bars, draw_lines
+
+WALL = "training, wall time"
+POLICIES = {"average": "Average policy", "last": "Last iterate"}
+BAND = "Bands: {}."
+
+Wanted = tuple[str, str, Callable[[], Plot | None]]
+"""Title of a figure, which rows it needs, and what builds it."""
+
+
+def build(wanted: Sequence[Wanted]) -> tuple[list[Plot], list[str]]:
+    """The figures that the runs allow, and one sentence for each that they do not."""
+    figures: list[Plot] = []
+    left_out: list[str] = []
+    for title, needs, make in wanted:
+        try:
+            figure = make()
+        except ValueError as error:  # runs that share no position cannot be put together
+            left_out.append(f"{title}: {error}.")
+            continue
+        if figure is None:
+            left_out.append(f"{title}: the runs have no {needs}.")
+        else:
+            figures.append(figure)
+    return figures, left_out
+
+
+def all_figures(settings: Settings) -> tuple[list[Plot], list[str]]:
+    """Every figure that the runs allow, and one sentence for each that they do not."""
+    runs = [run for members in settings.values() for run in members]
+    opponents = list(dict.fromkeys(opponent for run in runs for opponent in run.opponents()))
+    wanted: list[Wanted] = []
+    for opponent in opponents:
+        wanted += [wanted_win_rates(settings, opponent, time) for time in (False, True)]
+    for setting, members in settings.items():
+        if opponents and len(members) > 1:
+            wanted.append(wanted_single_runs(setting, members))
+    if any(len(run.nash_conv()[0]) for run in runs):
+        wanted.append(wanted_nash_conv(settings))
+    methods = by_method(settings)
+    for method, part in methods:
+        several = method if len(methods) > 1 else ""
+        wanted += wanted_times(part, several)
+        wanted += wanted_metrics(part, several)
+    figures, left_out = build(wanted)
+    evaluated = opponents or any(run.exact for run in runs)
+    return figures, left_out if evaluated else ["Win rates: the runs have no evaluation rows.", *left_out]
+
+
+def by_method(settings: Settings) -> list[tuple[str, Settings]]:
+    """The methods there are, each with its settings: all of them, without runs where they are of another method, since
+    a setting has one colour in all figures."""
+    methods = dict.fromkeys(method_of(run) for members in settings.values() for run in members)
+    return [
+        (method, {setting: [run for run in runs if method_of(run) == method] for setting, runs in settings.items()})
+        for method in methods
+    ]
+
+
+def wanted_win_rates(
+    settings: Settings,
+    opponent: str,
+    time: bool,
+    policies: Sequence[str] = tuple(POLICIES),
+    reference: tuple[float, str] | None = None,
+) -> Wanted:
+    """See `win_rates`."""
+    needs = f"evaluation rows against {opponent}"
+    make = partial(win_rates, settings, opponent, time, policies, reference)
+    return f"Win rate against {opponent} over {'training time' if time else 'iterations'}", needs, make
+
+
+def wanted_single_runs(
+    setting: str,
+    runs: Sequence[History],
+    opponents: Sequence[str] = (),
+    policies: Sequence[str] = tuple(POLICIES),
+) -> Wanted:
+    """See `single_runs`."""
+    return f"Single runs of {setting}", "evaluation rows", partial(single_runs, setting, runs, opponents, policies)
+
+
+def wanted_learning_curves(setting: str, runs: Sequence[History], policy: str, note: str = "") -> Wanted:
+    """See `learning_curves`."""
+    title = f"Win rates of {setting} over training time"
+    return title, "evaluation rows", partial(learning_curves, setting, runs, policy, note)
+
+
+def wanted_times(settings: Settings, method: str = "") -> list[Wanted]:
+    """See `total_times` and `phase_times`.
+
+    Args:
+        settings: Of one method.
+        method: Its name, where there are figures of others beside these.
+    """
+    needs = "rows with time/..._s"
+    totals = (_titled("Training time", method), needs, partial(total_times, settings, method))
+    return [totals, (_titled("Time by phase", method), needs, partial(phase_times, settings, method))]
+
+
+def wanted_metrics(settings: Settings, method: str = "") -> list[Wanted]:
+    """See `metric_figure`; arguments as of `wanted_times`."""
+    wanted: list[Wanted] = []
+    for metric in _drawn(settings).metrics:
+        if any(metric.of(run) for runs in settings.values() for run in runs):
+            needs = f"rows with {' or '.join(metric.keys.values())}"
+            wanted.append((_titled(metric.title, method), needs, partial(metric_figure, settings, metric, method)))
+    return wanted
+
+
+def _drawn(settings: Settings) -> Drawn:
+    """What is drawn of the runs of a method."""
+    return drawn(next(run for runs in settings.values() for run in runs))
+
+
+def _titled(title: str, method: str) -> str:
+    return f"{title} ({method})" if method else title
+
+
+def _named(name: str, method: str) -> str:
+    return f"{name}-{method}" if method else name
+
+
+def win_rates(
+    settings: Settings,
+    opponent: str,
+    time: bool = False,
+    policies: Sequence[str] = tuple(POLICIES),
+    reference: tuple[float, str] | None = None,
+) -> Plot | None:
+    """Mean win rate of each setting over iterations or wall time (paper 000, Fig. 4), a panel a policy."""
+    unit, seconds = _time_unit(settings)
+    panels = []
+    for policy in policies:
+        lines = []
+        for i, (setting, runs) in enumerate(settings.items()):
+            band = _win_rate_band(runs, opponent, policy, seconds if time else None)
+            if band is not None:
+                lines.append(Line(_with_runs(setting, band), band, i))
+        if lines:
+            x_label = f"training wall time ({unit})" if time else "iteration"
+            title = POLICIES.get(policy, policy)
+            y_label = f"win rate against {opponent} (%)"
+            panels.append(Panel(title, x_label, y_label, lines, True, reference=reference))
+    if not panels:
+        return None
+    over = "training time" if time else "iterations"
+    note = _note(panels)
+    return draw_lines(
+        f"win-rate-{opponent}-{'time' if time else 'iterations'}",
+        f"Win rate against {opponent} over {over}",
+        "Share of games won, draws not counted as won; mean over the runs of a setting. " + note,
+        panels,
+        "%",
+        note,
+    )
+
+
+def single_runs(
+    setting: str,
+    runs: Sequence[History],
+    opponents: Sequence[str] = (),
+    policies: Sequence[str] = tuple(POLICIES),
+) -> Plot | None:
+    """Each run of a setting on its own (paper 000, Figs 5-8); the last iterate dashed."""
+    wanted = opponents or list(dict.fromkeys(o for run in runs for o in run.opponents()))
+    known = {row["policy"] for run in runs for row in run.evaluations}
+    policies = [policy for policy in policies if policy in known]
+    alone = len(wanted) == 1
+    title = f"Win rates of single runs of {setting}{f' against {wanted[0]}' if alone else ''}"
+    panels = []
+    for opponent in wanted:
+        lines = []
+        for i, run in enumerate(runs):
+            for dash, policy in enumerate(policies):
+                band = _win_rate_band([run], opponent, policy)
+                if band is not None:
+                    suffix = f" ({POLICIES.get(policy, policy).lower()})" if dash else ""
+                    if len(runs) > 1:  # the bands of several runs would hide each other
+                        band = replace(band, known=False)
+                    lines.append(Line(run.name + suffix, band, i, dash))
+        if lines:
+            y_label = f"win rate against {opponent} (%)"
+            panels.append(Panel(title if alone else f"Against {opponent}", "iteration", y_label, lines, True))
+    if not panels:
+        return None
+    dashed = any(line.dash for panel in panels for line in panel.lines)
+    note = f"{_note(panels, 'Run')} {'Dashed: the last iterate alone plays.' if dashed else ''}".strip()
+    caption = f"Share of games won by each independent run. {note}".strip()
+    return draw_lines(f"single-runs-{_file_name(setting)}", title, caption, panels, "%", note)
+
+
+def learning_curves(setting: str, runs: Sequence[History], policy: str, note: str = "") -> Plot | None:
+    """Win rates of one policy over training time, a line for each opponent (paper 004, Fig. 5)."""
+    unit, seconds = _time_unit({setting: list(runs)})
+    lines = []
+    for i, opponent in enumerate(dict.fromkeys(o for run in runs for o in run.opponents())):
+        band = _win_rate_band(runs, opponent, policy, seconds)
+        if band is not None:
+            lines.append(Line(f"against {opponent}", band, i))
+    if not lines:
+        return None
+    title = f"Win rates of {setting} over training time"
+    panels = [Panel(title, f"training wall time ({unit})", "win rate (%)", lines, True)]
+    note = " ".join(filter(None, [_note(panels), note]))
+    caption = f"Share of games won, draws not counted as won. {note}"
+    return draw_lines(f"learning-curves-{_file_name(setting)}", title, caption, panels, "%", note)
+
+
+def phase_times(settings: Settings, method: str = "") -> Plot | None:
+    """Seconds of each phase in each iteration, mean over the runs of a setting. Arguments as of `wanted_times`."""
+    return metric_figure(settings, _drawn(settings).phase_times, method)
+
+
+def total_times(settings: Settings, method: str = "") -> Plot | None:
+    """Time of a whole training run and of its phases, mean over runs (paper 000, Fig. 3). Arguments as of
+    `wanted_times`."""
+    unit, seconds = _time_unit(settings)
+    what = _drawn(settings)
+    bars = []
+    for i, (setting, runs) in enumerate(settings.items()):
+        found = [
+            {WALL: run.seconds} | {p: run.metric(k, total=True)[1].sum() for p, k in what.phases.items()}
+            for run in runs
+        ]
+        if not runs:
+            continue
+        sums = {part: summarise([float(times[part]) / seconds for times in found]) for part in (WALL, *what.phases)}
+        sums = {part: times for part, times in sums.items() if times.mean > 0}
+        if set(sums) > {WALL}:
+            means, sds = {p: s.mean for p, s in sums.items()}, {p: s.sd or 0.0 for p, s in sums.items()}
+            bars.append(Bars(f"{setting} ({len(runs)} runs)" if len(runs) > 1 else setting, means, sds, i))
+    if not bars:
+        return None
+    several = any(len(runs) > 1 for runs in settings.values())
+    spread = " Mean over the runs of a setting; whiskers: standard deviation over runs." if several else ""
+    title = _titled("Training time, and the time of each phase (phases overlap)", method)
+    alone = f"Setting: {bars[0].label}. " if len(bars) == 1 else ""
+    text = what.overlapping(" (hatched)") + spread
+    caption = f"Sum over all iterations. {text}"
+    parts = (WALL, *what.phases)
+    return draw_bars(_named("training-time", method), title, caption, unit, parts, APART, bars, alone + text)
+
+
+def metric_figure(settings: Settings, metric: Metric, method: str = "") -> Plot | None:
+    """Plain metrics over iterations, mean over the runs of a setting; a panel a key. Arguments as of `wanted_times`."""
+    panels = []
+    for title, key in metric.keys.items():
+        lines = []
+        for i, (setting, members) in enumerate(settings.items()):
+            runs = [run for run in members if metric.of(run)]
+            players = sorted({p for run in runs for p in run.players()}) if metric.by_player else [None]
+            for player in players:
+                curves = [c for run in runs if len((c := run.metric(key, player, metric.total))[0])]
+                if curves:
+                    band = over_iterations(curves)
+                    label = _with_runs(setting, band) + ("" if player is None else f", player {player}")
+                    lines.append(Line(label, band, i, 0 if player is None else player))
+        if lines:
+            log = metric.log and all((line.band.mean > 0).all() for line in lines)
+            panels.append(Panel(title, "iteration", metric.y_label, lines, metric.percent, log))
+    if not panels:
+        return None
+    note = f"{_note(panels)} {metric.note}".strip()
+    caption = f"Mean over the runs of a setting. {note}".strip()
+    name, title = _named(metric.name, method), _titled(metric.title, method)
+    return draw_lines(name, title, caption, panels, metric.unit, note)
+
+
+def _win_rate_band(runs: Sequence[History], opponent: str, policy: str, seconds: float | None = None) -> Band | None:
+    """Win rates over iterations, or over time in units of `seconds`; the band is over runs, of one run over games."""
+    time = seconds is not None
+    found = [run for run in runs if len(run.win_rates(opponent, policy, time)[0])]
+    if not found:
+        return None
+    curves = [run.win_rates(opponent, policy, time) for run in found]
+    if seconds is not None:
+        curves = [(x / seconds, y) for x, y in curves]
+    if len(found) == 1:
+        low, high = found[0].intervals(opponent, policy, time)
+        return one_run(curves[0], low, high)
+    return over_time(curves) if time else over_iterations(curves)
+
+
+def _file_name(setting: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", setting)
+
+
+def _time_unit(settings: Settings) -> tuple[str, float]:
+    """Unit in which the longest run is short to say, and its seconds."""
+    longest = max((run.seconds for runs in settings.values() for run in runs), default=0.0)
+    if longest < 180:
+        return "seconds", 1.0
+    return ("minutes", 60.0) if longest < 3 * 3600 else ("hours", 3600.0)
+
+
+def _with_runs(setting: str, band: Band) -> str:
+    return f"{setting} ({band.runs} runs)" if band.runs > 1 else setting
+
+
+def _note(panels: Sequence[Panel], what: str = "Setting") -> str:
+    """The name of the only line, which needs no legend, and what the bands mean, where there is one."""
+    lines = [line for panel in panels for line in panel.lines]
+    names = {line.label for line in lines} | {p.reference[1] for p in panels if p.reference}
+    alone = f"{what}: {lines[0].label}." if len(names) == 1 else ""
+    meanings = dict.fromkeys(line.band.means for line in lines if line.band.known)
+    return f"{alone} {BAND.format('; '.join(meanings)) if meanings else ''}".strip()

@@ -1,0 +1,52 @@
+"""The figure of exact evaluations: NashConv over the decisions that a training has sampled."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancfr.evaluation.statistics import over_iterations
+from dancfr.report.history import History, Settings
+from dancfr.report.plots import Line, Panel, Plot, draw_lines
+
+Published = Mapping[str, Mapping[float, float]]
+"""NashConv by decisions, by setting."""
+
+
+def wanted_nash_conv(settings: Settings, published: Published | None = None) -> tuple[str, str, partial[Plot | None]]:
+    """See `nash_conv_curves`; as `dancfr.report.figures.build` takes it."""
+    return "NashConv", "rows of exact evaluations", partial(nash_conv_curves, settings, published or {})
+
+
+def nash_conv_curves(settings: Settings, published: Published) -> Plot | None:
+    """NashConv of the average policy of each setting over decisions, dotted the published curves."""
+    lines: list[Line] = []
+    for i, (setting, members) in enumerate(settings.items()):
+        runs = [run for run in members if len(run.nash_conv(decisions=True)[0])]
+        if not runs:
+            continue
+        band = over_iterations([run.nash_conv() for run in runs])
+        band = replace(band, x=_decisions(runs, band.x))
+        name = f"{setting} ({band.runs} runs)" if band.runs > 1 else setting
+        lines.append(Line(name, band, i))
+        points = {x: y for x, y in published.get(setting, {}).items() if x <= 1.2 * band.x[-1]}
+        if points:
+            curve = np.array(list(points), np.float64), np.array(list(points.values()), np.float64)
+            lines.append(Line(f"{setting}, published", over_iterations([curve]), i, 2))
+    if not lines:
+        return None
+    title = "NashConv of the average policy over decisions sampled"
+    panels = [Panel(title, "decisions", "NashConv", lines, log=True)]
+    dotted = " Dotted: published figures." if any(line.dash for line in lines) else ""
+    bands = next((f" Band: {line.band.means}." for line in lines if line.band.known), "")
+    note = f"Exact, in the unit of the game.{bands}{dotted}"
+    return draw_lines("nash-conv", title, note, panels, "NashConv", note)
+
+
+def _decisions(runs: Sequence[History], iterations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Decisions that had been sampled after each iteration, mean over runs."""
+    counts = [run.metric("samples/decisions") for run in runs]
+    mean: NDArray[np.float64] = np.mean([np.interp(iterations, x, y) for x, y in counts], axis=0)
+    return mean

@@ -1,0 +1,205 @@
+"""What the record of a run says: learning curves and metrics from `metrics.jsonl`, and runs sorted by setting.
+
+Rows that lack a key are passed over, so a record of any method and age can be read, and so are values of the wrong
+kind, such as a file edited by hand may hold; where two rows say the same thing, as after a resumption, the later one
+counts.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancfr.evaluation.statistics import Curve, wilson
+from dancfr.runs.run import Run
+
+Row = dict[str, Any]
+
+NOT_A_SETTING = frozenset({"seed", "iterations", "minutes", "checkpoint_every"})
+"""Keys of a configuration in which the runs of one setting may differ."""
+
+_COUNTS = ("wins", "draws", "losses")
+_WHOLE = ("iteration", "player", "games", *_COUNTS)
+_TEXTS = ("kind", "policy", "opponent")
+
+
+@dataclass(frozen=True)
+class History:
+    """The record of one run.
+
+    Attributes:
+        name: Name of the run's folder.
+        path: The folder.
+        info: Content of config.json.
+        train: Training rows, ordered by iteration, one a player and iteration.
+        evaluations: Evaluation rows, ordered by iteration, one a policy, opponent and iteration.
+        exact: Rows of exact evaluations, ordered by iteration, one a policy and iteration.
+    """
+
+    name: str
+    path: Path
+    info: dict[str, Any]
+    train: tuple[Row, ...]
+    evaluations: tuple[Row, ...]
+    exact: tuple[Row, ...] = ()
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """The record of the run in a folder.
+
+        Raises:
+            UsageError: there is no run, its configuration is damaged, or its record cannot be read.
+        """
+        run = Run.open(path)
+        rows = [_clean(row) for row in run.read_metrics()]
+        train = _newest(rows, "train", ("iteration", "player"))
+        evaluations = _newest(rows, "evaluation", ("iteration", "policy", "opponent"))
+        exact = _newest(rows, "exploitability", ("iteration", "policy"))
+        return cls(run.path.resolve().name, run.path, run.info, train, evaluations, exact)
+
+    @property
+    def preset(self) -> str:
+        return str(self.info["preset"])
+
+    @property
+    def iterations(self) -> int:
+        """Last iteration of the record; 0 for none."""
+        return max((int(row["iteration"]) for row in self.train + self.evaluations), default=0)
+
+    @property
+    def seconds(self) -> float:
+        """Training time, evaluations and checkpoints left out where the method does so."""
+        return max((row["elapsed_s"] for row in self.train + self.evaluations if "elapsed_s" in row), default=0.0)
+
+    def last(self, key: str) -> Any:
+        """Newest value of a key of the training rows; None if there is none."""
+        return next((row[key] for row in reversed(self.train) if row.get(key) is not None), None)
+
+    def players(self) -> list[int]:
+        """Players that the training rows name."""
+        return sorted({int(row["player"]) for row in self.train if row.get("player") is not None})
+
+    def opponents(self) -> list[str]:
+        """Whom the run was evaluated against, in order of appearance."""
+        return list(dict.fromkeys(row["opponent"] for row in self.evaluations))
+
+    def metric(self, key: str, player: int | None = None, total: bool = False) -> Curve:
+        """A key of the rows over iterations.
+
+        Args:
+            player: Only rows of this player; None puts the rows of an iteration together.
+            total: Put together by summing, else by averaging.
+        """
+        rows: Sequence[Row] = [r for r in self.train if player is None or r.get("player") == player]
+        values: dict[int, list[float]] = {}
+        for row in rows:
+            if row.get(key) is not None:
+                values.setdefault(int(row["iteration"]), []).append(float(row[key]))
+        if not values and player is None:  # evaluations run beside the training and have rows of their own
+            for row in (*self.evaluations, *self.exact):
+                if row.get(key) is not None:
+                    values[int(row["iteration"])] = [float(row[key])]
+        join = np.sum if total else np.mean
+        x = sorted(values)
+        return np.array(x, np.float64), np.array([join(values[i]) for i in x], np.float64)
+
+    def win_rates(self, opponent: str, policy: str = "average", time: bool = False) -> Curve:
+        """Share of games won against an opponent, over iterations or over seconds of training."""
+        axis = "elapsed_s" if time else "iteration"
+        rows = self._against(opponent, policy, axis)
+        x = np.array([row[axis] for row in rows], np.float64)
+        return x, np.array([row["win_rate"] for row in rows], np.float64)
+
+    def intervals(self, opponent: str, policy: str = "average", time: bool = False) -> NDArray[np.float64]:
+        """Wilson intervals of `win_rates`, `[2, N]`; NaN for a row that does not tell its games."""
+        rows = self._against(opponent, policy, "elapsed_s" if time else "iteration")
+        known = [wilson(row["wins"], row["games"]) if "wins" in row else (np.nan, np.nan) for row in rows]
+        return np.array(known, np.float64).reshape(-1, 2).T
+
+    def nash_conv(self, policy: str = "average", decisions: bool = False) -> Curve:
+        """NashConv of a policy over iterations, or over the decisions that had been sampled until then."""
+        sampled = dict(zip(*(array.tolist() for array in self.metric("samples/decisions")), strict=True))
+        rows = [row for row in self.exact if row["policy"] == policy]
+        rows = [row for row in rows if not decisions or row["iteration"] in sampled]
+        x = [sampled[row["iteration"]] if decisions else row["iteration"] for row in rows]
+        return np.array(x, np.float64), np.array([row["nash_conv"] for row in rows], np.float64)
+
+    def _against(self, opponent: str, policy: str, axis: str) -> list[Row]:
+        return [r for r in self.evaluations if (r["opponent"], r["policy"]) == (opponent, policy) and axis in r]
+
+    def final(self) -> list[Row]:
+        """The last evaluation of each policy against each opponent."""
+        newest = {(row["opponent"], row["policy"]): row for row in self.evaluations}
+        return list(newest.values())
+
+
+Settings = dict[str, list[History]]
+"""Runs that differ in nothing but their seed and length, by the name of their setting."""
+
+
+def by_setting(histories: Sequence[History]) -> Settings:
+    """Sorts runs by setting. Its name is the preset, with the keys in which settings of one preset differ."""
+    groups: dict[tuple[Any, ...], list[History]] = {}
+    for history in histories:
+        groups.setdefault(_setting(history), []).append(history)
+    named: Settings = {}
+    for key, runs in groups.items():
+        rivals = [dict(other[1:]) for other in groups if other[0] == key[0]]
+        own = dict(key[1:])
+        differing = [k for k in own if any(other.get(k) != own[k] for other in rivals)]
+        name = ", ".join([str(key[0]), *(f"{k}={own[k]}" for k in differing)])
+        named[name] = runs
+    return named
+
+
+def _setting(history: History) -> tuple[Any, ...]:
+    """The preset, then (key, value as text) for all that makes the setting."""
+    flat = _flatten(history.info.get("config", {}))
+    return (history.preset, *((key, text) for key, text in flat if key.split(".")[0] not in NOT_A_SETTING))
+
+
+def _flatten(config: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    pairs = []
+    for key, value in config.items():
+        if isinstance(value, dict):
+            pairs += _flatten(value, f"{prefix}{key}.")
+        else:
+            pairs.append((prefix + key, str(value)))
+    return pairs
+
+
+def _newest(rows: Sequence[Row], kind: str, identity: tuple[str, ...]) -> tuple[Row, ...]:
+    """Rows of a kind by iteration; of those with the same identity the last."""
+    needed = {*identity} - {"player"} | {"evaluation": {"win_rate"}, "exploitability": {"nash_conv"}}.get(kind, set())
+    whole = [row for row in rows if row.get("kind") == kind and needed <= set(row)]
+    kept = {tuple(row.get(key) for key in identity): row for row in whole}
+    return tuple(sorted(kept.values(), key=lambda row: row["iteration"]))
+
+
+def _clean(row: Row) -> Row:
+    """What a row says of the right kind. Empty where it does not say when or whose it was."""
+    kept = {key: value for key, value in row.items() if _fits(key, value)}
+    if "iteration" not in kept or (row.get("player") is not None and "player" not in kept):
+        return {}
+    if not {"games", *_COUNTS} <= set(kept) or sum(kept[key] for key in _COUNTS) != kept["games"]:
+        kept = {key: value for key, value in kept.items() if key not in ("games", *_COUNTS)}
+    return kept
+
+
+def _fits(key: str, value: Any) -> bool:
+    if key in _TEXTS:
+        return isinstance(value, str)
+    if key == "categories":
+        return isinstance(value, dict) and all(_is_number(count) for count in value.values())
+    if key == "win_rate":
+        return _is_number(value) and 0 <= value <= 1
+    return _is_number(value) and (key not in _WHOLE or (isinstance(value, int) and value >= 0))
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value can be a float; JSON also says true, NaN, and integers of any length."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300

@@ -1,0 +1,269 @@
+"""The report on one or more runs: one HTML file that needs nothing beside it, and each figure as a PNG."""
+
+import base64
+import errno
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from dancfr import __version__
+from dancfr.errors import RunError, UsageError, reason
+from dancfr.evaluation.statistics import summarise, wilson
+from dancfr.methods.curves import drawn
+from dancfr.report.figures import all_figures
+from dancfr.report.history import History, Row, Settings, by_setting
+from dancfr.report.plots import Plot, number, shown
+from learners.storage import replacing
+
+TEMPLATE = "report.html.j2"
+_NUMERIC = re.compile(r"\d(?!.*[A-Za-z]{4}).*")
+"""A number, with a unit perhaps, as against a text that begins with one."""
+
+FIGURES = "figures"
+"""Folder of the PNG files beside the page."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the page; the first cell of a row is its heading."""
+
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def read_histories(paths: Sequence[str | os.PathLike[str]]) -> list[History]:
+    """The records of runs, each once.
+
+    Raises:
+        UsageError: no path, a path that is no run, or a run without a row in its record.
+    """
+    if not paths:
+        raise UsageError("name at least one run, e.g. runs/geister-quick")
+    once = {Path(path).resolve(): path for path in paths}
+    histories = [History.read(path) for path in once.values()]
+    for history in histories:
+        if not history.train and not history.evaluations:
+            raise UsageError(f"{history.path} has no metrics yet: train at least one iteration")
+    return histories
+
+
+def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """Writes the report on runs.
+
+    Args:
+        paths: Folders of the runs.
+        out: Folder of the report, or the name of its HTML file. None: the folder of the first run.
+
+    Returns:
+        ``report`` (the page), ``files`` (the page and the PNGs), ``runs``, ``settings``, ``figures``, ``warnings``.
+
+    Raises:
+        UsageError: see `read_histories` and `prepare`.
+        RunError: the report could not be written.
+    """
+    histories = read_histories(paths)
+    page = page_path(histories[0].path if out is None else out)
+    prepare(page)
+    settings = by_setting(histories)
+    figures, left_out = all_figures(settings)
+    title = f"Report on {histories[0].name}" if len(histories) == 1 else f"Report on {len(histories)} runs"
+    tables = [runs_table(settings), *evaluation_tables(settings)]
+    files = write_page(page, title, [], tables, figures, left_out, settings)
+    return {
+        "report": files[0],
+        "files": files,
+        "runs": [str(history.path) for history in histories],
+        "settings": {setting: [run.name for run in runs] for setting, runs in settings.items()},
+        "figures": [figure.name for figure in figures],
+        "warnings": left_out,
+    }
+
+
+def page_path(out: str | os.PathLike[str]) -> Path:
+    """The HTML file for `out`, which is that file or its folder."""
+    path = Path(out)
+    return path if path.suffix in (".html", ".htm") else path / "report.html"
+
+
+def prepare(page: Path) -> None:
+    """Makes the folders of a page, before minutes or hours are spent on what it shows.
+
+    Raises:
+        UsageError: they cannot be made or written.
+    """
+    folder = page.parent / FIGURES
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if page.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(page))
+        for place in (page.parent, folder):
+            if not os.access(place, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+    except OSError as error:
+        taken = next((place for place in (folder, *folder.parents) if place.exists() and not place.is_dir()), None)
+        cause = f"{taken} is a file" if taken else f"{error.filename or folder}: {reason(error)}"
+        raise UsageError(f"cannot write the report {page}: {cause}; choose another --out") from None
+
+
+def runs_table(settings: Settings) -> Table:
+    """Length, time and samples of each run."""
+    rows = []
+    for setting, runs in settings.items():
+        for run in runs:
+            config = run.info.get("config", {})
+            samples, rate = run.last(drawn(run).samples), run.last(drawn(run).rate)
+            rows.append(
+                (
+                    run.name,
+                    setting,
+                    str(config.get("seed", "")),
+                    str(run.iterations),
+                    duration(run.seconds),
+                    number(run.seconds / run.iterations) if run.iterations else "",
+                    f"{samples:,}" if samples is not None else "",
+                    number(rate) if rate is not None else "",
+                    f"{run.info.get('version', '')} {str(run.info.get('git_revision') or '')[:10]}".strip(),
+                )
+            )
+    columns = ("run", "setting", "seed", "iterations", "training", "s an iteration", "samples")
+    caption = "Training time leaves evaluations and checkpoints out."
+    return Table("Runs", caption, (*columns, "decisions/s", "dancfr"), tuple(rows))
+
+
+def evaluation_tables(settings: Settings) -> list[Table]:
+    """Last evaluations with Wilson intervals, and their means over the runs of each setting of several."""
+    rows = [_evaluation_row(run, row) for runs in settings.values() for run in runs for row in run.final()]
+    if not rows:
+        return []
+    columns: tuple[str, ...] = ("run", "iteration", "policy", "opponent", "games")
+    columns += ("win", "95 % interval", "draw", "loss", "endings (games)")
+    caption = (
+        "Last evaluation of each run, policy and opponent: the iteration after which it was played, and its games. "
+        "Intervals of the win rate: Wilson, over games."
+    )
+    tables = [Table("Last evaluations", caption, columns, tuple(rows))]
+    means = [row for setting, runs in settings.items() if len(runs) > 1 for row in _mean_rows(setting, runs)]
+    if means:
+        caption = (
+            "Mean win rate of the last evaluation over independent runs; games are of all runs together. "
+            "Intervals: Student's t, over runs."
+        )
+        columns = ("setting", "policy", "opponent", "runs", "iteration", "games")
+        columns += ("win", "95 % interval", "sd", "worst", "best")
+        tables.append(Table("Last evaluations by setting", caption, columns, tuple(means)))
+    return tables
+
+
+def _evaluation_row(run: History, row: Row) -> tuple[str, ...]:
+    counts: tuple[str, ...] = ("", "", "")
+    games, interval = row.get("games"), ""
+    if games:  # a row tells its games and what became of them, or nothing of both
+        interval = _interval(*wilson(row["wins"], games))
+        counts = (f"{games:,}", shown(row["draws"] / games, True), shown(row["losses"] / games, True))
+    endings = ", ".join(f"{name} {count:,}" for name, count in (row.get("categories") or {}).items())
+    names = (run.name, str(row["iteration"]), row["policy"], row["opponent"])
+    return (*names, counts[0], shown(row["win_rate"], True), interval, *counts[1:], endings)
+
+
+def _mean_rows(setting: str, runs: Sequence[History]) -> list[tuple[str, ...]]:
+    finals: dict[tuple[str, str], list[Row]] = {}
+    for run in runs:
+        for row in run.final():
+            finals.setdefault((row["policy"], row["opponent"]), []).append(row)
+    rows: list[tuple[str, ...]] = []
+    for names, found in finals.items():
+        rates = [row["win_rate"] for row in found]
+        mean = summarise(rates)
+        first, last = min(row["iteration"] for row in found), max(row["iteration"] for row in found)
+        at = str(last) if first == last else f"{first} to {last}"
+        games = f"{sum(row['games'] for row in found):,}" if all("games" in row for row in found) else ""
+        spread = _interval(max(0.0, mean.low), min(1.0, mean.high)) if mean.n > 1 else ""
+        sd = shown(mean.sd, True) if mean.sd is not None else ""
+        ends = shown(min(rates), True), shown(max(rates), True)
+        rows.append((setting, *names, str(mean.n), at, games, shown(mean.mean, True), spread, sd, *ends))
+    return rows
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{100 * low:.1f} – {100 * high:.1f} %"  # noqa: RUF001 (an en dash between numbers)
+
+
+def write_page(
+    page: Path,
+    title: str,
+    introduction: Sequence[str],
+    tables: Sequence[Table],
+    figures: Sequence[Plot],
+    left_out: Sequence[str],
+    settings: Settings,
+) -> list[str]:
+    """Writes the page and its PNGs; the paths, the page first.
+
+    Raises:
+        RunError: the disk refused.
+    """
+    runs = [
+        {"name": run.name, "setting": setting, "config": json.dumps(run.info, indent=2)}
+        for setting, members in settings.items()
+        for run in members
+    ]
+    html = render(
+        title=title,
+        written=f"{datetime.now():%Y-%m-%d %H:%M}",
+        version=__version__,
+        introduction=introduction,
+        tables=tables,
+        figures=[_embedded(figure) for figure in figures],
+        left_out=left_out,
+        runs=runs,
+    )
+    try:
+        folder = page.parent / FIGURES
+        folder.mkdir(parents=True, exist_ok=True)
+        images = [folder / f"{figure.name}.png" for figure in figures]
+        for path, figure in zip(images, figures, strict=True):
+            with replacing(path) as file:
+                file.write(figure.png)
+        with replacing(page) as file:
+            file.write(html.encode())
+    except OSError as error:
+        raise RunError(f"cannot write the report {page}: {reason(error)}") from None
+    return [str(page), *map(str, images)]
+
+
+def render(**values: Any) -> str:
+    """The page as text; everything put into it is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("dancfr.agents.commands", "."), autoescape=True, undefined=StrictUndefined
+    )
+    environment.tests["looks_numeric"] = lambda cell: _NUMERIC.fullmatch(str(cell)) is not None
+    return environment.get_template(TEMPLATE).render(values)
+
+
+def _embedded(figure: Plot) -> dict[str, Any]:
+    return {
+        "name": figure.name,
+        "title": figure.title,
+        "caption": figure.caption,
+        "alt": figure.alt,
+        "uri": "data:image/png;base64," + base64.b64encode(figure.png).decode(),
+        "columns": figure.columns,
+        "rows": figure.rows,
+    }
+
+
+def duration(seconds: float) -> str:
+    """Seconds as ``1 h 05 min``, ``4 min 10 s`` or ``12.3 s``."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,0 +1,134 @@
+"""Results by how games ended, one above the other: areas over iterations, and bars (paper 002, Figs 5 to 13)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancfr.report.history import History
+from dancfr.report.plots import DPI, MEDIUM, SMALL, Plot, finish, frame, grid, number, png_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CATEGORIES: Mapping[str, tuple[str, str]] = {
+    "win by escape": ("win by escape", "#0072B2"),
+    "win by blues taken": ("win by taking blue", "#56B4E9"),
+    "win by reds taken": ("win by own red taken", "#A6D8F5"),
+    "draw by ply limit": ("draw", "#DDDDDD"),
+    "loss by reds taken": ("loss by taking red", "#F5C78E"),
+    "loss by blues taken": ("loss by blue taken", "#E69F00"),
+    "loss by escape": ("loss by escape", "#D55E00"),
+}
+"""Outcomes and endings of Geister, as the arena counts them: what paper 002 calls them, and their colour."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Shares of the games by category over iterations, the mean over runs.
+
+    Attributes:
+        title: Of its panel.
+        x: Iterations, `float64[N]`.
+        shares: In the order of `CATEGORIES`, `float64[7, N]`; each column adds up to 1.
+        runs: Over how many.
+    """
+
+    title: str
+    x: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    runs: int
+
+
+def stack_of(title: str, runs: Sequence[History], opponent: str, policy: str = "average") -> Stack | None:
+    """The categories of evaluations that all runs have; None if there are none."""
+    found = [
+        {row["iteration"]: shares_of(row["categories"]) for row in run.evaluations if _is_of(row, opponent, policy)}
+        for run in runs
+    ]
+    shared = sorted(set.intersection(*(set(each) for each in found))) if found else []
+    if not shared:
+        return None
+    shares = np.mean([[each[t] for t in shared] for each in found], axis=0).T
+    return Stack(title, np.array(shared, np.float64), shares, len(found))
+
+
+def shares_of(categories: Mapping[str, float]) -> NDArray[np.float64]:
+    """Share of the games in each of `CATEGORIES`, `float64[7]`.
+
+    Raises:
+        ValueError: games that ended in another way, or none at all.
+    """
+    if unknown := set(categories) - set(CATEGORIES):
+        raise ValueError(f"games ended in a way that Geister does not have: {', '.join(sorted(unknown))}")
+    counts = np.array([float(categories.get(name, 0)) for name in CATEGORIES])
+    if not counts.sum():
+        raise ValueError("no games were played")
+    return counts / counts.sum()
+
+
+def _is_of(row: Mapping[str, object], opponent: str, policy: str) -> bool:
+    return (row["opponent"], row["policy"]) == (opponent, policy) and bool(row.get("categories"))
+
+
+def draw_areas(name: str, title: str, caption: str, stacks: Sequence[Stack], note: str = "") -> Plot:
+    """A panel of stacked areas for each, two in a row."""
+    figure, axes = grid(len(stacks))
+    for axis, stack in zip(axes, stacks, strict=False):
+        axis.stackplot(
+            stack.x,
+            100 * stack.shares,
+            labels=[said for said, _ in CATEGORIES.values()],
+            colors=[colour for _, colour in CATEGORIES.values()],
+            lw=0,
+        )
+        finish(axis, stack.title, "iteration", "games (%)")
+        axis.set_ylim(0, 100)
+        axis.set_xlim(stack.x[0], stack.x[-1] if len(stack.x) > 1 else stack.x[0] + 1)
+    frame(figure, axes[: len(stacks)], title, note)
+    ends = {stack.title: stack.shares[:, -1] for stack in stacks}
+    return Plot(name, title, caption, _alt(title, ends), png_of(figure), _COLUMNS, _rows(ends))
+
+
+def draw_shares(name: str, title: str, caption: str, bars: Mapping[str, NDArray[np.float64]], note: str = "") -> Plot:
+    """A horizontal bar for each match, its categories side by side.
+
+    Args:
+        bars: Label of each to shares of the games in the order of `CATEGORIES`, `float64[7]`.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.5, 1.1 + 0.55 * len(bars)), dpi=DPI, layout="constrained", facecolor="white")
+    axis: Axes = figure.subplots()
+    places = np.arange(len(bars))
+    left = np.zeros(len(bars))
+    for i, (said, colour) in enumerate(CATEGORIES.values()):
+        widths = np.array([100 * shares[i] for shares in bars.values()])
+        axis.barh(places, widths, 0.7, left, color=colour, label=said, edgecolor="white", lw=0.5)
+        for place, width, start in zip(places.tolist(), widths.tolist(), left.tolist(), strict=True):
+            if width >= 3:
+                axis.text(start + width / 2, place, f"{width:.0f}", ha="center", va="center", fontsize=SMALL)
+        left += widths
+    finish(axis, "", "games (%)", "")
+    axis.set_xlim(0, 100)
+    axis.set_yticks(places, list(bars), fontsize=MEDIUM)
+    axis.invert_yaxis()
+    frame(figure, [axis], title, note)
+    return Plot(name, title, caption, _alt(title, bars), png_of(figure), _COLUMNS, _rows(bars))
+
+
+_COLUMNS = ("match", *(f"{said} (%)" for said, _ in CATEGORIES.values()))
+
+
+def _rows(bars: Mapping[str, NDArray[np.float64]]) -> tuple[tuple[str, ...], ...]:
+    return tuple((label, *(f"{100 * share:.1f}" for share in shares)) for label, shares in bars.items())
+
+
+def _alt(title: str, bars: Mapping[str, NDArray[np.float64]]) -> str:
+    told = []
+    for label, shares in bars.items():
+        parts = zip((said for said, _ in CATEGORIES.values()), shares, strict=True)
+        told.append(f"{label}: " + ", ".join(f"{said} {number(100 * share)} %" for said, share in parts if share))
+    return f"{title}. {'; '.join(told)}."

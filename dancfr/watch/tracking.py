@@ -1,0 +1,116 @@
+"""Where metrics go: always into `metrics.jsonl`, and beside it to Weights & Biases if that is wanted.
+
+The file is the record. W&B is a sink: a killed process may lose rows there, its server may be away, its
+service process may die; none of that may disturb a training (see `dancfr.watch.wandb_sink`).
+"""
+
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from dancfr.errors import UsageError
+from dancfr.runs.metrics import plain
+from dancfr.runs.run import Run
+from dancfr.watch.wandb_sink import WandbSink
+
+Mode = Literal["online", "offline", "off"]
+
+_DEFAULT_SERVER = "https://api.wandb.ai"
+
+
+class Tracker:
+    """Takes the rows of a run. Use it in a `with`.
+
+    Args:
+        run: The run, whose lock this process holds.
+        mode: Of W&B; None chooses as `choose_mode` does.
+
+    Raises:
+        UsageError: see `choose_mode`.
+    """
+
+    def __init__(self, run: Run, mode: Mode | None = None) -> None:
+        self._run = run
+        mode = choose_mode(mode)
+        self._sink = None if mode == "off" else WandbSink(run, mode)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(failed=kind is not None)
+
+    def log(self, row: Mapping[str, Any]) -> None:
+        """Records one row.
+
+        Args:
+            row: ``iteration``; ``kind``, "train", "evaluation", "exploitability" or "event"; metrics. In an evaluation
+                also ``policy``, ``opponent`` and ``win_rate``; where it is exact, ``policy`` and ``nash_conv``; in an
+                event its name, ``event``, and what else is known of it.
+
+        Raises:
+            KeyError: the row has no iteration.
+            TypeError: it holds what JSON cannot say.
+        """
+        told = plain({"kind": "train", **row, "iteration": int(row["iteration"])})
+        self._run.append_metrics(told)
+        if self._sink is not None:
+            self._sink.log(told)
+
+    def checkpoint(self, iteration: int) -> None:
+        """Sends the checkpoint's manifest and the strategies up to it as a W&B artifact, not the buffers."""
+        if self._sink is not None:
+            self._sink.log_checkpoint(iteration)
+
+    def close(self, failed: bool = False) -> None:
+        """Hands over what W&B has not been sent yet, and waits for that at most a minute."""
+        self._run.metrics.flush()
+        if self._sink is not None:
+            self._sink.finish(1 if failed else 0)
+            self._sink = None
+
+
+def choose_mode(requested: str | None) -> Mode:
+    """How W&B is used: as requested, else as `WANDB_MODE` says, else online if a key is configured, else off.
+
+    Raises:
+        UsageError: no such mode, or online without a key.
+    """
+    asked = requested or {"disabled": "off", "dryrun": "offline", "run": "online"}.get(
+        os.environ.get("WANDB_MODE", ""), os.environ.get("WANDB_MODE")
+    )
+    if asked is None or asked == "":
+        return "online" if has_key() else "off"
+    if asked == "offline":
+        return "offline"
+    if asked == "off":
+        return "off"
+    if asked != "online":
+        raise UsageError(f"W&B can be online, offline or off, not {asked!r}")
+    if not has_key():
+        raise UsageError(
+            "W&B online needs a key: set WANDB_API_KEY, run `wandb login`, or choose --wandb offline or off"
+        )
+    return "online"
+
+
+def has_key() -> bool:
+    """Whether a key for the W&B server is configured, in the environment or in a netrc file."""
+    if os.environ.get("WANDB_API_KEY"):
+        return True
+    import netrc
+    from urllib.parse import urlsplit
+
+    host = urlsplit(os.environ.get("WANDB_BASE_URL") or _DEFAULT_SERVER).netloc
+    named = os.environ.get("NETRC")
+    for path in [named] if named else ["~/.netrc", "~/_netrc"]:
+        try:
+            entry = netrc.netrc(os.path.expanduser(path)).authenticators(host)
+        except (OSError, netrc.NetrcParseError):
+            continue
+        if entry and entry[2]:
+            return True
+    return False

@@ -1,0 +1,374 @@
+"""Agents by name: bots, trained runs, and every way in which a name can be wrong."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dancfr.agents.by_name import AgentName, bots, list_agents, make_agent, parse_name
+from dancfr.agents.commands import evaluate_command
+from dancfr.errors import UsageError
+from dancfr.evaluation.arena import Deals, play
+from dancfr.evaluation.server import QEvaluationServer
+from dancfr.games.registry import make_game
+from dancfr.methods.run_agents import q_agent
+from dancfr.runs.run import Run
+from envs.game import Game
+from envs.geister import Geister
+from envs.guandan import GuanDan
+from learners.dmc.settings import QNetworkSettings
+from learners.dream.agent import DreamAgent
+from tests.dancfr.records import DMC_NETWORK, q_weights
+
+FULL = Geister(ply_limit=300)
+MINI = Geister(size=4, ply_limit=30, observation_limit=30)
+GUANDAN = GuanDan()
+
+CONTRACT = {
+    "games",
+    "wins",
+    "draws",
+    "losses",
+    "win_rate",
+    "ci95",
+    "categories",
+    "seats",
+    "games_per_second",
+}
+
+
+def first_policy(agent: Any, game: Game) -> NDArray[np.float32]:
+    """Policy at the first decision of one game."""
+    states = game.reset(1, np.random.default_rng(1))
+    policy: NDArray[np.float32] = agent.policy(game.observe(states, game.to_move(states)), game.legal(states), 0)
+    return policy
+
+
+def test_names_are_taken_apart() -> None:
+    assert parse_name("rush") == AgentName("rush")
+    assert parse_name("runs/x@40?average=paper") == AgentName("runs/x", 40, "paper")
+    assert parse_name("runs/x?average=last") == AgentName("runs/x", None, "last")
+    assert parse_name("runs/x?average=exact&threshold=0.5") == AgentName("runs/x", None, "exact", 0.5)
+    assert parse_name("runs/x@4?threshold=1") == AgentName("runs/x", 4, None, 1.0)
+
+
+def test_an_at_sign_in_the_name_of_a_folder_is_no_iteration(tmp_path: Path) -> None:
+    folder = tmp_path / "lr@3"
+    folder.mkdir()
+    assert parse_name(str(folder)) == AgentName(str(folder))
+    assert parse_name(f"{folder}@7") == AgentName(str(folder), 7)
+
+
+def test_bots_of_geister_play_by_name_and_are_new_each_time() -> None:
+    assert set(bots(FULL)) == {"random", "heuristic", "rush"}
+    for name in bots(FULL):
+        agent = make_agent(name, FULL)
+        assert agent.name == name
+        assert make_agent(name, FULL) is not agent
+
+
+def test_bots_of_one_name_are_told_of_by_game(tmp_path: Path) -> None:
+    told = {}
+    for game in ("cheat", "mini-cheat", "geister"):
+        found = list_agents(make_game(game), tmp_path)
+        assert [each["kind"] for each in found] == ["bot"] * len(found)
+        told[game] = {each["name"]: each["description"] for each in found}
+    assert list(told["cheat"]) == list(told["mini-cheat"]) == ["random", "heuristic", "heuristic-tracking"]
+    assert "80 % of mini-cheat against random" in told["mini-cheat"]["heuristic"]
+    assert "99.9 % of cheat against random" in told["cheat"]["heuristic-tracking"]
+    assert "ghost" in told["geister"]["heuristic"]
+    assert {game: descriptions["random"] for game, descriptions in told.items()} == dict.fromkeys(
+        told, "plays a legal action of any game, each with equal probability"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("heurstic", "did you mean heuristic"),
+        ("nobody-at-all", "there are: "),
+        ("rush@3", "rush is a bot"),
+        ("random?average=exact", "random is a bot"),
+        ("runs/x@last", "after @ stands an iteration"),
+        ("runs/x?average=exakt", "did you mean exact"),
+        ("runs/x?averge=exact", "did you mean average"),
+        ("runs/x?threshold=2", "threshold must be a number from 0 to 1, not '2'"),
+        ("runs/x?threshold=nan", "threshold must be a number from 0 to 1, not 'nan'"),
+        ("runs/x?treshold=0.5", "did you mean threshold"),
+        ("runs/x?average=exact&average=last", "average is given twice"),
+        ("", "names no agent; there are: random, heuristic, rush"),
+        ("?", "names no agent"),
+        ("x" * 5000, "too long for the name of an agent"),
+        ("runs/x@" + "9" * 5000, "after @ stands an iteration"),
+        ("runs/not-there", "runs/not-there holds no run"),
+    ],
+)
+def test_a_wrong_name_is_one_line_with_the_right_one(
+    name: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=says) as caught:
+        make_agent(name, FULL)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_misspelt_run_names_the_one_beside_it(mini_run: Path) -> None:
+    with pytest.raises(UsageError, match=f"holds no run; did you mean {mini_run}"):
+        make_agent(str(mini_run.with_name("minni")), MINI)
+
+
+def test_a_run_plays_its_strategies_up_to_the_iteration_asked_for(mini_run: Path) -> None:
+    newest, early = make_agent(str(mini_run), MINI), make_agent(f"{mini_run}@2", MINI)
+    last = make_agent(f"{mini_run}?average=last", MINI)
+    assert isinstance(newest, DreamAgent)
+    assert newest.average == "paper"  # what the run's configuration says
+    policies = [first_policy(agent, MINI) for agent in (newest, early, last)]
+    weights = np.array([1, 2])  # linear averaging by the player's own iterations; at the start reach is 1
+    np.testing.assert_allclose(policies[0], (policies[1] + 2 * policies[2]) / weights.sum(), atol=1e-6)
+    assert not np.allclose(policies[1], policies[2])
+
+
+def test_the_threshold_is_the_runs_own_unless_the_name_has_one(mini_run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(mini_run, copy)
+    info = json.loads((copy / "config.json").read_text())
+    info["config"]["average_threshold"] = 1.0
+    (copy / "config.json").write_text(json.dumps(info))
+    shares = {"": 1.0, "?average=exact": 1.0, "?average=last": 0.0, "?threshold=0": 0.0, "?threshold=0.5": 0.5}
+    for query, share in shares.items():
+        agent = make_agent(f"{copy}{query}", MINI)
+        assert isinstance(agent, DreamAgent)
+        assert agent.threshold == share, query
+    assert (first_policy(make_agent(str(copy), MINI), MINI) > 0).sum() < (
+        first_policy(make_agent(f"{copy}?threshold=0", MINI), MINI) > 0
+    ).sum()
+
+
+def test_an_average_with_a_gap_is_refused(mini_run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(mini_run, copy)
+    (copy / "strategies" / "p1-000002.safetensors").unlink()
+    with pytest.raises(UsageError, match=r"lacks p1-000002.safetensors, which the average needs: .* or play .*run@1$"):
+        make_agent(str(copy), MINI)
+    make_agent(f"{copy}?average=last", MINI)  # needs the newest nets only
+    with pytest.raises(UsageError, match=r"run@1 has no strategy of player 1 yet: say .*run@4 or later"):
+        make_agent(f"{copy}@1", MINI)
+
+
+@pytest.mark.parametrize("average", ["exact", "sampled", "paper", "last"])
+def test_evaluate_counts_games_of_a_run(mini_run: Path, average: str) -> None:
+    found = evaluate_command(f"{mini_run}?average={average}", "mini-geister", "random", games=60, seed=5)
+    assert set(found) >= CONTRACT
+    assert found["wins"] + found["draws"] + found["losses"] == found["games"] == 60
+    assert sum(found["categories"].values()) == 60
+    assert (found["ply_limit"], found["seed"], found["against"]) == (30, 5, "random")
+    assert found["mean_plies"] <= 30
+
+
+def test_evaluate_is_decided_by_its_seed_and_plays_300_plies_in_geister() -> None:
+    def once(**changes: Any) -> dict[str, Any]:
+        found = evaluate_command("rush", "geister", "heuristic", **({"games": 40, "seed": 2} | changes))
+        return {key: value for key, value in found.items() if key not in ("seconds", "games_per_second")}
+
+    assert once() == once()
+    assert once()["ply_limit"] == 300
+    assert once(ply_limit=20)["mean_plies"] <= 20
+    assert once()["wins"] > 30  # rush beats heuristic nearly always
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"game": "geistr"}, "did you mean geister"),
+        ({"games": 0}, "at least 1 game"),
+        ({"seed": -1}, "at least 0"),
+        ({"ply_limit": 0}, "ply_limit must be"),
+    ],
+)
+def test_evaluate_refuses_what_makes_no_match(changes: dict[str, Any], says: str) -> None:
+    arguments = {"agent": "random", "game": "geister", "against": "random", "games": 2, "seed": 0} | changes
+    with pytest.raises(UsageError, match=says):
+        evaluate_command(**arguments)
+
+
+def test_iterations_that_a_run_does_not_have_are_refused(mini_run: Path) -> None:
+    with pytest.raises(UsageError, match="has iterations 1 to 4, not 99"):
+        make_agent(f"{mini_run}@99", MINI)
+    with pytest.raises(UsageError, match=r"no strategy of player 1 yet: say .*@2 or later"):
+        make_agent(f"{mini_run}@1", MINI)
+
+
+def test_a_run_of_another_game_or_other_rules_is_refused(mini_run: Path) -> None:
+    with pytest.raises(UsageError, match="was trained on mini-geister, not on geister: use --game mini-geister"):
+        make_agent(str(mini_run), FULL)
+
+
+def test_a_run_trained_with_random_layouts_cannot_choose_them(write_run: Any) -> None:
+    path = write_run("drawn-layouts", [])
+    with pytest.raises(UsageError, match=r"under other rules of geister: it knows 32 actions.* has 70"):
+        make_agent(str(path), Geister(random_setup=False))
+
+
+def test_a_run_without_strategies_is_refused(write_run: Any) -> None:
+    with pytest.raises(UsageError, match="has no strategy yet"):
+        make_agent(str(write_run("fresh", [])), FULL)
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty folder", "a file"])
+@pytest.mark.parametrize("query", ["", "@2"])
+@pytest.mark.parametrize("kind", ["mini_run", "dmc_run"])
+def test_a_run_whose_strategies_are_gone_is_told_from_one_that_has_none_yet(
+    kind: str, query: str, left: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(request.getfixturevalue(kind), copy)
+    shutil.rmtree(copy / "strategies")
+    if left == "an empty folder":
+        (copy / "strategies").mkdir()
+    elif left == "a file":
+        (copy / "strategies").write_text("in the way")
+    with pytest.raises(UsageError) as caught:
+        evaluate_command(f"{copy}{query}", "mini-geister" if kind == "mini_run" else "guandan", "random", games=2)
+    assert str(caught.value) == (
+        f"{copy} has been trained, but its strategies are gone: restore {copy}/strategies from a copy, or train anew"
+    )
+
+
+def test_a_run_of_dmc_plays_the_net_that_it_had(dmc_run: Path) -> None:
+    games = {}
+    for name, seed in ((str(dmc_run), 4), (f"{dmc_run}@4", 4), (f"{dmc_run}@3", 2), (f"{dmc_run}@2", 2)):
+        agent, own = make_agent(name, GUANDAN), q_agent(GUANDAN, DMC_NETWORK, q_weights(seed), False, "own")
+        assert agent.name == name
+        result = play(GUANDAN, (agent, own), 8, np.random.default_rng(3))
+        assert (result.wins, result.deals) == (4, Deals(0, 4, 0)), "both play alike"
+        games[name] = play(
+            GUANDAN, (make_agent(name, GUANDAN), make_agent("greedy", GUANDAN)), 8, np.random.default_rng(3)
+        )
+    assert games[str(dmc_run)].mean_plies == games[f"{dmc_run}@4"].mean_plies != games[f"{dmc_run}@2"].mean_plies
+
+
+def test_tributes_are_left_to_the_heuristic_unless_they_were_learnt() -> None:
+    network = QNetworkSettings(width=8, depth=2, encoding="tribute")
+    states = GUANDAN.start(np.arange(400, dtype=np.uint64))
+    paying = states[GUANDAN.scripted(states)]
+    choices = GUANDAN.choices(paying)
+    heuristic = choices.rows[GUANDAN.script(paying, choices)]
+    played = {}
+    for learnt in (False, True):
+        agent: Any = q_agent(GUANDAN, network, q_weights(1, network), learnt, "net")
+        rng = np.random.default_rng(0)
+        agent.begin(GUANDAN, len(states), rng)
+        actions = agent.act(states, np.arange(len(states)), rng)
+        GUANDAN.step(states.copy(), actions)
+        played[learnt] = actions
+    assert (played[False][GUANDAN.scripted(states)] == heuristic).all()
+    assert (played[True][GUANDAN.scripted(states)] != heuristic).any()
+    leads = ~GUANDAN.scripted(states)
+    assert (played[False][leads] == played[True][leads]).all()
+
+
+def test_evaluate_plays_rounds_of_a_run_of_dmc_unless_told_otherwise(dmc_run: Path) -> None:
+    found = evaluate_command(str(dmc_run), "guandan", "random", games=6, seed=5)
+    assert set(found) >= CONTRACT | {"ci95_pairs", "deals", "mean_return"}
+    assert found["game_options"] == {"length": "round", "situation": "drawn"}
+    whole = evaluate_command("greedy", "guandan", str(dmc_run), games=2, seed=5, settings=("length=match",))
+    assert whole["game_options"] == {"length": "match", "situation": "first"}
+    assert whole["mean_plies"] > 3 * found["mean_plies"]
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("?average=last", "a run of dmc plays by one net, without average: leave it out"),
+        ("?threshold=0.5", "a run of dmc plays by one net, without threshold: leave it out"),
+        ("@1", "has iterations 2 to 4, not 1"),
+        ("@5", "has iterations 2 to 4, not 5"),
+    ],
+)
+def test_what_a_run_of_dmc_does_not_have_is_refused(dmc_run: Path, query: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        make_agent(f"{dmc_run}{query}", GUANDAN)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_net_of_another_network_is_refused(dmc_run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(dmc_run, copy)
+    info = json.loads((copy / "config.json").read_text())
+    info["config"]["network"]["width"] = 16
+    (copy / "config.json").write_text(json.dumps(info))
+    with pytest.raises(UsageError, match=r"p0-000004.safetensors does not fit the run's configuration: "):
+        make_agent(str(copy), GUANDAN)
+    (copy / "strategies" / "p0-000004.safetensors").unlink()
+    (copy / "strategies" / "p0-000002.safetensors").unlink()
+    Run.open(copy).truncate_metrics(1)
+    with pytest.raises(UsageError, match="has no strategy yet: it gets its first one at iteration 10"):
+        make_agent(str(copy), GUANDAN)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"width": 16}, r"hidden0.b is float32\[128\] where float32\[16\] is needed"),
+        ({"depth": 2}, "hidden2.b is one array too many"),
+        ({"depth": 4}, r"hidden3.b is missing where float32\[128\] is needed"),
+        ({"trunk": "conv"}, "conv1.w is missing"),
+        ({"outputs": "square"}, "out.b is float32"),
+    ],
+)
+def test_a_run_of_dream_whose_network_was_edited_is_refused(
+    changes: dict[str, Any], says: str, mini_run: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(mini_run, copy)
+    info = json.loads((copy / "config.json").read_text())
+    info["config"]["network"] |= changes
+    (copy / "config.json").write_text(json.dumps(info))
+    with pytest.raises(UsageError, match=rf"\.safetensors does not fit the run's configuration: {says}"):
+        make_agent(str(copy), MINI)
+
+
+def test_a_run_of_dmc_cannot_play_another_game_and_is_listed_for_its_own(dmc_run: Path) -> None:
+    with pytest.raises(UsageError, match="was trained on guandan, not on geister: use --game guandan"):
+        make_agent(str(dmc_run), FULL)
+    listed = list_agents(GUANDAN, dmc_run.parent)
+    assert [entry["name"] for entry in listed] == ["random", "greedy", "planner", str(dmc_run)]
+    assert listed[-1]["iterations"] == 4
+
+
+def test_the_evaluation_beside_a_training_of_dmc_plays_rounds_of_the_newest_net(dmc_run: Path) -> None:
+    rows = Run.open(dmc_run).read_metrics("evaluation")
+    assert [(row["iteration"], row["opponent"]) for row in rows] == [
+        (iteration, bot) for iteration in (2, 4) for bot in ("random", "greedy", "planner")
+    ]
+    assert {row["policy"] for row in rows} == {"last"}
+    assert all(row["games"] == 8 and row["mean_plies"] < 250 and "time/evaluation_s" in row for row in rows)
+    trained_on = GuanDan(length="match", situation="first", a_attempts=0)
+    server = QEvaluationServer(trained_on, DMC_NETWORK, ("random",))
+    server.add(2, q_weights(2))
+    (row,) = server.evaluate(2, 4, (1, 2))
+    assert row["mean_plies"] < 250, "rounds, whatever the run is trained on"
+    with pytest.raises(ValueError, match="iteration 3 is to be evaluated, but the newest net is of 2"):
+        server.evaluate(3, 4, (1, 3))
+
+
+def test_a_damaged_strategy_is_named(mini_run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "mini"
+    shutil.copytree(mini_run, copy)
+    file = Run.open(copy).list_strategies(1)[-1].path
+    file.write_bytes(file.read_bytes()[:-10])
+    with pytest.raises(UsageError, match=f"{file.name} is damaged"):
+        make_agent(str(copy), MINI)
+
+
+def test_agents_of_a_game_are_its_bots_and_its_trained_runs(mini_run: Path, write_run: Any) -> None:
+    listed = list_agents(MINI, mini_run.parent)
+    assert [entry["name"] for entry in listed] == ["random", "heuristic", "rush", str(mini_run)]
+    assert listed[-1]["iterations"] == 4
+    assert [entry["kind"] for entry in list_agents(FULL, mini_run.parent)] == ["bot"] * 3
+    untrained = write_run("untrained", [])
+    assert [entry["kind"] for entry in list_agents(FULL, untrained.parent)] == ["bot"] * 3

@@ -1,0 +1,263 @@
+"""Matches between teams: each deal from both sides, what counts as won, agents that break the rules; every pair."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dancfr.agents.match_rules import match_rules
+from dancfr.agents.tournament import cell, play_pairs, ratings, tournament
+from dancfr.errors import UsageError
+from dancfr.evaluation.arena import AgentError, Record, play, summary
+from envs.game import States
+from envs.guandan import GuanDan
+from envs.ragged import choose_rows
+
+ROUND, MATCH = GuanDan(), GuanDan(length="match", situation="first")
+
+
+def cards(state: Any) -> bytes:
+    """The four hands at a table."""
+    return bytes(state["low"].tobytes() + state["high"].tobytes())
+
+
+class Chance:
+    """Plays at random, in the way of GuanDan's agents, and notes what it was asked."""
+
+    def __init__(self, name: str = "chance") -> None:
+        self.name = name
+        self.asked: list[tuple[States, NDArray[np.int64]]] = []
+
+    def begin(self, game: GuanDan, batch: int, rng: np.random.Generator) -> None:
+        self.game, self.batch = game, batch
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
+        self.asked.append((states.copy(), games))
+        offsets, rows = self.game.choices(states)
+        return rows[self.choose(offsets, rng)]
+
+    def choose(self, offsets: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        return choose_rows(offsets, rng.random(len(offsets) - 1))
+
+
+class Last(Chance):
+    """Always the last of its choices: nothing is random, and it passes only where it must."""
+
+    def choose(self, offsets: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        return offsets[1:] - 1
+
+
+def match(one: Any, other: Any, games: int, seed: int = 1, game: Any = ROUND, **more: Any) -> Any:
+    return play(game, (one, other), games, np.random.default_rng(seed), **more)
+
+
+def test_both_games_of_a_deal_have_the_same_cards_with_the_teams_changed() -> None:
+    one, other = Chance(), Chance()
+    match(one, other, 20)
+    first: dict[int, States] = {}
+    for agent in (one, other):
+        for states, games in agent.asked:
+            for state, place in zip(states, games, strict=True):
+                if state["decisions"] == 0:
+                    first[int(place)] = state
+    assert set(first) == set(range(20))
+    for place in range(0, 20, 2):
+        assert first[place] == first[place + 1]  # the whole record: cards, levels, tributes, who leads
+    assert len({cards(first[place]) for place in range(0, 20, 2)}) == 10
+    for place in range(20):
+        team = {int(s["to_move"]) % 2 for states, games in one.asked for s in states[games == place]}
+        assert team <= {place % 2}
+
+
+def test_every_agent_is_asked_once_for_all_tables_at_which_it_is_to_move() -> None:
+    one, other = Chance(), Chance()
+    result = match(one, other, 64)
+    assert one.batch == other.batch == 64
+    asked = [sum(len(games) for _, games in agent.asked) for agent in (one, other)]
+    assert sum(asked) == round(64 * result.mean_plies)
+    for agent in (one, other):
+        assert all(len(set(games.tolist())) == len(games) for _, games in agent.asked)
+        assert len(agent.asked) < 1000  # one call a ply of the longest game, not one a table
+
+
+@pytest.mark.parametrize("game", [ROUND, MATCH])
+def test_an_agent_that_leaves_nothing_to_chance_wins_exactly_half_against_itself(game: GuanDan) -> None:
+    result = match(Last(), Last("twin"), 24, game=game)
+    assert (result.wins, result.losses, result.mean_return) == (12, 12, 0.0)
+    assert (result.deals.both, result.deals.one, result.deals.none) == (0, 12, 0)
+    low, high = result.deals.ci95
+    assert result.ci95[0] < low < 0.5 < high < result.ci95[1]
+    assert result.return_error == 0
+
+
+def test_counts_add_up_by_category_seat_and_deal() -> None:
+    result = match(Chance(), Last(), 301, batch=100)
+    found = result.as_dict()
+    assert found["wins"] + found["losses"] == found["games"] == 301
+    assert found["draws"] == 0
+    assert set(found["categories"]) <= {
+        f"{outcome} by {ending}" for outcome in ("win", "loss") for ending in ROUND.spec.endings[1:]
+    }
+    assert sum(found["categories"].values()) == 301
+    assert {name: counts["games"] for name, counts in found["seats"].items()} == {
+        "seats 0 and 2": 151,
+        "seats 1 and 3": 150,
+    }
+    deals = found["deals"]
+    assert sum(deals.values()) == 150  # the last deal was played once
+    assert 0 <= result.wins - 2 * deals["both"] - deals["one"] <= 1
+    assert np.isclose(result.mean_return, found["mean_return"])
+
+
+def test_a_batch_never_parts_a_deal() -> None:
+    whole, parts = match(Last(), Last(), 30), match(Last(), Last(), 30, batch=7)
+    assert whole.deals.one == parts.deals.one == 15
+
+
+def test_a_round_that_brings_nothing_is_won_all_the_same() -> None:
+    """At their own level A the winners whose partner is last get no points."""
+    outcome = np.array([1, -1], np.int8)
+    record = Record(np.array([0, 1], np.int8), outcome, np.zeros(2), np.full(2, 3, np.int8), np.full(2, 90, np.int32))
+    result = summary(ROUND, record, 1.0)
+    assert (result.wins, result.draws, result.losses, result.mean_return) == (1, 0, 1, 0.0)
+    assert result.categories == {"win by partner last": 1, "loss by partner last": 1}
+    played = match(Last(), Last(), 600)
+    lasts = played.categories["win by partner last"] + played.categories["loss by partner last"]
+    assert played.wins + played.losses == 600
+    assert lasts > 100
+
+
+def test_a_match_ends_at_level_a_with_the_partner_not_last() -> None:
+    result = match(Last(), Chance(), 12, game=MATCH)
+    assert "partner last" not in " ".join(result.categories)
+    assert result.mean_plies > 300
+    assert abs(result.mean_return) <= 1
+
+
+class Wrong(Chance):
+    """Answers what is no legal action."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__("stubborn")
+        self.answer = answer
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        return np.full(len(states), self.answer, getattr(self.answer, "dtype", None))
+
+
+def test_an_illegal_action_names_the_agent_and_what_it_did() -> None:
+    with pytest.raises(AgentError, match=r"^agent stubborn broke the rules: .*seat \d: PASS is not legal$"):
+        match(Chance(), Wrong(np.zeros((), ROUND.action_dtype)), 8)
+
+
+@pytest.mark.parametrize(("answer", "kind"), [(3, "int64"), (np.zeros((), [("x", np.int8)]), "record")])
+def test_an_answer_that_is_no_action_record_names_the_agent(answer: Any, kind: str) -> None:
+    with pytest.raises(
+        AgentError, match=rf"agent stubborn returned {kind}\[\d+\] for \d+ games, not one action record"
+    ):
+        match(Wrong(answer), Chance(), 8)
+
+
+def test_a_pair_is_seen_from_both_sides_and_all_pairs_play_the_same_deals() -> None:
+    agents: dict[str, Any] = {"a": Last("a"), "b": Chance("b"), "c": Last("c")}
+    pairs = play_pairs(ROUND, agents, 40, 3)
+    assert list(pairs) == [("a", "b"), ("a", "c"), ("b", "c")]
+    for one, other in pairs:
+        here, there = cell(pairs, one, other), cell(pairs, other, one)
+        assert here.win_rate + there.win_rate == 1
+        assert (here.low, here.high) == pytest.approx((1 - there.high, 1 - there.low))
+    dealt = [
+        {cards(state) for states, _ in agent.asked for state in states if state["decisions"] == 0}
+        for agent in agents.values()
+    ]
+    assert dealt[0] == dealt[1] == dealt[2]
+    assert len(dealt[0]) == 20
+    assert list(ratings(pairs)) == sorted("abc", key=lambda name: -ratings(pairs)[name])
+
+
+def test_a_tournament_tells_every_pair_and_the_ratings() -> None:
+    found = tournament(["random", "greedy"], "guandan", 40, 5)
+    assert {"game", "agents", "games", "seed", "table", "pairs", "ratings", "seconds", "game_options"} <= set(found)
+    assert found["game_options"] == {"length": "round", "situation": "drawn"}
+    (pair,) = found["pairs"]
+    assert (pair["agent"], pair["against"], pair["games"]) == ("random", "greedy", 40)
+    assert found["table"]["greedy"]["random"]["win_rate"] > 0.6
+    assert found["table"]["greedy"]["random"]["win_rate"] == pytest.approx(1 - pair["win_rate"])
+    assert list(found["ratings"]) == ["greedy", "random"]
+
+
+def test_a_tournament_of_two_players_counts_draws_for_nobody() -> None:
+    found = tournament(["random", "rush"], "mini-geister", 60, 5, ("ply_limit=8",))
+    (pair,) = found["pairs"]
+    assert pair["draws"] > 0
+    assert found["table"]["rush"]["random"]["win_rate"] == pair["losses"] / 60
+    assert "ci95_pairs" not in pair
+
+
+@pytest.mark.parametrize(
+    ("agents", "says"),
+    [
+        (["random"], "at least 2 agents"),
+        (["random", "greedy", "random"], "random is named twice"),
+        (["random", "greedie"], "did you mean greedy"),
+    ],
+)
+def test_what_makes_no_tournament_is_refused(agents: list[str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        tournament(agents, "guandan", 10)
+
+
+def test_a_run_named_in_two_ways_is_one_agent(dmc_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(dmc_run.parent)
+    link = dmc_run.parent / "link"
+    link.symlink_to(dmc_run)
+    for one, other in (
+        (dmc_run.name, f"{dmc_run.name}/"),
+        (dmc_run.name, str(dmc_run)),
+        (f"./{dmc_run.name}@2", f"{dmc_run}@02"),
+        (str(dmc_run), str(link)),
+    ):
+        with pytest.raises(UsageError) as caught:
+            tournament(["random", one, other], "guandan", 2)
+        assert str(caught.value) == f"{one} and {other} are the same agent: in a tournament each agent plays once"
+    link.unlink()
+    found = tournament([f"{dmc_run.name}@2", str(dmc_run)], "guandan", 2)
+    assert found["agents"] == [f"{dmc_run.name}@2", str(dmc_run)]
+
+
+def test_rules_are_the_commands_then_the_runs_with_a_length_of_their_own() -> None:
+    bots = ("random", "greedy")
+    assert match_rules("guandan", bots)[1] == {"length": "round", "situation": "drawn"}
+    assert match_rules("guandan", bots, ("length=match",))[0] == MATCH
+    drawn = match_rules("guandan", bots, ("length=match", "situation=drawn", "a_attempts=0"))[0]
+    assert drawn == GuanDan(length="match", situation="drawn", a_attempts=0)
+    assert match_rules("geister", bots)[1] == {"ply_limit": 300}
+    assert match_rules("geister", bots, ("ply_limit=20", "forced_escape=false"))[1] == {
+        "ply_limit": 20,
+        "forced_escape": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("game", "settings", "limit", "says"),
+    [
+        ("guandan", (), 100, "guandan has no limit of plies: leave out --ply-limit"),
+        ("guandan", ("lenght=match",), None, "no option of guandan named 'lenght'; did you mean length?"),
+        ("guandan", ("a_attempts=often",), None, "option a_attempts of guandan expects an integer, not 'often'"),
+        ("guandan", ("length=game",), None, "length must be round or match, not 'game'"),
+        ("guandan", ("a_attempts=1", "a_attempts=2"), None, "option a_attempts of guandan is given twice"),
+        ("guandan", ("length",), None, "'length' is no option of a game; write key=value, e.g. length=round"),
+        ("geister", ("forced_escape=perhaps",), None, "expects true or false, not 'perhaps'"),
+        ("geister", ("ply_limit=20",), 30, "--ply-limit and --option ply_limit say the same"),
+        ("guandn", ("length=match",), None, "no game named 'guandn'; did you mean guandan?"),
+    ],
+)
+def test_options_that_a_game_does_not_take_are_refused_in_one_line(
+    game: str, settings: tuple[str, ...], limit: int | None, says: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        match_rules(game, ("random",), settings, limit)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)

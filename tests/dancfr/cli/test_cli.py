@@ -1,0 +1,410 @@
+"""The contract of the command line: exit codes, one JSON object on standard output, one line for what is wrong."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dancfr.cli import main
+from dancfr.evaluation.lengths import PLY_LIMITS
+from dancfr.methods.presets import PRESETS
+from dancfr.runs.config import flatten
+from tests.dancfr.outcomes import Command
+
+TINY = (
+    "iterations=2", "minutes=none", "traversals=16", "chunk=16", "reservoir=2000", "circular=2000",
+    "advantage_training.minibatches=2", "advantage_training.batch=32", "baseline_training.minibatches=2",
+    "baseline_training.batch=32", "evaluation.every=2", "evaluation.games=2", "checkpoint_every=1",
+)  # fmt: skip
+PRESET = "mini-geister-dream"
+
+
+def training(path: Path, *more: str) -> list[str]:
+    return ["train", PRESET, *TINY, "--run-dir", str(path), "--inline", "--wandb", "off", "--device", "cpu", *more]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "trained"
+    with pytest.raises(SystemExit) as ended:
+        main(training(path))
+    assert ended.value.code == 0
+    return path
+
+
+@pytest.fixture
+def copy(trained: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(trained, tmp_path / "copy"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("trian",), "No such command 'trian'"),
+        (("train",), "Missing argument 'PRESET'"),
+        (("report",), "Missing argument 'RUN'"),
+        (("train", PRESET, "--nope"), "No such option: --nope"),
+        (("train", PRESET, "--workers", "many"), "Invalid value for '--workers'"),
+        (("train", "mini-geister-draem"), "no preset named 'mini-geister-draem'; did you mean mini-geister-dream?"),
+        (("train", PRESET, "iteratons=3"), "no key named 'iteratons'; did you mean iterations?"),
+        (("train", PRESET, "iterations=x"), "iterations expects an integer, not 'x'"),
+        (("train", PRESET, "iterations=0"), "iterations must be at least 1, not 0"),
+        (("train", PRESET, "iterations"), "'iterations' is not a setting; write key=value"),
+        (("train", PRESET, "--device", "gpu"), "--device is cpu, cuda or auto, not 'gpu'"),
+        (("train", PRESET, "--wandb", "maybe"), "--wandb is online, offline or off, not 'maybe'"),
+        (("train", PRESET, "--wandb", "online"), "W&B online needs a key: set WANDB_API_KEY"),
+        (("train", PRESET, "--workers", "0"), "--workers must be at least 1, not 0"),
+        (("train", PRESET, "--inline", "--workers", "2"), "--inline runs in one process"),
+        (("train", PRESET, "--resume"), "--resume needs --run-dir"),
+        (("train", PRESET, "--resume", "--run-dir", "nowhere"), "nowhere holds no run"),
+        (("evaluate", "random", "--game", "geistr"), "no game named 'geistr'; did you mean geister?"),
+        (("evaluate", "randm"), "no agent for geister named 'randm'; did you mean random?"),
+        (("evaluate", "random", "--games", "0"), "--games must be at least 1, not 0"),
+        (("evaluate", "random", "--seed", "-1"), "--seed must be at least 0, not -1"),
+        (("evaluate", "random", "--game", "guandan", "--ply-limit", "9"), "guandan has no limit of plies"),
+        (
+            ("evaluate", "random", "--option", "ply_limt=9"),
+            "no option of geister named 'ply_limt'; did you mean ply_limit?",
+        ),
+        (("evaluate", "random", "--option", "ply_limit=x"), "option ply_limit of geister expects an integer, not 'x'"),
+        (("evaluate", "random", "--option", "9"), "'9' is no option of a game; write key=value"),
+        (("evaluate", "random", "--game", "cheat", "--option", "health=0"), "cheat: health=0 sets no limit to health"),
+        (
+            ("evaluate", "random", "--game", "cheat", "--option", "players=6", "--option", "dealt=9"),
+            "cheat: 6 players with 9 cards need more than the 52 there are",
+        ),
+        (("solve", "cheat"), "cheat has too many deals to list them, and so no tree"),
+        (("tournament",), "Missing argument 'AGENT'"),
+        (("tournament", "random"), "a tournament needs at least 2 agents"),
+        (("tournament", "random", "random"), "random is named twice"),
+        (("tournament", "random", "rush", "--games", "0"), "--games must be at least 1, not 0"),
+        (("tournament", "random", "rush", "--seed", "-1"), "--seed must be at least 0, not -1"),
+        (("tournament", "random", "gready", "--game", "guandan"), "did you mean greedy?"),
+        (("report", "nowhere"), "nowhere"),
+        (("presets", "geister-quik"), "no preset named 'geister-quik'; did you mean geister-quick?"),
+        (("agents", "chess"), "no game named 'chess'"),
+        (("bench", "geister-evn"), "no benchmark named 'geister-evn'; did you mean geister-env?"),
+        (("reproduce", "geister-fig33"), "no experiment named 'geister-fig33'; did you mean geister-fig3?"),
+        (("reproduce", "danzero-tabel1"), "no experiment named 'danzero-tabel1'; did you mean danzero-table1?"),
+        (("reproduce", "danzero-table1", "minuts=3"), "no key named 'minuts'; did you mean minutes?"),
+        (("reproduce", "danzero-table1", "network.encoding=flat"), "network.encoding is what this experiment compares"),
+        (("reproduce", "danzero-table1", "game_options.length=game"), "length must be round or match, not 'game'"),
+        (("reproduce", "geister-fig3", "--scale", "huge"), "--scale is quick or paper, not 'huge'"),
+        (("reproduce", "geister-fig3", "--seeds", "1,x"), "--seeds takes integers from 0, such as 1,2,3, not '1,x'"),
+        (("reproduce", "geister-fig3", "--seeds", "1,,2"), "--seeds takes integers from 0, such as 1,2,3, not '1,,2'"),
+        (("reproduce", "geister-fig3", "--seeds", "1,2,"), "--seeds takes integers from 0, such as 1,2,3, not '1,2,'"),
+        (("reproduce", "geister-fig3", "--seeds", ""), "--seeds takes integers from 0, such as 1,2,3, not ''"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_code_2(command: Command, arguments: tuple[str, ...], expected: str) -> None:
+    outcome = command(*arguments)
+    assert outcome.code == 2, outcome.err
+    assert outcome.out == ""
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("dancfr: ")
+    assert expected in line
+    assert os.listdir() == [], "nothing was started"
+
+
+def test_a_training_prints_one_json_object_and_leaves_a_run(command: Command, tmp_path: Path) -> None:
+    outcome = command(*training(tmp_path / "run", "--json"))
+    assert outcome.code == 0, outcome.err
+    (line,) = outcome.out.splitlines()
+    result = json.loads(line)
+    assert {"run_dir", "iterations", "seconds", "samples", "metrics"} <= set(result)
+    assert (result["run_dir"], result["iterations"]) == (str(tmp_path / "run"), 2)
+    assert result["samples"] > 0
+    assert result["metrics"]
+    assert "iteration 2/2" in outcome.err
+    files = {path.name for path in (tmp_path / "run").iterdir()}
+    assert files == {"config.json", "metrics.jsonl", "checkpoints", "strategies", "run.lock"}
+
+
+def test_a_finished_run_can_be_made_longer(command: Command, copy: Path) -> None:
+    assert "already holds a run: go on with --resume" in command(*training(copy)).err
+    outcome = command(*training(copy, "iterations=3", "--resume"))
+    assert outcome.code == 0, outcome.err
+    assert "3 iterations" in outcome.out
+    rows = [json.loads(line) for line in (copy / "metrics.jsonl").read_text().splitlines()]
+    assert [row["iteration"] for row in rows if row["kind"] == "train"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("train", "geister-quick"), "holds a run of mini-geister-dream (dream), not of geister-quick (dream)"),
+        (("train", PRESET, "seed=5"), "a resumed run keeps its configuration, but seed: 1 -> 5"),
+    ],
+)
+def test_a_run_is_resumed_only_as_what_it_is(
+    command: Command, copy: Path, arguments: tuple[str, ...], expected: str
+) -> None:
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    outcome = command(*arguments, "--run-dir", str(copy), "--resume", "--inline")
+    assert outcome.code == 2
+    assert expected in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+    after = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    assert after.keys() == before.keys()
+    changed = [path.name for path in before if before[path] != after[path]]
+    assert changed in ([], ["run.lock"])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("width", 16, r"its hidden.0.weight is 128 x 52, that of the network at hand 16 x 52 \(and \d+ more .*\)"),
+        ("depth", 2, r"it has a hidden.2.\w+, which the network at hand has not \(and \d+ more .*\)"),
+        ("depth", 4, r"it has no hidden.3.\w+ \(and \d+ more .*\)"),
+    ],
+)
+def test_a_network_edited_in_the_configuration_is_named_in_a_sentence(
+    command: Command, copy: Path, key: str, value: int, says: str
+) -> None:
+    info = json.loads((copy / "config.json").read_text())
+    info["config"]["network"][key] = value
+    (copy / "config.json").write_text(json.dumps(info))
+    outcome = command(*training(copy, "iterations=3", "--resume"))
+    assert outcome.code == 2, outcome.err
+    (line,) = (line for line in outcome.err.splitlines() if line.startswith("dancfr: "))
+    start = "dancfr: the checkpoint does not fit config.json: "
+    file = copy / "checkpoints" / "000002" / "learner-advantages.safetensors"
+    end = "; restore the one or the other"
+    assert re.fullmatch(f"{start}{re.escape(str(file))}: the saved state is of another network: {says}{end}", line), (
+        line
+    )
+
+
+def damage(checkpoint: Path) -> None:
+    largest = max(checkpoint.iterdir(), key=lambda path: path.stat().st_size)
+    os.truncate(largest, largest.stat().st_size // 2)
+
+
+def test_a_damaged_checkpoint_costs_what_was_done_since_the_one_before(command: Command, copy: Path) -> None:
+    newest, before = sorted((copy / "checkpoints").iterdir(), reverse=True)
+    damage(newest)
+    outcome = command(*training(copy, "--resume", "--json"))
+    assert outcome.code == 0, outcome.err
+    assert "WARNING:" in outcome.err
+    assert f"{newest}" in outcome.err
+    assert "resumed after iteration 1" in outcome.err
+    assert json.loads(outcome.out)["iterations"] == 2
+    damage(newest)
+    damage(before)
+    outcome = command(*training(copy, "--resume", "--json"))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.splitlines()[-1].startswith("dancfr: every checkpoint of")
+    assert (copy / "metrics.jsonl").stat().st_size > 0
+
+
+def test_a_training_that_cannot_start_leaves_no_folder(command: Command, tmp_path: Path) -> None:
+    arguments = [part for part in training(tmp_path / "run") if part != "--inline"]
+    outcome = command(*arguments, "--workers", "100000")
+    assert outcome.code == 2
+    assert "100000 workers were asked for" in outcome.err.splitlines()[-1]
+    process = [
+        sys.executable,
+        "-m",
+        "dancfr",
+        *arguments,
+        "--address",
+        "127.0.0.1:9",
+    ]  # this one may have a Ray already
+    ended = subprocess.run(process, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1
+    assert "nothing answers at 127.0.0.1:9" in ended.stderr.splitlines()[-1]
+    outcome = command(*training(tmp_path / "run", "game_options.ply_limt=3"))
+    assert outcome.code == 2
+    assert "did you mean ply_limit?" in outcome.err.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
+
+
+def test_evaluate_prints_the_keys_that_scripts_rely_on(command: Command, trained: Path) -> None:
+    arguments = ("--game", "mini-geister", "--against", "random", "--games", "20", "--seed", "3", "--json")
+    outcome = command("evaluate", str(trained), *arguments)
+    assert outcome.code == 0, outcome.err
+    (line,) = outcome.out.splitlines()
+    result = json.loads(line)
+    keys = {"games", "wins", "draws", "losses", "win_rate", "ci95", "categories", "seats", "games_per_second"}
+    assert keys <= set(result)
+    assert result["wins"] + result["draws"] + result["losses"] == result["games"] == 20
+    text = command("evaluate", str(trained), *arguments[:-1])
+    assert text.code == 0
+    assert f"{result['wins']} won" in text.out
+
+
+def test_evaluate_takes_options_of_the_game(command: Command) -> None:
+    arguments = ("evaluate", "greedy", "--game", "guandan", "--games", "4", "--seed", "3", "--json")
+    rounds = json.loads(command(*arguments).out)
+    assert rounds["game_options"] == {"length": "round", "situation": "drawn"}
+    outcome = command(*arguments, "--option", "length=match", "--option", "a_attempts=0")
+    assert outcome.code == 0, outcome.err
+    matches = json.loads(outcome.out)
+    assert matches["game_options"] == {"length": "match", "situation": "first", "a_attempts": 0}
+    assert matches["mean_plies"] > rounds["mean_plies"]
+    assert list(matches["seats"]) == ["seats 0 and 2", "seats 1 and 3"]
+    assert matches["ci95_pairs"][0] <= matches["win_rate"] <= matches["ci95_pairs"][1]
+    assert "by deals, each played from both sides: 95 % interval" in command(*arguments[:-1]).out
+
+
+def test_a_tournament_is_a_table_of_win_rates(command: Command) -> None:
+    arguments = ("tournament", "random", "greedy", "planner", "--game", "guandan", "--games", "20", "--seed", "3")
+    told = command(*arguments, "--json")
+    assert told.code == 0, told.err
+    result = json.loads(told.out)
+    assert len(result["pairs"]) == 3
+    assert {row: sorted(cells) for row, cells in result["table"].items()} == {
+        "random": ["greedy", "planner"],
+        "greedy": ["planner", "random"],
+        "planner": ["greedy", "random"],
+    }
+    single = json.loads(command("evaluate", *arguments[1:2], "--against", "greedy", *arguments[4:], "--json").out)
+    assert result["table"]["random"]["greedy"]["win_rate"] == single["win_rate"]
+    lines = command(*arguments).out.splitlines()
+    assert lines[0] == "20 games of guandan each"
+    assert lines[2].split("  ")[0] == "won, in % [95 % interval]"
+    assert [line.split()[0] for line in lines[3:]] == ["random", "greedy", "planner"]
+
+
+def test_a_report_names_its_files(command: Command, copy: Path) -> None:
+    outcome = command("report", str(copy), "--json")
+    assert outcome.code == 0, outcome.err
+    files = json.loads(outcome.out)["files"]
+    assert files
+    assert all(Path(file).stat().st_size > 0 for file in files)
+
+
+@pytest.mark.parametrize("name", ["games", "presets", "agents", "version", "bench", "reproduce"])
+def test_lists_are_for_people_and_for_scripts(command: Command, name: str) -> None:
+    told = command(name, "--json")
+    assert told.code == 0, told.err
+    assert isinstance(json.loads(told.out), dict)
+    assert len(told.out.splitlines()) == 1
+    shown = command(name)
+    assert shown.code == 0
+    assert len(shown.out.splitlines()) > 1
+
+
+def test_presets_tell_every_key_that_train_takes(command: Command) -> None:
+    listed = {entry["name"]: entry for entry in json.loads(command("presets", "--json").out)["presets"]}
+    assert set(listed) == set(PRESETS)
+    for name, entry in listed.items():
+        assert list(entry["config"]) == [key for key, _ in flatten(PRESETS[name].config)]
+        assert {"iterations", "seed"} <= set(entry["config"])
+        assert list(entry["descriptions"]) == list(entry["config"])
+    assert listed[PRESET]["config"]["game_options"] == {"ply_limit": 30}
+    assert listed[PRESET]["descriptions"]["seed"] == "Of everything random in the run."
+    lines = command("presets", PRESET).out.splitlines()
+    for key, meaning in (
+        ("game=mini-geister", "Name of the game"),
+        ("game_options.ply_limit=30", "Options of the game"),
+    ):
+        assert lines[lines.index(key) + 1].startswith(f"    {meaning}")
+    assert "evaluation.opponents=random,heuristic,rush" in lines
+    assert max(map(len, lines)) <= 100
+
+
+def test_bots_are_told_apart(command: Command) -> None:
+    bots = {entry["name"]: entry for entry in json.loads(command("agents", "--json").out)["agents"]}
+    assert {entry["kind"] for entry in bots.values()} == {"bot"}
+    assert bots["random"]["description"] == "plays a legal action of any game, each with equal probability"
+    assert "1.6 % against rush" in bots["heuristic"]["description"]
+    assert "the strongest bot" in bots["rush"]["description"]
+
+
+COMMANDS = (
+    "train", "evaluate", "tournament", "report", "reproduce", "exploit", "submit", "jobs", "bench", "games", "presets",
+    "agents", "version", "serve", "connect", "solve", "status",
+)  # fmt: skip
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_help_has_the_first_line_of_each_command(command: Command, narrow: None) -> None:
+    outcome = command("--help")
+    assert outcome.code == 0
+    listed = outcome.out[outcome.out.index("Commands:") :].splitlines()[1:]
+    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    assert [line for line in listed if not line.endswith(".") or line.endswith("...")] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_gives_what_is_to_be_typed_a_name(command: Command, narrow: None, name: str) -> None:
+    outcome = command(name, "--help")
+    assert outcome.code == 0
+    assert not set("<>{}") & set(outcome.out)
+    assert max(map(len, outcome.out.splitlines())) <= 80
+
+
+def test_help_says_what_to_type(command: Command, narrow: None) -> None:
+    words = {name: " ".join(command(name, "--help").out.split()) for name in COMMANDS}
+    assert words["train"].startswith("Usage: dancfr train [OPTIONS] PRESET [KEY=VALUE]... Train")
+    assert (
+        "KEY=VALUE... Settings that differ from the preset's; `dancfr presets PRESET` lists all keys" in words["train"]
+    )
+    assert words["report"].startswith("Usage: dancfr report [OPTIONS] RUN... Write")
+    assert "RUN... Folders of runs; several are compared. [required]" in words["report"]
+    assert f"default: {PLY_LIMITS['geister']} in geister, elsewhere that of the run or of the game" in words["evaluate"]
+
+
+def dancfr(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "dancfr", *arguments]
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("version",)])
+def test_help_and_version_need_no_heavy_package(arguments: tuple[str, ...]) -> None:
+    script = (
+        "import sys; from dancfr.cli import main\n"
+        f"try: main({list(arguments)!r})\n"
+        "finally: print(sorted({'torch', 'ray', 'numba', 'wandb', 'scipy'} & set(sys.modules)), file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.returncode == 0
+    assert result.stderr.strip() == "[]"
+    assert "dancfr" in result.stdout
+
+
+def test_a_second_training_of_a_run_is_refused_and_ctrl_c_saves(tmp_path: Path, command: Command) -> None:
+    path = tmp_path / "run"
+    arguments = [part for part in training(path) if not part.startswith(("iterations", "checkpoint_every"))]
+    first = subprocess.Popen(
+        dancfr(*arguments, "iterations=1000000", "checkpoint_every=1000000"), stderr=subprocess.PIPE, text=True
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not list(path.glob("strategies/*.safetensors")):
+            assert time.monotonic() < deadline, "training does not begin"
+            assert first.poll() is None
+            time.sleep(0.05)
+        for more in ((), ("--resume",)):
+            outcome = command(*training(path, *more))
+            assert outcome.code == 2
+            assert f"is in use by process {first.pid}" in outcome.err
+        first.send_signal(signal.SIGINT)
+        _, err = first.communicate(timeout=60)
+    finally:
+        first.kill()
+    assert first.returncode == 0, err
+    assert "Ctrl-C: writing a checkpoint, then ending; once more aborts" in err
+    (saved,) = (path / "checkpoints").iterdir()
+    assert f"stopped after iteration {int(saved.name)}; go on with: dancfr train {PRESET} --run-dir" in err
+
+
+def test_a_reader_that_leaves_early_is_no_failure_to_shout_about() -> None:
+    process = subprocess.Popen(dancfr("version"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    assert process.wait(30) == 1

@@ -1,0 +1,66 @@
+"""The text of `dancfr evaluate`: tables of seats and outcomes, and what a game brought where that is not 1 or -1."""
+
+from typing import Any
+
+import numpy as np
+
+from dancfr.cli.output import describe_match
+from dancfr.evaluation.arena import play
+from dancfr.games.registry import make_game
+from envs.players import RandomAgent
+
+SEATS = {
+    "first": {"games": 50, "wins": 9, "draws": 1, "losses": 40, "win_rate": 0.18},
+    "second": {"games": 50, "wins": 7, "draws": 0, "losses": 43, "win_rate": 0.14},
+}
+
+
+def match(**changes: Any) -> dict[str, Any]:
+    """A match of 100 games, 16 of them won and 1 drawn."""
+    result = {
+        "games": 100,
+        "wins": 16,
+        "draws": 1,
+        "losses": 83,
+        "win_rate": 0.16,
+        "ci95": [0.101, 0.244],
+        "categories": {"loss by escape": 83, "win by escape": 16, "draw by ply limit": 1},
+        "seats": SEATS,
+        "games_per_second": 1147.3,
+        "mean_return": -0.67,
+    }
+    return result | changes
+
+
+def test_seats_and_outcomes_are_tables_in_percent() -> None:
+    assert describe_match(match()).splitlines() == [
+        "wins 16.0 % of 100 games (95 % interval 10.1 % to 24.4 %): 16 won, 1 drawn, 83 lost; 1147 games/s",
+        "",
+        "seat    games  won     drawn  lost",
+        "first   50     18.0 %  2.0 %  80.0 %",
+        "second  50     14.0 %  0.0 %  86.0 %",
+        "",
+        "outcome            games  share",
+        "loss by escape     83     83.0 %",
+        "win by escape      16     16.0 %",
+        "draw by ply limit  1      1.0 %",
+    ]
+
+
+def test_returns_that_the_counts_do_not_tell_are_shown() -> None:
+    assert "mean return" not in describe_match(match())
+    assert "\nmean return -0.82 per game\n" in describe_match(match(mean_return=-0.82))
+    text = describe_match(match(mean_return=1.5, mean_return_ci95=[1.25, 1.75]))
+    assert "\nmean return +1.5 per game (95 % interval +1.25 to +1.75)\n" in text
+
+
+def test_a_seat_without_games_is_left_out() -> None:
+    seats = {"first": SEATS["first"], "second": dict.fromkeys(SEATS["second"], 0)}
+    assert "second" not in describe_match(match(seats=seats))
+
+
+def test_a_match_that_is_won_or_lost_says_no_return() -> None:
+    result = play(make_game("mini-geister"), (RandomAgent(), RandomAgent()), 101, np.random.default_rng(1))
+    text = describe_match(result.as_dict())
+    assert "mean return" not in text
+    assert "first   51     " in text

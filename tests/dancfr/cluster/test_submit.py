@@ -1,0 +1,205 @@
+"""`dancfr submit`: everything that can be known to fail is refused in one line before anything is sent.
+
+Against a real cluster: tests/cluster.
+"""
+
+import re
+import shlex
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from dancfr.cli import main
+from dancfr.cluster.job_client import find_token, reach
+from dancfr.cluster.submit import SubmitRequest, run_folder
+from dancfr.cluster.submit import command as command_line
+from dancfr.errors import UsageError
+from tests.dancfr.outcomes import Command, refused
+
+
+@pytest.fixture(autouse=True)
+def own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_API_SERVER_ADDRESS", "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+class _Answers(BaseHTTPRequestHandler):
+    status, body, token = 200, b"{}", ""
+
+    def do_GET(self) -> None:
+        right = self.headers.get("Authorization") == f"Bearer {self.token}"
+        status = self.status if not self.token or right else (403 if "Authorization" in self.headers else 401)
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def serving(status: int, body: bytes, token: str = "") -> Iterator[str]:
+    """URL of a server that gives this answer, to those who have the token."""
+    handler = type("Answers", (_Answers,), {"status": status, "body": body, "token": token})
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+RAY = b'{"version": "4", "ray_version": "2.60.0", "ray_commit": "x"}'
+
+
+def test_settings_are_checked_before_anything_is_sent(command: Command) -> None:
+    nowhere = ("--address", "http://127.0.0.1:9")  # nobody is asked
+    assert "did you mean geister-quick?" in refused(command("submit", "geister-quik", *nowhere))
+    assert "iterations" in refused(command("submit", "geister-quick", "iteration=3", *nowhere))
+    assert "reservoir" in refused(command("submit", "geister-quick", "reservoir=many", *nowhere))
+    assert "--workers must be at least 1" in refused(command("submit", "geister-quick", "--workers", "0", *nowhere))
+    assert "--device is cpu, cuda or auto" in refused(command("submit", "geister-quick", "--device", "tpu", *nowhere))
+    assert "--resume needs --run-dir" in refused(command("submit", "geister-quick", "--resume", *nowhere))
+    assert "it needs --resume" in refused(command("submit", "geister-quick", "--allow-changes", *nowhere))
+    line = refused(command("submit", "geister-quick", "--run-dir", "runs/mine", *nowhere))
+    assert "would lie in the job's own folder" in line
+    assert "~/dancfr-runs" in line
+
+
+def test_jobs_says_how_it_is_used(command: Command) -> None:
+    assert "say which: dancfr jobs stop JOB" in refused(command("jobs", "stop"))
+    assert "is list, stop or logs" in refused(command("jobs", "end", "x"))
+
+
+@pytest.mark.parametrize(
+    ("named", "folder"),
+    [
+        ("tiny", "~/dancfr-runs/tiny"),
+        ("/data/runs/tiny/", "/data/runs/tiny"),
+        ("~/mine", "~/mine"),
+    ],
+)
+def test_a_run_lies_outside_of_the_job(named: str, folder: str) -> None:
+    assert run_folder(named, "geister-quick") == folder
+
+
+def test_a_run_without_a_name_gets_one() -> None:
+    assert re.fullmatch(r"~/dancfr-runs/geister-quick-\d{8}-\d{6}", run_folder("", "geister-quick"))
+
+
+@pytest.mark.parametrize("named", ["a/b", "./a", "..", ".", "a b", "a;b", "$HOME/x"])
+def test_other_run_folders_are_refused(named: str) -> None:
+    with pytest.raises(UsageError, match="give a name"):
+        run_folder(named, "geister-quick")
+
+
+def test_the_command_reaches_the_program_as_it_was_written(tmp_path: Path) -> None:
+    """Through a shell, in which ~ is the home of who started Ray and nothing else has a meaning."""
+    request = SubmitRequest("geister-quick", ["a=$(touch x)", "b=1 2", "c='q'"], workers=3, wandb="off", resume=True)
+    text = command_line(request, "~/dancfr-runs/it's; here")
+    shown = text.replace("exec python -m", "exec printf '%s\\n'", 1)
+    done = subprocess.run(["sh", "-c", shown], env={"HOME": "/home/of"}, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "dancfr", "train", "geister-quick", "a=$(touch x)", "b=1 2", "c='q'", "--device", "auto", "--workers", "3",
+        "--wandb", "off", "--resume", "--run-dir", "/home/of/dancfr-runs/it's; here",
+    ]  # fmt: skip
+    assert not list(tmp_path.iterdir())
+    assert shlex.split(command_line(request, "/data/a b"))[-1] == "/data/a b"
+
+
+def test_nobody_at_the_address(command: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    begin = time.monotonic()
+    line = refused(command("jobs", "--address", f"http://127.0.0.1:{port}"))
+    assert "nothing answers" in line
+    assert "ray dashboard" in line
+    assert time.monotonic() - begin < 20
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:8265", "auto", "ray://127.0.0.1:10001", "http://", "http://x:y"])
+def test_an_address_of_another_kind(address: str) -> None:
+    with pytest.raises(UsageError, match="say http://HOST:PORT"):
+        reach(address)
+
+
+@pytest.mark.parametrize(("status", "body"), [(404, b"no"), (200, b"<html>"), (200, b"[]"), (302, b""), (500, b"")])
+def test_another_program_at_the_address(status: int, body: bytes) -> None:
+    with serving(status, body) as url, pytest.raises(UsageError, match="is no job server of Ray"):
+        reach(url)
+
+
+def test_the_token_is_looked_for_as_ray_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with serving(200, RAY, token="right") as url:
+        with pytest.raises(UsageError, match="asks for a token and there is none here"):
+            reach(url)
+        default = tmp_path / "home" / ".ray" / "auth_token"
+        default.parent.mkdir(parents=True)
+        default.write_text("wrong\n")
+        with pytest.raises(UsageError, match=f"refuses the token in {default}"):
+            reach(url)
+        default.write_text("right\n")
+        assert reach(url).headers == {"Authorization": "Bearer right"}
+        other = tmp_path / "token"
+        monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", str(other))
+        with pytest.raises(UsageError, match=r"RAY_AUTH_TOKEN_PATH names .*token, which holds no token"):
+            reach(url)
+        other.write_text("right")
+        monkeypatch.setenv("RAY_API_SERVER_ADDRESS", url)
+        assert reach(None).address == url
+        monkeypatch.setenv("RAY_AUTH_TOKEN", "another")
+        assert find_token() == ("another", "RAY_AUTH_TOKEN")
+
+
+def test_ray_finds_the_same_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In the same order: the variable, the file that is named, the file in the home folder."""
+    from ray._raylet import AuthenticationTokenLoader
+
+    loader = AuthenticationTokenLoader.instance()
+    default = tmp_path / "home" / ".ray" / "auth_token"
+    default.parent.mkdir(parents=True)
+    default.write_text("of-home")
+    (tmp_path / "named").write_text("of-file\n")
+    try:
+        for name, value in ((None, ""), ("RAY_AUTH_TOKEN_PATH", str(tmp_path / "named")), ("RAY_AUTH_TOKEN", "of-env")):
+            if name:
+                monkeypatch.setenv(name, value)
+            loader.reset_cache()
+            assert loader.get_raw_token(ignore_auth_mode=True) == find_token()[0] != ""
+    finally:
+        loader.reset_cache()
+
+
+def test_a_cluster_that_asks_for_no_token_is_told_of(capfd: pytest.CaptureFixture[str]) -> None:
+    with serving(200, RAY) as url:
+        assert reach(url).headers == {}
+    warning = capfd.readouterr().err
+    assert "takes jobs from everybody" in warning
+    assert "RAY_AUTH_MODE=token" in warning
+
+
+def test_too_large_a_tree_is_refused_before_the_cluster_is_asked(command: Command, tmp_path: Path) -> None:
+    with (tmp_path / "data.bin").open("wb") as file:
+        file.truncate(101 * 2**20)
+    nowhere = ("--address", "http://127.0.0.1:9")
+    line = refused(command("submit", "geister-quick", "--working-dir", str(tmp_path), *nowhere))
+    assert "data.bin (101.0 MiB)" in line
+
+
+def test_help_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert "submit" in shown
+    assert "jobs" in shown

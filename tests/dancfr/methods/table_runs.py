@@ -1,0 +1,45 @@
+"""Short trainings of the tabular methods, and what they leave behind."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dancfr.methods import train
+from dancfr.methods.options import TrainOptions
+from dancfr.methods.presets import PRESETS
+from dancfr.runs.config import Config, apply_overrides
+from dancfr.runs.run import Run
+from dancfr.watch.tracking import Tracker
+
+
+def configured(preset: str, *overrides: str) -> Any:
+    config = apply_overrides(PRESETS[preset].config, overrides)
+    config.check()
+    return config
+
+
+def run_preset(path: Path, preset: str, config: Config, *, inline: bool = True, resume: bool = False) -> dict[str, Any]:
+    """Trains a preset with a configuration of its method."""
+    options = TrainOptions(workers=None if inline else 2, inline=inline, resume=resume, progress=False)
+    method = PRESETS[preset].method
+    if resume:
+        run = Run.open(path, writing=True)
+        run.resume_as(run.preset, method, config)
+    else:
+        run = Run.create(path, preset, method, config)
+    with run, Tracker(run, mode="off") as tracker:
+        return train(run, method, config, tracker, options)
+
+
+def stored(path: Path) -> dict[str, bytes]:
+    """The strategies of a run, file by file."""
+    return {file.name: file.read_bytes() for file in sorted((path / "strategies").iterdir())}
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The record of a run without what a clock says."""
+    clock = ("time/", "elapsed", "second", "waited")
+    return [
+        {key: value for key, value in json.loads(line).items() if not any(word in key for word in clock)}
+        for line in (path / "metrics.jsonl").read_text().splitlines()
+    ]

@@ -1,0 +1,140 @@
+"""The driver of paper 002's tables: the same strategy inline, on Ray and over a resume; what it plays."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dancfr.errors import UsageError
+from learners.storage import load_state, save_state
+from tests.dancfr.methods.table_runs import configured, rows, run_preset, stored
+from tests.dancfr.outcomes import Command, refused
+
+PRESET = "mini-geister-depth-limited"
+TINY = ("evaluation.every=4", "evaluation.games=40", "checkpoint_every=3", "tables.states=64")
+
+
+def tiny(*overrides: str) -> Any:
+    return configured(PRESET, *TINY, *overrides)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight iterations inline, undisturbed."""
+    path = tmp_path_factory.mktemp("runs") / "reference"
+    result = run_preset(path, PRESET, tiny("iterations=8"))
+    assert result["iterations"] == 8
+    assert set(result["metrics"]) == {f"average/{o}" for o in ("random", "heuristic", "rush")}
+    return path
+
+
+def test_the_record_counts_nodes(reference: Path) -> None:
+    trained = [row for row in rows(reference) if row["kind"] == "train"]
+    assert [row["iteration"] for row in trained] == list(range(1, 9))
+    assert trained[-1]["samples/nodes"] == sum(row["tables/nodes"] for row in trained)
+    assert list(stored(reference)) == [f"p0-{t:06d}.safetensors" for t in (3, 6, 8)]
+    played = [row for row in rows(reference) if row["kind"] == "evaluation"]
+    assert [(row["iteration"], row["opponent"]) for row in played] == [
+        (t, opponent) for t in (4, 8) for opponent in ("random", "heuristic", "rush")
+    ]
+    assert all(sum(row["categories"].values()) == 40 for row in played)
+
+
+@pytest.mark.parametrize("at", [pytest.param(2, marks=pytest.mark.long), 3, pytest.param(5, marks=pytest.mark.long)])
+def test_a_resumed_run_gives_the_strategies_of_one_that_was_not_stopped(
+    reference: Path, tmp_path: Path, at: int
+) -> None:
+    path = tmp_path / "resumed"
+    run_preset(path, PRESET, tiny(f"iterations={at}"))
+    run_preset(path, PRESET, tiny("iterations=8"), resume=True)
+    assert stored(path) == stored(reference)
+    assert [r for r in rows(path) if r["kind"] == "train"] == [r for r in rows(reference) if r["kind"] == "train"]
+
+
+def test_ray_gives_the_same_strategies(reference: Path, tmp_path: Path) -> None:
+    run_preset(tmp_path / "ray", PRESET, tiny("iterations=8"), inline=False)
+    assert stored(tmp_path / "ray") == stored(reference)
+    assert sorted(map(str, rows(tmp_path / "ray"))) == sorted(map(str, rows(reference)))
+
+
+def test_full_method_beats_its_ablations(tmp_path: Path) -> None:
+    """400 iterations, seed 1, 4000 games: against `heuristic` the order of paper 002, against `random` above 60 %."""
+    found = {}
+    for name, override in {
+        "full": "tables.depth=3",
+        "no belief": "tables.belief=none",
+        "no baseline": "tables.baseline=false",
+        "dream": "tables.method=dream",
+    }.items():
+        settings = ("iterations=400", "evaluation.every=400", "evaluation.games=4000", override)
+        result = run_preset(tmp_path / name, PRESET, configured(PRESET, *settings))
+        found[name] = result["metrics"]
+    assert found["full"]["average/random"] > 0.6
+    for name in ("no baseline", "dream"):
+        assert found["full"]["average/heuristic"] > found[name]["average/heuristic"] + 0.03, found
+
+
+def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
+    match = ("--game", "mini-geister", "--games", "4000", "--seed", "1", "--json")
+    outcome = command("evaluate", str(reference), "--against", "random", *match)
+    assert outcome.code == 0, outcome.err
+    assert 0.5 < json.loads(outcome.out)["win_rate"] < 0.9
+    assert command("evaluate", f"{reference}@3", "--against", "random", *match).out != outcome.out
+    for name, said in (
+        ("?average=last", "plays average=exact, not average=last"),
+        ("?threshold=0.5", "played as they are"),
+        ("@40", "has iterations 3 to 8, not 40"),
+    ):
+        assert said in refused(command("evaluate", f"{reference}{name}", "--against", "random", *match))
+    rules = command("evaluate", str(reference), "--game", "mini-geister", "--option", "random_setup=false")
+    assert "random_setup" in refused(rules)
+    other = command("evaluate", str(reference), "--game", "geister", "--against", "random")
+    assert "was trained on mini-geister, not on geister" in refused(other)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("game=geister",), "for mini-geister, not for geister"),
+        (("game=leduc", "evaluation.opponents=random"), "for mini-geister, not for leduc"),
+        (("game_options.random_setup=false",), "random_setup=true"),
+        (("tables.depth=7",), "tables.depth"),
+        (("tables.belief=bayes",), "tables.belief"),
+        (("tables.method=cfr",), "tables.method"),
+        (("evaluation.opponents=greedy",), "greedy"),
+        (
+            ("curriculum.option=ply_limit", "curriculum.values=10", "curriculum.iterations=2"),
+            "without a curriculum",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_line(overrides: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        tiny(*overrides)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"policy": np.ones((3, 8), np.float32)}, "rows must be"),
+        ({"extra": np.zeros(1)}, "has rows and policy, not"),
+        ({}, "damaged|truncated|checksum|not whole"),
+    ],
+)
+def test_a_strategy_that_is_none_is_refused(
+    reference: Path, tmp_path: Path, command: Command, change: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "run"
+    shutil.copytree(reference, path)
+    file = path / "strategies" / "p0-000008.safetensors"
+    arrays, about = load_state(file)
+    save_state(file, arrays | change, about)
+    if not change:
+        file.write_bytes(file.read_bytes()[:-40])
+    outcome = command("evaluate", str(path), "--game", "mini-geister", "--against", "random", "--games", "2")
+    assert re.search(message, refused(outcome))

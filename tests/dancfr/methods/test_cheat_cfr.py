@@ -1,0 +1,231 @@
+"""The driver of chance-sampled CFR on Cheat: the same strategy inline, on Ray and over a resume; its curriculum."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dancfr.errors import UsageError
+from dancfr.methods.cheat_cfr.config import CheatCfrConfig
+from dancfr.methods.dream.config import DreamConfig
+from dancfr.methods.presets import PRESETS
+from learners.storage import load_state, save_state
+from tests.dancfr.methods.table_runs import configured, rows, run_preset, stored
+from tests.dancfr.outcomes import Command
+
+TINY = ("evaluation.every=3", "evaluation.games=20", "checkpoint_every=2")
+GROWING = ("curriculum.option=health", "curriculum.values=1,2", "curriculum.iterations=2")
+
+
+def tiny(*overrides: str, preset: str = "cheat-general") -> Any:
+    return configured(preset, *TINY, *overrides)
+
+
+def run_training(path: Path, config: Any, *, inline: bool = True, resume: bool = False) -> dict[str, Any]:
+    preset = "cheat-dream-4x2" if isinstance(config, DreamConfig) else "cheat-general"
+    return run_preset(path, preset, config, inline=inline, resume=resume)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six iterations inline, undisturbed: two on Cheat-1, two on Cheat-2, two on Cheat-3."""
+    path = tmp_path_factory.mktemp("runs") / "reference"
+    result = run_training(path, tiny("iterations=6", *GROWING))
+    assert result["iterations"] == 6
+    assert set(result["metrics"]) == {f"{p}/{o}" for p in ("average", "last") for o in ("random", "heuristic")}
+    return path
+
+
+def test_the_record_says_what_was_played_and_met(reference: Path) -> None:
+    trained = [row for row in rows(reference) if row["kind"] == "train"]
+    assert [row["cfr/health"] for row in trained] == [1, 1, 2, 2, 3, 3]
+    assert [row["cfr/visited"] <= row["cfr/infosets"] for row in trained] == [True] * 6
+    assert trained[1]["cfr/infosets"] <= 72 < trained[3]["cfr/infosets"] <= 1180 < trained[5]["cfr/infosets"]
+    assert trained[5]["samples/nodes"] == sum(row["cfr/nodes"] for row in trained)
+    assert list(stored(reference)) == [f"p0-{t:06d}.safetensors" for t in (2, 4, 6)]
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_resumed_run_gives_the_strategies_of_one_that_was_not_stopped(
+    reference: Path, tmp_path: Path, at: int
+) -> None:
+    """Stopped within a stage, and at the border of two."""
+    path = tmp_path / "resumed"
+    run_training(path, tiny(f"iterations={at}", *GROWING))
+    run_training(path, tiny("iterations=6", *GROWING), resume=True)
+    assert stored(path) == stored(reference)
+    assert [r for r in rows(path) if r["kind"] == "train"] == [r for r in rows(reference) if r["kind"] == "train"]
+
+
+def test_ray_gives_the_same_strategies(reference: Path, tmp_path: Path) -> None:
+    run_training(tmp_path / "ray", tiny("iterations=6", *GROWING), inline=False)
+    assert stored(tmp_path / "ray") == stored(reference)
+    assert sorted(map(str, rows(tmp_path / "ray"))) == sorted(map(str, rows(reference)))
+
+
+def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
+    match = ("--game", "mini-cheat", "--games", "4000", "--seed", "1", "--json")
+    found = {}
+    for name in ("", "@4", "?average=last"):
+        outcome = command("evaluate", f"{reference}{name}", "--against", "random", *match)
+        assert outcome.code == 0, outcome.err
+        found[name] = json.loads(outcome.out)["win_rate"]
+    assert 0.5 < found[""] < 1
+    assert len(set(found.values())) == 3
+    exact = command("evaluate", str(reference), "--game", "mini-cheat", "--exploitability", "--games", "2", "--json")
+    assert exact.code == 0, exact.err
+    assert 0 < json.loads(exact.out)["nash_conv"] < 2
+    for name, said in (
+        ("?average=sampled", "plays average=exact or average=last"),
+        ("?threshold=0.5", "played as they are"),
+        ("@40", "has iterations 2 to 6, not 40"),
+    ):
+        outcome = command("evaluate", f"{reference}{name}", "--against", "random", *match)
+        assert outcome.code == 2
+        assert said in outcome.err
+    rules = command("evaluate", str(reference), "--game", "mini-cheat", "--option", "dealt=1", "--against", "random")
+    assert rules.code == 2
+    assert "under other rules of mini-cheat: dealt=2, where the game at hand has dealt=1" in rules.err
+    longer = command("evaluate", str(reference), "--option", "health=9", "--against", "random", *match)
+    assert longer.code == 0, longer.err
+    other = command("evaluate", str(reference), "--game", "cheat", "--against", "random")
+    assert other.code == 2
+    assert "was trained on mini-cheat, not on cheat" in other.err
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("agent=memoryless", "turns=3"), "turns=3 is for agents that know the history"),
+        (("game=leduc",), "this method is for Cheat, not for leduc"),
+        (("curriculum.values=1,2",), "curriculum.values needs curriculum.option"),
+        (("curriculum.option=health",), "curriculum.option needs curriculum.values"),
+        (("curriculum.option=ranks", "curriculum.values=2"), "here it is health that may grow"),
+        (("curriculum.option=health", "curriculum.values=2,1"), "must not fall along a curriculum: 2, 1, 3"),
+        (("curriculum.option=health", "curriculum.values=4"), "must not fall along a curriculum: 4, 3"),
+        (("game_options.players=3", "game_options.dealt=1"), "Cheat for 2 players"),
+        (("game_options.discards=cards",), "discards=sets"),
+        (("game_options.health=0", "game_options.ply_limit=9"), "end by health alone"),
+        (("game_options.health=12",), "too many to walk in each iteration"),
+        (("game_options.health=10000",), "too many to walk in each iteration"),
+        (("game=cheat", "game_options.discards=sets", "agent=memoryless"), "too many to walk in each iteration"),
+        (("turns=40",), "up to 31 turns, not 40"),
+        (("evaluation.opponents=rush",), "rush"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_line(overrides: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message) as refused:
+        tiny(*overrides)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"policy.average": np.zeros(3)}, "its arrays do not fit each other"),
+        ({"keys": np.zeros((2, 2))}, "its arrays are of another kind"),
+        ({"nets": np.zeros(1)}, "there is no strategy of Cheat in it"),
+        ({"counts": None}, "its arrays do not fit each other"),
+        ({"health": "three"}, "does not say for how many health points"),
+        ({"negative": True}, "its policy last is no distribution"),
+        ({"damaged": True}, "damaged|truncated|checksum|not whole"),
+    ],
+)
+def test_a_strategy_that_is_none_is_refused(
+    reference: Path, tmp_path: Path, command: Command, change: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "run"
+    shutil.copytree(reference, path)
+    file = path / "strategies" / "p0-000006.safetensors"
+    arrays, about = load_state(file)
+    if "health" in change:
+        about |= change
+    elif "negative" in change:
+        arrays["policy.last"] = arrays["policy.last"].copy()
+        arrays["policy.last"][0] += 0.5
+    elif "counts" in change:
+        arrays["counts"] = arrays["counts"][:-1].copy()
+    elif "damaged" not in change:
+        arrays |= change
+    save_state(file, arrays, about)
+    if "damaged" in change:
+        file.write_bytes(file.read_bytes()[:-40])
+    outcome = command("evaluate", str(path), "--game", "mini-cheat", "--against", "random", "--games", "2")
+    assert outcome.code == 2
+    assert re.search(message, outcome.err), outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew(tmp_path: Path) -> None:
+    config = tiny("iterations=2")
+    run_training(tmp_path / "run", config)
+    before = stored(tmp_path / "run")
+    for checkpoint in (tmp_path / "run" / "checkpoints").iterdir():
+        shutil.rmtree(checkpoint)
+    with pytest.raises(UsageError, match="its checkpoints are gone; not starting over"):
+        run_training(tmp_path / "run", tiny("iterations=4"), resume=True)
+    assert stored(tmp_path / "run") == before
+
+
+def test_a_strategy_that_a_killed_run_did_not_store_comes_back_with_its_checkpoint(tmp_path: Path) -> None:
+    config = tiny("iterations=2")
+    run_training(tmp_path / "run", config)
+    before = stored(tmp_path / "run")
+    (tmp_path / "run" / "strategies" / "p0-000002.safetensors").unlink()
+    run_training(tmp_path / "run", config, resume=True)
+    assert stored(tmp_path / "run") == before
+
+
+def test_a_curriculum_that_never_ends_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run_training(tmp_path / "run", tiny("iterations=4", *GROWING))
+    assert "all iterations belong to the curriculum" in capfd.readouterr().err
+
+
+NETS = (
+    "traversals=16", "chunk=8", "reservoir=3000", "circular=3000", "advantage_training.minibatches=3",
+    "advantage_training.batch=32", "baseline_training.minibatches=2", "baseline_training.batch=32",
+    "network.width=16", "baseline_network.width=16", "minutes=none", "evaluation.average=exact",
+)  # fmt: skip
+
+
+class TestDream:
+    def test_a_curriculum_goes_on_to_the_next_game(self, tmp_path: Path) -> None:
+        """The same nets inline and on Ray, whose workers are replaced at each stage."""
+        stages = ("game_options.observation_health=3", "curriculum.option=health", "curriculum.values=1,2")
+        config = tiny(*NETS, *stages, "curriculum.iterations=2", "iterations=6", preset="cheat-dream-4x2")
+        run_training(tmp_path / "inline", config)
+        run_training(tmp_path / "ray", config, inline=False)
+        assert stored(tmp_path / "inline") == stored(tmp_path / "ray")
+        plies = [row["traversal/mean_plies"] for row in rows(tmp_path / "inline") if row["kind"] == "train"]
+        assert len(plies) == 6
+        assert max(plies[:2]) < min(plies[4:]), "games of one health point are shorter than those of three"
+
+    def test_games_of_a_curriculum_must_look_alike(self) -> None:
+        with pytest.raises(UsageError, match="has other actions or infostates than the run's own game"):
+            tiny("curriculum.option=ranks", "curriculum.values=3", preset="cheat-dream-4x2")
+
+    def test_three_players_train_without_a_baseline(self, tmp_path: Path) -> None:
+        three = ("game_options.players=3", "game_options.dealt=2")
+        with pytest.raises(UsageError, match="set baseline=false and sampling"):
+            tiny(*NETS, *three, preset="cheat-dream-4x2")
+        config = tiny(*NETS, *three, "baseline=false", "iterations=7", preset="cheat-dream-4x2")
+        assert [config.updated_players(t) for t in (1, 2, 3, 4)] == [(0,), (1,), (2,), (0,)]
+        assert [config.own_count(t) for t in (1, 3, 4, 7)] == [1, 1, 2, 3]
+        result = run_training(tmp_path / "three", config)
+        assert sorted(stored(tmp_path / "three"))[::2][0] == "p0-000001.safetensors"
+        assert {name[:2] for name in stored(tmp_path / "three")} == {"p0", "p1", "p2"}
+        assert 0 <= result["metrics"]["average/random"] <= 1
+        run_training(tmp_path / "cut", tiny(*NETS, *three, "baseline=false", "iterations=4", preset="cheat-dream-4x2"))
+        run_training(tmp_path / "cut", config, resume=True)
+        assert stored(tmp_path / "cut") == stored(tmp_path / "three")
+
+
+def test_the_presets_of_paper_001_are_its_four_agents() -> None:
+    for name in ("memoryless", "hp-aware", "history-aware", "general"):
+        config = PRESETS[f"cheat-{name}"].config
+        assert isinstance(config, CheatCfrConfig)
+        assert (config.agent, config.iterations, config.cards, config.turns) == (name, 100, False, 0)

@@ -1,0 +1,176 @@
+"""The driver of Deep Monte-Carlo: the same net inline and on Ray, and over a resume."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dancfr.errors import UsageError
+from dancfr.methods import train
+from dancfr.methods.dmc.config import DmcConfig
+from dancfr.methods.dmc.driver import average_weights
+from dancfr.methods.options import TrainOptions
+from dancfr.methods.presets import PRESETS
+from dancfr.runs.config import apply_overrides
+from dancfr.runs.run import Run
+from dancfr.watch.tracking import Tracker
+
+TINY = (
+    "games=6",
+    "chunk=2",
+    "tables=2",
+    "minutes=none",
+    "pool=2000",
+    "network.width=16",
+    "network.depth=2",
+    "training.minibatches=3",
+    "training.batch=64",
+    "evaluation.every=2",
+    "evaluation.games=4",
+    "evaluation.opponents=random",
+    "checkpoint_every=2",
+)
+
+
+def tiny(*overrides: str, preset: str = "guandan-quick") -> DmcConfig:
+    config = apply_overrides(PRESETS[preset].config, [*TINY, *overrides])
+    assert isinstance(config, DmcConfig)
+    config.check()
+    return config
+
+
+def run_training(path: Path, config: DmcConfig, *, inline: bool = True, resume: bool = False, workers: int = 1) -> dict:
+    options = TrainOptions(workers=workers, address=None, device="cpu", inline=inline, resume=resume, progress=False)
+    if resume:
+        run = Run.open(path, writing=True)
+        run.resume_as("guandan-quick", "dmc", config)
+    else:
+        run = Run.create(path, "guandan-quick", "dmc", config)
+    with run, Tracker(run, mode="off") as tracker:
+        return train(run, "dmc", config, tracker, options)
+
+
+def nets(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted((path / "strategies").iterdir())}
+
+
+def rows(path: Path, kind: str) -> list[dict]:
+    clock = ("time/", "elapsed", "seconds", "per_second", "waited", "busy", "workers/", "queue/")
+    every = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+    return [
+        {key: value for key, value in row.items() if not any(word in key for word in clock)}
+        for row in every
+        if row["kind"] == kind
+    ]
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four iterations inline, undisturbed."""
+    path = tmp_path_factory.mktemp("runs") / "reference"
+    result = run_training(path, tiny("iterations=4"))
+    assert result["iterations"] == 4
+    assert result["samples"] > 4 * 6 * 20
+    assert set(result["metrics"]) == {"last/random"}
+    return path
+
+
+def test_actors_play_by_weights_one_fit_behind_and_the_learner_says_so(reference: Path) -> None:
+    trained = rows(reference, "train")
+    assert [row["iteration"] for row in trained] == [1, 2, 3, 4]
+    assert [row["selfplay/age"] for row in trained] == [0, 1, 1, 1]
+    assert "loss/value" not in trained[0], "nothing was fitted while the first games were played"
+    for row in trained[1:]:
+        assert row["loss/value"] >= 0
+        assert 0 <= row["learner/clipped"] <= 1
+        assert row["learner/rows"] == 3 * 64
+    ages = [row["learner/age"] for row in trained[1:]]
+    assert ages[0] == 1, "the first samples came from weights 0 and were fitted in iteration 1"
+    assert max(ages) <= 4
+
+
+def test_evaluated_nets_are_kept(reference: Path) -> None:
+    assert list(nets(reference)) == ["p0-000002.safetensors", "p0-000004.safetensors"]
+    assert [row["iteration"] for row in rows(reference, "evaluation")] == [2, 4]
+
+
+def test_ray_and_any_number_of_workers_give_the_same_net(reference: Path, tmp_path: Path) -> None:
+    run_training(tmp_path / "ray", tiny("iterations=4"), inline=False, workers=2)
+    assert nets(tmp_path / "ray") == nets(reference)
+    assert rows(tmp_path / "ray", "train") == rows(reference, "train")
+    assert rows(tmp_path / "ray", "evaluation") == rows(reference, "evaluation")
+
+
+@pytest.mark.parametrize("first", [1, 3])
+def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(first: int, reference: Path, tmp_path: Path) -> None:
+    """The first part ends where nothing else is due, so it is evaluated and saved only because it ends."""
+    path = tmp_path / "resumed"
+    run_training(path, tiny(f"iterations={first}"))
+    assert list(nets(path))[-1] == f"p0-{first:06d}.safetensors"
+    result = run_training(path, tiny("iterations=4"), resume=True)
+    assert result["iterations"] == 4
+    assert nets(path) == nets(reference)
+    assert rows(path, "train") == rows(reference, "train")
+    assert rows(path, "evaluation") == rows(reference, "evaluation")
+
+
+def test_the_agent_averages_the_weights_that_played() -> None:
+    rng = np.random.default_rng(0)
+    nets = [{"w": rng.normal(size=(3, 2)).astype(np.float32)} for _ in range(6)]
+    linear = last = nets[0]
+    for n, net in enumerate(nets, start=1):
+        linear = average_weights(linear, net, n, 1.0)
+        last = average_weights(last, net, n, 0.0)
+    wanted = np.average([net["w"] for net in nets], axis=0, weights=range(1, 7))
+    assert np.allclose(linear["w"], wanted, atol=1e-6)
+    assert last is nets[-1]
+
+
+def test_tributes_are_learnt_where_that_is_wanted(tmp_path: Path) -> None:
+    config = tiny("iterations=2", "tribute=learnt", "network.encoding=tribute")
+    assert run_training(tmp_path / "learnt", config)["iterations"] == 2
+    with pytest.raises(UsageError, match=r"set network\.encoding=tribute"):
+        tiny("tribute=learnt")
+
+
+def test_whole_matches_and_the_paper_s_preset_run(tmp_path: Path) -> None:
+    config = tiny("iterations=1", "games=2", "chunk=2", "game_options.length=match", preset="guandan-dmc-no-wild")
+    result = run_training(tmp_path / "match", config)
+    assert result["samples"] > 300
+    (evaluated,) = rows(tmp_path / "match", "evaluation")
+    assert evaluated["games"] == 4
+
+
+@pytest.mark.parametrize(
+    ("overrides", "says"),
+    [
+        (["game=geister"], "ragged actions"),
+        (["pool=32"], "smaller than training.batch"),
+        (["network.encoding=planes"], "no flat encoding planes"),
+        (["evaluation.opponents=gready"], "greedy"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_starts(overrides: list[str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        tiny(*overrides)
+
+
+def test_self_play_is_its_seed_and_its_targets_are_the_rounds_returns() -> None:
+    from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
+    from envs.guandan import GuanDan
+    from learners.dmc.network import QNet
+
+    config = tiny()
+    game = GuanDan(length="match", situation="first")
+    weights = SelfPlayWeights(3, QNet(config.network, game.spec).inference_weights())
+    player = SelfPlayer(game, config.network, epsilon=0.3)
+    stats, block = player.play(SelfPlayTask((5,), games=3, tables=2), weights)
+    again, same = SelfPlayer(game, config.network, epsilon=0.3).play(SelfPlayTask((5,), games=3, tables=2), weights)
+    assert block["values"].tobytes() == same["values"].tobytes()
+    assert stats["samples"] == again["samples"] == len(block["values"])
+    values = block["values"]
+    assert set(np.unique(np.abs(values["target"]))) <= {0, 1, 2, 3}
+    assert (values["version"] == 3).all()
+    assert np.abs(values["target"]).max() == 3
+    assert stats["rows"] > 2 * stats["samples"], "every sample was a choice"

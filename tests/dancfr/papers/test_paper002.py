@@ -1,0 +1,90 @@
+"""Figures of paper 002 from short runs: every cell, how games ended, the paper's number beside ours."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dancfr.errors import UsageError
+from dancfr.papers.paper002 import EXPERIMENTS, OPPONENTS, PUBLISHED, VARIANTS
+from dancfr.papers.reproduce import reproduce
+from dancfr.report.stacks import CATEGORIES, draw_areas, draw_shares, shares_of, stack_of
+
+SHORT = ("iterations=4", "evaluation.every=2", "evaluation.games=20", "checkpoint_every=4")
+
+
+def test_every_variant_is_trained_by_one_experiment() -> None:
+    trained = {setting.name for e in EXPERIMENTS.values() for setting in e.scales["paper"].settings}
+    assert trained == set(VARIANTS)
+    assert [len(EXPERIMENTS[f"mini-geister-fig{n}"].scales["paper"].seeds) for n in (6, 7, 8)] == [4, 3, 3]
+
+
+def test_figures_6_to_12_have_a_row_for_each_opponent(tmp_path: Path) -> None:
+    found = reproduce("mini-geister-fig6", "quick", tmp_path, seeds=(1, 2), overrides=SHORT, inline=True)
+    cells = {row["cell"]: row for row in found["rows"]}
+    assert list(cells) == [f"{v}/{o}" for v in ("full", "exact-belief") for o in OPPONENTS]
+    assert cells["full/random"]["paper"] == PUBLISHED["full/random"][0] == 75
+    assert cells["full/rush"]["paper"] is None
+    assert "not in the paper" in cells["exact-belief/heuristic"]["note"]
+    assert all(0 < row["ours"] < 100 and row["sd"] is not None for row in cells.values())
+    names = {Path(file).name for file in found["files"]}
+    assert names == {"mini-geister-fig6.html", "fig6-full.png", "fig6-exact-belief.png"}
+    page = (tmp_path / "mini-geister-fig6.html").read_text()
+    assert "loss by taking red" in page
+
+
+def test_figure_13_takes_the_worst_with_and_the_best_without(tmp_path: Path) -> None:
+    found = reproduce("mini-geister-fig13", "quick", tmp_path, seeds=(1, 2), overrides=SHORT, inline=True)
+    (row,) = found["rows"]
+    assert row["cell"] == "full/no-belief"
+    assert "the worst of 2" in row["note"]
+    assert "the best of 2" in row["note"]
+    assert "over 10,000 games" in row["note"]
+    with pytest.raises(UsageError, match=r"tables\.belief is part of what this experiment shows"):
+        reproduce("mini-geister-fig13", "quick", tmp_path, overrides=("tables.belief=none",), inline=True)
+
+
+def test_figure_5_trains_nothing(tmp_path: Path) -> None:
+    found = reproduce("mini-geister-fig5", "quick", tmp_path, inline=True)
+    cells = {row["cell"]: row for row in found["rows"]}
+    assert set(cells) == {"heuristic/random", "rush/random", "rush/heuristic"}
+    assert cells["heuristic/random"]["paper"] == 70
+    assert abs(cells["heuristic/random"]["ours"] - 70) < 3
+    assert found["runs"] == []
+    with pytest.raises(UsageError, match="trains nothing"):
+        reproduce("mini-geister-fig5", "quick", tmp_path, overrides=("iterations=2",), inline=True)
+
+
+def test_shares_add_up_and_are_drawn() -> None:
+    counts = {"win by escape": 3, "draw by ply limit": 1}
+    shares = shares_of(counts)
+    assert shares.tolist() == [0.75, 0, 0, 0.25, 0, 0, 0]
+    with pytest.raises(ValueError, match="does not have: win by magic"):
+        shares_of({"win by magic": 1})
+    with pytest.raises(ValueError, match="no games"):
+        shares_of({})
+    bars = draw_shares("name", "Title", "", {"one": shares, "other": shares_of({"loss by escape": 2})})
+    assert bars.png[:4] == b"\x89PNG"
+    assert bars.rows[0] == ("one", "75.0", "0.0", "0.0", "25.0", "0.0", "0.0", "0.0")
+    assert "one: win by escape 75 %, draw 25 %" in bars.alt
+    assert len(bars.columns) == 1 + len(CATEGORIES)
+
+
+def test_areas_are_means_over_the_evaluations_that_all_runs_have(tmp_path: Path) -> None:
+    from dancfr.report.history import History
+
+    def run(*evaluations: tuple[int, int]) -> History:
+        rows = tuple(
+            {"iteration": t, "opponent": "random", "policy": "average", "categories": {"win by escape": wins,
+             "loss by escape": 4 - wins}}
+            for t, wins in evaluations
+        )  # fmt: skip
+        return History("run", tmp_path, {}, (), rows)
+
+    stack = stack_of("title", [run((1, 4), (2, 2)), run((2, 4), (3, 1))], "random")
+    assert stack is not None
+    assert (stack.x.tolist(), stack.runs) == ([2.0], 2)
+    np.testing.assert_allclose(stack.shares[:, 0], [0.75, 0, 0, 0, 0, 0, 0.25])
+    assert stack_of("title", [run((1, 4)), run((2, 4))], "random") is None
+    assert stack_of("title", [run((1, 4))], "rush") is None
+    assert draw_areas("name", "Title", "", [stack]).rows[0][1] == "75.0"

@@ -1,0 +1,76 @@
+"""The experiments of paper 003 run, and say what they are to say."""
+
+from pathlib import Path
+
+import pytest
+
+from dancfr.errors import UsageError
+from dancfr.papers.reproduce import EXPERIMENTS, reproduce
+
+TINY = ("iterations=3", "strategies=16", "training.minibatches=5", "evaluation.iterations=5", "network.width=16")
+
+
+def cells(found: dict) -> dict[str, float | None]:
+    return {row["cell"]: row["ours"] for row in found["rows"]}
+
+
+def test_the_table_is_that_of_the_specification(tmp_path: Path) -> None:
+    found = cells(reproduce("dlcfr-table2", out_dir=tmp_path))
+    facts = ("infosets", "histories", "public states at the limit", "places of a range")
+    assert {game: tuple(found[f"{game}/{fact}"] for fact in facts) for game in EXPERIMENTS["dlcfr-table2"].games} == {
+        "goofspiel5": (4974, 55_731, 9, 20),
+        "oshi_zumo8_k1": (1256, 15_321, 17, 35),
+        "oshi_zumo8_k3": (1580, 19_305, 27, 35),
+        "leduc_2b2r": (3960, 61_336, 87, 3),
+    }
+    flags = ("private actions", "early terminals")
+    shown = {game: tuple(found[f"{game}/{flag}"] for flag in flags) for game in ("goofspiel5", "leduc_2b2r")}
+    assert shown == {"goofspiel5": (1, 0), "leduc_2b2r": (0, 1)}
+
+
+def test_the_figure_correlates_every_checkpoint_of_every_run(tmp_path: Path) -> None:
+    found = reproduce("dlcfr-fig2", out_dir=tmp_path, seeds=(1, 2), overrides=TINY, inline=True, game="oshi_zumo8_k1")
+    assert found["game"] == "oshi_zumo8_k1"
+    for loss in ("huber", "l1", "linf"):
+        row = next(row for row in found["rows"] if row["cell"] == f"correlation/{loss}")
+        assert -1 <= row["ours"] <= 1
+        assert "6 checkpoints of 2 runs" in row["note"]
+    assert cells(found)["lowest exploitability"] > 0.01, "so little training is not enough"
+    assert (tmp_path / "figures" / "dlcfr-fig2.png").stat().st_size > 10_000
+    shards = sorted(path.name for path in (tmp_path / "data").glob("shard-*"))
+    assert shards == ["shard-1-000001-0000-random16.safetensors"], "both runs share their samples"
+    few = reproduce(
+        "dlcfr-fig2",
+        out_dir=tmp_path / "few",
+        seeds=(1,),
+        overrides=("iterations=2", *TINY[1:]),
+        inline=True,
+        game="oshi_zumo8_k1",
+    )
+    assert cells(few)["correlation/l1"] is None, "two checkpoints say nothing"
+
+
+def test_left_out_public_states_are_what_is_measured(tmp_path: Path) -> None:
+    found = reproduce("dlcfr-unseen", out_dir=tmp_path, overrides=TINY, inline=True, game="oshi_zumo8_k1")
+    shown = cells(found)
+    assert [shown[f"without {state}/linf"] for state in (0, 8, 16)] != [None] * 3
+    assert shown["unseen/linf"] == pytest.approx(sum(shown[f"without {state}/linf"] or 0 for state in (0, 8, 16)) / 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "game", "overrides", "says"),
+    [
+        ("dlcfr-fig2", "kuhn", (), "game of this experiment"),
+        ("mini-geister-fig5", "goofspiel5", (), "leave out --game"),
+        ("dlcfr-losses", "goofspiel5", ("loss=l1",), "leave it out"),
+        ("dlcfr-asked", "goofspiel5", ("asked=3",), "leave it out"),
+        ("dlcfr-fig2", "goofspiel5", ("strategies=4",), "leaves nothing out"),
+    ],
+)
+def test_what_would_undo_an_experiment_is_refused(
+    tmp_path: Path, name: str, game: str, overrides: tuple[str, ...], says: str
+) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        reproduce(name, out_dir=tmp_path / "out", overrides=overrides, game=game)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,231 @@
+"""The report: one page that stands alone, with its figures, and clear words about what it cannot show."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dancfr.errors import RunError, UsageError
+from dancfr.report.report import duration
+from dancfr.report.report import report as report_command
+from tests.dancfr.records import evaluation_row, train_row
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Page(HTMLParser):
+    """Collects the images, tables and text of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.images: list[dict[str, str | None]] = []
+        self.headings: list[str] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(path.read_text())
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "img":
+            self.images.append(dict(attrs))
+        self._open.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self._open and self._open[-1] in ("h1", "h2", "h3"):
+            self.headings.append(data.strip())
+
+
+def record(last: int = 8, wins: int = 50) -> list[dict[str, Any]]:
+    """Training and evaluation rows of a short run."""
+    rows = [train_row(t, (t - 1) % 2) for t in range(1, last + 1)]
+    for t in range(2, last + 1, 2):
+        for opponent in ("random", "rush"):
+            rows += [evaluation_row(t, wins + t, opponent), evaluation_row(t, wins - t, opponent, "last")]
+    return rows
+
+
+def test_a_report_stands_alone_and_shows_every_figure(write_run: Any) -> None:
+    run = write_run("alone", record())
+    found = report_command([run])
+    page = Page(Path(found["report"]))
+    assert Path(found["report"]) == run / "report.html"
+    assert found["warnings"] == []
+    assert set(found["figures"]) == {
+        "win-rate-random-iterations",
+        "win-rate-random-time",
+        "win-rate-rush-iterations",
+        "win-rate-rush-time",
+        "phase-times",
+        "training-time",
+        "losses",
+        "buffers",
+        "game-length",
+        "throughput",
+    }
+    assert len(page.images) == len(found["figures"]) == len(found["files"]) - 1
+    for image in page.images:
+        assert (image["src"] or "").startswith("data:image/png;base64,")
+        assert len(image["alt"] or "") > 40
+    for file in found["files"][1:]:
+        assert Path(file).read_bytes().startswith(PNG)
+    assert not re.findall(r"(?:src|href)=\"(?!data:|#)", Path(found["report"]).read_text())
+
+
+def test_the_figures_text_and_tables_say_the_numbers(write_run: Any) -> None:
+    page = Page(Path(report_command([write_run("numbers", record())])["report"]))
+    alt = next(image["alt"] for image in page.images if "over iterations" in (image["alt"] or ""))
+    told = "win rate against random (%) over iteration: geister-quick goes from"
+    assert f"Average policy, {told} 52.0 % to 58.0 %" in (alt or "")
+    assert f"Last iterate, {told} 48.0 % to 42.0 %" in (alt or "")
+    assert "48.2 – 67.2 %" in page.text  # Wilson interval of 58 wins in 100 games  # noqa: RUF001
+    assert "win by escape 58, loss by reds taken 42" in page.text
+    assert '"traversals"' in page.text  # the configuration
+
+
+def test_several_runs_are_put_together_by_setting(write_run: Any, tmp_path: Path) -> None:
+    runs = [write_run(f"seed-{s}", record(wins=50 + s), seed=s) for s in (1, 2, 3)]
+    runs.append(write_run("wide", record(), traversals=64))
+    found = report_command(runs, tmp_path / "together")
+    page = Page(Path(found["report"]))
+    wide = "geister-quick, traversals=64"
+    assert [len(names) for names in found["settings"].values()] == [3, 1]
+    assert wide in found["settings"]
+    assert [name for name in found["figures"] if name.startswith("single-runs")] == [
+        "single-runs-geister-quick-traversals-512"
+    ]
+    assert "95 % t interval of 3 runs" in page.text
+    assert {"Last evaluations", "Last evaluations by setting"} <= set(page.headings)
+    assert "random38300" in page.text.replace("\n", "")  # 3 runs at iteration 8, 300 games
+    assert "60.0 %57.5 – 62.5 %1.0 %59.0 %61.0 %" in page.text.replace("\n", "")  # noqa: RUF001
+
+
+def test_a_run_without_evaluations_is_reported_and_what_is_missing_named(write_run: Any, tmp_path: Path) -> None:
+    rows = [{"kind": "train", "iteration": 1, "player": 0, "elapsed_s": 1.0, "loss/advantage": 2.0}]
+    found = report_command([write_run("bare", rows)], tmp_path / "page.html")
+    assert found["figures"] == ["losses"]
+    assert found["report"] == str(tmp_path / "page.html")
+    warnings = " ".join(found["warnings"])
+    assert "Win rates: the runs have no evaluation rows." in warnings
+    assert "Throughput of traversals and fits: the runs have no rows with traversal/decisions_per_second" in warnings
+    assert "Win rates: the runs have no evaluation rows." in Page(tmp_path / "page.html").text
+
+
+def test_runs_without_a_common_iteration_are_named(write_run: Any, tmp_path: Path) -> None:
+    runs = [write_run(f"apart-{t}", [train_row(t, 0), evaluation_row(t, 50)], seed=t) for t in (3, 4)]
+    found = report_command(runs, tmp_path / "apart")
+    assert "Win rate against random over iterations: the runs have no iteration in common." in found["warnings"]
+    assert "Win rate against random over training time: the runs have no time in common." in found["warnings"]
+
+
+def test_what_is_no_run_is_refused_in_one_line(write_run: Any, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no run"):
+        report_command([tmp_path / "nothing"])
+    with pytest.raises(UsageError, match="has no metrics yet"):
+        report_command([write_run("empty", [])])
+    with pytest.raises(UsageError, match="name at least one run"):
+        report_command([])
+
+
+@pytest.mark.parametrize(
+    ("out", "cause"),
+    [
+        ("file/below", "file is a file"),
+        ("file/page.html", "file is a file"),
+        ("/proc/page.html", "/proc/figures: No such file or directory"),
+        ("taken.html", "taken.html: Is a directory"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_drawn(
+    write_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, cause: str
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "taken.html").mkdir()
+    monkeypatch.setattr("dancfr.report.report.all_figures", lambda _: pytest.fail("drawn"))
+    with pytest.raises(UsageError, match=rf"^cannot write the report .*: .*{cause}; choose another --out$"):
+        report_command([write_run("fine", [evaluation_row(1, 50)])], tmp_path / out)
+
+
+def test_a_disk_that_refuses_the_page_is_named(write_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dancfr.report.report.replacing", full)
+    with pytest.raises(RunError, match=r"cannot write the report .*: No space left on device"):
+        report_command([write_run("fine", [evaluation_row(1, 50)])], tmp_path / "out")
+
+
+def test_the_effective_sample_size_is_shown_where_samples_are_weighed(write_run: Any, tmp_path: Path) -> None:
+    plain, weighed = write_run("plain", record()), write_run("weighed", record(), importance="full")
+    assert "effective-sample-size" in report_command([weighed])["figures"]
+    together = report_command([plain, weighed], tmp_path / "together")
+    assert "effective-sample-size" in together["figures"]
+    page = Page(Path(together["report"]))
+    (alt,) = [image["alt"] or "" for image in page.images if "Effective sample size" in (image["alt"] or "")]
+    assert "importance=full goes from 1.0 % to 1.0 %" in alt
+    assert "importance=none" not in alt
+
+
+def test_an_evaluation_without_counts_has_its_win_rate_alone(write_run: Any, tmp_path: Path) -> None:
+    row = {key: evaluation_row(3, 70)[key] for key in ("kind", "iteration", "policy", "opponent", "win_rate")}
+    found = report_command([write_run("sparse", [row])], tmp_path / "out")
+    assert found["figures"] == ["win-rate-random-iterations"]
+    assert "70.0 %" in Page(Path(found["report"])).text
+
+
+def test_a_run_of_dmc_shows_its_curves_and_what_its_actors_and_learner_did(dmc_run: Path, tmp_path: Path) -> None:
+    found = report_command([dmc_run], tmp_path)
+    assert found["warnings"] == []
+    curves = {f"win-rate-{bot}-{axis}" for bot in ("random", "greedy", "planner") for axis in ("iterations", "time")}
+    metrics = {"losses", "staleness", "age", "waiting", "throughput", "game-length"}
+    assert set(found["figures"]) == curves | metrics | {"training-time", "phase-times"}
+    page = Page(tmp_path / "report.html")
+    alts = " ".join(image["alt"] or "" for image in page.images)
+    assert "Samples without gradient, clipped (% of samples) over iteration: guandan-quick goes from 12.0 % to" in alts
+    assert "Decisions in self-play, per second over iteration: guandan-quick goes from 9000 to 9000" in alts
+    assert "guandan-quick: training, wall time 12 seconds, self-play 10 seconds, Q-network 8.4 seconds" in alts
+    assert "16,0009000" in page.text.replace("\n", ""), "samples and decisions a second"
+
+
+def test_runs_of_several_methods_have_figures_of_their_own(dmc_run: Path, write_run: Any, tmp_path: Path) -> None:
+    found = report_command([dmc_run, write_run("dream", record())], tmp_path)
+    assert len(set(found["figures"])) == len(found["figures"])
+    assert {"losses-dream", "losses-dmc", "training-time-dream", "training-time-dmc", "staleness-dmc"} <= set(
+        found["figures"]
+    )
+    page = Page(tmp_path / "report.html")
+    assert {"Training losses (dream)", "Samples without gradient (dmc)"} <= set(page.headings)
+    (both,) = [image["alt"] or "" for image in page.images if "against random over iterations" in (image["alt"] or "")]
+    assert "guandan-quick goes" in both
+    assert "geister-quick goes" in both
+    assert found["warnings"] == []
+
+
+def test_single_runs_of_one_policy_are_drawn_plain(write_run: Any, tmp_path: Path) -> None:
+    runs = [write_run(f"last-{s}", [evaluation_row(2, 50 + s, policy="last")], seed=s) for s in (1, 2)]
+    found = report_command(runs, tmp_path)
+    (name,) = [name for name in found["figures"] if name.startswith("single-runs")]
+    (alt,) = [image["alt"] or "" for image in Page(tmp_path / "report.html").images if "single" in (image["alt"] or "")]
+    assert name == "single-runs-geister-quick"
+    assert "last-1 goes from 51.0 %" in alt
+    assert "(last iterate)" not in alt
+
+
+def test_names_are_escaped(write_run: Any) -> None:
+    found = report_command([write_run("<script>alert(1)", [evaluation_row(1, 50)])])
+    assert "<script" not in Path(found["report"]).read_text()
+
+
+def test_a_really_trained_run_is_reported_in_full(mini_run: Path, tmp_path: Path) -> None:
+    found = report_command([mini_run], tmp_path)
+    assert {"win-rate-random-iterations", "losses", "buffers", "training-time"} <= set(found["figures"])
+    assert found["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3.21, "3.2 s"), (59.96, "60.0 s"), (250, "4 min 10 s"), (3900, "1 h 05 min")]
+)
+def test_durations_are_said_in_a_fitting_unit(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

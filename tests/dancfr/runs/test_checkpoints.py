@@ -1,0 +1,263 @@
+"""Checkpoints: the newest sound one counts, whatever was killed, cut, garbled or refused by the disk."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dancfr.errors import RunError, UsageError
+from dancfr.runs import checkpoints
+from dancfr.runs.checkpoints import CheckpointFailed, latest, listed, writing
+from dancfr.runs.config import Config
+from dancfr.runs.run import Run
+from learners.storage import load_state, save_state
+from tests.dancfr.full_disk import can_mount, small_disk
+
+
+class Settings(Config):
+    iterations: int = 5
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    with Run.create(tmp_path / "run", "quick", "dream", Settings()) as made:
+        yield made
+
+
+def write(run: Run, iteration: int, size: int = 1000, keep: int = 2) -> None:
+    with writing(run, iteration, keep) as folder:
+        save_state(folder / "buffer.safetensors", {"rows": np.full(size, iteration)}, {})
+        (folder / "learners").mkdir()
+        (folder / "learners" / "driver.json").write_text(json.dumps({"iteration": iteration}))
+
+
+def iterations(run: Run) -> list[int]:
+    return [checkpoint.iteration for checkpoint in listed(run)]
+
+
+def stored(run: Run) -> list[str]:
+    return sorted(path.name for path in (run.path / "checkpoints").iterdir())
+
+
+def test_the_last_two_are_kept(run: Run) -> None:
+    assert latest(run) is None
+    for iteration in (10, 20, 30):
+        write(run, iteration)
+    assert stored(run) == ["000020", "000030"]
+    newest = latest(run)
+    assert newest is not None
+    assert newest.iteration == 30
+    assert load_state(newest.folder / "buffer.safetensors")[0]["rows"][0] == 30
+    manifest = json.loads((newest.folder / "manifest.json").read_text())
+    assert set(manifest["files"]) == {"buffer.safetensors", "learners/driver.json"}
+    write(run, 40, keep=1)
+    assert stored(run) == ["000040"]
+
+
+def test_a_checkpoint_may_be_written_again(run: Run) -> None:
+    write(run, 10, size=3)
+    write(run, 10, size=5)
+    assert stored(run) == ["000010"]
+    newest = latest(run)
+    assert newest is not None
+    assert len(load_state(newest.folder / "buffer.safetensors")[0]["rows"]) == 5
+
+
+def cut(folder: Path) -> None:
+    os.truncate(folder / "buffer.safetensors", 500)
+
+
+def garble(folder: Path) -> None:
+    data = bytearray((folder / "buffer.safetensors").read_bytes())
+    data[-7] ^= 1
+    (folder / "buffer.safetensors").write_bytes(data)
+
+
+def lose_file(folder: Path) -> None:
+    (folder / "learners" / "driver.json").unlink()
+
+
+def lose_manifest(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+
+
+def tear_manifest(folder: Path) -> None:
+    os.truncate(folder / "manifest.json", 40)
+
+
+def empty_manifest(folder: Path) -> None:
+    (folder / "manifest.json").write_text("{}")
+
+
+def take_for_another(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "iteration": 7}))
+
+
+DAMAGES = [cut, garble, lose_file, lose_manifest, tear_manifest, empty_manifest, take_for_another]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_checkpoint_is_passed_over_loudly(run: Run, capfd: pytest.CaptureFixture[str], damage) -> None:
+    write(run, 10)
+    write(run, 20)
+    damage(run.path / "checkpoints" / "000020")
+    found = latest(run)
+    assert found is not None
+    assert found.iteration == 10
+    (line,) = capfd.readouterr().err.strip().splitlines()
+    assert line.startswith("WARNING: ")
+    assert "000020" in line
+    assert "falling back" in line
+    write(run, 15)  # the run goes on from 10
+    assert iterations(run) == [10, 15]
+
+
+def test_if_all_are_damaged_the_run_does_not_start_over(run: Run) -> None:
+    write(run, 10)
+    write(run, 20)
+    cut(run.path / "checkpoints" / "000010")
+    lose_manifest(run.path / "checkpoints" / "000020")
+    with pytest.raises(UsageError, match=r"every checkpoint of .*run is damaged .*not starting over") as caught:
+        latest(run)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+    assert iterations(run) == [10, 20], "nothing is removed"
+
+
+def abort_while_writing(run: Run) -> None:
+    with writing(run, 20) as folder:
+        (folder / "half").write_text("x")
+        raise KeyboardInterrupt
+
+
+def test_an_exception_while_writing_leaves_nothing_behind(run: Run) -> None:
+    write(run, 10)
+    with pytest.raises(KeyboardInterrupt):
+        abort_while_writing(run)
+    assert stored(run) == ["000010"]
+
+
+needs_mount = pytest.mark.skipif(not can_mount(), reason="may not mount a small disk")
+
+
+@pytest.mark.parametrize("mount", [False, pytest.param(True, marks=needs_mount)], ids=["limit", "tmpfs"])
+def test_a_full_disk_costs_only_the_new_checkpoint(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], mount: bool
+) -> None:
+    path = tmp_path / "disk" / "run"
+    with small_disk(tmp_path / "disk", mount) as fill, Run.create(path, "quick", "dream", Settings()) as run:
+        write(run, 10)
+        run.append_metrics({"iteration": 10})
+        fill(True)
+        for _ in range(3):
+            with pytest.raises(CheckpointFailed, match="the one of iteration 10 is intact") as caught:
+                write(run, 20, size=300_000)
+        assert "\n" not in str(caught.value)
+        assert ("No space left on device" if mount else "File too large") in str(caught.value)
+        assert stored(run) == ["000010"]
+        with pytest.raises(RunError, match=r"cannot write .*p0-000020.safetensors: .*make room"):
+            run.save_strategy(0, 20, {"w": np.zeros(300_000)}, {})
+        long = "x" * 100_000
+        run.append_metrics({"iteration": 19, "text": long})
+        run.append_metrics({"iteration": 20})
+        assert run.metrics.waiting == 2
+        assert [row["iteration"] for row in run.read_metrics()] == [10]
+        assert capfd.readouterr().err.count("rows wait in memory") == 1
+        fill(False)
+        newest = latest(run)
+        assert newest is not None
+        assert newest.iteration == 10
+        write(run, 20)
+        run.append_metrics({"iteration": 21})
+        assert run.metrics.waiting == 0
+        later = [{"iteration": 19, "text": long}, {"iteration": 20}, {"iteration": 21}]
+        assert run.read_metrics()[1:] == later
+        assert stored(run) == ["000010", "000020"]
+
+
+@needs_mount
+def test_a_full_disk_lets_no_run_start(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", mount=True) as fill:
+        fill(True)
+        with pytest.raises((RunError, UsageError), match="No space left on device"):
+            Run.create(tmp_path / "disk" / "run", "quick", "dream", Settings())
+
+
+KILLED = """
+import os, signal, sys
+from dancfr.runs.checkpoints import writing
+from dancfr.runs.run import Run
+with Run.open(sys.argv[1], writing=True) as run, writing(run, 20) as folder:
+    (folder / "buffer.safetensors").write_bytes(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_process_killed_while_writing_leaves_the_last_checkpoint(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", "quick", "dream", Settings()) as run:
+        write(run, 10)
+    result = subprocess.run([sys.executable, "-c", KILLED, str(run.path)])
+    assert result.returncode == -signal.SIGKILL
+    with Run.open(run.path, writing=True) as again:
+        assert stored(again) == ["000010", "000020.partial"]
+        newest = latest(again)
+        assert newest is not None
+        assert newest.iteration == 10
+        write(again, 30)
+        assert stored(again) == ["000010", "000030"]
+
+
+class Trap:
+    """Unpickling it leaves a trace."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return (Path.write_text, (self.path, "sprung"))
+
+
+def test_planted_pickles_are_never_read(run: Run, tmp_path: Path) -> None:
+    write(run, 10)
+    run.save_strategy(0, 10, {"w": np.zeros(3)}, {})
+    run.append_metrics({"iteration": 10})
+    trace = tmp_path / "trace"
+    bait = pickle.dumps(Trap(trace))
+    folders = [run.path, run.path / "strategies", run.path / "checkpoints", run.path / "checkpoints" / "000010"]
+    for folder in folders:
+        for name in ("buffer.pkl", "config.pickle", "p0-000011.pt", "weights.pth", "p1-000011.safetensors.pkl"):
+            (folder / name).write_bytes(bait)
+    (run.path / "checkpoints" / "000010" / "learners" / "driver.pkl").write_bytes(bait)
+    (run.path / "strategies" / "p0-000012.safetensors").write_bytes(bait)
+    opened = Run.open(run.path)
+    newest = latest(opened)
+    assert newest is not None
+    load_state(newest.folder / "buffer.safetensors")
+    assert [(f.player, f.iteration) for f in opened.list_strategies()] == [(0, 10), (0, 12)]
+    with pytest.raises(UsageError, match="damaged"):
+        opened.load_strategy(0, 12)
+    opened.truncate_metrics(10)
+    write(run, 20)
+    assert not trace.exists()
+
+
+def test_no_module_of_ours_can_unpickle() -> None:
+    """Neither pickle nor what unpickles behind one's back is called anywhere in the four packages."""
+    root = Path(checkpoints.__file__).parents[2]
+    forbidden = ("import pickle", "torch.load(", "allow_pickle=True", "import joblib", "pickle.load", "np.load(")
+    found = [
+        f"{path.relative_to(root)}: {word}"
+        for package in ("dancfr", "actors", "learners", "envs")
+        for path in (root / package).rglob("*.py")
+        for word in forbidden
+        if word in path.read_text()
+    ]
+    assert found == []

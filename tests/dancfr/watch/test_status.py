@@ -1,0 +1,269 @@
+"""`dancfr status`: what it tells of runs that train, were stopped, killed, damaged, and that it changes nothing."""
+
+import json
+import os
+import pickle
+import pty
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dancfr.runs.checkpoints import writing
+from dancfr.runs.config import Config
+from dancfr.runs.run import Run
+from dancfr.watch.status import Watched
+from dancfr.watch.tracking import Tracker
+from tests.dancfr.outcomes import Command, refused
+
+
+class Settings(Config):
+    iterations: int = 20
+    minutes: float | None = None
+
+
+def train_row(iteration: int, **more: Any) -> dict[str, Any]:
+    row = {"iteration": iteration, "elapsed_s": 2.0 * iteration, "samples/values": 100 * iteration}
+    return row | {"selfplay/decisions_per_second": 1234.0, "buffer/fill": 0.25} | more
+
+
+def win(iteration: int, opponent: str, wins: int) -> dict[str, Any]:
+    row = {"kind": "evaluation", "iteration": iteration, "policy": "agent", "opponent": opponent}
+    return row | {"games": 10, "wins": wins, "draws": 0, "losses": 10 - wins, "win_rate": wins / 10, "ci95": [0.1, 0.9]}
+
+
+@contextmanager
+def trained(path: Path, iterations: int, saved: int, **settings: Any) -> Iterator[Run]:
+    """A run of some iterations with a checkpoint, still open."""
+    with Run.create(path, "quick", "dmc", Settings(**settings)) as run, Tracker(run, "off") as tracker:
+        for iteration in range(1, iterations + 1):
+            tracker.log(train_row(iteration))
+            if iteration % 5 == 0:
+                tracker.log(win(iteration, "random", 5 + iteration // 5))
+                run.save_strategy(0, iteration, {"w": np.zeros(3)}, {})
+            if iteration == saved:
+                with writing(run, iteration) as folder:
+                    (folder / "buffer.safetensors").write_bytes(b"content")
+        yield run
+
+
+def contents(path: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of change of everything in a folder."""
+    return {str(file): (file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(path.rglob("*"))}
+
+
+def test_a_run_that_trains_is_told_of_and_left_alone(tmp_path: Path, command: Command) -> None:
+    with trained(tmp_path / "run", iterations=12, saved=10):
+        before = contents(tmp_path / "run")
+        outcome = command("status", "run", "--json")
+        assert contents(tmp_path / "run") == before
+        told = json.loads(outcome.out)
+        text = command("status", "run").out
+    assert outcome.code == 0
+    assert told["state"] == "running"
+    assert told["holder"] == {"process": os.getpid(), "host": socket.gethostname(), "here": True}
+    assert (told["iteration"], told["iterations"], told["elapsed_s"]) == (12, 20, 24)
+    assert (told["seconds_each"], told["eta_s"]) == (2, 16)
+    assert told["samples"] == {"values": 1200}
+    assert told["buffers"] == {"fill": 0.25}
+    (evaluated,) = told["evaluations"]
+    assert (evaluated["opponent"], evaluated["win_rate"], evaluated["iteration"]) == ("random", 0.7, 10)
+    assert (told["checkpoint"]["iteration"], told["checkpoint"]["damage"], told["checkpoint"]["checked"]) == (
+        10,
+        None,
+        True,
+    )
+    assert 0 <= told["checkpoint"]["age_s"] < 60
+    assert (told["strategies"]["stored"], told["strategies"]["newest"]) == (2, 10)
+    assert told["disk"]["bytes"] == sum(size for name, (size, _) in before.items() if Path(name).is_file())
+    assert told["warnings"] == []
+    for line in (
+        f"run: quick (dmc), running: process {os.getpid()} on {socket.gethostname()} holds its lock",
+        "  pace        2.0 s each, 1.2k decisions/s",
+        "  left        16 s",
+        "  buffers     25 % full",
+        "  agent   random   70.0 [10.0, 90.0]          10     10",
+    ):
+        assert line in text.splitlines(), text
+
+
+def test_a_run_that_was_killed_says_what_is_lost_and_what_is_ignored(tmp_path: Path, command: Command) -> None:
+    with trained(tmp_path / "run", iterations=12, saved=10) as run:
+        pass
+    with (run.path / "metrics.jsonl").open("a") as file:
+        file.write('{"kind":"tra\nnull\n{"kind":"train","itera')
+    (run.path / "strategies" / "p0-000099.pkl").write_bytes(pickle.dumps("evil"))
+    (run.path / "checkpoints" / "000010" / "extra.pt").write_bytes(b"x")
+    (run.path / "checkpoints" / "000015.partial").mkdir()
+    (run.path / "notes.txt").write_text("mine")
+    told = json.loads(command("status", "run", "--json").out)
+    assert (told["state"], told["holder"], told["iteration"], told["eta_s"]) == ("stopped", None, 12, None)
+    assert told["warnings"] == [
+        "metrics.jsonl has 3 torn lines, passed over",
+        "2 iterations will be trained again: --resume goes on from the checkpoint of 10",
+        "checkpoints/000010/extra.pt is a pickle, or may hold one: it is ignored",
+        "notes.txt is no file of a run: it is ignored",
+        "strategies/p0-000099.pkl is a pickle, or may hold one: it is ignored",
+        "a checkpoint was left half written: it is ignored, and removed at --resume",
+    ]
+    (run.path / "checkpoints" / "000010" / "buffer.safetensors").write_bytes(b"CONTENT")
+    text = command("status", "run").out
+    assert re.search(r"checkpoint  of iteration 10, \d+ s old, DAMAGED", text)
+    assert "buffer.safetensors is damaged: its content has changed since it was written" in text
+
+
+def test_faults_so_far_are_added_up_over_resumptions(tmp_path: Path, command: Command) -> None:
+    with trained(tmp_path / "run", iterations=20, saved=20) as run, Tracker(run, "off") as tracker:
+        for iteration, replaced in ((21, 1), (22, 3), (23, 0), (24, 2)):  # resumed after 22
+            pool = {"workers/alive": 4, "workers/died": replaced, "workers/replaced": replaced, "queue/depth": 8}
+            tracker.log(train_row(iteration, **pool))
+        event = {"kind": "event", "event": "recovered", "cause": "RayLost: a node is gone", "lost_iterations": 3}
+        tracker.log({**event, "iteration": 24, "seconds": 9.0})
+    told = json.loads(command("status", "run", "--json").out)
+    assert told["state"] == "finished"
+    assert told["workers"] == {"alive": 4, "died": 5, "replaced": 5}
+    assert told["events"]["counts"] == {"recovered": 1}
+    assert told["events"]["lost_iterations"] == 3
+    lines = command("status", "run").out.splitlines()
+    assert "  workers     4 alive, 5 died, 5 replaced, 8 chunks under way" in lines
+    assert (
+        "  recovered   recovered once, 3 iterations done again; last at iteration 24: RayLost: a node is gone" in lines
+    )
+
+
+def test_a_time_limit_ends_a_run_too(tmp_path: Path) -> None:
+    with trained(tmp_path / "run", iterations=12, saved=12, minutes=0.5) as run:
+        watched = Watched(run.path)
+        assert watched.look()["eta_s"] == 6, "less than the 16 s of the iterations"
+        with Tracker(run, "off") as tracker:
+            tracker.log(train_row(13, elapsed_s=30.5))
+        assert watched.look()["eta_s"] == 0
+    assert watched.look()["state"] == "finished"
+
+
+def test_a_lock_of_another_machine_is_not_taken_for_ours(tmp_path: Path) -> None:
+    with trained(tmp_path / "run", iterations=3, saved=3) as run:
+        pass
+    (run.path / "run.lock").write_text("process 12 on elsewhere.example\n")
+    status = Watched(run.path).look()
+    assert (status["state"], status["holder"]["host"]) == ("elsewhere", "elsewhere.example")
+
+
+def test_folders_of_runs_take_a_line_each_and_what_is_no_run_is_refused(tmp_path: Path, command: Command) -> None:
+    for name in ("b", "a"):
+        with trained(tmp_path / "runs" / name, iterations=20 if name == "a" else 7, saved=5):
+            pass
+    (tmp_path / "runs" / "empty").mkdir()
+    damaged = tmp_path / "runs" / "damaged"
+    damaged.mkdir()
+    (damaged / "config.json").write_text("{")
+    lines = command("status", "runs").out.splitlines()
+    assert [line.split()[:4] for line in lines[1:]] == [
+        ["runs/a", "quick", "finished", "20/20"],
+        ["runs/b", "quick", "stopped", "7/20"],
+    ]
+    told = json.loads(command("status", "runs/b", "runs/a", "--json").out)
+    assert [run["name"] for run in told["runs"]] == ["b", "a"]
+    assert "holds no run" in refused(command("status", "runs/empty"))
+    assert "is damaged" in refused(command("status", "runs/damaged"))
+    assert "holds no run" in refused(command("status", "nowhere"))
+    assert "leave out --watch" in refused(command("status", "runs", "--json", "--watch", "1"))
+    assert "0.1 to 86400" in refused(command("status", "runs", "--watch", "0"))
+
+
+def test_missing_strategies_of_an_average_are_found(tmp_path: Path) -> None:
+    from dancfr.methods.presets import PRESETS
+
+    preset = PRESETS["geister-quick"]
+    with Run.create(tmp_path / "run", preset.name, preset.method, preset.config) as run, Tracker(run, "off") as tracker:
+        for iteration in range(1, 7):
+            tracker.log(train_row(iteration))
+            run.save_strategy((iteration - 1) % 2, iteration, {"w": np.zeros(3)}, {})
+    assert Watched(run.path).look()["strategies"]["missing"] == []
+    for name in ("p0-000003", "p1-000006"):
+        (run.path / "strategies" / f"{name}.safetensors").unlink()
+    status = Watched(run.path).look()
+    assert status["strategies"]["missing"] == ["p0-000003.safetensors", "p1-000006.safetensors"]
+    assert "strategies/ lacks p0-000003.safetensors and 1 more" in status["warnings"]
+
+
+TRAIN = [
+    *(
+        "train",
+        "leduc-dream-quick",
+        "traversals=32",
+        "advantage_training.minibatches=2",
+        "baseline_training.minibatches=2",
+        "chunk=16",
+        "checkpoint_every=10",
+        "evaluation.every=0",
+        "iterations=100000",
+    ),
+    *("minutes=none", "--inline", "--wandb", "off", "--run-dir"),
+]
+
+
+def test_a_training_is_watched_until_it_ends(tmp_path: Path) -> None:
+    """A real one: running, stopped by SIGTERM, and on a terminal as well as without."""
+    run, dancfr = tmp_path / "run", [sys.executable, "-m", "dancfr"]
+    training = subprocess.Popen([*dancfr, *TRAIN, str(run)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 90
+        while not (run / "metrics.jsonl").exists() and time.monotonic() < deadline and training.poll() is None:
+            time.sleep(0.1)
+        watched = Watched(run)
+        while (status := watched.look())["checkpoint"] is None and time.monotonic() < deadline:
+            assert training.poll() is None
+            time.sleep(0.1)
+        assert status["state"] == "running"
+        assert status["holder"]["process"] == training.pid
+        ours, theirs = pty.openpty()
+        watch = [*dancfr, "status", str(run), "--watch", "0.5"]
+        plain = subprocess.Popen(watch, stdout=subprocess.PIPE, text=True)
+        drawn = subprocess.Popen(watch, stdout=theirs, env={**os.environ, "TERM": "xterm", "COLUMNS": "200"})
+        os.close(theirs)
+        assert plain.stdout is not None
+        lines = [plain.stdout.readline() for _ in range(2)]
+        screen = os.read(ours, 4096)
+        training.send_signal(signal.SIGTERM)
+        assert training.wait(30) == 0
+        rest, _ = plain.communicate(timeout=30)
+        while part := _read(ours):
+            screen += part
+        assert drawn.wait(30) == plain.returncode == 0
+    finally:
+        training.kill()
+    assert lines[0].startswith("run ")
+    assert re.search(r"leduc-dream-quick\s+running\s+\d+/100000", lines[1])
+    assert re.search(r"leduc-dream-quick\s+stopped\s+\d+/100000", rest.splitlines()[-1])
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.decode())
+    assert "running: process" in text
+    assert "(dream), stopped" in text
+    final = watched.look()
+    assert final["checkpoint"]["iteration"] == final["iteration"] > 3
+    assert final["warnings"] == []
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # its other end is closed
+        return b""
+
+
+@pytest.mark.parametrize("host", ["here", "elsewhere"])
+def test_a_lock_file_that_says_nothing_is_no_holder(tmp_path: Path, host: str) -> None:
+    with trained(tmp_path / "run", iterations=1, saved=1) as run:
+        (run.path / "run.lock").write_text("" if host == "here" else "no note\n")
+        status = Watched(run.path).look()
+        assert (status["state"], status["holder"]["process"]) == ("running", os.getpid())
+    assert Watched(run.path).look()["state"] == "stopped"

@@ -1,0 +1,321 @@
+"""Tracking: metrics.jsonl always has everything; W&B (the real one, offline) gets it too, or fails harmlessly."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dancfr.errors import UsageError
+from dancfr.runs.checkpoints import writing
+from dancfr.runs.config import Config
+from dancfr.runs.run import Run
+from dancfr.watch import wandb_sink
+from dancfr.watch.tracking import Tracker, choose_mode
+
+
+class Settings(Config):
+    iterations: int = 5
+    seed: int = 7
+
+
+def create(path: Path) -> Run:
+    return Run.create(path, "quick", "dream", Settings())
+
+
+def evaluation(iteration: int, win_rate: float) -> dict[str, Any]:
+    return {"kind": "evaluation", "iteration": iteration, "policy": "average", "opponent": "rush", "win_rate": win_rate}
+
+
+def records(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """What W&B stored of one of its runs, by type of record."""
+    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(folder)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in result.stdout.splitlines():
+        record = json.loads(line)
+        found.setdefault(record["type"], []).append(record.get(record["type"], {}))
+    return found
+
+
+def history(stored: dict[str, list[dict[str, Any]]]) -> dict[int, dict[str, Any]]:
+    return {
+        entry["step"]["num"]: {key: value for key, value in entry["item"].items() if not key.startswith("_")}
+        for entry in stored["history"]
+    }
+
+
+def points_of_chart(step: dict[str, Any]) -> int:
+    """How many points the chart of all win rates has, which a step holds beside its metrics; takes it out."""
+    table = "Custom Chart Tables/curves/win_rate_table."
+    points = step[f"{table}nrows"]
+    for key in [key for key in step if key.startswith(table)]:
+        del step[key]
+    return int(points)
+
+
+def axis(values: dict[str, Any], iteration: int) -> dict[str, Any]:
+    return {**values, "iteration": iteration}
+
+
+def test_an_offline_run_holds_what_the_record_holds_and_goes_on_when_resumed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a run"
+    with create(path) as run, Tracker(run, "offline") as tracker:
+        for iteration in (1, 2, 3):
+            tracker.log({"iteration": iteration, "loss": np.float32(1 / iteration), "bad": float("inf")})
+            run.save_strategy(0, iteration, {"w": np.zeros(3)}, {})
+        tracker.log(evaluation(2, 0.75))  # comes in after the row of iteration 3
+        with writing(run, 3) as folder:
+            (folder / "buffer").write_bytes(b"large")
+        tracker.checkpoint(3)
+    with Run.open(path, writing=True) as run, Tracker(run, "offline") as tracker:
+        tracker.log({"iteration": 4, "loss": 0.25})
+        tracker.log(evaluation(4, 0.5))
+    out, err = capfd.readouterr()
+    assert out + err == "", "W&B is silent"
+    rows = Run.open(path).read_metrics()
+    assert [row["iteration"] for row in rows] == [1, 2, 3, 2, 4, 4]
+    assert rows[0] == {"kind": "train", "iteration": 1, "loss": 1.0, "bad": None}
+
+    first, second = (records(folder) for folder in sorted((path / "wandb").glob("offline-run-*")))
+    steps = history(first)
+    assert steps[1] == axis({"loss": 1}, 1)
+    assert points_of_chart(steps[3]) == 1
+    assert steps[3] == axis(
+        {"loss": pytest.approx(1 / 3), "evaluation/average/rush/win_rate": 0.75, "evaluation/iteration": 2}, 3
+    )
+    resumed_steps = history(second)
+    assert list(resumed_steps) == [4], "the second piece goes on after the first"
+    assert points_of_chart(resumed_steps[4]) == 2, "the whole curve"
+    assert resumed_steps[4] == axis(
+        {"loss": 0.25, "evaluation/average/rush/win_rate": 0.5, "evaluation/iteration": 4}, 4
+    )
+    started, resumed = first["run"][0], second["run"][0]
+    assert started["run_group"] == "quick"
+    assert started["job_type"] == "train"
+    assert started["tags"] == ["dream"]
+    assert started["display_name"] == "a run"
+    assert started["config"]["update"]["seed"] == 7
+    assert started["config"]["update"]["method"] == "dream"
+    assert started["run_id"] == resumed["run_id"] == json.loads((path / "wandb.json").read_text())["id"]
+    (artifact,) = (found for found in first["artifact"] if found["type"] == "checkpoint")
+    assert {entry["path"] for entry in artifact["manifest"]["contents"]} == {
+        "manifest.json", "strategies/p0-000001.safetensors", "strategies/p0-000002.safetensors",
+        "strategies/p0-000003.safetensors",
+    }  # fmt: skip
+    check_definitions(first)
+
+
+def check_definitions(stored: dict[str, list[dict[str, Any]]]) -> None:
+    """Charts are drawn over iterations, there is one of all win rates, and the machine is watched."""
+    defined = {entry["name"]: entry for entry in stored["metric"] if "name" in entry}
+    assert defined["loss"]["step_metric"] == "iteration"
+    win_rate = defined["evaluation/average/rush/win_rate"]
+    assert win_rate["step_metric"] == "evaluation/iteration"
+    assert win_rate["summary"] == {"last": True, "max": True}
+    assert defined["elapsed_s"]["options"]["hidden"]
+    panels = [key for entry in stored["config"] for key in entry["update"] if "visualize" in key]
+    assert panels == ["_wandb.visualize.curves/win_rate"]
+    watched = {name.split(".")[0] for entry in stored["stats"] for name in entry["item"]}
+    assert {"disk", "memory_percent", "network", "proc"} <= watched, watched
+
+
+KILLED = """
+import os, signal, sys
+from dancfr.runs.config import Config
+from dancfr.runs.run import Run
+from dancfr.watch.tracking import Tracker
+with Run.create(sys.argv[1], "quick", "dream", Config()) as run, Tracker(run, "offline") as tracker:
+    for iteration in range(1, 31):
+        tracker.log({"iteration": iteration, "loss": 1.0 / iteration})
+    os.killpg(0, signal.SIGKILL)
+"""
+
+
+def test_what_wandb_lost_with_a_killed_process_is_sent_when_the_run_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], start_new_session=True, timeout=60)
+    assert killed.returncode == -9
+    with Run.open(path, writing=True) as run:
+        assert len(run.read_metrics()) == 30
+        with Tracker(run, "offline") as tracker:
+            run.truncate_metrics(20)  # as a run does that goes on from its checkpoint
+            for iteration in range(21, 33):
+                tracker.log({"iteration": iteration, "loss": 1.0 / iteration})
+        assert len(run.read_metrics()) == 32
+    stored: dict[int, list[float]] = {}
+    for folder in sorted((path / "wandb").glob("offline-run-*")):
+        for step in history(records(folder)).values():
+            stored.setdefault(step["iteration"], []).append(step["loss"])
+    assert stored == {iteration: [pytest.approx(1 / iteration)] for iteration in range(1, 33)}, "each once"
+
+
+def test_evaluations_that_come_in_together_keep_their_iterations_and_events_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    recovered = {"kind": "event", "event": "recovered", "cause": "WorkerDied: gone", "lost_iterations": 2}
+    with create(path) as run, Tracker(run, "offline") as tracker:
+        workers = {"workers/alive": 4, "traversal/decisions_per_second": 1000.0, "queue/depth": 3}
+        tracker.log({"iteration": 5, **workers})
+        for row in (evaluation(2, 0.25), evaluation(4, 0.5)):
+            tracker.log(row)
+        exact = {"kind": "exploitability", "iteration": 4, "policy": "average", "nash_conv": 0.125}
+        tracker.log(exact)
+        tracker.log({**recovered, "iteration": 5, "seconds": 1.5})
+        tracker.log({"iteration": 4, "loss": 9.0})  # done again after the recovery: W&B has it
+        tracker.log({**recovered, "iteration": 6, "seconds": 2.5})
+        tracker.log({"iteration": 6, "loss": 0.5})
+    assert [row["kind"] for row in run.read_metrics()] == [
+        "train", "evaluation", "evaluation", "exploitability", "event", "train", "event", "train",
+    ]  # fmt: skip
+    assert run.read_metrics("event")[0]["cause"] == "WorkerDied: gone"
+    (folder,) = (path / "wandb").glob("offline-run-*")
+    stored = records(folder)
+    values = [{k: v for k, v in step.items() if "table" not in k} for step in history(stored).values()]
+    win_rate = "evaluation/average/rush/win_rate"
+    counted = [step for step in values if "events/recovered" in step]
+    assert values[0] == axis({**workers, "workers/decisions_per_second_each": 250, win_rate: 0.25}, 5) | {
+        "evaluation/iteration": 2
+    }
+    assert {step["evaluation/iteration"]: step[win_rate] for step in values if win_rate in step} == {2: 0.25, 4: 0.5}
+    assert [step["events/recovered"] for step in counted] == [1, 2]
+    assert [step["events/recovered_lost_iterations"] for step in counted] == [2, 4]
+    assert counted[-1]["events/recovered_seconds"] == 4
+    assert [step["loss"] for step in values if "loss" in step] == [0.5]
+    assert sorted({step["iteration"] for step in values}) == [5, 6]
+
+
+SERVICE_KILLED = """
+import sys, time
+from pathlib import Path
+import psutil
+from dancfr.runs.config import Config
+from dancfr.runs.run import Run
+from dancfr.watch.tracking import Tracker
+with Run.create(sys.argv[1], "quick", "dream", Config()) as run, Tracker(run, "offline") as tracker:
+    tracker.log({"iteration": 1})
+    while not (services := [p for p in psutil.Process().children() if p.name().startswith("wandb-core")]):
+        time.sleep(0.05)
+    for service in services:
+        service.kill()
+        service.wait()
+    for iteration in range(2, 6):
+        tracker.log({"iteration": iteration})
+    tracker.checkpoint(5)
+"""
+
+
+def test_the_death_of_its_service_costs_one_line(tmp_path: Path) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", SERVICE_KILLED, str(tmp_path / "run")], capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 0, result.stderr
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith("warning: W&B failed (")
+    assert "the run goes on" in line
+    assert [row["iteration"] for row in Run.open(tmp_path / "run").read_metrics()] == [1, 2, 3, 4, 5]
+
+
+SERVICE_STOPPED = """
+import os, signal, sys, time
+import psutil
+from dancfr.watch import wandb_sink
+from dancfr.runs.config import Config
+from dancfr.runs.run import Run
+from dancfr.watch.tracking import Tracker
+wandb_sink.FINISH_TIMEOUT_S = wandb_sink.TEARDOWN_TIMEOUT_S = 2.0
+with Run.create(sys.argv[1], "quick", "dream", Config()) as run, Tracker(run, "offline") as tracker:
+    tracker.log({"iteration": 1})
+    while not (started := [p for p in psutil.Process().children() if p.name().startswith("wandb-core")]):
+        time.sleep(0.05)
+    for service in started:
+        os.kill(service.pid, signal.SIGSTOP)
+    before = time.monotonic()
+    for iteration in range(2, 2002):
+        tracker.log({"iteration": iteration, **{f"value/{n}": float(n) for n in range(50)}})
+    print(time.monotonic() - before)
+"""
+
+
+def test_a_service_that_hangs_holds_up_neither_the_rows_nor_the_end(tmp_path: Path) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", SERVICE_STOPPED, str(tmp_path / "run")], capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 0, result.stderr
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith("warning: W&B failed (no answer within 2 s)")
+    assert float(result.stdout) < 10
+    assert len(Run.open(tmp_path / "run").read_metrics()) == 2001
+
+
+def test_a_server_that_does_not_answer_costs_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")  # the discard port: nobody listens
+    monkeypatch.setattr(wandb_sink, "INIT_TIMEOUT_S", 1.0)
+    with create(tmp_path / "run") as run, Tracker(run) as tracker:
+        tracker.log({"iteration": 1})
+        tracker.log(evaluation(1, 0.5))
+    assert len(Run.open(tmp_path / "run").read_metrics()) == 2
+    assert [line[:20] for line in capfd.readouterr().err.strip().splitlines()] == ["warning: W&B failed "]
+
+
+def test_off_means_off(tmp_path: Path) -> None:
+    with create(tmp_path / "run") as run, Tracker(run, "off") as tracker:
+        tracker.log({"iteration": 1})
+        tracker.checkpoint(1)
+        with pytest.raises(KeyError):
+            tracker.log({"loss": 1.0})
+    assert not (tmp_path / "run" / "wandb").exists()
+    assert not (tmp_path / "run" / "wandb.json").exists()
+
+
+@pytest.fixture
+def no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home without any key; the path where a netrc file would be."""
+    for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    return tmp_path / "netrc"
+
+
+def test_without_a_key_online_is_refused_and_off_is_the_default(no_key: Path) -> None:
+    assert choose_mode(None) == "off"
+    assert choose_mode("offline") == "offline"
+    with pytest.raises(UsageError, match=r"needs a key: set WANDB_API_KEY, run `wandb login`, or choose --wandb off"):
+        choose_mode("online")
+    with pytest.raises(UsageError, match="not 'sometimes'"):
+        choose_mode("sometimes")
+
+
+def test_a_key_makes_online_the_default(no_key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_key.write_text("machine elsewhere.example login user password x\n")
+    assert choose_mode(None) == "off"
+    no_key.write_text("machine api.wandb.ai login user password x\n")
+    assert choose_mode(None) == choose_mode("online") == "online"
+    monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example")
+    assert choose_mode(None) == "off"
+    monkeypatch.setenv("WANDB_API_KEY", "x")
+    assert choose_mode(None) == "online"
+    assert choose_mode("off") == "off"
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    assert choose_mode(None) == "offline"
+    assert choose_mode("online") == "online"
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    assert choose_mode(None) == "off"
+
+
+def test_a_damaged_id_file_makes_a_new_wandb_run(tmp_path: Path) -> None:
+    with create(tmp_path / "run") as run:
+        made = wandb_sink._wandb_id(run)
+        assert wandb_sink._wandb_id(run) == made
+        (run.path / "wandb.json").write_text('{"id": "../../elsewhere"}')
+        again = wandb_sink._wandb_id(run)
+        assert again != made
+        assert os.sep not in again
