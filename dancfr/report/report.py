@@ -242,9 +242,7 @@ def render(**values: Any) -> str:
     """The page as text; everything put into it is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
-        loader=PackageLoader("dancfr.agents.commands", "."), autoescape=True, undefined=StrictUndefined
-    )
+    environment = Environment(loader=PackageLoader("dancfr.report", "."), autoescape=True, undefined=StrictUndefined)
     environment.tests["looks_numeric"] = lambda cell: _NUMERIC.fullmatch(str(cell)) is not None
     return environment.get_template(TEMPLATE).render(values)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dancfr.agents.commands import paper004
+from dancfr.papers import paper004
 from dancfr.errors import RunError
 from dancfr.methods.presets import PRESETS
 from dancfr.papers.paper004 import ABLATED, FULL, PUBLISHED, SCALES
