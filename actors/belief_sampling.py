@@ -11,12 +11,12 @@ from actors.rows import join_records, take_records
 from actors.traversal import Block
 from envs.game import Packed, States
 from envs.geister import Geister
-from learners.depth_limited.arrangements import Arrangements, Beliefs
-from learners.depth_limited.following import Follower
-from learners.depth_limited.policies import BeliefPolicies, BeliefWeights
-from learners.depth_limited.settings import SearchSettings
-from learners.depth_limited.view import BeliefGeister
 from learners.dream.regret_matching import sample_actions
+from learners.geister_beliefs.arrangements import Arrangements, Beliefs
+from learners.geister_beliefs.following import Follower
+from learners.geister_beliefs.policies import BeliefPolicies, BeliefWeights
+from learners.geister_beliefs.settings import SearchSettings
+from learners.geister_beliefs.view import BeliefGeister
 from learners.networks.settings import NetworkSettings
 from learners.samples import advantage_dtype, infostate_value_dtype, pack_mask, policy_dtype
 

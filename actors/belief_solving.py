@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 
 from actors.solving import SolverServer
 from envs.geister import Geister
-from learners.depth_limited.settings import TableSettings
-from learners.depth_limited.solver import BeliefSolver
+from learners.geister_beliefs.settings import TableSettings
+from learners.geister_beliefs.solver import BeliefSolver
 
 
 class BeliefSolverServer(SolverServer):

@@ -9,8 +9,8 @@ from dancfr.bench.environment import play
 from dancfr.bench.timing import noise, rate, result, seconds_each
 from dancfr.methods.presets import PRESETS
 from envs.geister import Geister
-from learners.depth_limited.policies import BeliefWeights
-from learners.depth_limited.view import BeliefGeister
+from learners.geister_beliefs.policies import BeliefWeights
+from learners.geister_beliefs.view import BeliefGeister
 from learners.networks.inference import Inference
 from learners.networks.modules import ValueNet
 

@@ -8,9 +8,9 @@ import numpy as np
 from dancfr.bench.timing import noise, rate, result, seconds_each
 from dancfr.games.registry import make_game
 from envs.compiled import kernel
-from learners.depth_limited.settings import TableSettings
-from learners.depth_limited.solver import BeliefSolver
-from learners.depth_limited.tables import ROWS, SLOTS
+from learners.geister_beliefs.settings import TableSettings
+from learners.geister_beliefs.solver import BeliefSolver
+from learners.geister_beliefs.tables import ROWS, SLOTS
 
 ITERATIONS, TARGET_S = 3000, 40.0
 """Of paper 002, with two passes each, and what they may take on a core."""

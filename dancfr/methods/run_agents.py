@@ -192,9 +192,9 @@ def _load_cheat(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
 def _load_beliefs(run: Run, wanted: AgentName, game: Any, name: str) -> Agent:
     """The agent of the strategy that the run had after an iteration, or the newest one stored before it."""
     from dancfr.methods.belief_tables.config import BeliefTablesConfig
-    from learners.depth_limited.agent import BeliefAgent
-    from learners.depth_limited.solver import check_game
-    from learners.depth_limited.strategy import BeliefStrategy
+    from learners.geister_beliefs.agent import BeliefAgent
+    from learners.geister_beliefs.solver import check_game
+    from learners.geister_beliefs.strategy import BeliefStrategy
 
     if wanted.threshold is not None:
         raise UsageError(f"{name}: tables are played as they are, without threshold: leave it out")
@@ -218,7 +218,7 @@ def _load_depth_limited(run: Run, wanted: AgentName, game: Any, name: str) -> Ag
     """The agent of the nets that the run had after an iteration, or the newest ones stored before it."""
     from dancfr.methods.depth_limited.agent import belief_net_agent
     from dancfr.methods.depth_limited.config import DepthLimitedConfig
-    from learners.depth_limited.view import BeliefGeister
+    from learners.geister_beliefs.view import BeliefGeister
 
     if wanted.average not in (None, "net", "last"):
         raise UsageError(f"{name}: a run of depth-limited plays average=net or average=last, not {wanted.average}")

@@ -17,11 +17,11 @@ from envs.geister import Geister
 from envs.geister.players import HeuristicAgent
 from envs.geister.rules import new_states
 from envs.players import RandomAgent
-from learners.depth_limited.agent import BeliefAgent
-from learners.depth_limited.solver import check_game
-from learners.depth_limited.tables import LAST, QUARTERS, SIZE, SLOTS, SQUARES
 from learners.dream.agent import DreamAgent
 from learners.dream.average_policy import AveragePolicyAgent
+from learners.geister_beliefs.agent import BeliefAgent
+from learners.geister_beliefs.solver import check_game
+from learners.geister_beliefs.tables import LAST, QUARTERS, SIZE, SLOTS, SQUARES
 
 RED_IN = (2, 1)
 """The agent's red ghosts as bits, by world."""
@@ -132,7 +132,7 @@ def _table_policy(table: NDArray[np.float64]) -> Says:
     """The policy of tables of belief states whose beliefs stay even.
 
     Args:
-        table: Probabilities by row and column, `float64[ROWS, 8]`, see `learners.depth_limited.tables`.
+        table: Probabilities by row and column, `float64[ROWS, 8]`, see `learners.geister_beliefs.tables`.
     """
 
     def policy(packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float64]:

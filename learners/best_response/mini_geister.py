@@ -27,7 +27,7 @@ from envs.compiled import kernel
 from envs.geister.rules import start_squares
 from learners.best_response.frontier import add_scaled, frontier_of, sum_of, thin
 from learners.best_response.memoryless import POSITIONS, MemorylessPolicy
-from learners.depth_limited.tables import LAST, LEGAL, SIZE, SLOTS, SQUARES
+from learners.geister_beliefs.tables import LAST, LEGAL, SIZE, SLOTS, SQUARES
 
 TOLERANCE = 5e-7
 ROOM = 1 << 20

@@ -7,12 +7,12 @@ import pytest
 
 from actors.belief_sampling import BeliefSampler, BeliefTask
 from envs.geister import Geister
-from learners.depth_limited.arrangements import Arrangements
-from learners.depth_limited.following import Follower
-from learners.depth_limited.policies import BeliefWeights
-from learners.depth_limited.settings import SearchSettings
-from learners.depth_limited.view import BeliefGeister
-from tests.learners.depth_limited.nets import NETWORK, VALUE, policies_of, random_weights
+from learners.geister_beliefs.arrangements import Arrangements
+from learners.geister_beliefs.following import Follower
+from learners.geister_beliefs.policies import BeliefWeights
+from learners.geister_beliefs.settings import SearchSettings
+from learners.geister_beliefs.view import BeliefGeister
+from tests.learners.geister_beliefs.nets import NETWORK, VALUE, policies_of, random_weights
 
 GAME = Geister()
 TASK = BeliefTask(seed=(1, 2, 3), iteration=5, games=6, states=60)

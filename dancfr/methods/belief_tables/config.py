@@ -6,7 +6,7 @@ from pydantic import Field
 
 from dancfr.errors import UsageError
 from dancfr.methods.settings import EvaluationSettings, RunConfig
-from learners.depth_limited.settings import TableSettings
+from learners.geister_beliefs.settings import TableSettings
 
 
 class BeliefTablesEvaluation(EvaluationSettings):
@@ -32,7 +32,7 @@ class BeliefTablesConfig(RunConfig):
     def check(self) -> None:
         """Raises UsageError where the game and the opponents do not fit."""
         from dancfr.games.registry import make_game
-        from learners.depth_limited.solver import check_game
+        from learners.geister_beliefs.solver import check_game
 
         game: Any = make_game(self.game, **self.game_options)
         try:

@@ -13,10 +13,10 @@ from dancfr.methods.crew import Crew, Place
 from dancfr.methods.depth_limited.agent import BeliefNetEvaluationServer
 from dancfr.methods.depth_limited.config import DepthLimitedConfig
 from learners.buffers import CircularBuffer, RecordBuffer, ReservoirBuffer
-from learners.depth_limited.value import ValueLearner
-from learners.depth_limited.view import BeliefGeister
 from learners.dream.advantage import AdvantageLearner
 from learners.dream.average_policy import AveragePolicyLearner
+from learners.geister_beliefs.value import ValueLearner
+from learners.geister_beliefs.view import BeliefGeister
 from learners.samples import advantage_dtype, infostate_value_dtype, policy_dtype
 
 DEADLINE_S = 600.0

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from dancfr.evaluation.server import evaluation_rows
 from envs.geister import Geister
-from learners.depth_limited.agent import BeliefAgent
-from learners.depth_limited.belief import Update
-from learners.depth_limited.net_agent import BeliefNetAgent
-from learners.depth_limited.policies import BeliefWeights
-from learners.depth_limited.settings import SearchSettings
-from learners.depth_limited.strategy import BeliefStrategy
+from learners.geister_beliefs.agent import BeliefAgent
+from learners.geister_beliefs.belief import Update
+from learners.geister_beliefs.net_agent import BeliefNetAgent
+from learners.geister_beliefs.policies import BeliefWeights
+from learners.geister_beliefs.settings import SearchSettings
+from learners.geister_beliefs.strategy import BeliefStrategy
 from learners.networks.settings import NetworkSettings, Weights
 
 

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.methods.settings import EvaluationSettings, RunConfig
-from learners.depth_limited.settings import SearchSettings
+from learners.geister_beliefs.settings import SearchSettings
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
 
@@ -109,7 +109,7 @@ class DepthLimitedConfig(RunConfig):
         """Raises UsageError where the game, the networks and the opponents do not fit together."""
         from dancfr.games.registry import make_game
         from envs.geister import Geister
-        from learners.depth_limited.view import BeliefGeister
+        from learners.geister_beliefs.view import BeliefGeister
 
         game: Any = make_game(self.game, **self.game_options)
         if not isinstance(game, Geister):

@@ -24,7 +24,7 @@ from dancfr.methods.recovery import run_to_end
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
-from learners.depth_limited.policies import BeliefWeights
+from learners.geister_beliefs.policies import BeliefWeights
 
 NETS = {"advantages": "advantage", "policies": "policy", "values": "value"}
 """What the net is called that is fitted to a buffer."""

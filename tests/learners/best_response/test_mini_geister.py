@@ -15,9 +15,9 @@ from envs.players import RandomAgent
 from learners.best_response.frontier import add_scaled, frontier_of, sum_of, thin
 from learners.best_response.memoryless import RED_IN, MemorylessPolicy, Remembers
 from learners.best_response.mini_geister import at_the_end, before, best_response, everywhere, position_of
-from learners.depth_limited.agent import BeliefAgent
-from learners.depth_limited.strategy import BeliefStrategy
-from learners.depth_limited.tables import LAST, LEGAL, QUARTERS, ROWS_OF_OWN, SIZE, SLOTS, SQUARES
+from learners.geister_beliefs.agent import BeliefAgent
+from learners.geister_beliefs.strategy import BeliefStrategy
+from learners.geister_beliefs.tables import LAST, LEGAL, QUARTERS, ROWS_OF_OWN, SIZE, SLOTS, SQUARES
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ class Position:
 
 @dataclass
 class Oracle:
-    """The tables, by row and column as in `learners.depth_limited.tables`."""
+    """The tables, by row and column as in `learners.geister_beliefs.tables`."""
 
     regrets: NDArray[np.float64]
     sums: NDArray[np.float64]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from envs.geister import Geister
-from learners.depth_limited.outcome import iterate_games, learn_from_game, sample_game
-from learners.depth_limited.tables import NODE, ROWS, SLOTS
-from tests.learners.depth_limited.oracle import Oracle, Position, normalised, row_of
+from learners.geister_beliefs.outcome import iterate_games, learn_from_game, sample_game
+from learners.geister_beliefs.tables import NODE, ROWS, SLOTS
+from tests.learners.geister_beliefs.oracle import Oracle, Position, normalised, row_of
 
 LIMIT = 4
 SHORT = Geister(size=4, ply_limit=LIMIT)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.depth_limited.tables import ROWS, SLOTS
+from learners.geister_beliefs.tables import ROWS, SLOTS
 
 
 @dataclass(frozen=True)

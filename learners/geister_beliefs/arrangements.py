@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from envs.compiled import kernel
 from envs.game import States
 from envs.geister.rules import layouts
-from learners.depth_limited.belief import UPDATES, Update
+from learners.geister_beliefs.belief import UPDATES, Update
 
 Beliefs = NDArray[np.float32]
 """`float32[B, 2, K]`: of each game, what each player believes of the other's colours."""
@@ -22,7 +22,7 @@ class Arrangements:
 
     Args:
         size: Width of the board, 6 or 4.
-        update: How a posterior becomes a belief again, see `learners.depth_limited.belief`.
+        update: How a posterior becomes a belief again, see `learners.geister_beliefs.belief`.
 
     Attributes:
         red: Red ghosts of each arrangement as bits, `uint8[K]`.

@@ -4,8 +4,8 @@ import numpy as np
 
 from envs.compiled import kernel
 from envs.geister.rules import RUNNING
-from learners.depth_limited.belief import begin, play, regenerate
-from learners.depth_limited.tables import (
+from learners.geister_beliefs.belief import begin, play, regenerate
+from learners.geister_beliefs.tables import (
     LEGAL,
     ROWS_OF_OWN,
     SLOTS,

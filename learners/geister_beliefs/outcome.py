@@ -6,8 +6,8 @@ values of other actions (baselines) makes up for those not taken; without baseli
 
 from envs.compiled import kernel
 from envs.geister.rules import RUNNING
-from learners.depth_limited.belief import begin, play
-from learners.depth_limited.tables import (
+from learners.geister_beliefs.belief import begin, play
+from learners.geister_beliefs.tables import (
     LEGAL,
     ROWS_OF_OWN,
     SLOTS,
@@ -24,7 +24,7 @@ def sample_game(tables, rules, start, room, traverser, epsilon, weight, rng):
     """Plays a game, the traverser with exploration, and adds the policies of the other player to the sums.
 
     Args:
-        tables, rules: See `learners.depth_limited.traversal.traverse`.
+        tables, rules: See `learners.geister_beliefs.traversal.traverse`.
         room: `NODE[1]`, rows and columns `int64[2, D]`, policies and sampling policies `float64[2, D, 8]`.
         epsilon: Share of uniform moves of the traverser.
         weight: Of policies: the iteration.

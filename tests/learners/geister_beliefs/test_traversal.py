@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learners.depth_limited.belief import UPDATES, play
-from learners.depth_limited.tables import NODE, ROWS, SLOTS
-from learners.depth_limited.traversal import collect, traverse
-from tests.learners.depth_limited.oracle import GAME, Oracle, Position, column_of
+from learners.geister_beliefs.belief import UPDATES, play
+from learners.geister_beliefs.tables import NODE, ROWS, SLOTS
+from learners.geister_beliefs.traversal import collect, traverse
+from tests.learners.geister_beliefs.oracle import GAME, Oracle, Position, column_of
 
 RULES = int(GAME.forced_escape), GAME.ply_limit
 
@@ -62,7 +62,7 @@ def test_values_and_tables_are_those_of_the_recursion(update: str, limit: int) -
 
 
 def legal_mask() -> Any:
-    from learners.depth_limited.tables import LEGAL, ROWS_OF_OWN
+    from learners.geister_beliefs.tables import LEGAL, ROWS_OF_OWN
 
     legal = LEGAL[int(GAME.forced_escape)][np.arange(ROWS) // ROWS_OF_OWN]
     return np.unpackbits(legal[:, None], axis=1, bitorder="little").astype(bool)

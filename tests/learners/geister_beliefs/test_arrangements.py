@@ -7,11 +7,11 @@ import pytest
 
 from envs.geister import Geister
 from envs.players import RandomAgent
-from learners.depth_limited.arrangements import Arrangements
-from learners.depth_limited.following import Follower
-from learners.depth_limited.net_agent import BeliefNetAgent, hide
-from learners.depth_limited.view import PLAIN, BeliefGeister
-from tests.learners.depth_limited.nets import NETWORK, policies_of, random_weights
+from learners.geister_beliefs.arrangements import Arrangements
+from learners.geister_beliefs.following import Follower
+from learners.geister_beliefs.net_agent import BeliefNetAgent, hide
+from learners.geister_beliefs.view import PLAIN, BeliefGeister
+from tests.learners.geister_beliefs.nets import NETWORK, policies_of, random_weights
 
 FULL, MINI = Geister(ply_limit=300), Geister(size=4, ply_limit=30)
 

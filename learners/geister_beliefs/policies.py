@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import Packed
-from learners.depth_limited.view import BeliefGeister
 from learners.dream.regret_matching import match_regrets, uniform_policy
+from learners.geister_beliefs.view import BeliefGeister
 from learners.networks.inference import Inference, encoder
 from learners.networks.kernels import fast
 from learners.networks.settings import NetworkSettings, Weights

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import Packed, States
-from learners.depth_limited.arrangements import Arrangements, Beliefs
-from learners.depth_limited.policies import BeliefPolicies
-from learners.depth_limited.view import BeliefGeister
+from learners.geister_beliefs.arrangements import Arrangements, Beliefs
+from learners.geister_beliefs.policies import BeliefPolicies
+from learners.geister_beliefs.view import BeliefGeister
 
 
 class Follower:

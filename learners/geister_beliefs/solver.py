@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from envs.geister import Geister
 from envs.geister.rules import RUNNING, new_states
-from learners.depth_limited.belief import UPDATES
-from learners.depth_limited.outcome import iterate_games
-from learners.depth_limited.settings import TableSettings
-from learners.depth_limited.strategy import BeliefStrategy
-from learners.depth_limited.tables import NODE, ROWS, SIZE, SLOTS
-from learners.depth_limited.traversal import iterate
+from learners.geister_beliefs.belief import UPDATES
+from learners.geister_beliefs.outcome import iterate_games
+from learners.geister_beliefs.settings import TableSettings
+from learners.geister_beliefs.strategy import BeliefStrategy
+from learners.geister_beliefs.tables import NODE, ROWS, SIZE, SLOTS
+from learners.geister_beliefs.traversal import iterate
 from learners.storage import ForeignState
 
 

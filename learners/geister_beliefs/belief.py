@@ -6,7 +6,7 @@ import numpy as np
 
 from envs.compiled import kernel
 from envs.geister.rules import move
-from learners.depth_limited.tables import (
+from learners.geister_beliefs.tables import (
     FIRST_BLUE,
     LEGAL,
     NODE,

@@ -8,10 +8,10 @@ from envs.game import Game, States
 from envs.geister import Geister
 from envs.geister.observation import OFF
 from envs.geister.rules import new_states
-from learners.depth_limited.belief import UPDATES, Update, play
-from learners.depth_limited.solver import check_game
-from learners.depth_limited.strategy import BeliefStrategy
-from learners.depth_limited.tables import LAST, LEGAL, NODE, ROWS_OF_OWN, SIZE, SLOTS, action_of, normalise, row_of
+from learners.geister_beliefs.belief import UPDATES, Update, play
+from learners.geister_beliefs.solver import check_game
+from learners.geister_beliefs.strategy import BeliefStrategy
+from learners.geister_beliefs.tables import LAST, LEGAL, NODE, ROWS_OF_OWN, SIZE, SLOTS, action_of, normalise, row_of
 
 
 class BeliefAgent:

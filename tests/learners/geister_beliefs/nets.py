@@ -3,8 +3,8 @@
 from typing import Any
 
 from envs.geister import Geister
-from learners.depth_limited.policies import BeliefPolicies, BeliefWeights
-from learners.depth_limited.view import BeliefGeister
+from learners.geister_beliefs.policies import BeliefPolicies, BeliefWeights
+from learners.geister_beliefs.view import BeliefGeister
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings
 

@@ -6,12 +6,12 @@ from numpy.typing import NDArray
 from envs.compiled import kernel
 from envs.game import Game, Packed, States
 from envs.geister import Geister
-from learners.depth_limited.arrangements import Arrangements, Beliefs, contradicts
-from learners.depth_limited.belief import Update
-from learners.depth_limited.following import Follower
-from learners.depth_limited.policies import BeliefPolicies, BeliefWeights
-from learners.depth_limited.view import BeliefGeister
 from learners.dream.regret_matching import sample_actions
+from learners.geister_beliefs.arrangements import Arrangements, Beliefs, contradicts
+from learners.geister_beliefs.belief import Update
+from learners.geister_beliefs.following import Follower
+from learners.geister_beliefs.policies import BeliefPolicies, BeliefWeights
+from learners.geister_beliefs.view import BeliefGeister
 from learners.networks.settings import NetworkSettings
 
 

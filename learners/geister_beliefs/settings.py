@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from learners.depth_limited.belief import Update
-from learners.depth_limited.traversal import MOST_DEPTH
+from learners.geister_beliefs.belief import Update
+from learners.geister_beliefs.traversal import MOST_DEPTH
 from learners.settings import Settings
 
 Method = Literal["depth-limited", "dream", "outcome-sampling"]

@@ -8,12 +8,12 @@ import pytest
 from envs.geister import Geister
 from envs.geister.players import heuristic
 from envs.players import RandomAgent
-from learners.depth_limited.agent import BeliefAgent
-from learners.depth_limited.belief import UPDATES, play
-from learners.depth_limited.settings import TableSettings
-from learners.depth_limited.solver import BeliefSolver
-from learners.depth_limited.strategy import BeliefStrategy
-from learners.depth_limited.tables import NODE, ROWS
+from learners.geister_beliefs.agent import BeliefAgent
+from learners.geister_beliefs.belief import UPDATES, play
+from learners.geister_beliefs.settings import TableSettings
+from learners.geister_beliefs.solver import BeliefSolver
+from learners.geister_beliefs.strategy import BeliefStrategy
+from learners.geister_beliefs.tables import NODE, ROWS
 from learners.storage import ForeignState
 
 GAME = Geister(size=4, ply_limit=30)

@@ -1,1 +1,0 @@
-"""Belief states and depth-limited external sampling (paper 002)."""
