@@ -54,10 +54,22 @@ class Counters:
         runtime: Where the run's actors live.
         run: Name of the run.
         method: Name of the method.
+        rate: Key of the speed in a row: decisions or nodes per second.
+        plies: Key of the total of decisions or nodes in a row.
+        age: Key of the age of the weights that play in a row, in fits.
     """
 
-    def __init__(self, runtime: Runtime, run: str, method: str) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        run: str,
+        method: str,
+        rate: str | None = None,
+        plies: str | None = None,
+        age: str | None = None,
+    ) -> None:
         self._tags = {"run": run, "method": method}
+        self._keys = (rate, plies, age)
         self._totals: dict[tuple[str, str], float] = {}
         self._metrics: dict[str, Any] | None = None
         if runtime.parallel:
@@ -85,11 +97,13 @@ class Counters:
             self._guard(lambda: self._feed(row))
 
     def _feed(self, row: Row) -> None:
-        for (name, kind), total in totals(row).items():
+        given = zip(self._keys, (RATES, PLIES, AGES), strict=True)
+        rate, plies, age = (key or next((each for each in known if each in row), None) for key, known in given)
+        for (name, kind), total in totals(row, plies).items():
             self._raise_to(name, kind, total)
-        for (name, kind), more in increments(row).items():
+        for (name, kind), more in increments(row, rate, plies).items():
             self._add(name, kind, more)
-        for (name, kind), value in gauges(row).items():
+        for (name, kind), value in gauges(row, rate, age).items():
             if self._metrics is not None:
                 self._metrics[name].set(value, tags={**self._tags, "kind": kind})
 
@@ -130,13 +144,14 @@ Values = dict[tuple[str, str], float]
 """By name and kind."""
 
 
-def totals(row: Row) -> Values:
+def totals(row: Row, plies: str | None) -> Values:
     """What a row tells as totals."""
-    found: Values = {}
-    for key, value in _numbers(row, "samples/"):
-        if key not in PLIES:
-            found["dancfr_samples", key.removeprefix("samples/")] = value
-    played = plies(row)
+    found: Values = {
+        ("dancfr_samples", key.removeprefix("samples/")): value
+        for key, value in _numbers(row, "samples/")
+        if key != plies
+    }
+    played = _number(row, plies)
     if played is not None:
         found["dancfr_plies", ""] = played
     for event in _EVENTS:
@@ -146,12 +161,12 @@ def totals(row: Row) -> Values:
     return found
 
 
-def increments(row: Row) -> Values:
+def increments(row: Row, rate: str | None, plies: str | None) -> Values:
     """What a row tells of its iteration alone."""
     found: Values = {("dancfr_iterations", ""): 1}
-    if plies(row) is None:
-        speed, seconds = rate(row), row.get("time/selfplay_s")
-        if speed is not None and isinstance(seconds, (int, float)):
+    if rate is not None and _number(row, plies) is None:
+        speed, seconds = _number(row, rate), _number(row, f"time/{rate.partition('/')[0]}_s")
+        if speed is not None and seconds is not None:
             found["dancfr_plies", ""] = round(speed * seconds)
     for key, number in _numbers(row, "learner/"):
         match = re.fullmatch(r"learner/(?:(\w+)_)?(steps|rows|rows_per_second)", key)
@@ -168,16 +183,16 @@ def increments(row: Row) -> Values:
     return found
 
 
-def gauges(row: Row) -> Values:
+def gauges(row: Row, rate: str | None, age: str | None) -> Values:
     """What a row tells of the state of the run."""
     found: Values = {("dancfr_iteration", ""): float(row["iteration"])}
     single = {
-        "dancfr_plies_per_second": rate(row),
-        "dancfr_workers": row.get("workers/alive"),
-        "dancfr_queue_depth": row.get("queue/depth"),
-        "dancfr_weights_age": next((row[key] for key in AGES if row.get(key) is not None), None),
+        "dancfr_plies_per_second": rate,
+        "dancfr_workers": "workers/alive",
+        "dancfr_queue_depth": "queue/depth",
+        "dancfr_weights_age": age,
     }
-    found |= {(name, ""): float(value) for name, value in single.items() if isinstance(value, (int, float))}
+    found |= {(name, ""): float(value) for name, key in single.items() if (value := _number(row, key)) is not None}
     for key, number in _numbers(row, "buffer/"):
         if key.endswith("fill"):
             found["dancfr_buffer_fill", key.removeprefix("buffer/").removesuffix("fill").rstrip("_")] = number
@@ -186,14 +201,9 @@ def gauges(row: Row) -> Values:
     return found
 
 
-def plies(row: Row) -> float | None:
-    """Decisions or nodes so far, where the row counts them."""
-    return next((row[key] for key in PLIES if isinstance(row.get(key), (int, float))), None)
-
-
-def rate(row: Row) -> float | None:
-    """Decisions, or nodes, a second."""
-    return next((row[key] for key in RATES if isinstance(row.get(key), (int, float))), None)
+def _number(row: Row, key: str | None) -> float | None:
+    value = None if key is None else row.get(key)
+    return value if isinstance(value, (int, float)) else None
 
 
 def _numbers(row: Row, prefix: str) -> list[tuple[str, float]]:

@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -25,6 +26,24 @@ NASH_CONV = "nash_conv"
 COMPILING = "compiling kernels that are not cached yet ..."
 
 
+@dataclass(frozen=True)
+class Speed:
+    """How fast a method plays or solves, as its training rows say it.
+
+    Attributes:
+        key: Key of a training row, such as ``traversal/decisions_per_second``.
+        unit: What is counted, such as ``decisions``.
+    """
+
+    key: str
+    unit: str
+
+    def of(self, row: Mapping[str, Any]) -> float | None:
+        """The speed in a training row; None if the row has none."""
+        speed = row.get(self.key)
+        return float(speed) if isinstance(speed, (int, float)) else None
+
+
 class Progress:
     """Progress of a run. Use it in a `with`; it never raises for a terminal that went away.
 
@@ -32,12 +51,16 @@ class Progress:
         iterations: Iterations in all.
         enabled: Whether to show the progress; events are shown in any case.
         minutes: Time limit of the training, if it has one: then the bar is of whichever ends first.
+        speed: The speed to show; None shows none.
     """
 
-    def __init__(self, iterations: int, enabled: bool = True, minutes: float | None = None) -> None:
+    def __init__(
+        self, iterations: int, enabled: bool = True, minutes: float | None = None, speed: Speed | None = None
+    ) -> None:
         self._iterations = iterations
         self._limit = None if minutes is None else 60.0 * minutes
         self._enabled = enabled
+        self._speed = speed
         self._pace = Pace()
         self._parts: dict[str, str] = {}  # of the newest line, while it has not been shown
         self._wins = ""
@@ -117,7 +140,7 @@ class Progress:
             "pace": "" if each is None else describe_pace(each),
             "left": "" if left is None else f"{duration(left)} left",
             "workers": describe_workers(row),
-            "speed": describe_speed(row),
+            "speed": describe_speed(row, self._speed),
         }
         return {about: text for about, text in parts.items() if text}
 
@@ -263,11 +286,19 @@ def time_left(
     return to_last, "iterations"
 
 
-def describe_speed(row: Mapping[str, Any]) -> str:
-    """What a training row says of the speed: ``123k decisions/s``, ``4.5M nodes/s``."""
-    for part, unit in (("traversal", "decisions"), ("selfplay", "decisions"), ("cfr", "nodes")):
-        if speed := row.get(f"{part}/{unit}_per_second"):
-            return f"{readable(speed)} {unit}/s"
+KNOWN_SPEEDS = (
+    Speed("traversal/decisions_per_second", "decisions"),
+    Speed("selfplay/decisions_per_second", "decisions"),
+    Speed("cfr/nodes_per_second", "nodes"),
+)
+"""Tried in turn by callers that pass no `Speed` yet."""
+
+
+def describe_speed(row: Mapping[str, Any], speed: Speed | None = None) -> str:
+    """The speed in a training row: ``123k decisions/s``, ``4.5M nodes/s``; empty if the row has none."""
+    for each in KNOWN_SPEEDS if speed is None else (speed,):
+        if value := each.of(row):
+            return f"{readable(value)} {each.unit}/s"
     return ""
 
 

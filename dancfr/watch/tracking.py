@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from dancfr.errors import UsageError
 from dancfr.runs.metrics import plain
 from dancfr.runs.run import Run
+from dancfr.watch.progress import Speed
 from dancfr.watch.wandb_sink import WandbSink
 
 Mode = Literal["online", "offline", "off"]
@@ -25,15 +26,16 @@ class Tracker:
     Args:
         run: The run, whose lock this process holds.
         mode: Of W&B; None chooses as `choose_mode` does.
+        speed: The speed of the method, from which W&B gets the speed of one worker.
 
     Raises:
         UsageError: see `choose_mode`.
     """
 
-    def __init__(self, run: Run, mode: Mode | None = None) -> None:
+    def __init__(self, run: Run, mode: Mode | None = None, speed: Speed | None = None) -> None:
         self._run = run
         mode = choose_mode(mode)
-        self._sink = None if mode == "off" else WandbSink(run, mode)
+        self._sink = None if mode == "off" else WandbSink(run, mode, speed)
 
     def __enter__(self) -> Self:
         return self

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from dancfr.errors import warn
 from dancfr.runs.run import Run
+from dancfr.watch.progress import KNOWN_SPEEDS, Speed
 from learners.storage import replacing
 
 INIT_TIMEOUT_S = 30.0
@@ -57,10 +58,12 @@ class WandbSink:
     Args:
         run: Our run. W&B's files go to its folder ``wandb/``, the id of the W&B run to ``wandb.json``.
         mode: ``online`` or ``offline``.
+        speed: The speed of the method, from which W&B gets the speed of one worker.
     """
 
-    def __init__(self, run: Run, mode: Literal["online", "offline"]) -> None:
+    def __init__(self, run: Run, mode: Literal["online", "offline"], speed: Speed | None = None) -> None:
         self._run = run
+        self._speed = speed
         self._mode = mode
         self._wandb: Any = None
         self._live: Any = None
@@ -193,7 +196,7 @@ class WandbSink:
         elif kind == "event":
             metrics = self._count_event(row)
         else:
-            metrics = {**row, **derived(row)}
+            metrics = {**row, **derived(row, self._speed)}
         axis = "evaluation/iteration" if kind in ("evaluation", "exploitability") else "iteration"
         metrics = {key: value for key, value in metrics.items() if _is_number(value)}
         if not metrics:
@@ -316,15 +319,14 @@ class _Curves:
         return found
 
 
-def derived(row: Row) -> dict[str, float]:
-    """What W&B is told beside a training row: the speed of one worker."""
+def derived(row: Row, speed: Speed | None = None) -> dict[str, float]:
+    """What W&B gets beside a training row: the speed of one worker."""
     alive = row.get("workers/alive")
-    found = {}
-    for part in ("traversal", "selfplay"):
-        speed = row.get(f"{part}/decisions_per_second")
-        if _is_number(alive) and _is_number(speed) and alive:
-            found["workers/decisions_per_second_each"] = speed / alive
-    return found
+    for each in KNOWN_SPEEDS if speed is None else (speed,):
+        value = each.of(row)
+        if value is not None and _is_number(alive) and alive:
+            return {f"workers/{each.unit}_per_second_each": value / alive}
+    return {}
 
 
 def offline_state(folder: Path, wandb_id: str) -> tuple[int, dict[str, Any]]:

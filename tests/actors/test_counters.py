@@ -43,29 +43,33 @@ DMC = {
 }
 
 
+RATE, PLIES = "traversal/decisions_per_second", "samples/decisions"
+
+
 def test_rows_of_each_method_say_what_was_done() -> None:
-    assert totals(DREAM) == {
+    assert totals(DREAM, PLIES) == {
         ("dancfr_samples", "advantage"): 400,
         ("dancfr_samples", "transitions"): 900,
         ("dancfr_plies", ""): 1000,
         ("dancfr_worker_events", "died"): 1,
         ("dancfr_worker_events", "replayed"): 2,
     }
-    assert increments(DREAM) == {
+    assert increments(DREAM, RATE, PLIES) == {
         ("dancfr_iterations", ""): 1,
         ("dancfr_learner_rows", "advantage"): 200,
         ("dancfr_learner_steps", "advantage"): 20,
     }
-    assert gauges(DREAM)["dancfr_queue_depth", ""] == 5
-    assert totals(DMC) == {("dancfr_samples", "values"): 280}
-    assert increments(DMC) == {
+    shown = gauges(DREAM, RATE, None)
+    assert (shown["dancfr_queue_depth", ""], shown["dancfr_plies_per_second", ""]) == (5, 1500)
+    assert totals(DMC, None) == {("dancfr_samples", "values"): 280}
+    assert increments(DMC, "selfplay/decisions_per_second", None) == {
         ("dancfr_iterations", ""): 1,
         ("dancfr_plies", ""): 300,
         ("dancfr_learner_rows", "value"): 640,
         ("dancfr_learner_steps", "value"): 10,
     }
-    assert gauges(DMC)["dancfr_weights_age", ""] == 1
-    assert totals({"iteration": 1, "samples/nodes": 12, "cfr/nodes_per_second": 4.0}) == {("dancfr_plies", ""): 12}
+    assert gauges(DMC, "selfplay/decisions_per_second", "selfplay/age")["dancfr_weights_age", ""] == 1
+    assert totals({"iteration": 1, "samples/nodes": 12}, "samples/nodes") == {("dancfr_plies", ""): 12}
 
 
 def test_without_ray_nothing_happens() -> None:
@@ -77,7 +81,7 @@ def test_without_ray_nothing_happens() -> None:
 def test_ray_offers_the_counters_on_this_machine_alone(ray_session: RayRuntime) -> None:
     import ray
 
-    counters = Counters(ray_session, "quick one", "dream")
+    counters = Counters(ray_session, "quick one", "dream", RATE, PLIES)
     counters.feed(DREAM)
     later = {"iteration": 8, "samples/advantage": 500, "samples/decisions": 1250, "workers/died": 3, "queue/depth": 2}
     counters.feed(DREAM | later)
