@@ -43,7 +43,6 @@ GROUPS = {
         "cluster/",
         "dancfr/papers/test_reproduce",
         "dancfr/methods/",
-        "dancfr/serve/geister/test_processes",
         "dancfr/serve/test_processes",
         "dancfr/runs/test_checkpoints",
         "dancfr/cli/test_cli",

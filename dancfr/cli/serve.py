@@ -74,7 +74,7 @@ def serve(
     """
 
     def compute() -> output.Result:
-        from dancfr.serve.common import check_game
+        from dancfr.serve.commands import check_game
 
         check_game(game)
         if game == "geister":
@@ -94,7 +94,7 @@ def serve(
                 options=tuple(option or ()),
             )
             return geister.serve_command(chosen)
-        from dancfr.serve import commands as guandan
+        from dancfr.serve.guandan import commands as guandan
 
         _refuse(game, {"--second-port": second_port, "--games": games, "--reserve": reserve, "--records": records})
         wanted = guandan.ServeRequest(
@@ -113,8 +113,8 @@ def serve(
         return guandan.serve_command(wanted)
 
     def describe(result: output.Result) -> str:
-        from dancfr.serve import commands as guandan
         from dancfr.serve.geister import commands as geister
+        from dancfr.serve.guandan import commands as guandan
 
         return geister.describe_served(result) if game == "geister" else guandan.describe_served(result)
 
@@ -157,7 +157,7 @@ def connect(
     """
 
     def compute() -> output.Result:
-        from dancfr.serve.common import check_game
+        from dancfr.serve.commands import check_game
 
         check_game(game)
         if game == "geister":
@@ -165,14 +165,14 @@ def connect(
 
             _refuse(game, {"--url": url})
             return geister.connect_command(_or(host, "127.0.0.1"), _or(port, 10_000), agent, _or(games, 1), seed, retry)
-        from dancfr.serve import commands as guandan
+        from dancfr.serve.guandan import commands as guandan
 
         _refuse(game, {"--host": host, "--port": port, "--games": games})
         return guandan.connect_command(game, url or "", agent, seed, retry)
 
     def describe(result: output.Result) -> str:
-        from dancfr.serve import commands as guandan
         from dancfr.serve.geister import commands as geister
+        from dancfr.serve.guandan import commands as guandan
 
         return geister.describe_stay(result) if game == "geister" else guandan.describe_stay(result)
 

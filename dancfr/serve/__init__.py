@@ -1,7 +1,5 @@
-"""GuanDan by the competition's messages: agents of ours at any server, and a server for any clients."""
+"""Programs that play games with others over a network, by the messages of each game's competition.
 
-from dancfr.serve.client import Client
-from dancfr.serve.notation import ProtocolError
-from dancfr.serve.table import Table
-
-__all__ = ["Client", "ProtocolError", "Table"]
+`dancfr.serve.guandan` and `dancfr.serve.geister` hold a server, a client and the messages of their game; the modules
+beside them are what any server or client needs: options, connections, clocks and records.
+"""

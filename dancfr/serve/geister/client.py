@@ -18,7 +18,7 @@ from dancfr.serve.geister.protocol import (
     write_move,
     write_set,
 )
-from dancfr.serve.notation import ProtocolError
+from dancfr.serve.guandan.notation import ProtocolError
 from envs.agent import Agent
 from envs.game import States
 from envs.geister import Geister

@@ -13,7 +13,7 @@ from dancfr.agents.by_name import make_agent
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import UsageError, warn
 from dancfr.games.registry import read_options
-from dancfr.serve.common import (
+from dancfr.serve.commands import (
     LONGEST_S,
     check_listening,
     check_port,
@@ -22,14 +22,14 @@ from dancfr.serve.common import (
     split_agents,
     telling_of_compiling,
 )
-from dancfr.serve.connect import is_loopback
 from dancfr.serve.geister.client import Client
 from dancfr.serve.geister.connect import Stay, stay
 from dancfr.serve.geister.protocol import MOVE_ASKED, SET_ASKED
-from dancfr.serve.geister.records import Recorder
 from dancfr.serve.geister.referee import RULES, Referee
 from dancfr.serve.geister.server import ServerSettings, run_server
 from dancfr.serve.geister.table import Record, TableRules
+from dancfr.serve.guandan.connect import is_loopback
+from dancfr.serve.records import Recorder
 from dancfr.watch.progress import duration
 from envs.agent import Agent
 from envs.geister import Geister

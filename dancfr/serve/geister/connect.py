@@ -10,7 +10,7 @@ from typing import Any
 from dancfr.errors import DancfrError, RunError, UsageError, reason, warn
 from dancfr.serve.geister.client import Client
 from dancfr.serve.geister.protocol import MOVE_ASKED
-from dancfr.serve.notation import ProtocolError
+from dancfr.serve.guandan.notation import ProtocolError
 
 LINE_BYTES = 4096
 """Longest line from a server; the longest that means something has 54 bytes."""

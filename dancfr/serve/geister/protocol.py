@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.serve.notation import ProtocolError
+from dancfr.serve.guandan.notation import ProtocolError
 from envs.geister.rules import CAPTURED, DIRECTIONS, ESCAPED, GHOSTS
 
 SIZE, AREA = 6, 36

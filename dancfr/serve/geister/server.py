@@ -6,11 +6,11 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from dancfr.errors import UsageError, warn
-from dancfr.serve.common import describe_no_listening
+from dancfr.serve.commands import describe_no_listening
 from dancfr.serve.geister.link import Link, TooLong
 from dancfr.serve.geister.protocol import LINE_BYTES
-from dancfr.serve.geister.records import Recorder
 from dancfr.serve.geister.table import Agent, Record, Table, TableRules
+from dancfr.serve.records import Recorder
 
 FIRST_PORT, SECOND_PORT = 10_000, 10_001
 MOST_CLIENTS = 32

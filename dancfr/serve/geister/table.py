@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dancfr.errors import warn
+from dancfr.serve.clock import MOVE_S, TOTAL_S, Clock
 from dancfr.serve.geister.client import Client
-from dancfr.serve.geister.clock import MOVE_S, TOTAL_S, Clock
 from dancfr.serve.geister.link import Link
 from dancfr.serve.geister.protocol import ACCEPTED, MOVE_ASKED, REFUSED, SET_ASKED, is_move
 from dancfr.serve.geister.referee import GONE, NOISE, OUT_OF_TIME, RULES, Referee

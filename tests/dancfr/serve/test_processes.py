@@ -14,8 +14,8 @@ import pytest
 
 from dancfr.agents.by_name import make_agent
 from dancfr.cli import main
-from dancfr.serve.client import MATCH
-from dancfr.serve.commands import warm_up
+from dancfr.serve.guandan.client import MATCH
+from dancfr.serve.guandan.commands import warm_up
 
 NEVER = 60.0
 """Seconds: longer than anything here may take."""

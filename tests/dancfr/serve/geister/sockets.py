@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from dancfr.serve.geister.records import Recorder
 from dancfr.serve.geister.server import ServerSettings, run_server
 from dancfr.serve.geister.table import Agent, Record, TableRules
+from dancfr.serve.records import Recorder
 
 Use = Callable[[list[int], asyncio.Event], Awaitable[None]]
 NOBODY: tuple[Agent | None, Agent | None] = (None, None)

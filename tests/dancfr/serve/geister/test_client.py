@@ -10,7 +10,7 @@ from dancfr.errors import RunError
 from dancfr.serve.geister import Client, Referee
 from dancfr.serve.geister.client import state_of
 from dancfr.serve.geister.protocol import Board, read_set, write_board
-from dancfr.serve.notation import ProtocolError
+from dancfr.serve.guandan.notation import ProtocolError
 from envs.agent import Agent
 from envs.game import States
 from envs.geister import Geister

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dancfr.serve.clock import Clock
 from dancfr.serve.geister import Referee
-from dancfr.serve.geister.clock import Clock
 from dancfr.serve.geister.protocol import Board, read_move, read_set, write_board, write_move, write_set
 from dancfr.serve.geister.referee import GONE, ILLEGAL
-from dancfr.serve.notation import ProtocolError
+from dancfr.serve.guandan.notation import ProtocolError
 from envs.geister.rules import CAPTURED, DIRECTIONS, layouts, new_states
 from tests.dancfr.serve.geister.games import RULES, letters
 

@@ -11,10 +11,10 @@ import pytest
 
 from dancfr.errors import UsageError
 from dancfr.serve.geister import Client
-from dancfr.serve.geister.records import Recorder
 from dancfr.serve.geister.referee import GONE, ILLEGAL, NOISE, OUT_OF_TIME
 from dancfr.serve.geister.server import MOST_CLIENTS, ServerSettings, run_server
 from dancfr.serve.geister.table import MOST_USELESS, TableRules
+from dancfr.serve.records import Recorder
 from tests.dancfr.serve.geister.games import GAMES, RULES, bot, of_player, read
 from tests.dancfr.serve.geister.sockets import HASTY, User, both, play_out, serving
 

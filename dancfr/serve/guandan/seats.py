@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from dancfr.serve.client import Client
-from dancfr.serve.link import Link
-from dancfr.serve.notation import Message, ProtocolError, read_field, read_integer, read_json
+from dancfr.serve.guandan.client import Client
+from dancfr.serve.guandan.notation import Message, ProtocolError, read_field, read_integer, read_json
+from dancfr.serve.websocket import Link
 
 FIRST = 0
 """The action that is played for a seat that let its clock run out: the first legal one, a pass where that is one."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dancfr.errors import warn
-from dancfr.serve.notation import JokerBomb
-from dancfr.serve.seats import FIRST, Seat, UserSeat, as_text
-from dancfr.serve.table import Post, Table, closing, result
+from dancfr.serve.guandan.notation import JokerBomb
+from dancfr.serve.guandan.seats import FIRST, Seat, UserSeat, as_text
+from dancfr.serve.guandan.table import Post, Table, closing, result
 from envs.guandan import GuanDan
 from envs.guandan.state import SEATS
 

@@ -13,15 +13,15 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from dancfr.errors import RunError, UsageError
-from dancfr.serve import Client
-from dancfr.serve.common import split_agents
-from dancfr.serve.connect import Stay
-from dancfr.serve.link import BREACH, DONE, GOING_AWAY, MOST_UNREADABLE, NAME_TAKEN, NO_SEAT, Link
-from dancfr.serve.lobby import MakeClient
-from dancfr.serve.room import Rules
-from dancfr.serve.server import ServerSettings, run_server, user_of
-from tests.dancfr.serve.conversations import RandomPlayer
-from tests.dancfr.serve.servers import ROUND, USERS, closing, ours, play, request_of, serving
+from dancfr.serve.commands import split_agents
+from dancfr.serve.guandan import Client
+from dancfr.serve.guandan.connect import Stay
+from dancfr.serve.guandan.hosted_table import Rules
+from dancfr.serve.guandan.lobby import MakeClient
+from dancfr.serve.guandan.server import ServerSettings, run_server, user_of
+from dancfr.serve.websocket import BREACH, DONE, GOING_AWAY, MOST_UNREADABLE, NAME_TAKEN, NO_SEAT, Link
+from tests.dancfr.serve.guandan.conversations import RandomPlayer
+from tests.dancfr.serve.guandan.servers import ROUND, USERS, closing, ours, play, request_of, serving
 
 PASS = '{"actIndex":0}'
 
@@ -171,7 +171,7 @@ def test_limits_close_the_connection_and_not_the_table(messages: list[str | byte
 
 
 def test_one_who_does_not_read_is_closed_and_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dancfr.serve.link.CLOSE_S", 0.3)
+    monkeypatch.setattr("dancfr.serve.websocket.CLOSE_S", 0.3)
 
     async def run() -> Link:
         links: list[Link] = []

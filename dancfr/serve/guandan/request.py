@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.serve.notation import (
+from dancfr.serve.guandan.notation import (
     Message,
     Option,
     ProtocolError,

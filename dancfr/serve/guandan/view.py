@@ -7,7 +7,7 @@ the seat cannot know lie in the other hands, in the right numbers. Of what the s
 
 import numpy as np
 
-from dancfr.serve.notation import (
+from dancfr.serve.guandan.notation import (
     Message,
     ProtocolError,
     read_action,
@@ -17,7 +17,7 @@ from dancfr.serve.notation import (
     read_levels,
     read_list,
 )
-from dancfr.serve.request import HAND_LIMIT, Request
+from dancfr.serve.guandan.request import HAND_LIMIT, Request
 from envs.game import States
 from envs.guandan.cards import CARDS, DECK_HIGH, DECK_LOW, card_bit
 from envs.guandan.rules import finish_levels

@@ -5,13 +5,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dancfr.serve import Table
-from dancfr.serve.notation import ProtocolError, read_action, written
-from dancfr.serve.table import closing, result
+from dancfr.serve.guandan import Table
+from dancfr.serve.guandan.notation import ProtocolError, read_action, written
+from dancfr.serve.guandan.table import closing, result
 from envs.game import IllegalAction
 from envs.guandan import GuanDan
 from envs.guandan.cards import parse_action
-from tests.dancfr.serve.conversations import NAMES, comparable, replay, spread
+from tests.dancfr.serve.guandan.conversations import NAMES, comparable, replay, spread
 from tests.envs.guandan_matches import ENGINE, decisions, matches
 
 JOKERS = ["HR", "HR", "SB", "SB"]

@@ -13,10 +13,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from dancfr.errors import UsageError, warn
-from dancfr.serve.common import describe_no_listening
-from dancfr.serve.link import Link
-from dancfr.serve.lobby import Lobby, MakeClient, Refused
-from dancfr.serve.room import Record, Rules
+from dancfr.serve.commands import describe_no_listening
+from dancfr.serve.guandan.hosted_table import Record, Rules
+from dancfr.serve.guandan.lobby import Lobby, MakeClient, Refused
+from dancfr.serve.websocket import Link
 
 LONGEST_NAME = 64
 _PATH = re.compile(r"/game/([^/]+)/?")

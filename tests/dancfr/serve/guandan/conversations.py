@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.serve import Table
-from dancfr.serve.notation import read_action
+from dancfr.serve.guandan import Table
+from dancfr.serve.guandan.notation import read_action
 from envs.game import RaggedGame, States
 from tests.envs.guandan_matches import DATA, ENGINE
 

@@ -9,14 +9,14 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from dancfr.serve import Client
-from dancfr.serve.client import MATCH
-from dancfr.serve.connect import Stay, stay
-from dancfr.serve.lobby import MakeClient
-from dancfr.serve.room import Record, Rules
-from dancfr.serve.server import ServerSettings, run_server
+from dancfr.serve.guandan import Client
+from dancfr.serve.guandan.client import MATCH
+from dancfr.serve.guandan.connect import Stay, stay
+from dancfr.serve.guandan.hosted_table import Record, Rules
+from dancfr.serve.guandan.lobby import MakeClient
+from dancfr.serve.guandan.server import ServerSettings, run_server
 from envs.guandan import GuanDan
-from tests.dancfr.serve.conversations import RandomPlayer
+from tests.dancfr.serve.guandan.conversations import RandomPlayer
 
 ROUND = GuanDan(length="round", situation="drawn")
 """Tables that are soon played."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dancfr.serve.notation import (
+from dancfr.serve.guandan.notation import (
     Message,
     Option,
     ProtocolError,
@@ -16,8 +16,8 @@ from dancfr.serve.notation import (
     read_list,
     read_plain,
 )
-from dancfr.serve.request import Request
-from dancfr.serve.view import View
+from dancfr.serve.guandan.request import Request
+from dancfr.serve.guandan.view import View
 from envs.agent import RaggedAgent
 from envs.game import States
 from envs.guandan import GuanDan

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dancfr.agents.by_name import bots
-from dancfr.serve import Client, ProtocolError, Table
-from dancfr.serve.client import MATCH, place_of
-from dancfr.serve.view import count_cards, is_part
+from dancfr.serve.guandan import Client, ProtocolError, Table
+from dancfr.serve.guandan.client import MATCH, place_of
+from dancfr.serve.guandan.view import count_cards, is_part
 from envs.guandan import GuanDan
 from envs.guandan.cards import size_of
 from envs.guandan.state import PAY, PLAY, state_dtype
-from tests.dancfr.serve.conversations import NAMES, RandomPlayer, lines, replay, spread
+from tests.dancfr.serve.guandan.conversations import NAMES, RandomPlayer, lines, replay, spread
 from tests.envs.guandan_matches import ENGINE
 
 HIDDEN = {"seed", "low", "high"}

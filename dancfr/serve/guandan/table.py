@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.serve.notation import NO_ACTION, JokerBomb, Message, written, written_cards
+from dancfr.serve.guandan.notation import NO_ACTION, JokerBomb, Message, written, written_cards
 from envs.game import Ragged, States
 from envs.guandan import GuanDan
 from envs.guandan.cards import CARDS, PASS, RANKS

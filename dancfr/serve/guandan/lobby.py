@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from dancfr.serve.client import Client
-from dancfr.serve.link import DONE, FAILED, NAME_TAKEN, NO_SEAT, Link
-from dancfr.serve.room import Record, Room, Rules
-from dancfr.serve.seats import AgentSeat, Seat, UserSeat
+from dancfr.serve.guandan.client import Client
+from dancfr.serve.guandan.hosted_table import Record, Room, Rules
+from dancfr.serve.guandan.seats import AgentSeat, Seat, UserSeat
+from dancfr.serve.websocket import DONE, FAILED, NAME_TAKEN, NO_SEAT, Link
 from envs.guandan.state import SEATS
 
 MOST_TABLES = 64

@@ -22,10 +22,10 @@ from websockets.exceptions import (
 )
 
 from dancfr.errors import DancfrError, RunError, UsageError, reason, warn
-from dancfr.serve.client import Client
-from dancfr.serve.link import BREACH, DONE, GOING_AWAY, NAME_TAKEN
-from dancfr.serve.notation import ProtocolError
-from dancfr.serve.seats import as_text
+from dancfr.serve.guandan.client import Client
+from dancfr.serve.guandan.notation import ProtocolError
+from dancfr.serve.guandan.seats import as_text
+from dancfr.serve.websocket import BREACH, DONE, GOING_AWAY, NAME_TAKEN
 
 MESSAGE_BYTES = 8 * 2**20
 """Longest message from a server: the longest lists of legal actions have thousands of entries."""

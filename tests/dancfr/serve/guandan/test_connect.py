@@ -13,10 +13,10 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
 from dancfr.errors import RunError, UsageError
-from dancfr.serve import Client
-from dancfr.serve.connect import Stay, check_url, describe_failure, is_loopback, stay
-from tests.dancfr.serve.conversations import RandomPlayer
-from tests.dancfr.serve.servers import serving
+from dancfr.serve.guandan import Client
+from dancfr.serve.guandan.connect import Stay, check_url, describe_failure, is_loopback, stay
+from tests.dancfr.serve.guandan.conversations import RandomPlayer
+from tests.dancfr.serve.guandan.servers import serving
 
 
 def run_stay(url: str, patience: float = 0.5) -> Coroutine[Any, Any, Stay]:

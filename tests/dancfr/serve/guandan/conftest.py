@@ -2,9 +2,9 @@
 
 import pytest
 
-from dancfr.serve.client import MATCH
-from dancfr.serve.commands import warm_up
-from tests.dancfr.serve.conversations import RandomPlayer
+from dancfr.serve.guandan.client import MATCH
+from dancfr.serve.guandan.commands import warm_up
+from tests.dancfr.serve.guandan.conversations import RandomPlayer
 
 
 @pytest.fixture(scope="session", autouse=True)
