@@ -1,4 +1,4 @@
-"""One game of Cheat as text and as a picture, drawn with NumPy alone.
+"""One game of Cheat as text and as a picture.
 
 A spectator sees all cards. One of the players sees his own, and of the others, also after the end, only how many they
 have and what a challenge has just shown; nor does he see what another one has picked and not yet laid.
@@ -7,11 +7,12 @@ have and what a challenge has just shown; nor does he see what another one has p
 from dataclasses import dataclass
 
 import numpy as np
+from PIL import Image, ImageDraw
 
 from envs.cheat import rules
 from envs.cheat.cards import absolute
 from envs.cheat.game import FACES, Cheat
-from envs.lettering import Colour, Picture, blend, write
+from envs.drawing import Colour, Picture, font
 
 HEAD, ROW, WIDTH = 44, 66, 800
 """Pixels: height of the line above, of a player, and the width."""
@@ -118,58 +119,60 @@ def rgb_array(game: Cheat, state: np.void, view: int | None = None) -> Picture:
     A row a player: name, golden if he is to move, and health; hand, with what he picks raised; what he has put into
     the pile. Cards on their faces are blue.
     """
-    picture = np.empty((2 * HEAD + game.players * ROW, WIDTH, 3), np.uint8)
-    picture[:] = _FELT
-    for top, text in ((0, headline(game, state)), (len(picture) - HEAD, news(game, state))):
-        picture[top : top + HEAD] = _BAR
-        write(picture, text, top + 16, _MARGIN, 13, _LIGHT)
+    height = 2 * HEAD + game.players * ROW
+    image = Image.new("RGB", (WIDTH, height), _FELT)
+    draw = ImageDraw.Draw(image)
+    for top, text in ((0, headline(game, state)), (height - HEAD, news(game, state))):
+        _fill(draw, top, 0, (HEAD, WIDTH), _BAR)
+        draw.text((_MARGIN, top + HEAD // 2), text, fill=_LIGHT, font=font(20), anchor="lm")
     for p, seat in enumerate(seats(game, state, view)):
         top = HEAD + p * ROW
         moving = state["mover"] == p
-        _fill(picture, top + 6, _MARGIN, (ROW - 12, _HAND - 2 * _MARGIN), _GOLD if moving else _DARK)
-        write(picture, f"player_{p}", top + 15, 2 * _MARGIN, 12, _INK if moving else _LIGHT)
-        _draw_health(picture, seat.health, game.health, top + 38, _INK if moving else _LIGHT)
-        _draw_heaps(picture, (seat.hand, seat.picked), top + 14, _HAND, _PUT - 2 * _MARGIN)
-        _draw_heaps(picture, (seat.put, Heap("", 0)), top + 14, _PUT, WIDTH - _MARGIN)
-        picture[top + ROW - 1, :] = _DARK
-    return picture
+        ink = _INK if moving else _LIGHT
+        _fill(draw, top + 6, _MARGIN, (ROW - 12, _HAND - 2 * _MARGIN), _GOLD if moving else _DARK)
+        draw.text((2 * _MARGIN, top + 21), f"player_{p}", fill=ink, font=font(18), anchor="lm")
+        _draw_health(draw, seat.health, game.health, top + 38, ink)
+        _draw_heaps(draw, (seat.hand, seat.picked), top + 14, _HAND, _PUT - 2 * _MARGIN)
+        _draw_heaps(draw, (seat.put, Heap("", 0)), top + 14, _PUT, WIDTH - _MARGIN)
+        _fill(draw, top + ROW - 1, 0, (1, WIDTH), _DARK)
+    return np.array(image)
 
 
-def _fill(picture: Picture, top: int, left: int, size: tuple[int, int], colour: Colour) -> None:
-    blend(picture, top, left, np.ones(size, np.float32), colour)
+def _fill(draw: ImageDraw.ImageDraw, top: int, left: int, size: tuple[int, int], colour: Colour) -> None:
+    draw.rectangle((left, top, left + size[1] - 1, top + size[0] - 1), fill=colour)
 
 
-def _draw_health(picture: Picture, health: int | None, most: int, top: int, colour: Colour) -> None:
+def _draw_health(draw: ImageDraw.ImageDraw, health: int | None, most: int, top: int, colour: Colour) -> None:
     """A pip a point, hollow where it is lost; as a number where they are many, and nothing without limit."""
     if health is None:
         return
     if most > _MOST_PIPS:
-        write(picture, f"health {health}", top, 2 * _MARGIN, 10, colour)
+        draw.text((2 * _MARGIN, top + 5), f"health {health}", fill=colour, font=font(15), anchor="lm")
         return
     for point in range(most):
         left = 2 * _MARGIN + 11 * point
-        _fill(picture, top, left, (9, 9), _EDGE)
+        _fill(draw, top, left, (9, 9), _EDGE)
         if point < health:
-            _fill(picture, top + 1, left + 1, (7, 7), _RED)
+            _fill(draw, top + 1, left + 1, (7, 7), _RED)
 
 
-def _draw_heaps(picture: Picture, heaps: tuple[Heap, Heap], top: int, left: int, right: int) -> None:
+def _draw_heaps(draw: ImageDraw.ImageDraw, heaps: tuple[Heap, Heap], top: int, left: int, right: int) -> None:
     """Cards side by side, closer where they are many; those of the second heap are raised."""
     count = sum(heap.size for heap in heaps)
     step = min(_CARD[1] + 3, (right - left - _CARD[1]) / max(count - 1, 1))
     at = 0
     for heap, raised in zip(heaps, (0, 8), strict=True):
         for face in heap.faces if heap.faces is not None else [""] * heap.size:
-            _draw_card(picture, face, top - raised, left + int(at * step))
+            _draw_card(draw, face, top - raised, left + int(at * step))
             at += 1
 
 
-def _draw_card(picture: Picture, face: str, top: int, left: int) -> None:
+def _draw_card(draw: ImageDraw.ImageDraw, face: str, top: int, left: int) -> None:
     """A card with its face, or, where that is empty, its back."""
-    _fill(picture, top, left, _CARD, _EDGE)
-    _fill(picture, top + 1, left + 1, (_CARD[0] - 2, _CARD[1] - 2), _PAPER if face else _BACK)
+    _fill(draw, top, left, _CARD, _EDGE)
+    _fill(draw, top + 1, left + 1, (_CARD[0] - 2, _CARD[1] - 2), _PAPER if face else _BACK)
     if face:
-        write(picture, "10" if face == "T" else face, top + 6, left + 5, 12, _INK)
+        draw.text((left + 3, top + 12), face, fill=_INK, font=font(16), anchor="lm")
 
 
 __all__ = ["HEAD", "ROW", "WIDTH", "Heap", "Seat", "ansi", "headline", "news", "rgb_array", "seats"]

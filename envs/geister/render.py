@@ -1,24 +1,24 @@
-"""One game of Geister as text and as a picture of simple shapes, drawn with NumPy alone.
+"""One game of Geister as text and as a picture.
 
-Both show player 0 at the bottom to a spectator, who sees every colour; to one of the players they show that
-player's own side at the bottom and hide the colours of the opponent's ghosts that are still on the board,
-until the game ends.
+A spectator sees every colour, with player 0 at the bottom. A player sees the own side at the bottom; the colours of the
+opponent's ghosts on the board are hidden until the game ends.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
+from PIL import Image, ImageDraw
 
+from envs.drawing import Picture, sprite
 from envs.geister import rules
 
 UNKNOWN = 2  # beside the colours rules.BLUE and rules.RED
 CELL = 48  # pixels a square
 
 _PAPER, _LINE, _DARK, _LIGHT = (233, 228, 216), (170, 162, 146), (52, 50, 46), (250, 249, 245)
+_STRIP = (96, 93, 86)
 _COLOURS = {rules.BLUE: (66, 120, 196), rules.RED: (204, 74, 62), UNKNOWN: (140, 140, 146)}
-
-Picture = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -98,67 +98,61 @@ def ansi(state: np.void, size: int, ply_limit: int, view: int | None = None) -> 
     return "\n".join(lines) + "\n"
 
 
-def _pawn(pixels: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Body and outline of an upright figure, `bool[pixels, pixels]` each: a head on a widening body."""
-    y, x = (np.mgrid[:pixels, :pixels] + 0.5) / pixels - 0.5
+@cache
+def _ghost(colour: int, pixels: int, upright: bool) -> Image.Image:
+    """A figure with a head on a widening body; that of the side above is upside down and has a light outline."""
 
-    def shape(grow: float) -> NDArray[np.bool_]:
-        head = x**2 + (y + 0.17) ** 2 < (0.17 + grow) ** 2
-        body = (y > -0.1 - grow) & (y < 0.34 + grow) & (np.abs(x) < 0.14 + 0.28 * (y + 0.1) + grow)
-        return head | body
+    def paint(draw: ImageDraw.ImageDraw, scale: int) -> None:
+        unit = pixels * scale
+        for grow, ink in ((0.05, _DARK if upright else _LIGHT), (0.0, _COLOURS[colour])):
+            draw.circle((0.5 * unit, 0.33 * unit), (0.17 + grow) * unit, fill=ink)
+            top, foot, neck, base = 0.4 - grow, 0.84 + grow, 0.14 + 0.72 * grow, 0.264 + 1.28 * grow
+            body = [(0.5 - neck, top), (0.5 + neck, top), (0.5 + base, foot), (0.5 - base, foot)]
+            draw.polygon([(x * unit, y * unit) for x, y in body], fill=ink)
 
-    return shape(0.0), shape(0.05)
-
-
-def _draw_piece(picture: Picture, piece: Piece, top: int, left: int, pixels: int, upright: bool) -> None:
-    """Draws into the square of `pixels` at (top, left); the side above is upside down, its outline light."""
-    body, outline = _pawn(pixels)
-    if not upright:
-        body, outline = body[::-1], outline[::-1]
-    area = picture[top : top + pixels, left : left + pixels]
-    area[outline] = _DARK if upright else _LIGHT
-    area[body] = _COLOURS[piece.colour]
+    shape = sprite(pixels, pixels, paint)
+    return shape if upright else shape.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
 
 
-def _draw_board(picture: Picture, top: int, size: int) -> None:
-    """Squares, and an arrow in each corner that points off the board."""
-    picture[top : top + size * CELL] = _PAPER
-    for i in range(size + 1):
-        edge = min(i * CELL, size * CELL - 1)
-        picture[top : top + size * CELL, edge] = _LINE
-        picture[min(top + edge, top + size * CELL - 1)] = _LINE
-    y, x = (np.mgrid[:CELL, :CELL] + 0.5) / CELL
-    arrow = (y > 0.08) & (y < 0.3) & (np.abs(x - 0.5) < y - 0.08)
-    for left in (0, (size - 1) * CELL):
-        picture[top : top + CELL, left : left + CELL][arrow] = _LINE
-        last = top + (size - 1) * CELL
-        picture[last : last + CELL, left : left + CELL][arrow[::-1]] = _LINE
+def _draw_board(draw: ImageDraw.ImageDraw, top: int, size: int) -> None:
+    """Draws the squares, and an arrow in each corner that points off the board."""
+    edge = size * CELL - 1
+    draw.rectangle((0, top, edge, top + edge), fill=_PAPER)
+    for line in (min(i * CELL, edge) for i in range(size + 1)):
+        draw.line((line, top, line, top + edge), fill=_LINE)
+        draw.line((0, top + line, edge, top + line), fill=_LINE)
+    tip, wing, length = CELL // 12, CELL // 5, CELL // 5
+    for middle in (CELL // 2, edge - CELL // 2):
+        for y, down in ((top + tip, length), (top + edge - tip, -length)):
+            draw.polygon([(middle, y), (middle - wing, y + down), (middle + wing, y + down)], fill=_LINE)
 
 
 def rgb_array(state: np.void, size: int, ply_limit: int, view: int | None = None) -> Picture:
-    """Picture of one game, `uint8[(size + 1) * CELL + 4, size * CELL, 3]`.
+    """Draws one game, `uint8[(size + 1) * CELL + 4, size * CELL, 3]`.
 
-    Strips above and below the board show the ghosts that each side lost; that of the player to move is lit.
-    The line at the foot grows with the plies.
+    Strips above and below the board show the ghosts that each side lost; the strip of the player to move is lighter.
+    The line at the bottom grows with the plies.
     """
     bottom = view or 0
-    strip = CELL // 2
-    width = size * CELL
-    picture = np.empty((width + 2 * strip + 4, width, 3), np.uint8)
-    picture[:] = _DARK
+    strip, width = CELL // 2, size * CELL
+    image = Image.new("RGB", (width, width + 2 * strip + 4), _DARK)
+    draw = ImageDraw.Draw(image)
     running = state["ending"] == rules.RUNNING
     strips = {1 - bottom: 0, bottom: strip + width}
     for player, top in strips.items():
-        picture[top : top + strip] = _LINE if running and state["to_move"] == player else (96, 93, 86)
-    _draw_board(picture, strip, size)
+        moving = running and state["to_move"] == player
+        draw.rectangle((0, top, width, top + strip - 1), fill=_LINE if moving else _STRIP)
+    _draw_board(draw, strip, size)
     lost = [0, 0]
     for piece in seen(state, size, view):
-        upright = piece.owner == bottom
         if piece.cell is not None:
-            x, y = piece.cell
-            _draw_piece(picture, piece, strip + y * CELL, x * CELL, CELL, upright)
+            pixels, left, top = CELL, piece.cell[0] * CELL, strip + piece.cell[1] * CELL
         else:
-            _draw_piece(picture, piece, strips[piece.owner], lost[piece.owner] * strip, strip, upright)
+            pixels, left, top = strip, lost[piece.owner] * strip, strips[piece.owner]
             lost[piece.owner] += 1
-    picture[-4:, : round(width * min(1.0, int(state["ply"]) / ply_limit))] = _LIGHT
-    return picture
+        ghost = _ghost(piece.colour, pixels, piece.owner == bottom)
+        image.paste(ghost, (left, top), ghost)
+    progress = round(width * min(1.0, int(state["ply"]) / ply_limit))
+    if progress:
+        draw.rectangle((0, image.height - 4, progress - 1, image.height - 1), fill=_LIGHT)
+    return np.array(image)

@@ -1,112 +1,109 @@
-"""Pictures of single cards, drawn with NumPy alone."""
+"""Pictures of single playing cards."""
 
-from functools import lru_cache
+from functools import cache
+from math import cos, pi, sin
 
-import numpy as np
-from numpy.typing import NDArray
+from PIL import Image, ImageDraw
 
-from envs.lettering import Colour, Picture, blend, write
+from envs.drawing import Colour, font, sprite
 
-WIDTH, HEIGHT = 62, 88  # pixels of a card
-STEP, STEP_DOWN = 34, 22  # so much of a card shows its rank and suit
+WIDTH, HEIGHT = 62, 88
+"""Size of a card in pixels."""
+STEP, STEP_DOWN = 34, 22
+"""Offset to the next card of an overlapping row or column; that much of a card shows its rank and suit."""
 
-_PAPER, _GOLDEN = (252, 251, 246), (255, 224, 130)
-_RED, _BLACK, _EDGE = (200, 36, 44), (28, 30, 36), (88, 88, 92)
-_STAR = (176, 112, 0)
+_PAPER, _GOLDEN, _EDGE = (252, 251, 246), (255, 224, 130), (88, 88, 92)
+_RED, _BLACK, _STAR_INK = (200, 36, 44), (28, 30, 36), (176, 112, 0)
 _BACK, _BACK_LINE = (58, 88, 148), (104, 134, 192)
-_FINE = 4  # rows and columns of samples in a pixel
 
-Cover = NDArray[np.float32]
-
-
-def rounded(height: int, width: int, radius: float, inset: float = 0.0) -> Cover:
-    """A rectangle with round corners, `float32[height, width]`, smaller by `inset` on all sides."""
-    y = np.abs(np.arange(height) + 0.5 - height / 2)[:, None] - (height / 2 - inset - radius)
-    x = np.abs(np.arange(width) + 0.5 - width / 2)[None, :] - (width / 2 - inset - radius)
-    beyond = np.hypot(np.maximum(x, 0), np.maximum(y, 0)) + np.minimum(np.maximum(x, y), 0)
-    return np.clip(radius - beyond + 0.5, 0, 1).astype(np.float32)
+Point = tuple[float, float]
+Box = tuple[float, float, float]  # left, top, size
 
 
-@lru_cache(maxsize=64)
-def symbol(name: str, size: int) -> Cover:
-    """A suit, ``S``, ``H``, ``C``, ``D``, or a star ``*``, `float32[size, size]`."""
-    fine = (np.arange(size * _FINE) + 0.5) / (size * _FINE) * 2 - 1
-    y, x = np.meshgrid(fine, fine, indexing="ij")
-    inside = {"H": _heart, "D": _diamond, "S": _spade, "C": _club, "*": _star}[name](x, y)
-    return inside.reshape(size, _FINE, size, _FINE).mean((1, 3), dtype=np.float32)
+def _heart_outline() -> list[Point]:
+    """The outline of a heart in the unit square (the well-known curve with x = sin^3 t)."""
+    turns = [2 * pi * i / 72 for i in range(72)]
+    heights = [13 * cos(t) - 5 * cos(2 * t) - 2 * cos(3 * t) - cos(4 * t) for t in turns]
+    return [(0.5 + 0.5 * sin(t) ** 3, (12 - height) / 29) for t, height in zip(turns, heights, strict=True)]
 
 
-def _heart(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-    x, y = 1.22 * x, 0.14 - 1.18 * y
-    return (x**2 + y**2 - 1) ** 3 < x**2 * y**3
+def _star_outline() -> list[Point]:
+    """The outline of a five-pointed star in the unit square."""
+    radii = [0.5 if corner % 2 == 0 else 0.2 for corner in range(10)]
+    return [(0.5 + r * sin(pi * i / 5), 0.5 - r * cos(pi * i / 5)) for i, r in enumerate(radii)]
 
 
-def _diamond(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return np.abs(x / 0.78) ** 0.9 + np.abs(y / 0.98) ** 0.9 < 1
+_HEART, _STAR = _heart_outline(), _star_outline()
+_DIAMOND = [(0.5, 0.0), (0.9, 0.5), (0.5, 1.0), (0.1, 0.5)]
+_SPADE_LEAF = [(x, 0.82 * (1 - y)) for x, y in _HEART]
+_FOOT = [(0.46, 0.5), (0.54, 0.5), (0.56, 0.8), (0.68, 1.0), (0.32, 1.0), (0.44, 0.8)]  # of spades and clubs
+_LEAVES = [(0.5, 0.2), (0.21, 0.6), (0.79, 0.6)]  # centres of the three circles of a club
 
 
-def _foot(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return (y > 0.2) & (y < 0.96) & (np.abs(x) < 0.07 + 0.5 * np.maximum(y - 0.45, 0) ** 1.6)
+def _draw_symbol(draw: ImageDraw.ImageDraw, name: str, box: Box, ink: Colour) -> None:
+    """Draws a suit, ``S``, ``H``, ``C`` or ``D``, or a star, ``*``, into a square."""
+    left, top, size = box
+
+    def fill(outline: list[Point]) -> None:
+        draw.polygon([(left + size * x, top + size * y) for x, y in outline], fill=ink)
+
+    if name == "C":
+        for x, y in _LEAVES:
+            draw.circle((left + size * x, top + size * y), 0.21 * size, fill=ink)
+        fill([(0.35, 0.4), (0.65, 0.4), (0.5, 0.75)])  # between the leaves
+    else:
+        fill({"H": _HEART, "D": _DIAMOND, "S": _SPADE_LEAF, "*": _STAR}[name])
+    if name in "SC":
+        fill(_FOOT)
 
 
-def _spade(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return _heart(1.04 * x, -1.12 * y - 0.14) | _foot(x, y)
+def _draw_blank(draw: ImageDraw.ImageDraw, scale: int, paper: Colour) -> None:
+    """Draws a card without a face: rounded paper with a thin edge."""
+    corner = WIDTH * scale - 1, HEIGHT * scale - 1
+    draw.rounded_rectangle((0, 0, *corner), 7 * scale, fill=paper, outline=_EDGE, width=scale)
 
 
-def _club(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-    leaves = (np.hypot(x - cx, y - cy) < 0.43 for cx, cy in ((0, -0.5), (-0.48, 0.2), (0.48, 0.2)))
-    return np.logical_or.reduce([*leaves, np.hypot(x, y) < 0.2]) | _foot(x, y)
+@cache
+def face(card: str, wild: bool) -> Image.Image:
+    """The face of a card such as ``H9``, an image of `WIDTH` x `HEIGHT` pixels; golden and with a star if it is wild.
+
+    The upper left corner alone tells the card.
+    """
+    ink = _RED if card[0] in "HD" else _BLACK
+
+    def paint(draw: ImageDraw.ImageDraw, scale: int) -> None:
+        _draw_blank(draw, scale, _GOLDEN if wild else _PAPER)
+        joker = card in ("SB", "HR")
+        label, size = (card, 18) if joker else (card[1], 21)
+        draw.text((4 * scale, 19 * scale), label, fill=ink, font=font(size * scale), anchor="ls", stroke_width=2)
+        if joker:
+            _draw_symbol(draw, "*", (11 * scale, 36 * scale, 40 * scale), ink)
+            return
+        _draw_symbol(draw, card[0], (18 * scale, 5 * scale, 15 * scale), ink)
+        _draw_symbol(draw, card[0], (13 * scale, 40 * scale, 36 * scale), ink)
+        if wild:
+            _draw_symbol(draw, "*", (43 * scale, 5 * scale, 14 * scale), _STAR_INK)
+
+    return sprite(WIDTH, HEIGHT, paint)
 
 
-def _star(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-    turn = np.abs((np.arctan2(x, -y) * 5 / (2 * np.pi) + 0.5) % 1 - 0.5) * 2 * np.pi / 5  # from the nearest tip
-    tip, notch = 0.98, 0.4
-    edge = tip * notch * np.sin(np.pi / 5) / (notch * np.sin(np.pi / 5 - turn) + tip * np.sin(turn))
-    return np.hypot(x, y) < edge
+@cache
+def back() -> Image.Image:
+    """The back of every card: a white margin around a woven pattern."""
+    card = sprite(WIDTH, HEIGHT, lambda draw, scale: _draw_blank(draw, scale, _PAPER))
+    woven = Image.new("RGB", (WIDTH - 8, HEIGHT - 8), _BACK)
+    draw = ImageDraw.Draw(woven)
+    for left in range(-HEIGHT, WIDTH, 8):
+        draw.line((left, 0, left + HEIGHT, HEIGHT), _BACK_LINE)
+        draw.line((left, HEIGHT, left + HEIGHT, 0), _BACK_LINE)
+    card.paste(woven, (4, 4))
+    return card
 
 
-def colour(card: str) -> Colour:
-    """Red or black."""
-    return _RED if card[0] in "HD" else _BLACK
+def lay(picture: Image.Image, card: str | None, top: int, left: int, wild: bool = False) -> None:
+    """Puts a card onto a picture, face down if `card` is None."""
+    shown = back() if card is None else face(card, wild)
+    picture.paste(shown, (left, top), shown)
 
 
-@lru_cache(maxsize=128)
-def face(card: str, wild: bool) -> Picture:
-    """A card whose corners are not cut yet, `uint8[HEIGHT, WIDTH, 3]`; golden and with a star if it is wild."""
-    picture = np.full((HEIGHT, WIDTH, 3), _GOLDEN if wild else _PAPER, np.uint8)
-    ink = colour(card)
-    if card in ("SB", "HR"):
-        write(picture, card, 6, 6, 13, ink, 0.16)
-        blend(picture, 36, 11, symbol("*", 40), ink)
-        return picture
-    write(picture, card[1], 5, 6, 15, ink, 0.16)
-    blend(picture, 6, 19, symbol(card[0], 13), ink)
-    blend(picture, 40, 13, symbol(card[0], 36), ink)
-    if wild:
-        blend(picture, 5, 43, symbol("*", 14), _STAR)
-    return picture
-
-
-@lru_cache(maxsize=1)
-def back() -> Picture:
-    """The back of a card."""
-    y, x = np.mgrid[:HEIGHT, :WIDTH]
-    woven = ((x + y) % 8 < 2) | ((x - y) % 8 < 2)
-    picture = np.where(woven[..., None], np.array(_BACK_LINE), np.array(_BACK)).astype(np.uint8)
-    blend(picture, 0, 0, 1 - rounded(HEIGHT, WIDTH, 5, 4), _PAPER)
-    return picture
-
-
-@lru_cache(maxsize=1)
-def _shapes() -> tuple[Cover, Cover]:
-    return rounded(HEIGHT, WIDTH, 7), rounded(HEIGHT, WIDTH, 6, 1)
-
-
-def lay(picture: Picture, card: str | None, top: int, left: int, wild: bool = False) -> None:
-    """A card onto a picture; None is one that lies on its face."""
-    outer, inner = _shapes()
-    blend(picture, top, left, outer, _EDGE)
-    blend(picture, top, left, inner, back() if card is None else face(card, wild))
-
-
-__all__ = ["HEIGHT", "STEP", "STEP_DOWN", "WIDTH", "lay", "rounded", "symbol"]
+__all__ = ["HEIGHT", "STEP", "STEP_DOWN", "WIDTH", "face", "lay"]

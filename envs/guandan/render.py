@@ -1,26 +1,29 @@
-"""A table of GuanDan as text and as a picture, drawn with NumPy alone.
+"""A table of GuanDan as text and as a picture.
 
-Both show all cards to a spectator; to one of the seats they hide the hands of the others until the game ends. The
-picture has player 0 at the bottom, or the one who looks; the others sit to the right, above and to the left by turns.
+Both show all cards to a spectator; to one of the seats they hide the other hands until the game ends. The picture has
+player 0, or the player who looks, at the bottom; the next players sit to the right, above and to the left.
 """
 
 import numpy as np
+from PIL import Image, ImageDraw
 
-from envs.guandan.faces import HEIGHT, STEP, STEP_DOWN, WIDTH, lay, rounded
+from envs.drawing import Colour, Picture, font
+from envs.guandan.faces import HEIGHT, STEP, STEP_DOWN, WIDTH, lay
 from envs.guandan.scene import PLACES, Scene, Seat, seen, team_name
 from envs.guandan.state import SEATS
-from envs.lettering import Colour, Picture, blend, width_of, write
 
 LONGEST_HAND = 28
 
 _MARGIN, _GAP, _STRIP, _PLATE = 20, 10, 32, 28
-_HEAD = _STRIP + _MARGIN  # where hands begin
-_SIDE = _MARGIN + WIDTH + 2 * _GAP  # and, on both sides, what lies between them
+_HEAD = _STRIP + _MARGIN  # top of the upper hand
+_SIDE = _MARGIN + WIDTH + 2 * _GAP  # left of what lies before the left seat
 SIZE = (
     (LONGEST_HAND - 1) * STEP_DOWN + HEIGHT + 2 * _HEAD,
     (LONGEST_HAND - 1) * STEP + WIDTH + 2 * _SIDE,
 )
 """Height and width of the picture, in pixels."""
+HEADLINE, NEWS, NAME = 20, 17, 18
+"""Sizes of the font: of the line above, of the line below, and of the players' names."""
 
 _FELT, _DARK, _BAR = (38, 98, 74), (24, 66, 50), (22, 30, 30)
 _LIGHT, _DIM, _GOLD, _INK = (240, 238, 226), (150, 186, 168), (250, 204, 84), (40, 34, 16)
@@ -92,28 +95,28 @@ def _rank(card: str) -> str:
 
 
 def rgb_array(state: np.void, view: int | None = None) -> Picture:
-    """Picture of one table, `uint8[*SIZE, 3]`, as the spectator (None) or a seat sees it.
+    """Draws one table as the spectator (None) or a seat sees it, `uint8[*SIZE, 3]`.
 
-    Before each seat lie the cards of its last move; the move to beat has a golden frame, and so has the name of who is
-    to move. Wild cards are golden.
+    The cards of each seat's last move lie before it. The move to beat and the name of the player to move are golden;
+    so are wild cards.
     """
     scene = seen(state, view)
-    picture = np.empty((*SIZE, 3), np.uint8)
-    picture[:] = _FELT
-    _bar(picture, _headline(scene), 0, 13)
-    _bar(picture, "; ".join(scene.news), SIZE[0] - _STRIP, 11)
-    _draw_levels(picture, scene)
+    image = Image.new("RGB", SIZE[::-1], _FELT)
+    draw = ImageDraw.Draw(image)
+    _draw_bar(draw, _headline(scene), 0, HEADLINE)
+    _draw_bar(draw, "; ".join(scene.news), SIZE[0] - _STRIP, NEWS)
+    _draw_levels(image, draw, scene)
     for seat in range(SEATS):
         side = (seat - (view or 0)) % SEATS
-        _draw_hand(picture, scene, seat, side)
-        _draw_move(picture, scene, seat, side)
-    return picture
+        _draw_hand(image, scene, seat, side)
+        _draw_move(image, draw, scene, seat, side)
+    return np.array(image)
 
 
-def _bar(picture: Picture, text: str, top: int, height: int) -> None:
-    """A strip with a line of text."""
-    picture[top : top + _STRIP] = _BAR
-    write(picture, text, top + (_STRIP - height) // 2, _MARGIN, height, _LIGHT)
+def _draw_bar(draw: ImageDraw.ImageDraw, text: str, top: int, size: int) -> None:
+    """Draws a strip with a line of text."""
+    draw.rectangle((0, top, SIZE[1], top + _STRIP - 1), fill=_BAR)
+    draw.text((_MARGIN, top + _STRIP // 2), text, fill=_LIGHT, font=font(size), anchor="lm")
 
 
 def places(count: int, side: int, hidden: bool) -> list[tuple[int, int]]:
@@ -133,16 +136,16 @@ def places(count: int, side: int, hidden: bool) -> list[tuple[int, int]]:
     return [(at, edge) if upright else (edge, at) for at in along]
 
 
-def _draw_hand(picture: Picture, scene: Scene, seat: int, side: int) -> None:
+def _draw_hand(image: Image.Image, scene: Scene, seat: int, side: int) -> None:
     shown = scene.seats[seat]
     hidden = shown.hand is None
     cards: list[str | None] = [None] * shown.left if shown.hand is None else [*shown.hand]
     for card, (top, left) in zip(cards, places(len(cards), side, hidden), strict=True):
-        lay(picture, card, top, left, card is not None and card == scene.wild)
+        lay(image, card, top, left, card is not None and card == scene.wild)
 
 
-def _draw_move(picture: Picture, scene: Scene, seat: int, side: int) -> None:
-    """The plate with the name, and the last move, from the hand towards the middle."""
+def _draw_move(image: Image.Image, draw: ImageDraw.ImageDraw, scene: Scene, seat: int, side: int) -> None:
+    """Draws a seat's plate with its name, and the cards of its last move."""
     shown = scene.seats[seat]
     last = shown.last or []
     text = f"player_{seat}   {_state_of(shown)}"
@@ -150,16 +153,17 @@ def _draw_move(picture: Picture, scene: Scene, seat: int, side: int) -> None:
         text += f"   {scene.move}"
     elif shown.last == []:
         text += "   passed"
-    plate, row = width_of(text, 12) + 2 * _GAP, (len(last) - 1) * STEP + WIDTH
+    plate, row = round(font(NAME).getlength(text)) + 2 * _GAP, (len(last) - 1) * STEP + WIDTH
     plate_top, top = _rows_of_move(side)
     plate_left, left = _left_of_move(side, plate), _left_of_move(side, row)
     moving = seat == scene.mover
-    _draw_plate(picture, plate_top, plate_left, (_PLATE, plate), _GOLD if moving else _DARK)
-    write(picture, text, plate_top + (_PLATE - 12) // 2, plate_left + _GAP, 12, _INK if moving else _LIGHT)
+    _draw_plate(draw, plate_top, plate_left, (_PLATE, plate), _GOLD if moving else _DARK)
+    middle = plate_left + _GAP, plate_top + _PLATE // 2
+    draw.text(middle, text, fill=_INK if moving else _LIGHT, font=font(NAME), anchor="lm")
     if seat == scene.holder:
-        _draw_plate(picture, top - 4, left - 4, (HEIGHT + 8, row + 8), _GOLD)
+        _draw_plate(draw, top - 4, left - 4, (HEIGHT + 8, row + 8), _GOLD)
     for i, card in enumerate(last):
-        lay(picture, card, top, left + i * STEP, card == scene.wild)
+        lay(image, card, top, left + i * STEP, card == scene.wild)
 
 
 def _rows_of_move(side: int) -> tuple[int, int]:
@@ -180,24 +184,26 @@ def _left_of_move(side: int, width: int) -> int:
     return {1: SIZE[1] - _SIDE - width, 3: _SIDE}.get(side, (SIZE[1] - width) // 2)
 
 
-def _draw_plate(picture: Picture, top: int, left: int, size: tuple[int, int], colour: Colour) -> None:
-    blend(picture, top, left, rounded(*size, 8), colour)
+def _draw_plate(draw: ImageDraw.ImageDraw, top: int, left: int, size: tuple[int, int], colour: Colour) -> None:
+    """Draws a rectangle with round corners; `size` is its height and width."""
+    draw.rounded_rectangle((left, top, left + size[1] - 1, top + size[0] - 1), 8, fill=colour)
 
 
-def _draw_levels(picture: Picture, scene: Scene) -> None:
-    """In the middle: the wild card, or none at the end, and the level of each team."""
-    room = WIDTH + _GAP if scene.wild is not None else 0
-    height, width = HEIGHT + 2 * _GAP, room + 148
+def _draw_levels(image: Image.Image, draw: ImageDraw.ImageDraw, scene: Scene) -> None:
+    """Draws the plate in the middle: the wild card, unless the game has ended, and the level of each team."""
+    card_width = WIDTH + _GAP if scene.wild is not None else 0
+    height, width = HEIGHT + 2 * _GAP, card_width + 148
     top, left = (SIZE[0] - height) // 2, (SIZE[1] - width) // 2
-    _draw_plate(picture, top, left, (height, width), _DARK)
+    _draw_plate(draw, top, left, (height, width), _DARK)
     if scene.wild is not None:
-        lay(picture, scene.wild, top + _GAP, left + _GAP, True)
-    at = left + room + 2 * _GAP
+        lay(image, scene.wild, top + _GAP, left + _GAP, True)
+    text_left = left + card_width + 2 * _GAP
     title = f"level {scene.level}" if scene.level is not None else "the end"
-    write(picture, title, top + 14, at, 18, _LIGHT)
-    for team, down in ((0, 50), (1, 76)):
+    draw.text((text_left, top + 23), title, fill=_LIGHT, font=font(26), anchor="lm")
+    for team, down in ((0, 57), (1, 83)):
         own = scene.levels[team] == scene.level
-        write(picture, f"{team} and {team + 2}:  {scene.levels[team]}", top + down, at, 14, _GOLD if own else _DIM)
+        text = f"{team} and {team + 2}:  {scene.levels[team]}"
+        draw.text((text_left, top + down), text, fill=_GOLD if own else _DIM, font=font(20), anchor="lm")
 
 
-__all__ = ["SIZE", "ansi", "in_ranks", "marked", "places", "rgb_array"]
+__all__ = ["HEADLINE", "NEWS", "SIZE", "ansi", "in_ranks", "marked", "places", "rgb_array"]

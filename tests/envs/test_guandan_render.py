@@ -7,14 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from envs.drawing import font
 from envs.guandan import GuanDan, raw_env, render
 from envs.guandan.cards import BACK, CARDS, PASS, RANKS, TRIBUTE, parse_action, unpack
 from envs.guandan.faces import HEIGHT, WIDTH, face
 from envs.guandan.scene import seen
-from envs.lettering import width_of
 
 CORNER = (slice(3, 21), slice(3, 32))
 """What is seen of a card that lies under its neighbour."""
+
+
+def corner(card: str, wild: bool) -> np.ndarray:
+    """The part of a card's face that is always seen, `uint8[18, 29, 3]`."""
+    return np.array(face(card, wild).convert("RGB"))[CORNER]
 
 
 def random_game(game: GuanDan, seed: int, eager: float = 0.0) -> Iterator[tuple[Any, Any]]:
@@ -152,19 +157,19 @@ def test_pictures_show_every_card_of_a_hand() -> None:
                 side = (seat - (view or 0)) % 4
                 for card, (top, left) in zip(cards, render.places(len(cards), side, False), strict=True):
                     area = picture[top : top + HEIGHT, left : left + WIDTH]
-                    assert np.array_equal(area[CORNER], face(card, card == wild)[CORNER])
+                    assert np.array_equal(area[CORNER], corner(card, card == wild))
                     shown += 1
     assert shown > 1000
 
 
 def test_every_card_has_a_face_of_its_own() -> None:
-    faces = [face(card, False)[CORNER].astype(int) for card in CARDS]
+    faces = [corner(card, False).astype(int) for card in CARDS]
     for i, j in itertools.combinations(range(len(CARDS)), 2):
         assert (np.abs(faces[i] - faces[j]).max(-1) > 100).sum() > 15
     for card in CARDS:
-        red, _, blue = face(card, False)[CORNER].reshape(-1, 3).min(0)
+        red, _, blue = corner(card, False).reshape(-1, 3).min(0)
         assert (red > 150 and blue < 60) if card[0] in "HD" else red < 60
-    assert (face("H5", True)[CORNER] != face("H5", False)[CORNER]).any(-1).mean() > 0.5
+    assert (corner("H5", True) != corner("H5", False)).any(-1).mean() > 0.5
 
 
 def test_pictures_hide_what_the_viewer_may_not_know() -> None:
@@ -185,8 +190,8 @@ def test_headlines_fit_the_picture() -> None:
     for seed in range(8):
         for state, _ in random_game(GuanDan(), seed):
             scene = seen(state, None)
-            assert width_of("; ".join(scene.news), 11) < render.SIZE[1] - 40
-            assert width_of(render.ansi(state).splitlines()[0], 13) < render.SIZE[1] - 40
+            assert font(render.NEWS).getlength("; ".join(scene.news)) < render.SIZE[1] - 40
+            assert font(render.HEADLINE).getlength(render.ansi(state).splitlines()[0]) < render.SIZE[1] - 40
 
 
 @pytest.mark.parametrize("view", [None, 2])
