@@ -3,12 +3,14 @@
 Commands that list things are in `dancfr.cli.lists`, those that talk to a server in `dancfr.cli.serve`.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from actors.cluster import THREADS
 from dancfr.cli import output
 from dancfr.cli.app import (
     AllowChanges,
@@ -210,7 +212,20 @@ from dancfr.cli import exploit, jobs, lists, serve, solve, status  # noqa: E402,
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs a command and ends the process: exit code 0 done, 1 failed, 2 wrong use."""
+    _limit_threads()
     sys.exit(_run(arguments))
+
+
+def _limit_threads() -> None:
+    """Makes NumPy, torch and Numba compute on one thread, unless the environment asks for more.
+
+    Every command computes on one core, or in Ray's actors, which have a core each. BLAS would otherwise start a thread
+    for every core, whose waiting costs more than they compute where other processes need the cores too. Must run before
+    NumPy is imported.
+    """
+    wanted = os.environ.get("OMP_NUM_THREADS", "1")  # which BLAS libraries use where their own variable is not set
+    for name in THREADS:
+        os.environ.setdefault(name, wanted)
 
 
 def _run(arguments: list[str] | None) -> int:

@@ -12,7 +12,6 @@ import typer
 from dancfr.cli import output
 from dancfr.cli.app import Command, Json, app
 from dancfr.errors import UsageError, warn
-from dancfr.evaluation.statistics import describe_share
 
 if TYPE_CHECKING:
     from dancfr.watch.status import Watched
@@ -229,6 +228,8 @@ def _wandb(run: Status) -> str:
 
 
 def _evaluations(run: Status) -> str:
+    from dancfr.evaluation.statistics import describe_share  # imports NumPy
+
     rows = []
     for row in run["evaluations"]:
         won = describe_share(row["win_rate"], *row["ci95"]) if row["ci95"] else f"{100 * row['win_rate']:.1f}"
