@@ -129,17 +129,6 @@ class Counters:
             self._metrics = None
 
 
-def dashboard_url() -> str | None:
-    """Address of the dashboard of the Ray that this process is connected to; None if it has none."""
-    try:
-        from ray._private.worker import get_dashboard_url
-
-        url = get_dashboard_url()
-    except Exception:  # another Ray may tell it by other means
-        return None
-    return f"http://{url}" if url else None
-
-
 Values = dict[tuple[str, str], float]
 """By name and kind."""
 

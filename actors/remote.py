@@ -1,6 +1,7 @@
-"""The one place where a plain class becomes a Ray actor. What it offers is described by `actors.runtime`."""
+"""Plain classes as Ray actors: `RayRuntime` implements the interface that `actors.runtime` describes."""
 
 import copy
+import itertools
 import os
 import re
 import time
@@ -43,8 +44,11 @@ __all__ = [
 
 
 def fetch(ref: Ref) -> Any:
-    """Value of a ref, or list of values of a list of refs, from anywhere: in the driver, in an actor, inline. Raises
-    what `Runtime.get` raises."""
+    """The value of a ref, or the values of a list of refs; works in the driver, in an actor, and inline.
+
+    Raises:
+        Exception: See `Runtime.get`.
+    """
     if isinstance(ref, Gathered):
         return ref.merge(fetch(list(ref.parts)))
     if isinstance(ref, list) and all(isinstance(part, InlineRef) for part in ref):
@@ -61,10 +65,10 @@ def fetch(ref: Ref) -> Any:
 
 
 class _Host:
-    """What runs inside an actor's process: a plain object, and its calls.
+    """Runs inside an actor's process: holds a plain object and forwards calls to it.
 
-    A constructor that fails does not take the actor down: every call then raises its exception, so that the
-    caller learns the reason instead of that "the actor died".
+    An exception in the constructor does not end the actor. Every call raises it instead, so that the caller learns the
+    cause rather than "the actor died".
     """
 
     def __init__(self, factory: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
@@ -102,13 +106,13 @@ class RayHandle:
     def __init__(self, name: str, actor: Any) -> None:
         self.name = name
         self.actor = actor
-        self.stopped = False  # Ray ends an actor in its own time, and may answer a call before it does
+        self.stopped = False  # Ray ends an actor asynchronously, and may still answer a call after `ray.kill`
 
     def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
         """See `Handle.call`.
 
         Raises:
-            WorkerDied: the object was stopped.
+            WorkerDied: The object was stopped.
         """
         if self.stopped:
             raise WorkerDied(f"{self.name} died: it was stopped")
@@ -127,23 +131,24 @@ class RayHandle:
 
 
 class RayRuntime:
-    """Objects as Ray actors, on a Ray that is started for this process or on one that runs.
+    """Objects as Ray actors, on a Ray that this process starts or joins.
 
-    Actors are never restarted by Ray, nor calls repeated: whoever can replay a call knows it (see
-    `actors.pool`).
+    Ray neither restarts actors nor repeats calls: the callers know which calls can be repeated (see `actors.pool`).
 
     Args:
-        address: `auto` or `host:port` of a running Ray. None takes the one of the job this process was
-            submitted as (`RAY_ADDRESS`), and otherwise starts one for this process, which listens on
-            127.0.0.1 only.
-        workers: One-core workers that are wanted; by default as many as there are CPUs.
-        dashboard: Serve Ray's dashboard, on 127.0.0.1; only for a Ray started here.
-        patience_s: Seconds in which resources that are not there yet may come, from an autoscaler for instance,
-            which is told what is wanted. Attribute of the same name: may be changed later.
+        address: `auto` or `host:port` of a running Ray. None means the cluster of the job that this process belongs to
+            (`RAY_ADDRESS`), and outside of a job a new local Ray, which listens on 127.0.0.1 only.
+        workers: Number of one-core workers; by default the number of CPUs.
+        dashboard: Serve Ray's dashboard on 127.0.0.1. Only for a local Ray.
+        patience_s: Seconds to wait for missing resources. An autoscaler is asked for them.
+
+    Attributes:
+        patience_s: As above; may be changed at any time.
+        dashboard_url: URL of the dashboard of a local Ray; None without one.
 
     Raises:
-        ResourcesMissing: there are not so many CPUs.
-        RayUnavailable: Ray is not installed, did not come up, or does not answer.
+        ResourcesMissing: There are fewer CPUs than `workers`.
+        RayUnavailable: Ray is not installed, did not start, or does not answer.
     """
 
     def __init__(
@@ -155,15 +160,17 @@ class RayRuntime:
     ) -> None:
         self.parallel = True
         self.patience_s = patience_s
-        self._handles: dict[str, tuple[RayHandle, float, float]] = {}
+        self.dashboard_url: str | None = None
+        self._handles: dict[str, tuple[RayHandle, float, float]] = {}  # by actor name: handle, CPUs, GPUs
+        self._actors = itertools.count(1)
         self._home: str | None = None
         address = address or os.environ.get("RAY_ADDRESS")
         if address is None:
             cpus = cluster.available_cpus()
-            _check_workers(workers, cpus, "this machine")  # before the seconds that a start takes
+            _check_workers(workers, cpus, "this machine")  # first, since starting Ray takes seconds
         self._owner = not cluster.running()
         if self._owner and address is None:
-            cluster.start_local(cpus, dashboard)
+            self.dashboard_url = cluster.start_local(cpus, dashboard)
         elif self._owner and address is not None:
             cluster.join(address)
         import ray
@@ -182,7 +189,7 @@ class RayRuntime:
         return int(ray.cluster_resources().get("CPU", 0))
 
     def _await_workers(self, workers: int | None) -> None:
-        """Raises ResourcesMissing unless there is a CPU for each worker, or will be in time."""
+        """Waits until there is a CPU for each worker; raises ResourcesMissing after `patience_s` seconds."""
         if workers is not None and self.patience_s and self._cpus() < workers:
             from ray.autoscaler.sdk import request_resources
 
@@ -190,7 +197,7 @@ class RayRuntime:
         self._patiently(lambda: _check_workers(workers, self._cpus(), "Ray"))
 
     def _patiently(self, check: Callable[[], None]) -> None:
-        """Tries a check that raises ResourcesMissing until it passes, or the patience is at its end."""
+        """Repeats a check that raises ResourcesMissing until it passes or `patience_s` seconds have gone by."""
         deadline = time.monotonic() + self.patience_s
         while True:
             try:
@@ -217,29 +224,29 @@ class RayRuntime:
 
         name = name or name_of(factory)
         if preflight:
-            self._patiently(lambda: self._check_room(name, cpus, gpus))
-        # The class is named after what it hosts, which is what `ps`, `ray list actors` and the dashboard
-        # show.
+            self._patiently(lambda: self._check_resources(name, cpus, gpus))
+        # `ps`, `ray list actors` and the dashboard show the name of the class, so it is that of the hosted class.
         named = type(name_of(factory), (_Host,), {"__module__": __name__})
         remote: Any = ray.remote
         if hasattr(factory, "halt"):  # a second thread in its process
             remote = ray.remote(concurrency_groups={_BESIDE: 1})  # type: ignore[call-overload]
         host: Any = remote(named)
         options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, "max_task_retries": 0}
+        options["name"] = f"{name} #{next(self._actors)}"  # names are unique within Ray, and part of its errors
         if home:
             from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-            # Ray does not heed a soft affinity of an actor that asks for nothing.
+            # Ray ignores a soft affinity of an actor that requests no resources.
             soft = cpus + gpus > 0
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._home_node(gpus), soft=soft)
         actor = host.options(**options).remote(factory, *args, **kwargs)
         handle = RayHandle(name, actor)
-        self._handles[actor._actor_id.hex()] = (handle, cpus, gpus)
+        self._handles[options["name"]] = (handle, cpus, gpus)
         return handle
 
     def _home_node(self, gpus: float) -> str:
-        """The machine of the learners and their buffers: the driver's, which is not one that comes and goes, unless
-        the first of them needs a GPU that only another one has."""
+        """The machine of the learners and their buffers: the driver's, since it stays when others come and go, unless
+        the first learner needs a GPU that only another machine has."""
         import ray
 
         if self._home is None:
@@ -266,17 +273,16 @@ class RayRuntime:
         except ray.exceptions.GetTimeoutError:
             raise TimeoutError(f"no result within {timeout:g} s") from None
         except ray.exceptions.RayError as error:
-            translated = _translated(error, self._name_of_actor(error))
+            translated = _translated(error)
             raise translated from translated.__cause__
 
     def wait(self, refs: Sequence[Ref], count: int = 1, timeout: float | None = None) -> list[Ref]:
         """See `Runtime.wait`."""
         import ray
 
-        count = min(count, len(refs))
-        if count == 0:
+        if not refs or count == 0:
             return []
-        return ray.wait(list(refs), num_returns=count, timeout=timeout, fetch_local=False)[0]
+        return ray.wait(list(refs), num_returns=min(count, len(refs)), timeout=timeout, fetch_local=False)[0]
 
     def stop(self, handle: Handle) -> None:
         """See `Runtime.stop`."""
@@ -285,8 +291,10 @@ class RayRuntime:
         if not isinstance(handle, RayHandle):
             return
         handle.stopped = True
-        if self._handles.pop(handle.actor._actor_id.hex(), None) is not None:
-            ray.kill(handle.actor, no_restart=True)
+        for name, (own, _, _) in list(self._handles.items()):
+            if own is handle:
+                del self._handles[name]
+                ray.kill(handle.actor, no_restart=True)
 
     def stop_all(self) -> None:
         """See `Runtime.stop_all`."""
@@ -299,20 +307,20 @@ class RayRuntime:
         self._watchdog.check()
 
     def shutdown(self) -> None:
-        """See `Runtime.shutdown`. A Ray that was joined, or that the caller had started, goes on."""
+        """See `Runtime.shutdown`. A Ray that this runtime has joined, or that the caller had started, keeps running."""
         import ray
 
         if not ray.is_initialized():
             return
         self._watchdog.stop()
-        if self._watchdog.lost:  # nobody is there to end the actors: they end with their machines' Ray
+        if self._watchdog.lost:  # Ray cannot stop actors any more; they end with the Ray of their machines
             self._handles.clear()
         self.stop_all()
         if self._owner:
             ray.shutdown()
 
-    def _check_room(self, name: str, cpus: float, gpus: float) -> None:
-        """Ray lets an actor wait for ever for resources that do not exist; this says so instead."""
+    def _check_resources(self, name: str, cpus: float, gpus: float) -> None:
+        """Raises ResourcesMissing where Ray would let an actor wait for ever, without a word."""
         import ray
 
         total = ray.cluster_resources()
@@ -328,41 +336,37 @@ class RayRuntime:
                     f"machine), {taken:g} of them in use by this run; ask for fewer workers or add machines"
                 )
 
-    def _name_of_actor(self, error: Exception) -> str:
-        known = self._handles.get(str(getattr(error, "actor_id", None)))
-        return known[0].name if known else "an actor"
-
 
 def _check_workers(workers: int | None, cpus: int, where: str) -> None:
     if workers is not None and not 1 <= workers <= cpus:
-        raise ResourcesMissing(f"{workers} workers were asked for, {where} has {cpus} CPUs: use 1 to {cpus}")
+        raise ResourcesMissing(f"{workers} workers do not fit: {where} has {cpus} CPUs; use 1 to {cpus} workers")
 
 
 def _portable(error: Exception) -> Exception:
-    """The exception itself where it survives being sent, else a `RemoteError` that tells of it."""
+    """The exception itself if it can be pickled and restored, else a `RemoteError` with its type and message."""
     from ray import cloudpickle
 
     try:
         cloudpickle.dumps(error)
-        if str(copy.copy(error)) == str(error):  # made anew by its constructor, as on the other side
+        if str(copy.copy(error)) == str(error):  # a copy calls the constructor, as unpickling does
             return error
     except Exception:
-        pass  # e.g. a constructor with other arguments than the message
+        pass  # for instance a constructor whose arguments are not the message
     return RemoteError(f"{type(error).__name__}: {error}")
 
 
-def _translated(error: Exception, name: str = "an actor") -> Exception:
-    """Ray's exceptions as the ones of this module, and what a method raised as it was raised."""
+def _translated(error: Exception) -> Exception:
+    """Ray's exceptions as those of `actors.runtime`, and the exception of a method as the method raised it."""
     import ray.exceptions as known
 
     if isinstance(error, known.RayTaskError):
         cause = error.cause
-        while isinstance(cause, known.RayTaskError):  # it failed because a ref it was given had failed
+        while isinstance(cause, known.RayTaskError):  # the task failed because one of its arguments had failed
             cause = cause.cause
         if not isinstance(cause, Exception):
             return RemoteError(str(error).strip().splitlines()[-1])
         if isinstance(cause, known.RayError):
-            return _translated(cause, name)
+            return _translated(cause)
         cause.__cause__ = RemoteTraceback(str(error))
         return cause
     text = " ".join(str(error).split())
@@ -370,12 +374,18 @@ def _translated(error: Exception, name: str = "an actor") -> Exception:
         return BlockLost(f"a result is gone: {text[:200]}")
     died = (known.ActorDiedError, known.ActorUnavailableError, known.WorkerCrashedError, known.NodeDiedError)
     if isinstance(error, (*died, known.OutOfMemoryError)):
-        return WorkerDied(f"{name} died: {_reason(text)}")
+        return WorkerDied(f"{_actor_name(error)} died: {_reason(text)}")
     return RemoteError(f"{type(error).__name__}: {text[:300]}")
 
 
+def _actor_name(error: Exception) -> str:
+    """The name that `RayRuntime.start` gave the actor that an exception is about, as Ray's message states it."""
+    stated = re.search(r"^\s*name: (.*) #\d+$", str(error), re.MULTILINE)
+    return stated[1] if stated else "an actor"
+
+
 def _reason(text: str) -> str:
-    """What Ray knows of a death, without its advice."""
+    """The cause of a death in Ray's message, without the advice that follows it."""
     if "killed by `ray.kill`" in text:
         return "it was stopped"
     if "unexpectedly exits with a connection error" in text:

@@ -21,6 +21,7 @@ os.environ["WANDB_SILENT"] = "true"
 # Ray: a local instance for each test that wants one, never one that happens to run on this machine.
 os.environ.pop("RAY_ADDRESS", None)
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # on the loopback interface, whichever test imports Ray first
 os.environ["RAY_DISABLE_IMPORT_WARNING"] = "1"
 
 # Figures are drawn into files, windows into memory.

@@ -1,14 +1,17 @@
 """What commands print: one JSON object for scripts, tables for people; everything else goes to standard error."""
 
+import io
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
-from dancfr.evaluation.statistics import describe_share
 from dancfr.values import show
+
+log = logging.getLogger(__name__)
 
 Result = dict[str, Any]
 
@@ -16,19 +19,33 @@ Result = dict[str, Any]
 def deliver(compute: Callable[[], Result], as_json: bool, describe: Callable[[Result], str]) -> None:
     """Computes a command's result and prints it to standard output.
 
+    While the result is computed, `sys.stdout` leads to the log, since standard output belongs to the result. Ray prints
+    reports there, for instance of a killed worker, which the worker pool reports in a line of its own.
+
     Args:
-        compute: Makes the result. With `as_json`, what it or a library prints goes to standard error.
+        compute: Makes the result. With `as_json`, what libraries written in C print goes to standard error.
         as_json: One JSON object and nothing else, instead of text.
         describe: The result for people.
     """
     if not as_json:
-        print(describe(compute()))
+        with redirect_stdout(_Log()):
+            result = compute()
+        print(describe(result))
         return
     from dancfr.runs.metrics import plain
 
-    with _stdout_to_stderr():
+    with _stdout_to_stderr(), redirect_stdout(_Log()):
         text = json.dumps(plain(compute()), allow_nan=False)
     print(text)
+
+
+class _Log(io.TextIOBase):
+    """A text stream whose lines go to the log of this module."""
+
+    def write(self, text: str) -> int:
+        if text.strip():
+            log.info("%s", text.rstrip())
+        return len(text)
 
 
 @contextmanager
@@ -163,6 +180,8 @@ def describe_exploit(result: Result) -> str:
 
 def describe_tournament(result: Result) -> str:
     """The result of `dancfr tournament`: what each agent won against each other, in percent."""
+    from dancfr.evaluation.statistics import describe_share
+
     agents, cells = result["agents"], result["table"]
     rows = []
     for row in agents:

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from actors.counters import dashboard_url
 from actors.pool import PoolEvent, WorkerPool
 from actors.remote import Handle, InlineRuntime, RayRuntime, Runtime
 from dancfr.errors import warn
@@ -129,6 +128,6 @@ def make_runtime(options: TrainOptions, patience_s: float = 0.0) -> Runtime:
     if options.inline:
         return InlineRuntime()
     started = RayRuntime(options.address, options.workers, options.dashboard, patience_s)
-    if options.dashboard and (url := dashboard_url()) is not None:
+    if (url := started.dashboard_url) is not None:
         warn(f"Ray's dashboard: {url} (it asks for the token that `ray get-auth-token` prints)")
     return started

@@ -14,8 +14,7 @@ from actors.remote import RayRuntime
 from tests.cluster.nodes import listening
 runtime = RayRuntime(workers=1, dashboard=True)
 runtime.get(runtime.start(list, (1, 2)).ready())
-import ray
-url = "http://" + ray._private.worker.global_worker.node.address_info["webui_url"]
+url = runtime.dashboard_url
 answers = {path: requests.get(url + path, timeout=20).status_code for path in ("/api/jobs/", "/nodes?view=summary")}
 heard = sorted(listening(psutil.Process().children(recursive=True)))
 runtime.shutdown()
