@@ -80,7 +80,7 @@ def test_the_learner_waits_for_workers_that_are_away(calm: Path, tmp_path: Path)
             "worker 0 asks for 64 CPUs, but Ray has",
             marks=pytest.mark.long,
         ),
-        (("--workers", "999"), "999 workers were asked for, this machine has"),
+        (("--workers", "999"), "999 workers do not fit: this machine has"),
     ],
 )
 def test_resources_that_do_not_exist_are_an_error_within_ten_seconds(more, says, tmp_path: Path) -> None:
