@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from dancfr.papers import paper004
 from dancfr.errors import RunError
 from dancfr.methods.presets import PRESETS
+from dancfr.papers import paper004
 from dancfr.papers.paper004 import ABLATED, FULL, PUBLISHED, SCALES
 from dancfr.papers.reproduce import EXPERIMENTS, reproduce
 from dancfr.papers.trainings import configuration

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dancfr.report import plots
 from dancfr.evaluation.statistics import wilson
+from dancfr.report import plots
 from dancfr.report.figures import all_figures, single_runs, total_times, win_rates
 from dancfr.report.history import History, by_setting
 from dancfr.report.plots import Plot
