@@ -271,7 +271,6 @@ class Loop(ABC):
         else:
             self._save_failures = 0
             self._saved += 1
-            self.tracker.checkpoint(self.iteration)
 
     @property
     def saved(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a person sees of a training on standard error: a live bar, or a line now and then without a terminal."""
+"""What a person sees of a training on standard error: a bar on a terminal, otherwise a line every ten seconds."""
 
 import sys
 import time
@@ -14,21 +14,18 @@ from dancfr.errors import warn
 LINE_EVERY_S = 10.0
 """Without a terminal, at most one line in so many seconds."""
 
-LINE_WIDTH = 118
-"""Longest line without a terminal."""
-
 RECENT, RECENT_S = 10, 10.0
-"""The pace is that of so many iterations, and of no less than so many seconds."""
+"""The pace is that of the last ten iterations, or of the last ten seconds if those are longer."""
 
 NASH_CONV = "nash_conv"
-"""What stands in an opponent's place where the newest NashConv of a policy is told beside win rates."""
+"""Stands in place of an opponent where the newest NashConv of a policy is shown beside win rates."""
 
 COMPILING = "compiling kernels that are not cached yet ..."
 
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast a method plays or solves, as its training rows say it.
+    """How fast a method plays or solves, as its training rows say.
 
     Attributes:
         key: Key of a training row, such as ``traversal/decisions_per_second``.
@@ -45,12 +42,12 @@ class Speed:
 
 
 class Progress:
-    """Progress of a run. Use it in a `with`; it never raises for a terminal that went away.
+    """Progress of a run. Use it in a `with`; a terminal that goes away does not end the training.
 
     Args:
         iterations: Iterations in all.
         enabled: Whether to show the progress; events are shown in any case.
-        minutes: Time limit of the training, if it has one: then the bar is of whichever ends first.
+        minutes: Time limit of the training, if it has one: the bar then shows whichever ends first.
         speed: The speed to show; None shows none.
     """
 
@@ -62,9 +59,8 @@ class Progress:
         self._enabled = enabled
         self._speed = speed
         self._pace = Pace()
-        self._parts: dict[str, str] = {}  # of the newest line, while it has not been shown
+        self._state = ""  # of the newest iteration, until it is shown as a line
         self._wins = ""
-        self._wins_shown = ""
         self._next_line = 0.0
         self._terminal: _Terminal | None = None
 
@@ -81,16 +77,16 @@ class Progress:
         if self._terminal is not None:
             self._terminal.close()
             self._terminal = None
-        elif self._parts:
-            self._line()  # of the last iteration, unless its line has been shown
+        elif self._state:
+            self._say(self._state)
 
     def phase(self, name: str) -> None:
-        """What the run does now; shown on a terminal only."""
+        """Shows what the run does now, on a terminal; also before the first iteration."""
         if self._terminal is not None:
-            self._terminal.phase(name)
+            self._terminal.update(description=name)
 
     def event(self, text: object) -> None:
-        """Something a person should know, such as a worker that died: always a line of its own."""
+        """Shows something that a person should know, such as the death of a worker, as a line of its own."""
         self._say(str(text))
 
     def resumed(self, iteration: int, seconds: float = 0.0) -> None:
@@ -98,7 +94,7 @@ class Progress:
         if self._enabled and iteration:
             self._say(f"resumed after iteration {iteration}, {duration(seconds)} of training")
         elif self._enabled:
-            self._say("nothing saved yet: from the start")
+            self._say("no checkpoint yet: starting from the first iteration")
 
     def advance(
         self,
@@ -112,44 +108,38 @@ class Progress:
         Args:
             iteration: Iterations done in all.
             seconds: Seconds of training in all.
-            row: Its metrics; the speed of the games is shown, and the workers where any had to be replaced.
-            latest: Newest win rate by ``policy/opponent``, NashConv by ``policy/nash_conv``; without a terminal shown
-                only when there are new ones.
+            row: Its metrics, of which the speed is shown, and the workers if any had to be replaced.
+            latest: Newest win rate by ``policy/opponent``, NashConv by ``policy/nash_conv``; shown when they change.
         """
         self._pace.add(iteration, seconds)
         if not self._enabled:
             return
-        done = iteration / max(1, self._iterations)
-        if self._limit is not None:
-            done = max(done, seconds / self._limit)
-        self._parts = self._describe(iteration, seconds, row or {})
-        self._wins = describe_wins(latest or {})
+        self._state = self._describe(iteration, seconds, row or {})
+        wins = describe_wins(latest or {})
+        changed = wins if wins != self._wins else ""
         if self._terminal is not None:
-            self._terminal.show(min(1.0, done), self._parts, self._wins)
+            done = max(iteration / max(1, self._iterations), seconds / self._limit if self._limit else 0.0)
+            self._terminal.update(completed=min(1.0, done), state=self._state)
+            if changed:
+                self._say(f"iteration {iteration}  {changed}")
+            self._wins = wins
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + LINE_EVERY_S
-            self._line()
+            self._say("  ".join(filter(None, (self._state, changed))))
+            self._state, self._wins = "", wins
 
-    def _describe(self, iteration: int, seconds: float, row: Mapping[str, Any]) -> dict[str, str]:
-        """What there is to say, by what it is about. The number of iterations is said where it will be reached."""
+    def _describe(self, iteration: int, seconds: float, row: Mapping[str, Any]) -> str:
+        """The state of the run in a line, what matters most first; a narrow terminal cuts its end off."""
         each = self._pace.seconds_each
         left, first = time_left(each, self._iterations - iteration, self._limit, seconds)
-        of_all = "" if first == "minutes" else f"/{self._iterations}"
-        parts = {
-            "iteration": f"iteration {iteration}{of_all}",
-            "pace": "" if each is None else describe_pace(each),
-            "left": "" if left is None else f"{duration(left)} left",
-            "workers": describe_workers(row),
-            "speed": describe_speed(row, self._speed),
-        }
-        return {about: text for about, text in parts.items() if text}
-
-    def _line(self) -> None:
-        """Without a terminal: what has not been shown yet."""
-        wins = self._wins if self._wins != self._wins_shown else ""
-        self._wins_shown = self._wins
-        self._say(fitted(self._parts | ({"wins": wins} if wins else {}), LINE_WIDTH))
-        self._parts = {}
+        parts = (
+            f"iteration {iteration}" + ("" if first == "minutes" else f"/{self._iterations}"),
+            "" if left is None else f"{duration(left)} left",
+            describe_workers(row),
+            "" if each is None else describe_pace(each),
+            describe_speed(row, self._speed),
+        )
+        return "  ".join(filter(None, parts))
 
     def _say(self, text: str) -> None:
         if self._terminal is None:
@@ -158,9 +148,43 @@ class Progress:
             self._terminal.say(text)
 
 
+class _Terminal:
+    """A bar at the lower edge of the terminal: the phase, the share done, and the state of the run beside it."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+        from rich.progress import Progress as Bar
+        from rich.table import Column
+
+        console = Console(stderr=True)
+        self._bar = Bar(
+            TextColumn("{task.description:<10}", markup=False, table_column=Column(no_wrap=True, min_width=10)),
+            BarColumn(bar_width=24 if console.width >= 100 else 12),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[state]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+            console=console,
+        )
+        self._task = self._bar.add_task("", total=1.0, state=COMPILING)
+        self._bar.start()
+
+    def update(self, **fields: Any) -> None:
+        """Changes the ``description``, the share ``completed`` or the ``state``."""
+        self._bar.update(self._task, **fields)
+
+    def say(self, text: str) -> None:
+        """Prints a line above the bar."""
+        with suppress(OSError, ValueError):  # the terminal is gone: the training matters more
+            self._bar.console.print(text, markup=False, highlight=False)
+
+    def close(self) -> None:
+        """Leaves the bar as it is."""
+        with suppress(OSError, ValueError):
+            self._bar.stop()
+
+
 class Pace:
-    """Seconds of an iteration, by the recent ones. The first, which waits for kernels to compile, counts for nothing:
-    time is taken from its end."""
+    """Seconds of an iteration, by the recent ones. The first does not count, as kernels are compiled during it."""
 
     def __init__(self) -> None:
         self._ends: deque[tuple[int, float]] = deque()
@@ -180,93 +204,6 @@ class Pace:
         return (end - start) / (last - first) if last > first else None
 
 
-class _Terminal:
-    """A bar that stays at the lower edge: phase, share done, and as much beside them as the width allows; below it the
-    win rates."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.live import Live
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-        from rich.progress import Progress as Display
-
-        self._console = Console(stderr=True)
-        bar = 24 if self._console.width >= 100 else 12
-        self._beside = 10 + 1 + bar + 1 + 4 + 1  # columns that the state does not have
-        self._display = Display(
-            TextColumn("{task.description:<10}", markup=False),
-            BarColumn(bar_width=bar),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[state]}", markup=False),
-            console=self._console,
-        )
-        self._wins = ""
-        self._task = self._display.add_task("", total=1.0, state=COMPILING)
-        self._live = Live(get_renderable=self._render, console=self._console, refresh_per_second=4)
-        self._live.start()
-
-    def _render(self) -> Any:
-        from rich.console import Group
-        from rich.text import Text
-
-        wins = [Text(self._wins, no_wrap=True, overflow="ellipsis")] if self._wins else []
-        return Group(self._display.get_renderable(), *wins)
-
-    def phase(self, name: str) -> None:
-        """What stands before the bar."""
-        self._display.update(self._task, description=name)
-
-    def show(self, done: float, parts: Mapping[str, str], wins: str) -> None:
-        """The share that is done, 0 to 1, what stands beside the bar, and what below."""
-        self._wins = wins
-        state = fitted(parts, max(20, self._console.width - self._beside))
-        self._display.update(self._task, completed=done, state=state)
-
-    def say(self, text: str) -> None:
-        """A line above the bar."""
-        with suppress(OSError, ValueError):  # the terminal is gone: the training matters more
-            self._console.print(text, markup=False, highlight=False)
-
-    def close(self) -> None:
-        """Leaves the bar as it is."""
-        with suppress(OSError, ValueError):
-            self._live.stop()
-
-
-def fitted(parts: Mapping[str, str], width: int) -> str:
-    """The parts in one line of at most `width` characters: speed, pace, workers and time left are given up, in this
-    order."""
-    kept = dict(parts)
-    for about in ("speed", "pace", "workers", "left"):
-        if len("  ".join(kept.values())) > width:
-            kept.pop(about, None)
-    line = "  ".join(kept.values())
-    return line if len(line) <= width else f"{line[: width - 3]}..."
-
-
-def describe_wins(latest: Mapping[str, float]) -> str:
-    """Win rates by ``policy/opponent`` in short: ``wins of average: random 99, rush 96 %, of last: 99, 94 %``.
-
-    Opponents are named again only where they are others than those of the policy before.
-    """
-    policies: dict[str, dict[str, float]] = {}
-    exact: list[str] = []
-    for name, share in latest.items():
-        policy, _, opponent = name.partition("/")
-        if opponent == NASH_CONV:
-            exact.append(f"NashConv of {policy} {share:.3g}")
-        else:
-            policies.setdefault(policy, {})[opponent] = share
-    told: list[str] = []
-    named: list[str] | None = None
-    for policy, shares in policies.items():
-        percents = [f"{100 * share:.0f}" for share in shares.values()]
-        each = percents if list(shares) == named else map(" ".join, zip(shares, percents, strict=True))
-        named = list(shares)
-        told.append(f"of {policy}: {', '.join(each)} %")
-    return ", ".join([*exact, *([f"wins {', '.join(told)}"] if told else [])])
-
-
 def time_left(
     each: float | None, iterations: int, limit: float | None, seconds: float
 ) -> tuple[float | None, Literal["iterations", "minutes"]]:
@@ -274,9 +211,9 @@ def time_left(
 
     Args:
         each: Seconds of an iteration, if known.
-        iterations: Those to come.
+        iterations: Iterations to come.
         limit: Seconds that the training may take in all, if limited.
-        seconds: Those it has taken.
+        seconds: Seconds that it has taken.
     """
     to_last = None if each is None else each * max(0, iterations)
     if limit is not None and iterations > 0:
@@ -284,6 +221,20 @@ def time_left(
         if to_last is None or to_limit < to_last:
             return to_limit, "minutes"
     return to_last, "iterations"
+
+
+def describe_wins(latest: Mapping[str, float]) -> str:
+    """Win rates by ``policy/opponent`` in short: ``wins of average: random 99, rush 96 %; of last: random 97 %``."""
+    exact: list[str] = []
+    wins: dict[str, list[str]] = {}
+    for name, value in latest.items():
+        policy, _, opponent = name.partition("/")
+        if opponent == NASH_CONV:
+            exact.append(f"NashConv of {policy} {value:.3g}")
+        else:
+            wins.setdefault(policy, []).append(f"{opponent} {100 * value:.0f}")
+    told = "; ".join(f"of {policy}: {', '.join(shares)} %" for policy, shares in wins.items())
+    return "  ".join([*exact, *([f"wins {told}"] if told else [])])
 
 
 KNOWN_SPEEDS = (
@@ -303,7 +254,7 @@ def describe_speed(row: Mapping[str, Any], speed: Speed | None = None) -> str:
 
 
 def describe_workers(row: Mapping[str, Any]) -> str:
-    """What a training row says of the workers, if any had to be replaced: ``4 workers, 2 replaced``."""
+    """The workers in a training row, if any had to be replaced: ``4 workers, 2 replaced``."""
     replaced, alive = row.get("workers/replaced"), row.get("workers/alive")
     if not replaced or alive is None:
         return ""
@@ -311,7 +262,7 @@ def describe_workers(row: Mapping[str, Any]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Time for people: ``45 s``, ``3:05 min``, ``2:10 h``."""
+    """A time for people: ``45 s``, ``3:05 min``, ``2:10 h``."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -1,8 +1,4 @@
-"""Where metrics go: always into `metrics.jsonl`, and beside it to Weights & Biases if that is wanted.
-
-The file is the record. W&B is a sink: a killed process may lose rows there, its server may be away, its
-service process may die; none of that may disturb a training (see `dancfr.watch.wandb_sink`).
-"""
+"""Where the rows of a training go: into `metrics.jsonl`, which Weights & Biases reads if it is wanted."""
 
 import os
 from collections.abc import Mapping
@@ -10,7 +6,6 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from dancfr.errors import UsageError
-from dancfr.runs.metrics import plain
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Speed
 from dancfr.watch.wandb_sink import WandbSink
@@ -21,11 +16,11 @@ _DEFAULT_SERVER = "https://api.wandb.ai"
 
 
 class Tracker:
-    """Takes the rows of a run. Use it in a `with`.
+    """Writes the record of a run, and starts and ends W&B beside it. Use it in a `with`.
 
     Args:
         run: The run, whose lock this process holds.
-        mode: Of W&B; None chooses as `choose_mode` does.
+        mode: How W&B is used; None chooses as `choose_mode` does.
         speed: The speed of the method, from which W&B gets the speed of one worker.
 
     Raises:
@@ -49,26 +44,20 @@ class Tracker:
         """Records one row.
 
         Args:
-            row: ``iteration``; ``kind``, "train", "evaluation", "exploitability" or "event"; metrics. In an evaluation
-                also ``policy``, ``opponent`` and ``win_rate``; where it is exact, ``policy`` and ``nash_conv``; in an
-                event its name, ``event``, and what else is known of it.
+            row: ``iteration``; ``kind``, one of "train" (the default), "evaluation", "exploitability" and "event"; and
+                metrics. An evaluation has ``policy``, ``opponent`` and ``win_rate``, an exact one ``policy`` and
+                ``nash_conv``, an event its name as ``event``.
 
         Raises:
             KeyError: the row has no iteration.
-            TypeError: it holds what JSON cannot say.
+            TypeError: a value cannot be written as JSON.
         """
-        told = plain({"kind": "train", **row, "iteration": int(row["iteration"])})
-        self._run.append_metrics(told)
+        self._run.append_metrics({"kind": "train", **row, "iteration": int(row["iteration"])})
         if self._sink is not None:
-            self._sink.log(told)
-
-    def checkpoint(self, iteration: int) -> None:
-        """Sends the checkpoint's manifest and the strategies up to it as a W&B artifact, not the buffers."""
-        if self._sink is not None:
-            self._sink.log_checkpoint(iteration)
+            self._sink.check()
 
     def close(self, failed: bool = False) -> None:
-        """Hands over what W&B has not been sent yet, and waits for that at most a minute."""
+        """Ends W&B, waiting at most a minute for what is still being sent."""
         self._run.metrics.flush()
         if self._sink is not None:
             self._sink.finish(1 if failed else 0)
@@ -76,10 +65,10 @@ class Tracker:
 
 
 def choose_mode(requested: str | None) -> Mode:
-    """How W&B is used: as requested, else as `WANDB_MODE` says, else online if a key is configured, else off.
+    """How W&B is used: as requested, or as `WANDB_MODE` says, or online if a key is configured, or off.
 
     Raises:
-        UsageError: no such mode, or online without a key.
+        UsageError: there is no such mode, or it is online and there is no key.
     """
     asked = requested or {"disabled": "off", "dryrun": "offline", "run": "online"}.get(
         os.environ.get("WANDB_MODE", ""), os.environ.get("WANDB_MODE")
@@ -91,7 +80,7 @@ def choose_mode(requested: str | None) -> Mode:
     if asked == "off":
         return "off"
     if asked != "online":
-        raise UsageError(f"W&B can be online, offline or off, not {asked!r}")
+        raise UsageError(f"W&B can be online, offline or off, got {asked!r}")
     if not has_key():
         raise UsageError(
             "W&B online needs a key: set WANDB_API_KEY, run `wandb login`, or choose --wandb offline or off"

@@ -14,7 +14,7 @@ from tests.faults.training import Training, assert_as_if_undisturbed, rows, trai
 EVERY = 3
 """Iterations between two checkpoints of the harness' trainings."""
 KILLS = 10
-RESUMED = re.compile(r"resumed after iteration (\d+)|nothing saved yet: from the start")
+RESUMED = re.compile(r"resumed after iteration (\d+)|no checkpoint yet")
 
 
 def run_until(path: Path, when: Callable[[Training], bool], more: tuple[str, ...] = ()) -> int:

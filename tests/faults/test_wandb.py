@@ -9,7 +9,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dancfr.watch import wandb_sink
 from tests.faults.commands import dancfr, training_of
 from tests.faults.training import SHORT, assert_as_if_undisturbed, rows
 
@@ -28,7 +27,7 @@ def test_a_server_that_cannot_be_reached_costs_one_line(
 ) -> None:
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
     monkeypatch.setenv("WANDB_BASE_URL", CLOSED)
-    monkeypatch.setattr(wandb_sink, "INIT_TIMEOUT_S", 1.0)
+    monkeypatch.setenv("WANDB_INIT_TIMEOUT", "1")
     outcome = dancfr(capfd, *training_of(tmp_path / "run", "iterations=4"), "--wandb", "online")
     assert outcome.code == 0, outcome.err
     assert_one_warning(outcome.err)
@@ -77,7 +76,7 @@ def kill_service(process: subprocess.Popen[str], path: Path) -> int:
     while True:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
-        services = [child for child in psutil.Process(process.pid).children() if is_service(child)]
+        services = [child for child in psutil.Process(process.pid).children(recursive=True) if is_service(child)]
         done = len(rows(path))
         if services and done >= 2:
             for service in services:

@@ -1,0 +1,140 @@
+"""How runs stand as text for people: the dictionaries of `dancfr.watch.status.Watched.look` in lines."""
+
+from collections.abc import Mapping
+
+from dancfr.cli import output
+from dancfr.evaluation.statistics import describe_share
+from dancfr.watch.progress import NASH_CONV, describe_pace, describe_wins, duration, readable
+from dancfr.watch.status import OPEN, Status, count
+
+
+def describe(result: output.Result) -> str:
+    """One run in full, or several in a line each."""
+    return _describe_runs(result["runs"]) if "runs" in result else _describe_run(result)
+
+
+def _describe_runs(runs: list[Status]) -> str:
+    rows = [
+        {
+            "run": run["run_dir"],
+            "preset": run["preset"],
+            "state": run["state"],
+            "iteration": f"{run['iteration']}/{run['iterations']}",
+            "trained": duration(run["elapsed_s"]),
+            "left": _time(run["eta_s"]),
+            "checkpoint": "none" if run["checkpoint"] is None else run["checkpoint"]["iteration"],
+            "warnings": len(run["warnings"]) or "",
+            "newest evaluation": _newest_wins(run),
+        }
+        for run in runs
+    ]
+    return output.table(rows, list(rows[0])) if rows else "no run"
+
+
+def _describe_run(run: Status) -> str:
+    """One run in full: a fact a line, then the newest evaluations, then the warnings."""
+    facts = {heading: text for heading, text in _facts(run).items() if text}
+    width = max(map(len, facts))
+    lines = [f"{run['run_dir']}: {run['preset']} ({run['method']}), {_state(run)}"]
+    lines += [f"  {heading.ljust(width)}  {text}" for heading, text in facts.items()]
+    if run["evaluations"]:
+        lines += ["", *(f"  {line}" for line in _evaluations(run).splitlines())]
+    if run["warnings"]:
+        lines += ["", *(f"  warning: {text}" for text in run["warnings"])]
+    return "\n".join(lines)
+
+
+def _state(run: Status) -> str:
+    if run["state"] not in OPEN:
+        return str(run["state"])
+    holder = run["holder"]
+    name = f"{holder['process'] or 'unknown'} on {holder['host']}"
+    if run["state"] == "running":
+        return f"running: process {name} holds its lock"
+    return f"last held by process {name}: this machine cannot see whether it is still training"
+
+
+def _facts(run: Status) -> dict[str, str]:
+    """What there is to say about a run, by heading; an empty text if there is nothing."""
+    limit = "" if run["minutes"] is None else f", or {run['minutes']:g} min of training"
+    resumed = f"resumed {count(run['resumed'], 'time')}" if run["resumed"] else ""
+    pace = "" if run["seconds_each"] is None else describe_pace(run["seconds_each"])
+    rate = "" if run["rate"] is None else f"{readable(run['rate']['value'])} {run['rate']['unit']}/s"
+    exact = [f"{row['nash_conv']:.4g} of {of} at iteration {row['iteration']}" for of, row in run["nash_conv"].items()]
+    fills = [f"{key.removesuffix('fill').rstrip('_')} {100 * fill:.0f} % full" for key, fill in run["buffers"].items()]
+    queue = {"chunks queued": run["queue_depth"], "fits behind the learner": run["weights_age"]}
+    return {
+        "iterations": f"{run['iteration']} of {run['iterations']}{limit}",
+        "trained": _joined(duration(run["elapsed_s"]), resumed),
+        "pace": _joined(pace, rate),
+        "left": _time(run["eta_s"]),
+        "newest row": f"{_time(run['row_age_s'])} ago" if run["state"] in OPEN and run["row_age_s"] is not None else "",
+        "NashConv": _joined(*exact),
+        "samples": _counts(run["samples"]),
+        "buffers": _joined(*(fill.strip() for fill in fills)),
+        "workers": _counts(run["workers"] | {name: value for name, value in queue.items() if value is not None}),
+        "recovered": _recovered(run["events"]),
+        "checkpoint": _checkpoint(run["checkpoint"]),
+        "strategies": _strategies(run["strategies"]),
+        "disk": f"{readable(run['disk']['bytes'])}B used, {readable(run['disk']['free_bytes'])}B free",
+        "W&B": _wandb(run),
+    }
+
+
+def _recovered(events: Status) -> str:
+    if not events["counts"]:
+        return ""
+    newest, lost = events["newest"], count(events["lost_iterations"], "iteration")
+    times = _joined(*(f"{name} {count(number, 'time')}" for name, number in events["counts"].items()))
+    return f"{times}, {lost} done again; last at iteration {newest['iteration']}: {newest.get('cause', 'unknown')}"
+
+
+def _checkpoint(checkpoint: Status | None) -> str:
+    if checkpoint is None:
+        return "none yet"
+    age = "" if checkpoint["age_s"] is None else f"{_time(checkpoint['age_s'])} old"
+    health = "" if not checkpoint["checked"] else "sound" if checkpoint["damage"] is None else "DAMAGED"
+    return _joined(f"of iteration {checkpoint['iteration']}", age, health)
+
+
+def _strategies(strategies: Status) -> str:
+    newest = f"the newest of iteration {strategies['newest']}" if strategies["stored"] else ""
+    missing = f"{len(strategies['missing'])} missing" if strategies["missing"] else ""
+    return _joined(f"{strategies['stored']} stored", newest, missing)
+
+
+def _wandb(run: Status) -> str:
+    wandb = run["wandb"]
+    if wandb is None:
+        return ""
+    sync = f"to send it: wandb sync {wandb['to_sync']}" if wandb["to_sync"] else ""
+    return _joined(f"run {wandb['id']}", sync)
+
+
+def _evaluations(run: Status) -> str:
+    rows = []
+    for row in run["evaluations"]:
+        won = describe_share(row["win_rate"], *row["ci95"]) if row["ci95"] else f"{100 * row['win_rate']:.1f}"
+        rows.append(
+            {"policy": row["policy"], "against": row["opponent"], "won, in % [95 % interval]": won}
+            | {"games": row["games"] or "", "iteration": row["iteration"]}
+        )
+    return output.table(rows, list(rows[0]))
+
+
+def _newest_wins(run: Status) -> str:
+    latest = {f"{row['policy']}/{row['opponent']}": row["win_rate"] for row in run["evaluations"]}
+    return describe_wins(latest | {f"{of}/{NASH_CONV}": row["nash_conv"] for of, row in run["nash_conv"].items()})
+
+
+def _counts(counts: Mapping[str, float]) -> str:
+    """``4 alive, 1.2k values``; what is zero is left out, except who is alive."""
+    return _joined(*(f"{readable(value)} {name}" for name, value in counts.items() if value or name == "alive"))
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else duration(seconds)

@@ -1,0 +1,240 @@
+"""Sends a run to Weights & Biases: reads `metrics.jsonl` while it grows, in a process beside the training.
+
+    python -m dancfr.watch.wandb_reader RUN online|offline [KEY UNIT]
+
+KEY and UNIT are those of the method's `Speed`. The process ends when its standard input does: with the training. Its
+exit code is 1 if W&B fails; the last line on standard error then says why.
+
+W&B's own step merely counts rows here. Charts are drawn over ``iteration``, those of evaluations over
+``evaluation/iteration``, so a row may come late. When a W&B run goes on online, the server's summary says which rows it
+has. An offline piece cannot be continued: W&B replaces the first piece by the second when both are sent. So each piece
+begins with the first row of the record and is complete.
+"""
+
+import json
+import os
+import re
+import select
+import shutil
+import sys
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from dancfr.runs import checkpoints
+from dancfr.runs.run import Run
+from dancfr.watch.following import Row, Tail, is_number
+from dancfr.watch.progress import Speed
+from learners.storage import replacing
+
+LOOK_EVERY_S = 1.0
+INIT_TIMEOUT_S = 30.0
+"""W&B gives up a server that has not answered for so long; the variable WANDB_INIT_TIMEOUT overrides it."""
+
+SUMMARIES = (
+    (r"evaluation/.*/win_rate", "max,last"),
+    (r"evaluation/.*/nash_conv", "min,last"),
+    (r".*per_second(_each)?", "mean,last"),
+)
+"""What W&B's table of runs shows of a metric; of all others it shows the last value."""
+
+AXES = ("iteration", "evaluation/iteration", "elapsed_s")
+"""Metrics that need no chart of their own."""
+
+CHARTS = {"win_rate": "Share of games won", "nash_conv": "NashConv"}
+"""Titles of the charts that hold all learning curves of a kind."""
+
+
+class Reader:
+    """Sends what is new in a run's folder.
+
+    Args:
+        run: The run.
+        live: Its W&B run, just started.
+        speed: The speed of the method.
+    """
+
+    def __init__(self, run: Run, live: Any, speed: Speed | None = None) -> None:
+        self._run, self._live, self._speed = run, live, speed
+        self._tail = Tail(run.metrics.path)
+        self._sent: dict[str, Any] = dict(live.summary)  # newest value of each metric
+        self._defined = set(AXES)
+        self._events: Counter[str] = Counter()
+        self._curves: dict[str, dict[str, dict[int, float]]] = {}  # points by chart and curve
+        self._charted = 0
+        self._checkpoint = 0
+        for axis in AXES:
+            live.define_metric(axis, hidden=True)
+
+    def update(self, last: bool = False) -> None:
+        """Sends the new rows, and the newest checkpoint if it is new, with the charts.
+
+        Args:
+            last: Send the charts in any case.
+        """
+        rows, anew = self._tail.read()
+        if anew:  # the run went back to a checkpoint
+            self._events.clear()
+        for row in rows:
+            self._send(row)
+        stored = checkpoints.listed(self._run)
+        due = bool(stored) and stored[-1].iteration > self._checkpoint
+        if due:
+            self._send_checkpoint(stored[-1])
+        if due or last:
+            self._send_charts()
+
+    def _send(self, row: Row) -> None:
+        """Sends a row, unless W&B has it."""
+        kind, axis = row.get("kind"), "iteration"
+        if kind == "event":
+            metrics = self._count(row)
+            new = any(value > self._sent.get(name, 0) for name, value in metrics.items())
+        elif kind in ("evaluation", "exploitability"):
+            axis = "evaluation/iteration"
+            metrics = evaluated(row)
+            new = row["iteration"] >= self._sent.get(axis, 0)  # several rows have the iteration of an evaluation
+            self._chart(row["iteration"], metrics)
+        else:
+            metrics = {key: value for key, value in row.items() if is_number(value)} | speed_each(row, self._speed)
+            new = row["iteration"] > self._sent.get(axis, 0)
+        if new:
+            for name in metrics.keys() - self._defined:
+                summary = next((kinds for pattern, kinds in SUMMARIES if re.fullmatch(pattern, name)), None)
+                self._live.define_metric(name, step_metric=axis, **({"summary": summary} if summary else {}))
+                self._defined.add(name)
+            self._sent |= metrics | ({} if kind == "event" else {axis: row["iteration"]})
+            self._live.log(metrics | {axis: row["iteration"]})
+
+    def _count(self, row: Row) -> dict[str, float]:
+        """Events of this kind so far, with the sums of the iterations and seconds that they cost."""
+        name = f"events/{row.get('event')}"
+        costs = {f"{name}_{key}": row[key] for key in ("lost_iterations", "seconds") if is_number(row.get(key))}
+        self._events.update({name: 1, **costs})
+        return {key: self._events[key] for key in (name, *costs)}
+
+    def _chart(self, iteration: int, metrics: Mapping[str, float]) -> None:
+        for name, value in metrics.items():
+            curve, _, chart = name.removeprefix("evaluation/").rpartition("/")
+            self._curves.setdefault(chart, {}).setdefault(curve, {})[iteration] = value
+
+    def _send_charts(self) -> None:
+        """Draws the learning curves so far: a chart for all policies and opponents."""
+        points = sum(len(curve) for curves in self._curves.values() for curve in curves.values())
+        if points == self._charted:
+            return
+        import wandb
+
+        self._charted = points
+        for chart, curves in self._curves.items():
+            drawn = wandb.plot.line_series(
+                xs=[list(curve) for curve in curves.values()],
+                ys=[list(curve.values()) for curve in curves.values()],
+                keys=list(curves),
+                title=CHARTS.get(chart, chart),
+                xname="iteration",
+                split_table=True,
+            )
+            self._live.log({f"curves/{chart}": drawn})
+
+    def _send_checkpoint(self, checkpoint: checkpoints.Checkpoint) -> None:
+        """Sends a checkpoint's manifest and the strategies up to it as an artifact; the buffers stay on the disk."""
+        import wandb
+
+        self._checkpoint = checkpoint.iteration
+        name = re.sub(r"[^\w.-]", "-", self._run.name)[:100]
+        about = {"iteration": checkpoint.iteration}
+        artifact = wandb.Artifact(f"{name}-checkpoint", type="checkpoint", metadata=about)
+        manifest = self._run.path / "wandb" / f"manifest-{checkpoint.iteration:06d}.json"
+        stored = [file.path for file in self._run.list_strategies() if file.iteration <= checkpoint.iteration]
+        try:
+            shutil.copyfile(checkpoint.folder / "manifest.json", manifest)  # a later checkpoint removes this one
+            artifact.add_file(str(manifest), name="manifest.json", policy="immutable", skip_cache=True)
+            for path in stored:  # W&B need not copy a file that does not change
+                artifact.add_file(str(path), name=f"strategies/{path.name}", policy="immutable", skip_cache=True)
+        except (OSError, ValueError):
+            return  # the run has removed a file meanwhile: the next checkpoint will do
+        self._live.log_artifact(artifact, aliases=["latest", f"iteration-{checkpoint.iteration}"])
+
+
+def evaluated(row: Row) -> dict[str, float]:
+    """Metrics of an evaluation: a win rate, or NashConv with what else was computed exactly."""
+    of = f"evaluation/{row.get('policy')}"
+    named: Row = {f"{of}/{row.get('opponent')}/win_rate": row.get("win_rate"), f"{of}/nash_conv": row.get("nash_conv")}
+    named |= {f"evaluation/{key}": value for key, value in row.items() if key.startswith("validation/")}
+    return {key: value for key, value in named.items() if is_number(value)}
+
+
+def speed_each(row: Row, speed: Speed | None) -> dict[str, float]:
+    """Speed of one worker, from a training row."""
+    total, alive = None if speed is None else speed.of(row), row.get("workers/alive")
+    return {f"workers/{speed.unit}_per_second_each": total / alive} if speed and total is not None and alive else {}
+
+
+def wandb_id(run: Run) -> str:
+    """The id of the W&B run that belongs to a run, made at the first call."""
+    path = run.path / "wandb.json"
+    try:
+        stored = json.loads(path.read_text())["id"]
+        if re.fullmatch(r"[\w-]{1,64}", stored):
+            return str(stored)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # none yet, or damaged: W&B then has this run in two parts
+    made = uuid.uuid4().hex[:12]
+    with replacing(path) as file:
+        file.write(json.dumps({"id": made}).encode() + b"\n")
+    return made
+
+
+def start(run: Run, mode: str) -> Any:
+    """Starts the W&B run, or goes on with it: one W&B run for each run.
+
+    The machine that W&B watches is this one, and the processes are those of the training, the parent of this process.
+    """
+    os.environ.setdefault("WANDB_SILENT", "true")  # read at import
+    os.environ.setdefault("WANDB_INIT_TIMEOUT", str(INIT_TIMEOUT_S))
+    import wandb
+
+    (run.path / "wandb").mkdir(exist_ok=True)
+    offered = {
+        "x_stats_pid": os.getppid(),
+        "x_stats_track_process_tree": True,
+        "x_stats_disk_paths": (str(run.path),),
+    }
+    known = {key: value for key, value in offered.items() if key in wandb.Settings.model_fields}
+    config = run.info["config"]
+    details = {key: run.info.get(key) for key in ("preset", "method", "version", "git_revision")}
+    return wandb.init(
+        project=os.environ.get("WANDB_PROJECT") or "dancfr",
+        group=run.preset,
+        job_type="train",
+        tags=[run.method, *([config["game"]] if "game" in config else [])],
+        name=run.name,
+        id=wandb_id(run),
+        resume="allow",
+        mode=mode,  # type: ignore[arg-type]
+        dir=str(run.path),
+        config={**details, **config},
+        settings=wandb.Settings(silent=True, console="off", disable_code=True, **known),
+    )
+
+
+def main(path: str, mode: str, *speed: str) -> None:
+    """Follows a run until standard input ends; what is read there is the exit code of the training."""
+    run = Run.open(path)
+    live = start(run, mode)
+    reader = Reader(run, live, Speed(*speed) if speed else None)
+    while not select.select([0], [], [], LOOK_EVERY_S)[0]:
+        reader.update()
+    exit_code = int(os.read(0, 10) or b"1")  # a training that was killed sends none
+    reader.update(last=True)
+    live.finish(exit_code=exit_code)
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except Exception as error:
+        print((str(error).strip().splitlines() or [type(error).__name__])[0], file=sys.stderr, flush=True)
+        os._exit(1)  # at a regular exit W&B would wait for its service
