@@ -1,190 +1,171 @@
-"""Commands that play with other programs: GuanDan over websockets, Geister over plain TCP."""
+"""The commands that play with other programs: `dancfr serve GAME` and `dancfr connect GAME`, a sub-command per game."""
 
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dancfr.cli import output
-from dancfr.cli.app import Command, GameOptions, Json, app
-from dancfr.errors import UsageError
-
-_Game = Annotated[str, typer.Argument(metavar="GAME", help="The game: guandan or geister.")]
+from dancfr.cli.app import Command, GameOptions, Json, app, choose
+from dancfr.errors import UsageError, nearest
 
 
-@app.command(cls=Command)
-def serve(
-    game: _Game = "guandan",
-    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Port to listen on; 0 is any free one. Default: 23456; geister: 10000, for the first player.",
-        ),
-    ] = None,
-    second_port: Annotated[
-        int | None, typer.Option(metavar="N", help="geister: port for the second player; default: the next one.")
-    ] = None,
-    matches: Annotated[
-        int | None, typer.Option(metavar="N", help="guandan: matches at each table; default: 1.")
-    ] = None,
+class Games(TyperGroup):
+    """A command for each game. Without the name of a game the first one is used, as in `dancfr serve --port 0`."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return ["GAME", "[OPTIONS]"]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands:
+            raise UsageError(nearest(args[0], list(self.commands), "game that can be served"))
+        return super().resolve_command(ctx, args)
+
+
+serve = typer.Typer(
+    cls=Games,
+    help="Serve games to other programs; Ctrl-C ends.",
+    rich_markup_mode=None,
+)
+connect = typer.Typer(
+    cls=Games,
+    help="Let an agent play at a server.",
+    rich_markup_mode=None,
+)
+app.add_typer(serve, name="serve")
+app.add_typer(connect, name="connect")
+
+Host = Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all random draws.")]
+Agent = Annotated[str, typer.Option(metavar="AGENT", help="The agent: a bot (see `dancfr agents GAME`) or a run.")]
+
+
+@serve.command("guandan", cls=Command)
+def serve_guandan(
+    host: Host = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="Port to listen on; 0 is any free one.")] = 23_456,
+    matches: Annotated[int, typer.Option(metavar="N", help="Matches at each table.")] = 1,
     tables: Annotated[
-        int | None, typer.Option(metavar="N", help="guandan: end after so many tables; default: never.")
-    ] = None,
-    games: Annotated[
-        int | None, typer.Option(metavar="N", help="geister: end after so many games; default: never.")
+        int | None, typer.Option(metavar="N", help="End after this number of tables; default: never.")
     ] = None,
     agents: Annotated[
         str,
         typer.Option(
             metavar="A,B,...",
-            help="Agents at the last seats, or at those that are not -: greedy,greedy,greedy or -,planner,-,planner; "
-            "geister: rush, or rush,- for one that moves first.",
+            help="Agents in the last seats, or in those that are not -: greedy,greedy,greedy or -,planner,-,planner.",
         ),
     ] = "",
-    clock: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Time for a decision; default: 30; geister: 10, after --reserve."),
-    ] = None,
-    reserve: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="geister: time in all, before --clock counts; default: 600."),
-    ] = None,
-    records: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="geister: record games there, a file each.")
-    ] = None,
+    clock: Annotated[float, typer.Option(metavar="SECONDS", help="Time for a decision.")] = 30.0,
     rate: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="guandan: messages a second that a user may send besides answers; default: 20."),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+        float, typer.Option(metavar="N", help="Messages a second that a user may send besides answers.")
+    ] = 20.0,
+    seed: Seed = 0,
     joker_bomb: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORM",
-            help="guandan: how the bomb of four jokers is written: competition or recording; default: competition.",
-        ),
-    ] = None,
+        str,
+        typer.Option(metavar="FORM", help="How the bomb of four jokers is written: competition or recording."),
+    ] = "competition",
     option: GameOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Serve games to other programs; Ctrl-C ends.
+    """Serve GuanDan over WebSockets; Ctrl-C ends.
 
-    Messages are those of the game's competition: GuanDan over websockets, Geister as lines over TCP.
+    Messages are those of the GuanDan competition, in JSON.
     """
+    choose("--joker-bomb", joker_bomb, ("competition", "recording"))
+    from dancfr.serve.guandan import commands
 
-    def compute() -> output.Result:
-        from dancfr.serve.commands import check_game
-
-        check_game(game)
-        if game == "geister":
-            from dancfr.serve.geister import commands as geister
-
-            _refuse(game, {"--matches": matches, "--tables": tables, "--rate": rate, "--joker-bomb": joker_bomb})
-            chosen = geister.ServeRequest(
-                host=host,
-                port=_or(port, 10_000),
-                second_port=second_port,
-                games=games,
-                agents=agents,
-                clock=_or(clock, 10.0),
-                reserve=_or(reserve, 600.0),
-                records=records,
-                seed=seed,
-                options=tuple(option or ()),
-            )
-            return geister.serve_command(chosen)
-        from dancfr.serve.guandan import commands as guandan
-
-        _refuse(game, {"--second-port": second_port, "--games": games, "--reserve": reserve, "--records": records})
-        wanted = guandan.ServeRequest(
-            game=game,
-            host=host,
-            port=_or(port, 23_456),
-            matches=_or(matches, 1),
-            tables=tables,
-            agents=agents,
-            clock=_or(clock, 30.0),
-            rate=_or(rate, 20.0),
-            seed=seed,
-            joker_bomb=_or(joker_bomb, "competition"),
-            options=tuple(option or ()),
-        )
-        return guandan.serve_command(wanted)
-
-    def describe(result: output.Result) -> str:
-        from dancfr.serve.geister import commands as geister
-        from dancfr.serve.guandan import commands as guandan
-
-        return geister.describe_served(result) if game == "geister" else guandan.describe_served(result)
-
-    output.deliver(compute, as_json, describe)
+    form: Any = joker_bomb
+    options = commands.ServeOptions(
+        host, port, matches, tables, agents, clock, rate, seed, form, options=tuple(option or ())
+    )
+    output.deliver(lambda: commands.serve(options), as_json, commands.describe_served)
 
 
-@app.command(cls=Command)
-def connect(
-    game: _Game = "guandan",
-    url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="guandan: the seat at a server, e.g. ws://127.0.0.1:23456/game/NAME."),
+@serve.command("geister", cls=Command)
+def serve_geister(
+    host: Host = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="Port for the first player; 0 is any free one.")] = 10_000,
+    second_port: Annotated[
+        int | None, typer.Option(metavar="N", help="Port for the second player; default: the one after --port.")
     ] = None,
-    host: Annotated[
-        str | None, typer.Option(metavar="HOST", help="geister: address of the server; default: 127.0.0.1.")
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="geister: port of the seat; default: 10000, which moves first; 10001 second."),
-    ] = None,
-    agent: Annotated[
-        str, typer.Option(metavar="AGENT", help="Who plays: a bot (see `dancfr agents GAME`) or a run.")
-    ] = "random",
     games: Annotated[
-        int | None, typer.Option(metavar="N", help="geister: games to play, a connection each; default: 1.")
+        int | None, typer.Option(metavar="N", help="End after this number of games; default: never.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the agent's random draws.")] = 0,
+    agents: Annotated[
+        str,
+        typer.Option(metavar="A,B", help="Agents by seat, - for a user: rush or -,rush; rush,- moves first."),
+    ] = "",
+    clock: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Time for a decision once --reserve is used up.")
+    ] = 10.0,
+    reserve: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Time for a whole game, before --clock counts.")
+    ] = 600.0,
+    records: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Record games in this folder, a file for each.")
+    ] = None,
+    seed: Seed = 0,
+    option: GameOptions = None,
+    as_json: Json = False,
+) -> None:
+    """Serve Geister over TCP; Ctrl-C ends.
+
+    Messages are the lines of the Geister competition.
+    """
+    from dancfr.serve.geister import commands
+
+    options = commands.ServeOptions(
+        host, port, second_port, games, agents, clock, reserve, records, seed, options=tuple(option or ())
+    )
+    output.deliver(lambda: commands.serve(options), as_json, commands.describe_served)
+
+
+@connect.command("guandan", cls=Command)
+def connect_guandan(
+    url: Annotated[
+        str, typer.Option(metavar="URL", help="The seat at a server, e.g. ws://127.0.0.1:23456/game/NAME.")
+    ] = "",
+    agent: Agent = "random",
+    seed: Seed = 0,
     retry: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            help="How long to try to come back: when the connection drops; geister: for the next game.",
-        ),
+        float, typer.Option(metavar="SECONDS", help="How long to try to reconnect after the connection drops.")
     ] = 30.0,
     as_json: Json = False,
 ) -> None:
-    """Let an agent play at a server until that ends the game.
+    """Let an agent play at a GuanDan server until that ends.
 
-    Messages are those of the game's competition.
+    Messages are those of the GuanDan competition, over WebSockets.
     """
+    from dancfr.serve.guandan import commands
 
-    def compute() -> output.Result:
-        from dancfr.serve.commands import check_game
-
-        check_game(game)
-        if game == "geister":
-            from dancfr.serve.geister import commands as geister
-
-            _refuse(game, {"--url": url})
-            return geister.connect_command(_or(host, "127.0.0.1"), _or(port, 10_000), agent, _or(games, 1), seed, retry)
-        from dancfr.serve.guandan import commands as guandan
-
-        _refuse(game, {"--host": host, "--port": port, "--games": games})
-        return guandan.connect_command(game, url or "", agent, seed, retry)
-
-    def describe(result: output.Result) -> str:
-        from dancfr.serve.geister import commands as geister
-        from dancfr.serve.guandan import commands as guandan
-
-        return geister.describe_stay(result) if game == "geister" else guandan.describe_stay(result)
-
-    output.deliver(compute, as_json, describe)
+    output.deliver(lambda: commands.connect(url, agent, seed, retry), as_json, commands.describe_connected)
 
 
-def _or(value: Any, default: Any) -> Any:
-    return default if value is None else value
+@connect.command("geister", cls=Command)
+def connect_geister(
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address of the server.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="N", help="Port of the seat; 10000 usually moves first, 10001 second.")
+    ] = 10_000,
+    agent: Agent = "random",
+    games: Annotated[int, typer.Option(metavar="N", help="Games to play, a connection for each.")] = 1,
+    seed: Seed = 0,
+    retry: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long to try to connect for the next game.")
+    ] = 30.0,
+    as_json: Json = False,
+) -> None:
+    """Let an agent play games at a Geister server.
 
+    Messages are the lines of the Geister competition, over TCP.
+    """
+    from dancfr.serve.geister import commands
 
-def _refuse(game: str, options: dict[str, Any]) -> None:
-    """Refuses options that another game has."""
-    for option, value in options.items():
-        if value is not None:
-            raise UsageError(f"{option} means nothing for {game}: leave it out")
+    output.deliver(
+        lambda: commands.connect(host, port, agent, games, seed, retry), as_json, commands.describe_connected
+    )

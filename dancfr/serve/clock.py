@@ -1,22 +1,19 @@
-"""Time of a player: so much in all, and when that is used up so much for each answer."""
+"""A player's clock: a reserve of time for the whole game, and then a limit for each answer."""
 
 from dataclasses import dataclass
-
-TOTAL_S = 600.0
-MOVE_S = 10.0
 
 
 @dataclass
 class Clock:
-    """Counts down while an answer is awaited. Times are those of one monotonic clock, in seconds.
+    """Runs while an answer is awaited. Times are in seconds, readings of one monotonic clock.
 
     Attributes:
-        reserve: What is left of the time in all.
-        per_answer: What each answer may take beyond that.
+        reserve: What is left of the time for the whole game.
+        per_answer: What each answer may take beyond the reserve.
     """
 
-    reserve: float = TOTAL_S
-    per_answer: float = MOVE_S
+    reserve: float
+    per_answer: float
     _since: float | None = None
 
     @property
@@ -25,12 +22,12 @@ class Clock:
         return self._since is not None
 
     def start(self, now: float) -> float:
-        """An answer is awaited from now on; how long it may take."""
+        """Starts the clock, and returns how long the answer may take."""
         self._since = now
         return self.reserve + self.per_answer
 
     def stop(self, now: float) -> None:
-        """The answer has come, or is awaited no longer."""
+        """Stops the clock, and takes the time since its start off the reserve. Has no effect on a stopped clock."""
         if self._since is not None:
             self.reserve = max(0.0, self.reserve - (now - self._since))
             self._since = None

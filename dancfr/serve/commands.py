@@ -1,134 +1,115 @@
-"""What servers and clients of any game share: where they listen, who sits where, and how a signal ends them."""
+"""What the commands `dancfr serve` and `dancfr connect` have in common for all games: options, signals and results."""
 
 import asyncio
-import errno
 import signal
-import socket
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from dancfr.errors import UsageError, nearest, reason, warn
+import numpy as np
+
+from dancfr.errors import UsageError, warn
 from dancfr.watch.progress import COMPILING
 
-NO_AGENT = "-"
-LONGEST_S = 1e6
-"""Times of options are below that."""
+USER = "-"
+"""Stands for a user among the names of `--agents`."""
+
+MAX_SECONDS = 1e6
+"""Times given as options are below this."""
 
 SILENT_S = 4.0
-"""Kernels that are cached are loaded in less."""
-
-GAMES = ("geister", "guandan")
-"""Games that have a competition, by whose messages they can be served."""
+"""Loading cached kernels takes less; after this time a command says that it is compiling."""
 
 T = TypeVar("T")
 
 
-def check_game(game: str, games: tuple[str, ...] = GAMES) -> None:
-    """Refuses games that have no messages."""
-    if game not in games:
-        raise UsageError(nearest(game, games, "game with the competition's messages"))
-
-
-def split_agents(text: str, seats: int = 4) -> list[str | None]:
-    """Names of agents by seat, None for users: ``-,planner,-,planner``, or fewer names for the last seats.
+def split_agents(text: str, seats: int) -> list[str | None]:
+    """Names of the agents by seat, None for users: ``-,planner,-,planner``, or fewer names for the last seats.
 
     Raises:
-        UsageError: more names than seats, or no seat left for a user.
+        UsageError: There are more names than seats, or no seat is left for a user.
     """
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     if len(parts) > seats:
         raise UsageError(f"--agents names {len(parts)} seats, but there are {seats}")
-    names = [None] * (seats - len(parts)) + [None if part in ("", NO_AGENT) else part for part in parts]
+    names = [None] * (seats - len(parts)) + [None if part in ("", USER) else part for part in parts]
     if None not in names:
-        raise UsageError("--agents leaves no seat for a user: use `dancfr evaluate` to let agents play one another")
+        raise UsageError("--agents leaves no seat for a user: use `dancfr evaluate` to let agents play each other")
     return names
 
 
-def check_port(port: int, option: str = "--port") -> None:
-    """Refuses what is no port; 0 is any free one.
+def check_at_least(option: str, value: int | None, least: int) -> None:
+    """Checks an integer option; None means that it was not given.
 
     Raises:
-        UsageError: it is none.
+        UsageError: The value is smaller than `least`.
     """
-    if not 0 <= port <= 65_535:
-        raise UsageError(f"{option} must be from 0 to 65535, not {port}")
+    if value is not None and value < least:
+        raise UsageError(f"{option} must be at least {least}, got {value}")
 
 
-def check_seconds(option: str, seconds: float) -> None:
-    """Refuses a time that is none, or no time at all.
+def check_seconds(option: str, seconds: float, zero: bool = False) -> None:
+    """Checks a time or a rate; with `zero`, zero is allowed.
 
     Raises:
-        UsageError: it is out of range, or no number.
+        UsageError: The value is out of range, or not a number.
     """
-    if not 0 < seconds < LONGEST_S:
-        raise UsageError(f"{option} must be above 0 and below {LONGEST_S:,.0f}, not {seconds:g}")
+    if not (seconds >= 0 if zero else seconds > 0) or not seconds < MAX_SECONDS:
+        least = "at least 0" if zero else "above 0"
+        raise UsageError(f"{option} must be {least} and below {MAX_SECONDS:,.0f}, got {seconds:g}")
 
 
-async def check_listening(host: str, port: int, option: str = "--port") -> None:
-    """Tells at once what a server would tell only when all is ready.
-
-    Raises:
-        UsageError: it cannot listen there.
-    """
-    try:
-        probe = await asyncio.start_server(lambda reader, writer: writer.close(), host, port)
-    except (OSError, OverflowError) as error:
-        raise UsageError(describe_no_listening(host, port, error, option)) from None
-    probe.close()
-    await probe.wait_closed()
-
-
-def describe_no_listening(host: str, port: int, error: Exception, option: str = "--port") -> str:
-    """Why a server cannot listen at a place, and what to do; `option` is the one that says the port."""
-    place = f"port {port} of {host}"
-    if isinstance(error, socket.gaierror):
-        return f"--host {host}: no such host ({reason(error)})"
-    if not isinstance(error, OSError):
-        return f"{place}: {error}"
-    code = error.errno
-    if code is None and "address already in use" in str(error):  # asyncio puts several failures into one
-        code = errno.EADDRINUSE
-    if code == errno.EADDRINUSE:
-        return f"{place} is in use: end what listens there, or choose another with {option}"
-    if code == errno.EADDRNOTAVAIL:
-        return f"--host {host} is no address of this machine"
-    return f"cannot listen on {place}: {reason(error)}"
+def seed_of(*key: int) -> int:
+    """The seed of an agent, from the seed of the command and the numbers that identify the agent."""
+    return int(np.random.SeedSequence(key).generate_state(1)[0])
 
 
 @contextmanager
-def telling_of_compiling() -> Iterator[None]:
-    """Says so where the block takes long, since kernels are compiled in it."""
-    slow = threading.Timer(SILENT_S, warn, [COMPILING])
-    slow.start()
+def compile_notice() -> Iterator[None]:
+    """Prints a notice if the block takes longer than `SILENT_S`, which means that it compiles kernels."""
+    timer = threading.Timer(SILENT_S, warn, [COMPILING])
+    timer.start()
     try:
         yield
     finally:
-        slow.cancel()
+        timer.cancel()
 
 
 def run_until_signal(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
-    """Runs a coroutine with an event that Ctrl-C and SIGTERM set; the second signal ends at once.
+    """Runs a coroutine with an event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once.
 
     Returns:
-        What the coroutine returns; what it raises goes on to the caller.
+        The result of the coroutine, whose exceptions pass through.
     """
 
     async def run() -> T:
-        """What `main` returns; the handlers are of the loop that it runs in."""
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
         signals = (signal.SIGINT, signal.SIGTERM)
 
-        def asked() -> None:
-            """The first signal; the next one takes its usual way."""
+        def stop_once() -> None:
             stop.set()
             for number in signals:
                 loop.remove_signal_handler(number)
 
         with suppress(NotImplementedError, ValueError, RuntimeError):  # not in the main thread
             for number in signals:
-                loop.add_signal_handler(number, asked)
+                loop.add_signal_handler(number, stop_once)
         return await main(stop)
 
     return asyncio.run(run())
+
+
+async def wait_for_any(*events: asyncio.Event) -> None:
+    """Waits until one of the events is set."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    for wait in waits:
+        wait.cancel()
+
+
+def count_statuses(rows: Iterable[dict[str, Any]]) -> str:
+    """How many tables or games have each status: ``2 finished, 1 stopped``."""
+    counts = Counter(row["status"] for row in rows)
+    return ", ".join(f"{count} {status}" for status, count in counts.items()) or "none"

@@ -1,4 +1,4 @@
-"""Games as files: every line of both players, as ``0<`` from the server to player 0 and ``0>`` from player 0."""
+"""Games recorded as text files, one line for each message."""
 
 import re
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ _NAME = re.compile(r"game-(\d{4,})\.txt", re.ASCII)
 
 
 class Recorder:
-    """Writes games into a folder, numbered on from those that are there.
+    """Writes games into a folder as ``game-0001.txt`` and so on, numbered after the files that are there already.
 
     Args:
-        folder: Made if it is not there; None writes nothing.
+        folder: Created if it does not exist. With None nothing is written.
 
     Raises:
-        UsageError: no folder can be made there, or nothing be written into it.
+        UsageError: The folder cannot be created or written.
     """
 
     def __init__(self, folder: str | Path | None) -> None:
@@ -35,7 +35,7 @@ class Recorder:
         self._number = max((int(match[1]) for match in taken if match), default=0)
 
     def write(self, lines: Sequence[str]) -> str | None:
-        """Writes a game; the file, or None where none was written. A full disk ends no game: it is told."""
+        """Writes a game and returns the name of its file; None, after a warning, if the file cannot be written."""
         if self._folder is None:
             return None
         self._number += 1

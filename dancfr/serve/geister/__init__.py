@@ -1,4 +1,4 @@
-"""Geister by the lines of its competition: agents of ours at any server, and a server for any clients."""
+"""Geister by the line protocol of its competition: agents at any such server, and a server for any clients."""
 
 from dancfr.serve.geister.client import Client
 from dancfr.serve.geister.referee import Referee

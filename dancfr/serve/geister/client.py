@@ -1,4 +1,4 @@
-"""An agent of ours at a seat of the competition: lines in, lines out."""
+"""An agent at a seat of the Geister competition: lines in, lines out."""
 
 from typing import Literal
 
@@ -10,15 +10,15 @@ from dancfr.serve.geister.protocol import (
     DRAWN,
     LETTERS,
     LOST,
-    MOVE_ASKED,
+    MOVE_REQUEST,
     REFUSED,
-    SET_ASKED,
+    SETUP_REQUEST,
     WON,
     Board,
     write_move,
     write_set,
 )
-from dancfr.serve.guandan.notation import ProtocolError
+from dancfr.serve.messages import ProtocolError
 from envs.agent import Agent
 from envs.game import States
 from envs.geister import Geister
@@ -26,28 +26,28 @@ from envs.geister.rules import CAPTURED, GHOSTS, layouts, new_states, start_squa
 
 _OUTCOMES: dict[str, Literal["won", "lost", "drawn"]] = {WON: "won", LOST: "lost", DRAWN: "drawn"}
 _START = AREA - 1 - start_squares(6)
-"""Squares of the opponent's ghosts before their first move, in the own view."""
+"""Squares of the opponent's ghosts before their first move, in the receiver's view."""
 
 
 class Client:
-    """One seat that an agent plays at any server of the competition, game after game.
+    """One seat, played by an agent at any server of the competition, game after game.
 
         client = Client(agent, game)
         answer = client.receive(line)    # None, or the line to send
 
-    The agent sees a state rebuilt from the board string: all that `game.observe` shows the player to move is right in
-    it, and the colours of the opponent's ghosts on the board are made up, the same whatever they are.
+    The agent sees a state rebuilt from the board string. It agrees with the real state in all that `game.observe` shows
+    to the player to move; the colours of the opponent's ghosts on the board are arbitrary and independent of the real
+    ones.
 
     Args:
         agent: Any agent that plays Geister.
-        game: The rules that the agent is told of. Where they force escapes, the agent is bound to them, its opponent
-            is not.
-        seed: Of the colours, which are drawn, and of the agent's random draws.
+        game: The rules for the agent. Rules that force escapes bind the agent, but not its opponent.
+        seed: Of the colours, which are drawn at random, and of the agent's random draws.
 
     Attributes:
-        seat: 0 or 1, known from the first board of a game on.
-        refused: The server has not taken the last answer.
-        outcome: How the last game has ended for the agent; None while one goes on.
+        seat: 0 or 1; None until the first board of a game.
+        refused: Whether the server has refused the last answer.
+        outcome: How the last game has ended for the agent; None while a game goes on.
         decisions: Moves in all games so far.
     """
 
@@ -57,60 +57,63 @@ class Client:
         self._layout_rng = np.random.default_rng([seed, 0])
         self._rng = np.random.default_rng([seed, 1])
         self._accepted = 0
-        self._waits_for = ""
+        self._awaiting = ""
         self.seat: int | None = None
         self.refused = False
         self.outcome: Literal["won", "lost", "drawn"] | None = None
         self.decisions = 0
 
     def receive(self, line: str) -> str | None:
-        """Takes in a line of the server, without its end.
+        """Handles a line of the server, given without its end.
+
+        Returns:
+            The line to send; None if no answer is due.
 
         Raises:
-            ProtocolError: the line is none that a server sends, or its board cannot be read.
-            RunError: the agent wants what is not legal.
+            ProtocolError: The line is not part of the protocol, or its board cannot be read.
+            RunError: The agent chooses an illegal action.
         """
-        if line == SET_ASKED:
+        if line == SETUP_REQUEST:
             return self._begin()
-        if line.startswith(MOVE_ASKED):
-            return self._move(line.removeprefix(MOVE_ASKED))
+        if line.startswith(MOVE_REQUEST):
+            return self._move(line.removeprefix(MOVE_REQUEST))
         if line.strip() in ("OK", "OKR", "OKB"):
-            self._accepted += self._waits_for == MOVE_ASKED
-            self._waits_for = ""
+            self._accepted += self._awaiting == MOVE_REQUEST
+            self._awaiting = ""
         elif line.strip() == REFUSED.strip():
             self.refused = True
         elif line[:4] in _OUTCOMES:
             self.outcome = _OUTCOMES[line[:4]]
         else:
-            raise ProtocolError("", f"{line[:60]!r} is no line of a Geister server")
+            raise ProtocolError("", f"{line[:60]!r} is not a line of a Geister server")
         return None
 
     def _begin(self) -> str:
-        """A new game: the agent forgets the last one, and its colours are drawn."""
+        """Begins a new game, and draws the colours."""
         self._accepted, self.seat, self.refused, self.outcome = 0, None, False, None
-        self._waits_for = SET_ASKED
+        self._awaiting = SETUP_REQUEST
         self._agent.begin(self._game, 1, self._rng)
         every = layouts(6)
         return write_set(int(every[self._layout_rng.integers(len(every))]))
 
     def _move(self, text: str) -> str:
         board = Board.read(text)
-        if self.seat is None:  # who moves first finds the opponent's ghosts where they started
+        if self.seat is None:  # the first player finds the opponent's ghosts at their starting squares
             self.seat = 0 if (board.squares[1] == _START).all() else 1
         states = state_of(board, self.seat, 2 * self._accepted + self.seat)
         action = int(self._agent.act(states, np.zeros(1, np.int64), self._rng)[0])
         if not 0 <= action < 4 * len(LETTERS) or not self._game.legal(states)[0, action]:
             raise RunError(f"{self._agent.name} plays {self._game.describe(action)}, which is not legal")
-        self._waits_for = MOVE_ASKED
+        self._awaiting = MOVE_REQUEST
         self.refused = False
         self.decisions += 1
         return write_move(action)
 
 
 def state_of(board: Board, seat: int, ply: int) -> States:
-    """A state that shows `seat`, who is to move, what a board string shows, and nothing else, `STATE[1]`.
+    """A state in which `seat`, who is to move, sees what the board string shows, `STATE[1]`.
 
-    Of the opponent's ghosts on the board the first ones by letter are red.
+    The colours of the opponent's ghosts on the board are unknown; the first ones by letter are made red.
     """
     other = 1 - seat
     states = new_states(1, 6, np.zeros((1, 2), np.uint8))

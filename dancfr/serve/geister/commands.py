@@ -1,56 +1,52 @@
-"""`dancfr serve geister` and `dancfr connect geister`."""
+"""The commands `dancfr serve geister` and `dancfr connect geister`."""
 
 import asyncio
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.match_rules import match_rules
-from dancfr.errors import UsageError, warn
+from dancfr.errors import UsageError
 from dancfr.games.registry import read_options
 from dancfr.serve.commands import (
-    LONGEST_S,
-    check_listening,
-    check_port,
+    check_at_least,
     check_seconds,
+    compile_notice,
+    count_statuses,
     run_until_signal,
+    seed_of,
     split_agents,
-    telling_of_compiling,
 )
 from dancfr.serve.geister.client import Client
-from dancfr.serve.geister.connect import Stay, stay
-from dancfr.serve.geister.protocol import MOVE_ASKED, SET_ASKED
+from dancfr.serve.geister.connect import play_at
+from dancfr.serve.geister.hosted_game import GameRecord, GameRules
+from dancfr.serve.geister.protocol import MOVE_REQUEST, SETUP_REQUEST
 from dancfr.serve.geister.referee import RULES, Referee
-from dancfr.serve.geister.server import ServerSettings, run_server
-from dancfr.serve.geister.table import Record, TableRules
-from dancfr.serve.guandan.connect import is_loopback
+from dancfr.serve.geister.server import PORT_OPTIONS, ServerSettings, run_server
+from dancfr.serve.network import announce, check_listening, check_port
 from dancfr.serve.records import Recorder
 from dancfr.watch.progress import duration
 from envs.agent import Agent
 from envs.geister import Geister
 
 Player = tuple[Agent, Geister]
-"""An agent of ours, and the rules that it is told of."""
+"""An agent, and the rules that it plays by."""
 
 _WARM_UP_PLIES = 4
-_OWN_OPTIONS = ("ply_limit", "forced_escape")
-"""Options of the game that make sense here; the others are the protocol's, or an agent's."""
+_SERVER_OPTIONS = ("ply_limit", "forced_escape")
+"""Options of the game that a server uses. The others are fixed by the protocol, or matter to agents only."""
 
 
 @dataclass(frozen=True)
-class ServeRequest:
-    """What `dancfr serve geister` was asked for; see its options.
+class ServeOptions:
+    """The options of `dancfr serve geister`; see its help.
 
     Attributes:
-        port, second_port: Of the first player and of the second; None for the second is the one after the first's.
-        games: None is any number.
-        clock, reserve: Seconds for a move, and before that in all.
-        options: Of the game, as ``key=value``.
+        second_port: None is the port after `port`.
+        options: Options of the game, as ``key=value``.
     """
 
     host: str
@@ -65,93 +61,80 @@ class ServeRequest:
     options: Sequence[str] = ()
 
 
-def serve_command(request: ServeRequest) -> dict[str, Any]:
-    """Runs a server until a signal comes or its games are played.
+def serve(options: ServeOptions) -> dict[str, Any]:
+    """Runs a server until a signal arrives or all games are played.
 
     Raises:
-        UsageError: an option that does not fit, or no listening there.
+        UsageError: An option is wrong, or the server cannot listen on a port.
     """
-    settings, rules = _settings(request), _rules(request)
-    names = split_agents(request.agents, 2)
+    settings, rules = _settings(options), _rules(options)
+    names = split_agents(options.agents, 2)
     players = [None if name is None else _player(name) for name in names]
-    for seat, option in enumerate(("--port", "--second-port")):
+    for seat, option in enumerate(PORT_OPTIONS):
         if names[seat] is None:
             asyncio.run(check_listening(settings.host, settings.ports[seat], option))
-    recorder = Recorder(request.records)
+    recorder = Recorder(options.records)
     warm_up([player for player in players if player is not None])
     agents = [
-        None if name is None or player is None else (name, Client(*player, _seed_of(request.seed, seat)))
+        None if name is None or player is None else (name, Client(*player, seed_of(options.seed, seat)))
         for seat, (name, player) in enumerate(zip(names, players, strict=True))
     ]
     started = time.monotonic()
 
-    def listening(ports: list[int | None]) -> None:
-        if not is_loopback(settings.host):
-            warn(f"--host {settings.host}: whoever reaches this machine can take a seat")
-        told = [
+    def on_listening(ports: list[int | None]) -> None:
+        seats = [
             f"port {port} for the {'second' if seat else 'first'} player"
             for seat, port in enumerate(ports)
             if port is not None
         ]
-        warn(f"listening on {settings.host}, {' and '.join(told)}; Ctrl-C ends")
+        announce(settings.host, f"{settings.host}, {' and '.join(seats)}")
 
-    records = run_until_signal(lambda stop: run_server(settings, rules, agents, recorder, stop, listening))
-    return _served(records, time.monotonic() - started)
+    records = run_until_signal(lambda stop: run_server(settings, rules, agents, recorder, stop, on_listening))
+    return _result(records, time.monotonic() - started)
 
 
-def _settings(request: ServeRequest) -> ServerSettings:
-    check_port(request.port)
-    second = request.second_port
+def _settings(options: ServeOptions) -> ServerSettings:
+    check_port(options.port)
+    second = options.second_port
     if second is None:
-        second = request.port + 1 if request.port else 0
+        second = options.port + 1 if options.port else 0
         if second > 65_535:
-            raise UsageError(f"--port {request.port} leaves no port after it for the second player: say --second-port")
+            raise UsageError(f"--port {options.port} is the last one: choose the second player's with --second-port")
     check_port(second, "--second-port")
-    if second == request.port != 0:
-        raise UsageError(f"--second-port {second} is that of the first player: choose another")
-    if request.games is not None and request.games < 1:
-        raise UsageError(f"--games must be at least 1, not {request.games}")
-    return ServerSettings(request.host, (request.port, second), request.games)
+    if second == options.port != 0:
+        raise UsageError(f"--second-port {second} is the port of the first player: choose another")
+    check_at_least("--games", options.games, 1)
+    return ServerSettings(options.host, (options.port, second), options.games)
 
 
-def _rules(request: ServeRequest) -> TableRules:
-    _check_seed(request.seed)
-    check_seconds("--clock", request.clock)
-    if not 0 <= request.reserve < LONGEST_S:
-        raise UsageError(f"--reserve must be at least 0 and below {LONGEST_S:,.0f}, not {request.reserve:g}")
-    options = read_options("geister", request.options)
-    for key in options:
-        if key not in _OWN_OPTIONS:
-            raise UsageError(f"--option {key} does not matter to a server of Geister: {' and '.join(_OWN_OPTIONS)} do")
+def _rules(options: ServeOptions) -> GameRules:
+    check_at_least("--seed", options.seed, 0)
+    check_seconds("--clock", options.clock)
+    check_seconds("--reserve", options.reserve, zero=True)
+    game_options = read_options("geister", options.options)
+    for key in game_options:
+        if key not in _SERVER_OPTIONS:
+            raise UsageError(f"--option {key} has no effect on a server: use {' or '.join(_SERVER_OPTIONS)}")
     try:
-        return TableRules(replace(RULES, **options), request.reserve, request.clock)
+        return GameRules(replace(RULES, **game_options), options.reserve, options.clock)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def _seed_of(seed: int, seat: int) -> int:
-    return int(np.random.SeedSequence([seed, seat]).generate_state(1)[0])
-
-
-def _check_seed(seed: int) -> None:
-    if seed < 0:
-        raise UsageError(f"--seed must be at least 0, not {seed}")
-
-
 def _player(name: str) -> Player:
-    """An agent, and the rules under which it was trained, at the length of the competition.
+    """An agent, and the rules under which it was trained, with the ply limit of the competition.
 
     Raises:
-        UsageError: see `make_agent`.
+        UsageError: See `make_agent`.
     """
     game: Any = match_rules("geister", (name,), (), RULES.ply_limit)[0]
     return make_agent(name, game), game
 
 
-def _served(records: list[Record], seconds: float) -> dict[str, Any]:
+def _result(records: list[GameRecord], seconds: float) -> dict[str, Any]:
     winners = Counter(record.winner for record in records if record.status == "finished")
     return {
-        "games": [record.as_result() for record in records],
+        "games": [asdict(record) for record in records],
         "won": [winners[0], winners[1]],
         "drawn": winners[None],
         "plies": sum(record.plies for record in records),
@@ -160,39 +143,34 @@ def _served(records: list[Record], seconds: float) -> dict[str, Any]:
 
 
 def describe_served(result: dict[str, Any]) -> str:
-    """The result of `dancfr serve geister`."""
-    states = Counter(game["status"] for game in result["games"])
-    told = ", ".join(f"{count} {status}" for status, count in states.items()) or "none"
+    """The result of `dancfr serve geister` for people."""
     first, second = result["won"]
     return (
-        f"games: {told}; won by the first player {first}, by the second {second}, drawn {result['drawn']}; "
-        f"{result['plies']:,} plies, {duration(result['seconds'])}"
+        f"games: {count_statuses(result['games'])}; won by the first player {first}, by the second {second}, "
+        f"drawn {result['drawn']}; {result['plies']:,} plies, {duration(result['seconds'])}"
     )
 
 
-def connect_command(host: str, port: int, agent: str, games: int, seed: int, patience_s: float) -> dict[str, Any]:
+def connect(host: str, port: int, agent: str, games: int, seed: int, patience_s: float) -> dict[str, Any]:
     """Lets an agent play games at a server.
 
     Raises:
-        UsageError: no such agent or host, or a number out of range.
-        RunError: see `dancfr.serve.geister.connect.stay`.
+        UsageError: There is no such agent or host, or an option is wrong.
+        RunError: See `dancfr.serve.geister.connect.play_at`.
     """
-    if not 1 <= port <= 65_535:
-        raise UsageError(f"--port must be from 1 to 65535, not {port}")
-    if games < 1:
-        raise UsageError(f"--games must be at least 1, not {games}")
-    _check_seed(seed)
-    if not 0 <= patience_s < LONGEST_S:
-        raise UsageError(f"--retry must be at least 0 and below {LONGEST_S:,.0f}, not {patience_s:g}")
+    check_port(port, least=1)
+    check_at_least("--games", games, 1)
+    check_at_least("--seed", seed, 0)
+    check_seconds("--retry", patience_s, zero=True)
     player = _player(agent)
     warm_up([player])
     client = Client(*player, seed)
-    told: Stay = run_until_signal(lambda stop: stay(host, port, client, games, patience_s, stop))
-    return told.as_result() | {"agent": agent}
+    result = run_until_signal(lambda stop: play_at(host, port, client, games, patience_s, stop))
+    return asdict(result) | {"agent": agent}
 
 
-def describe_stay(result: dict[str, Any]) -> str:
-    """The result of `dancfr connect geister`."""
+def describe_connected(result: dict[str, Any]) -> str:
+    """The result of `dancfr connect geister` for people."""
     count = result["games"]
     return (
         f"{result['status']}: {count} {'game' if count == 1 else 'games'}, {result['won']} won, {result['lost']} lost, "
@@ -201,15 +179,15 @@ def describe_stay(result: dict[str, Any]) -> str:
 
 
 def warm_up(players: Sequence[Player]) -> None:
-    """Lets agents play the first moves at either seat, so that no clock runs while something is compiled."""
-    with telling_of_compiling():
+    """Lets agents play the first moves in either seat, so that kernels are compiled before any clock runs."""
+    with compile_notice():
         for seat, player in ((seat, player) for player in [*players, None] for seat in (0, 1)):
             referee = Referee()
             client = None if player is None else Client(*player)
             referee.choose(1 - seat, "SET:ABCD")
-            referee.choose(seat, "SET:ABCD" if client is None else str(client.receive(SET_ASKED)))
+            referee.choose(seat, "SET:ABCD" if client is None else str(client.receive(SETUP_REQUEST)))
             while not referee.ending and referee.plies < _WARM_UP_PLIES:
                 if client is not None and referee.mover == seat:
-                    client.receive(referee.move(str(client.receive(MOVE_ASKED + referee.board(seat)))))
+                    client.receive(referee.move(str(client.receive(MOVE_REQUEST + referee.board(seat)))))
                 else:
                     referee.move("MOV:A,SOUTH" if referee.plies // 2 % 2 else "MOV:A,NORTH")

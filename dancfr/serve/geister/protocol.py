@@ -1,7 +1,8 @@
 """Lines of the Geister competition: what players send, and the 48 characters that show a board.
 
-A board string is sixteen times column, row and colour, own ghosts A-H and then the opponent's, in the receiver's view:
-``R`` or ``B`` own and hidden, ``r`` or ``b`` known to both, ``u`` unknown; ``99`` captured, ``88`` escaped.
+A board string has three characters for each of sixteen ghosts, the own ghosts A-H and then the opponent's: column and
+row in the receiver's view (``99`` captured, ``88`` escaped), and the colour (``R`` or ``B`` own and hidden, ``r`` or
+``b`` known to both, ``u`` unknown).
 """
 
 import re
@@ -11,16 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.serve.guandan.notation import ProtocolError
+from dancfr.serve.messages import ProtocolError
 from envs.geister.rules import CAPTURED, DIRECTIONS, ESCAPED, GHOSTS
 
 SIZE, AREA = 6, 36
 LETTERS = "ABCDEFGH"
 BOARD_LENGTH = 2 * GHOSTS * 3
-LINE_BYTES = 64
-"""Longest line from a player, its end included; the longest that means something has 13 bytes."""
+MAX_LINE_BYTES = 64
+"""Longest line from a player, including its end; the longest of the protocol has 13 bytes."""
 
-SET_ASKED, MOVE_ASKED = "SET?", "MOV?"
+SETUP_REQUEST, MOVE_REQUEST = "SET?", "MOV?"
 ACCEPTED, REFUSED = "OK ", "NG "
 WON, LOST, DRAWN = "WON:", "LST:", "DRW:"
 
@@ -31,24 +32,24 @@ _OFF = {CAPTURED: "99", ESCAPED: "88"}
 
 
 def read_set(text: str) -> int | None:
-    """The red ghosts that ``SET:ABCD`` names, as bits; None where it is no choice of four different ghosts."""
+    """The red ghosts named by ``SET:ABCD``, as bits; None if the line does not name four different ghosts."""
     match = _SET.fullmatch(text)
     letters = set(match[1].upper()) if match else set()
     return sum(1 << LETTERS.index(letter) for letter in letters) if len(letters) == 4 else None
 
 
 def write_set(reds: int) -> str:
-    """The line that makes ghosts red, from bits."""
+    """The line that chooses the red ghosts, given as bits."""
     return "SET:" + "".join(letter for ghost, letter in enumerate(LETTERS) if reds >> ghost & 1)
 
 
 def is_move(text: str) -> bool:
-    """Whether a line is meant as a move, well formed or not."""
+    """Whether a line looks like a move, even a malformed one."""
     return text[:4].upper() == "MOV:"
 
 
 def read_move(text: str) -> tuple[int, int] | None:
-    """Ghost and direction of ``MOV:A,NORTH`` or ``mov:a,n``; None where it is no move."""
+    """Ghost and direction of ``MOV:A,NORTH`` or ``mov:a,n``; None if the line is not a move."""
     match = _MOVE.fullmatch(text)
     if match is None:
         return None
@@ -57,7 +58,7 @@ def read_move(text: str) -> tuple[int, int] | None:
 
 
 def write_move(action: int) -> str:
-    """The line of an action of the rules."""
+    """The line for an action of the rules."""
     return f"MOV:{LETTERS[action // 4]},{DIRECTIONS[action % 4]}"
 
 
@@ -66,9 +67,9 @@ def write_board(state: np.void, player: int, chosen: Sequence[bool] = (True, Tru
 
     Args:
         state: A record of `envs.geister.rules.STATE`.
-        player: Who sees it.
-        chosen: Which players have chosen their colours; ghosts of the others are unknown to all.
-        reveal: Show the opponent's colours too, as at the end.
+        player: The receiver.
+        chosen: Which players have chosen their colours; the ghosts of the others are shown as unknown.
+        reveal: Show the opponent's colours too, as at the end of a game.
     """
     parts = []
     for owner in (player, 1 - player):
@@ -89,12 +90,12 @@ def write_board(state: np.void, player: int, chosen: Sequence[bool] = (True, Tru
 
 @dataclass(frozen=True)
 class Board:
-    """A board string, read without trust.
+    """A board string that has been read and checked.
 
     Attributes:
-        squares: Of the own ghosts and of the opponent's, all in the receiver's view, or CAPTURED, `int8[2, 8]`.
+        squares: Squares of the own and the opponent's ghosts in the receiver's view, or CAPTURED, `int8[2, 8]`.
         red: Which of the own ghosts are red, `bool[8]`.
-        taken_red: Which of the opponent's ghosts are known to be red, all of them captured, `bool[8]`.
+        taken_red: Which of the opponent's ghosts are captured and red, `bool[8]`.
     """
 
     squares: NDArray[np.int8]
@@ -103,15 +104,15 @@ class Board:
 
     @classmethod
     def read(cls, text: str) -> "Board":
-        """Takes apart a board on which a game goes on.
+        """Reads the board of a running game.
 
-        What it may say of the colour of an opponent's ghost on the board is passed over.
+        Colours of the opponent's ghosts that are still on the board are ignored, in case the server reveals them.
 
         Raises:
-            ProtocolError: it is no such board.
+            ProtocolError: The text is not such a board.
         """
         if len(text) != BOARD_LENGTH:
-            raise ProtocolError("board", f"{BOARD_LENGTH} characters were expected, not {len(text)}")
+            raise ProtocolError("board", f"{BOARD_LENGTH} characters were expected, got {len(text)}")
         squares = np.empty((2, GHOSTS), np.int8)
         red = np.zeros((2, GHOSTS), np.bool_)
         for place in range(2 * GHOSTS):
@@ -119,11 +120,11 @@ class Board:
             part = text[3 * place : 3 * place + 3]
             match = _GHOST.fullmatch(part)
             if match is None or match[4]:
-                raise ProtocolError(f"ghost {place + 1} of the board", f"{part!r} is no ghost of a game that goes on")
+                raise ProtocolError(f"ghost {place + 1} of the board", f"{part!r} is not a ghost of a running game")
             colour = match[5].lower()
             squares[owner, ghost] = CAPTURED if match[3] else SIZE * int(match[2]) + int(match[1])
             if colour == "u" and (owner == 0 or match[3]):
-                raise ProtocolError(f"ghost {place + 1} of the board", f"the colour of {part!r} has to be known")
+                raise ProtocolError(f"ghost {place + 1} of the board", f"the colour of {part!r} is missing")
             red[owner, ghost] = colour == "r" and (owner == 0 or squares[owner, ghost] == CAPTURED)
         board = cls(squares, red[0], red[1])
         board._check()
@@ -135,7 +136,7 @@ class Board:
         if len(set(standing.tolist())) < len(standing):
             raise ProtocolError("board", "two ghosts stand on one square")
         if self.red.sum() != 4:
-            raise ProtocolError("board", f"four of the own ghosts are red, not {self.red.sum()}")
+            raise ProtocolError("board", f"four own red ghosts were expected, got {self.red.sum()}")
         for reds, gone in ((self.red & taken[0], taken[0]), (self.taken_red, taken[1])):
             if reds.sum() > 3 or gone.sum() - reds.sum() > 3:
-                raise ProtocolError("board", "all ghosts of a colour are captured, yet the game goes on")
+                raise ProtocolError("board", "all ghosts of a colour are captured, so the game has ended")

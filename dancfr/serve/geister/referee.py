@@ -1,4 +1,4 @@
-"""The rules of a game by lines: who may say what, what is answered, and who has won. Knows no sockets and no time."""
+"""The rules of a game as lines: which line is legal, its answer, and the winner. Independent of sockets and clocks."""
 
 import numpy as np
 
@@ -8,24 +8,24 @@ from envs.geister.rules import BY_PLY_LIMIT, DIRECTIONS, ENDINGS, ESCAPE_DIRECTI
 
 PLY_LIMIT = 300
 RULES = Geister(ply_limit=PLY_LIMIT, forced_escape=False)
-"""Those of the competition: nobody has to escape. That colours would be drawn does not matter: players name them."""
+"""The rules of the competition: escaping is optional. The setup does not matter, as players choose the colours."""
 
-ILLEGAL, OUT_OF_TIME, GONE, NOISE = "illegal move", "out of time", "disconnected", "broke the limits"
-"""Endings beside those of the rules, in each of which one player loses."""
+ILLEGAL, OUT_OF_TIME, DISCONNECTED, NOISE = "illegal move", "out of time", "disconnected", "broke the limits"
+"""Endings in addition to those of the rules; in each of them one player loses."""
 
 _SIDEWAYS = {(0, DIRECTIONS.index("WEST")), (5, DIRECTIONS.index("EAST"))}
-"""Square and direction of the second way off the board at each exit; the rules know only the one to the north."""
+"""Square and direction of the second way off the board at each exit; the rules have the way to the north only."""
 
 
 class Referee:
     """One game, from the choice of colours to its end.
 
     Args:
-        rules: With ghosts that have no colours yet, whatever they say of the setup.
+        rules: The rules of the board; their setup is ignored, as players choose the colours.
 
     Attributes:
         chosen: Which players have chosen their colours.
-        ending: How the game has ended; empty while it goes on.
+        ending: How the game has ended; empty until then.
         winner: 0 or 1; None for a draw and before the end.
     """
 
@@ -43,11 +43,11 @@ class Referee:
 
     @property
     def mover(self) -> int | None:
-        """Whose move is awaited; None before colours are chosen and after the end."""
+        """The player to move; None before both have chosen colours, and after the end."""
         return int(self._states["to_move"][0]) if all(self.chosen) and not self.ending else None
 
     def choose(self, player: int, text: str) -> bool:
-        """A player names the red ghosts; whether that is accepted. Once it is, it stands."""
+        """Handles a player's choice of red ghosts, and returns whether it is accepted. An accepted choice is final."""
         reds = read_set(text)
         if reds is None or self.chosen[player] or self.ending:
             return False
@@ -56,13 +56,17 @@ class Referee:
         return True
 
     def forget(self, player: int) -> None:
-        """Takes back a choice of colours: another one will sit there."""
+        """Forgets a player's choice of colours, for another player in the same seat."""
         self.chosen[player] = False
         self._states["red"][0, player] = 0
 
     def move(self, text: str) -> str:
-        """The mover's line, and what is answered: ``OK `` with the colour of a captured ghost in place of the blank, or
-        ``NG ``; then the game is lost."""
+        """Handles a move of the player to move.
+
+        Returns:
+            ``OK ``, with the colour of a captured ghost in place of the blank; or ``NG `` for an illegal move, which
+            loses the game.
+        """
         player = self.mover
         assert player is not None
         action = self._action(player, text)
@@ -78,7 +82,7 @@ class Referee:
         return "OK" + {(0, 0): " ", (1, 0): "B", (0, 1): "R"}[tuple(gained)]
 
     def _action(self, player: int, text: str) -> int | None:
-        """The action of the rules that a line means; None if it is not legal."""
+        """The action of a line; None if it is not legal."""
         move = read_move(text)
         if move is None:
             return None
@@ -89,15 +93,15 @@ class Referee:
         return action if self._rules.legal(self._states)[0, action] else None
 
     def forfeit(self, loser: int, ending: str) -> None:
-        """A player has lost for a reason that is none of the rules of the board."""
+        """Ends the game with a loss of one player, for a reason outside the rules of the board."""
         if not self.ending:
             self.ending, self.winner = ending, 1 - loser
 
     def board(self, player: int) -> str:
-        """The board as a player sees it; after the end with all colours."""
+        """The board as a player sees it, with all colours after the end."""
         return write_board(self._states[0], player, self.chosen, reveal=bool(self.ending))
 
     def result(self, player: int) -> str:
-        """The line that tells a player of the end."""
-        said = DRAWN if self.winner is None else WON if self.winner == player else LOST
-        return said + self.board(player)
+        """The line with the result for a player."""
+        outcome = DRAWN if self.winner is None else WON if self.winner == player else LOST
+        return outcome + self.board(player)

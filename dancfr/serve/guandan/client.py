@@ -1,23 +1,22 @@
-"""An agent of ours at a table of the competition: messages in, choices out."""
+"""An agent at a table of the GuanDan competition: messages in, choices out."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from dancfr.serve.guandan.notation import (
+from dancfr.serve.guandan.notation import Option, option_of
+from dancfr.serve.guandan.request import Request
+from dancfr.serve.guandan.view import View
+from dancfr.serve.messages import (
     Message,
-    Option,
     ProtocolError,
-    option_of,
     read_field,
     read_integer,
     read_json,
     read_list,
     read_plain,
 )
-from dancfr.serve.guandan.request import Request
-from dancfr.serve.guandan.view import View
 from envs.agent import RaggedAgent
 from envs.game import States
 from envs.guandan import GuanDan
@@ -25,23 +24,27 @@ from envs.guandan.cards import RANKS
 from envs.guandan.state import SEATS
 
 MATCH = GuanDan(length="match", situation="first", double_tribute="by_seat", a_attempts=0)
-"""The rules of the recorded engine; an agent that plays by messages needs them only for legal actions and infostates,
-which are the same under all options."""
+"""The rules of the recorded engine. A client uses them for legal actions and infostates only, which are the same under
+all options."""
 
 
 class Client:
-    """One seat that an agent plays at any server of the competition's format.
+    """One seat, played by an agent at any server of the competition's format.
 
         client = Client(agent)
-        answer = client.receive(message)    # None, or {"actIndex": 7} where the message asks for a decision
+        answer = client.receive(message)    # None, or {"actIndex": 7} if the message asks for a decision
 
-    It may join in the midst of a match, and messages may come twice. Whatever the agent wants that the server does not
-    offer is replaced by what is nearest to it: the same cards read otherwise, else the same kind, else a pass.
+    The client may join in the middle of a match, and messages may arrive twice. If the server does not offer the action
+    that the agent wants, the client answers with the closest one: the same cards as another combination, else another
+    action of the same kind, else a pass.
 
     Args:
-        agent: Any agent that plays GuanDan, a bot or a trained one. It sees a table with its own seat's knowledge.
+        agent: Any agent that plays GuanDan. It sees a table that holds what its seat knows.
         game: The rules, for the agent.
         seed: Of the agent's random draws.
+
+    Attributes:
+        victories: Matches won by each seat, once the server has sent the final result.
     """
 
     def __init__(self, agent: RaggedAgent, game: GuanDan = MATCH, seed: int = 0) -> None:
@@ -51,7 +54,6 @@ class Client:
         self._view = View()
         self._begun = False
         self.victories: list[int] | None = None
-        """Matches that each seat has won, once the server has told the final result."""
 
     @property
     def states(self) -> States:
@@ -60,15 +62,18 @@ class Client:
 
     @property
     def seat(self) -> int | None:
-        """The own seat; None before a message has told it."""
+        """The own seat; None until a message reveals it."""
         return self._view.seat
 
     def receive(self, message: str | bytes | Mapping[str, Any]) -> dict[str, int] | None:
-        """Takes in a message; the answer to an act message, None to all others and to what is not known.
+        """Handles a message.
+
+        Returns:
+            The answer to an act message; None for all others, unknown ones included.
 
         Raises:
-            ProtocolError: the message is no JSON object or holds what JSON does not have, or a field of a known kind of
-                message is missing or says what cannot be. What was known before stays known.
+            ProtocolError: The message is not a JSON object, or a field of a known kind of message is missing or wrong.
+                The client keeps what it knew before.
         """
         read = read_json(message) if isinstance(message, (str, bytes, bytearray)) else read_plain(message)
         kind, stage = read.get("type"), read.get("stage")
@@ -78,12 +83,12 @@ class Client:
         if kind == "act":
             return {"actIndex": self._choose(Request.read(read))}
         if kind == "notify":
-            self._notice(str(stage), read)
+            self._update(str(stage), read)
         return None
 
     __call__ = receive
 
-    def _notice(self, stage: str, message: Message) -> None:
+    def _update(self, stage: str, message: Message) -> None:
         view = self._view
         if stage == "beginning":
             view.beginning(message)
@@ -109,18 +114,18 @@ class Client:
         if not self._begun:
             self._agent.begin(self._game, 1, self._rng)
             self._begun = True
-        if len(self._game.legal(self.states).rows) == 0:  # no card that the rules let go: whatever the server takes
+        if len(self._game.legal(self.states).rows) == 0:  # the rules know no action here: take the server's first
             return 0
         action = self._agent.act(self.states, np.zeros(1, np.int64), self._rng)[0]
-        return place_of(option_of(action), request.options[: request.last + 1])
+        return closest_option(option_of(action), request.options[: request.last + 1])
 
 
-def place_of(wanted: Option, options: list[Option]) -> int:
-    """The place of an action in a list, or of what is nearest to it.
+def closest_option(wanted: Option, options: list[Option]) -> int:
+    """The index of an action in a list, or of the closest one to it.
 
     Args:
         wanted: The action.
-        options: At least one.
+        options: At least one action.
     """
     if wanted in options:
         return options.index(wanted)
@@ -136,13 +141,17 @@ def place_of(wanted: Option, options: list[Option]) -> int:
 
 
 def read_victories(message: Message) -> list[int]:
-    """Matches won by each seat, from a final result."""
+    """Matches won by each seat, from a final result.
+
+    Raises:
+        ProtocolError: The field is missing or wrong.
+    """
     won = read_list(read_field(message, "victoryNum"), "victoryNum", SEATS)
     if len(won) != SEATS:
-        raise ProtocolError("victoryNum", f"four seats were expected, not {len(won)}")
+        raise ProtocolError("victoryNum", f"four seats were expected, got {len(won)}")
     return [read_integer(each, "victoryNum", 0, 10**9) for each in won]
 
 
 def _order(rank: str) -> int:
-    """Natural place of a rank."""
+    """Position of a rank in the natural order."""
     return f"{RANKS}BR".find(rank)

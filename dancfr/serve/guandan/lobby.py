@@ -1,32 +1,32 @@
-"""Who sits where: users fill tables in the order in which they come."""
+"""Seats users at tables in the order in which they come."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 from dancfr.serve.guandan.client import Client
-from dancfr.serve.guandan.hosted_table import Record, Room, Rules
-from dancfr.serve.guandan.seats import AgentSeat, Seat, UserSeat
-from dancfr.serve.websocket import DONE, FAILED, NAME_TAKEN, NO_SEAT, Link
+from dancfr.serve.guandan.hosted_table import HostedTable, TableRecord, TableRules
+from dancfr.serve.seats import AgentSeat, Seat, UserSeat
+from dancfr.serve.websocket import DONE, FAILED, NAME_TAKEN, NO_SEAT, WebSocketLink
 from envs.guandan.state import SEATS
 
-MOST_TABLES = 64
+MAX_TABLES = 64
 """Tables that play at the same time."""
 
-_ENDINGS = {
+_CLOSINGS = {
     "finished": (DONE, "the matches are played"),
     "abandoned": (DONE, "the table is closed"),
     "failed": (FAILED, "the table has failed"),
 }
 
 MakeClient = Callable[[int, int], Client]
-"""A new client of an agent, by the number of the table and the seat."""
+"""Makes the client of an agent for a table and a seat, given by their numbers."""
 
 
 class Refused(Exception):
-    """A user gets no seat.
+    """A user does not get a seat.
 
     Attributes:
-        code: Why, as a code for closing the connection.
+        code: The code for closing the connection.
     """
 
     def __init__(self, code: int, reason: str) -> None:
@@ -35,49 +35,53 @@ class Refused(Exception):
 
 
 class Lobby:
-    """Seats users, starts a table when it is full, and keeps the records.
+    """Seats users, starts a table when all its seats are taken, and keeps the records.
 
     Args:
         rules: How tables play.
-        agents: For each seat the name of an agent of ours and what makes it; None is a seat for a user.
-        tables: How many tables are to be played in all; None is any number.
+        agents: For each seat the name of an agent and what makes its client; None is a seat for a user.
+        tables: How many tables to play in all; None is any number.
+
+    Attributes:
+        records: The records of all tables so far.
+        all_played: Is set when the last table has ended.
     """
 
     def __init__(
-        self, rules: Rules, agents: Sequence[tuple[str, MakeClient] | None], tables: int | None = None
+        self, rules: TableRules, agents: Sequence[tuple[str, MakeClient] | None], tables: int | None = None
     ) -> None:
         self._rules = rules
         self._agents = list(agents)
         self._tables = tables
         self._waiting: list[UserSeat | None] = [None] * SEATS
         self._seats: dict[str, UserSeat] = {}
-        self._playing: dict[asyncio.Task[Record], Room] = {}
-        self.records: list[Record] = []
+        self._playing: dict[asyncio.Task[TableRecord], HostedTable] = {}
+        self.records: list[TableRecord] = []
         self.all_played = asyncio.Event()
 
-    def join(self, name: str, link: Link) -> UserSeat:
-        """A user has come, or come back.
+    def join(self, name: str, link: WebSocketLink) -> UserSeat:
+        """Gives a user a seat, or the one that the user had before.
 
         Raises:
-            Refused: the user is there already, or there is no seat.
+            Refused: The user is connected already, or there is no seat.
         """
         seat = self._seats.get(name)
         if seat is not None and seat.link is not None:
             raise Refused(NAME_TAKEN, f"{name} is connected already: choose another name")
         if seat is None:
-            seat = self._seat_anew(name)
+            seat = self._new_seat(name)
         seat.attach(link)
         self._start_if_full()
         return seat
 
-    def _seat_anew(self, name: str) -> UserSeat:
+    def _new_seat(self, name: str) -> UserSeat:
         if self._tables is not None and len(self.records) >= self._tables:
             raise Refused(NO_SEAT, "no further table is played here")
-        if len(self._playing) >= MOST_TABLES:
-            raise Refused(NO_SEAT, f"all {MOST_TABLES} tables are taken: come back later")
-        place = next(i for i, agent in enumerate(self._agents) if agent is None and self._waiting[i] is None)
+        if len(self._playing) >= MAX_TABLES:
+            raise Refused(NO_SEAT, f"all {MAX_TABLES} tables are taken: come back later")
+        free = next(i for i, agent in enumerate(self._agents) if agent is None and self._waiting[i] is None)
         seat = UserSeat(name)
-        self._waiting[place] = self._seats[name] = seat
+        self._waiting[free] = self._seats[name] = seat
         return seat
 
     def _start_if_full(self) -> None:
@@ -86,44 +90,36 @@ class Lobby:
             return
         number = len(self.records) + 1
         self._waiting = [None] * SEATS
-        places = iter(users)
+        waiting = iter(users)
         seats: list[Seat] = []
-        for place, agent in enumerate(self._agents):
-            if agent is None:
-                seats.append(next(places))
-            else:
-                seats.append(AgentSeat(agent[0], _bound(agent[1], number, place)))
-        room = Room(number, seats, self._rules)
-        self.records.append(room.record)
-        task = asyncio.ensure_future(room.run())
-        self._playing[task] = room
+        for seat, agent in enumerate(self._agents):
+            seats.append(next(waiting) if agent is None else AgentSeat(agent[0], agent[1](number, seat)))
+        table = HostedTable(number, seats, self._rules)
+        self.records.append(table.record)
+        task = asyncio.ensure_future(table.run())
+        self._playing[task] = table
         task.add_done_callback(self._close)
 
-    def _close(self, task: "asyncio.Task[Record]") -> None:
+    def _close(self, task: "asyncio.Task[TableRecord]") -> None:
         """A table has ended: its users may take other seats."""
-        room = self._playing.pop(task)
-        for user in room.users:
+        table = self._playing.pop(task)
+        for user in table.users:
             self._seats.pop(user.name, None)
-            if user.link is not None and room.record.status in _ENDINGS:
-                user.link.close(*_ENDINGS[room.record.status])
+            if user.link is not None and table.record.status in _CLOSINGS:
+                user.link.close(*_CLOSINGS[table.record.status])
         if self._tables is not None and len(self.records) >= self._tables and not self._playing:
             self.all_played.set()
 
-    def leave(self, seat: UserSeat, link: Link) -> None:
-        """A connection has ended: at a table that plays the seat stays taken."""
+    def leave(self, seat: UserSeat, link: WebSocketLink) -> None:
+        """A connection has ended. At a table that is playing the seat stays taken."""
         seat.detach(link)
         if seat in self._waiting:
             self._waiting[self._waiting.index(seat)] = None
             self._seats.pop(seat.name, None)
 
     async def stop(self) -> None:
-        """Ends the tables that play."""
+        """Stops all tables that are playing."""
         tasks = list(self._playing)
         for task in tasks:
             task.cancel()
-        waits: list[Awaitable[object]] = list(tasks)
-        await asyncio.gather(*waits, return_exceptions=True)
-
-
-def _bound(make: MakeClient, table: int, seat: int) -> Callable[[], Client]:
-    return lambda: make(table, seat)
+        await asyncio.gather(*tasks, return_exceptions=True)

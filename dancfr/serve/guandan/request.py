@@ -1,4 +1,4 @@
-"""An act message, read without trust: what a seat is asked, and what it is shown."""
+"""Reads an act message, which asks a seat for a decision and shows what all seats may see."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -6,32 +6,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.serve.guandan.notation import (
-    Message,
-    Option,
-    ProtocolError,
-    read_action,
-    read_cards,
-    read_field,
-    read_integer,
-    read_levels,
-    read_list,
-    read_object,
-    read_options,
-)
+from dancfr.serve.guandan.notation import Option, read_action, read_cards, read_levels, read_options
+from dancfr.serve.messages import Message, ProtocolError, read_field, read_integer, read_list, read_object
 from envs.guandan.cards import PASS
 from envs.guandan.comparison import reads_as
 from envs.guandan.state import GIVE_BACK, NOBODY, PAY, PLAY, SEATS
 
 PHASES = {"play": PLAY, "tribute": PAY, "back": GIVE_BACK}
-"""Phase of the engine by the stage of the messages."""
+"""Phase of the engine for each stage of the messages."""
 
-HAND_LIMIT = 28
-OPTIONS_LIMIT = 100_000
+MAX_HAND = 28
+MAX_OPTIONS = 100_000
 
 
 class Shown(NamedTuple):
-    """What `publicInfo` says of a seat: cards in hand, and its last move if that still lies there, `[1]` records."""
+    """A seat in `publicInfo`: the number of cards in hand, and the action that lies before it, `[1]` records."""
 
     left: int
     area: NDArray[np.void] | None
@@ -43,14 +32,14 @@ class Request:
 
     Attributes:
         phase: PLAY, PAY or GIVE_BACK of the engine.
-        low, high, count: The own hand as a multiset, and how many cards there are.
-        level, own_level, other_level: 0 .. 12: the round's, the own team's, the opponents'.
-        shown: What all see of each seat.
-        current: Who acted last; -1 when nobody has.
-        holder: Who played the move to beat; -1 for a leader.
-        to_beat: That move, `[1]` records; None for a leader.
+        low, high, count: The own hand as a multiset, and its number of cards.
+        level, own_level, other_level: The level of the round, the own team and the opponents, 0 .. 12.
+        shown: What all seats see of each seat.
+        current: The seat that acted last; -1 before the first action.
+        holder: The seat that played the action to beat; -1 if the receiver leads.
+        to_beat: The action to beat, `[1]` records; None if the receiver leads.
         options: The legal actions.
-        last: The greatest index that may be answered.
+        last: The greatest legal index for the answer.
     """
 
     phase: int
@@ -69,26 +58,26 @@ class Request:
 
     @classmethod
     def read(cls, message: Message) -> "Request":
-        """Takes an act message apart.
+        """Reads an act message.
 
         Raises:
-            ProtocolError: a field is missing or says what cannot be.
+            ProtocolError: A field is missing or wrong.
         """
         stage = read_field(message, "stage")
         phase = PHASES.get(stage) if isinstance(stage, str) else None
         if phase is None:
-            raise ProtocolError("stage", f"{', '.join(PHASES)} was expected in an act message, not {stage!r}")
-        low, high, count = read_cards(read_field(message, "handCards"), "handCards", HAND_LIMIT)
+            raise ProtocolError("stage", f"{', '.join(PHASES)} was expected in an act message, got {stage!r}")
+        low, high, count = read_cards(read_field(message, "handCards"), "handCards", MAX_HAND)
         if count == 0:
-            raise ProtocolError("handCards", "who has to act has cards")
+            raise ProtocolError("handCards", "a seat that has to act has cards")
         level, own, others = read_levels(message)
         shown = _read_shown(read_field(message, "publicInfo"))
-        options = read_options(read_field(message, "actionList"), "actionList", OPTIONS_LIMIT)
-        last = read_integer(read_field(message, "indexRange"), "indexRange", 0, OPTIONS_LIMIT)
+        options = read_options(read_field(message, "actionList"), "actionList", MAX_OPTIONS)
+        last = read_integer(read_field(message, "indexRange"), "indexRange", 0, MAX_OPTIONS)
         current = read_integer(read_field(message, "curPos"), "curPos", NOBODY, SEATS - 1)
         holder = read_integer(read_field(message, "greaterPos"), "greaterPos", NOBODY, SEATS - 1)
         to_beat = read_action(read_field(message, "greaterAction"), "greaterAction")
-        # What was to be beaten before stays in the messages to a leader; that he may not pass tells him from others.
+        # A request to a leader may still show an earlier action to beat; it is a leader's if passing is not legal.
         if phase != PLAY or all(option[0] != "PASS" for option in options):
             holder, to_beat = NOBODY, None
         else:
@@ -97,8 +86,8 @@ class Request:
         return cls(phase, low, high, count, level, own, others, shown, current, holder, to_beat, options, last)
 
     def guessed_seat(self) -> int:
-        """The own seat by what is shown, for one who was not told: it has as many cards as the hand, and follows the
-        one who acted last. Of several that fit the first."""
+        """Guesses the own seat of a client that has joined in the middle of a round: the seat has as many cards as the
+        hand, and follows the seat that acted last. Takes the first seat if several fit."""
         fits = [seat for seat in range(SEATS) if self.shown[seat].left == self.count] or list(range(SEATS))
         if self.to_beat is not None and self.current != NOBODY:
             turn = [(self.current + 1 + i) % SEATS for i in range(SEATS)]
@@ -110,7 +99,7 @@ class Request:
 def _read_shown(value: object) -> tuple[Shown, ...]:
     seats = read_list(value, "publicInfo", SEATS)
     if len(seats) != SEATS:
-        raise ProtocolError("publicInfo", f"four seats were expected, not {len(seats)}")
+        raise ProtocolError("publicInfo", f"four seats were expected, got {len(seats)}")
     shown = []
     for seat, entry in enumerate(seats):
         name = f"publicInfo[{seat}]"
@@ -120,19 +109,19 @@ def _read_shown(value: object) -> tuple[Shown, ...]:
         for field in ("rest", "playArea"):
             if field not in fields:
                 raise ProtocolError(f"{name}.{field}", "missing")
-        left = read_integer(fields["rest"], f"{name}.rest", 0, HAND_LIMIT)
+        left = read_integer(fields["rest"], f"{name}.rest", 0, MAX_HAND)
         shown.append(Shown(left, read_action(fields["playArea"], f"{name}.playArea")))
     if sum(each.left for each in shown) > 108:
-        raise ProtocolError("publicInfo", "more cards in the hands than there are")
+        raise ProtocolError("publicInfo", "more cards in the hands than in the deck")
     return tuple(shown)
 
 
 def _check_to_beat(holder: int, action: NDArray[np.void] | None, level: int) -> None:
-    """Refuses a move whose cards do not make what it says: the engine could not tell what beats it."""
+    """Refuses an action whose cards do not make its combination: the engine could not say what beats it."""
     if holder == NOBODY:
-        raise ProtocolError("greaterPos", "who may pass has a move to beat, and a seat has played it")
+        raise ProtocolError("greaterPos", "a seat that may pass has an action to beat, which another seat has played")
     if action is None or action["kind"][0] == PASS:
-        raise ProtocolError("greaterAction", "who may pass has a move to beat")
+        raise ProtocolError("greaterAction", "a seat that may pass has an action to beat")
     move = action[0]
     if not reads_as(move["low"], move["high"], int(move["kind"]), int(move["rank"]), level):
-        raise ProtocolError("greaterAction", "the cards make no such combination")
+        raise ProtocolError("greaterAction", "the cards do not make this combination")

@@ -1,4 +1,4 @@
-"""The server: users connect to ``ws://HOST:PORT/game/NAME`` and play by the competition's messages."""
+"""The GuanDan server: users connect to ``ws://HOST:PORT/game/NAME`` and play by the competition's messages."""
 
 import asyncio
 import http
@@ -13,15 +13,16 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from dancfr.errors import UsageError, warn
-from dancfr.serve.commands import describe_no_listening
-from dancfr.serve.guandan.hosted_table import Record, Rules
+from dancfr.serve.commands import wait_for_any
+from dancfr.serve.guandan.hosted_table import TableRecord, TableRules
 from dancfr.serve.guandan.lobby import Lobby, MakeClient, Refused
-from dancfr.serve.websocket import Link
+from dancfr.serve.network import describe_listen_error, join_address
+from dancfr.serve.websocket import WebSocketLink
 
-LONGEST_NAME = 64
+MAX_NAME = 64
 _PATH = re.compile(r"/game/([^/]+)/?")
 
-_logger = logging.getLogger("dancfr.serve.websockets")  # what broken peers do to the protocol is no news
+_logger = logging.getLogger("dancfr.serve.websockets")  # errors of broken clients are not worth a log line
 _logger.addHandler(logging.NullHandler())
 _logger.propagate = False
 
@@ -31,11 +32,11 @@ class ServerSettings:
     """How the server listens.
 
     Attributes:
-        host, port: Where; port 0 is any free one.
-        tables: End after so many tables; None goes on until a signal comes.
+        host, port: Where to listen; port 0 is any free one.
+        tables: End after this number of tables; None goes on until `stop`.
         rate: Messages a second that a user may send besides answers.
         message_bytes: Longest message from a user.
-        close_s: Longest wait for a user to agree that a connection is closed.
+        close_s: Longest wait for a user to agree to the closing of a connection.
     """
 
     host: str = "127.0.0.1"
@@ -48,25 +49,25 @@ class ServerSettings:
 
 async def run_server(
     settings: ServerSettings,
-    rules: Rules,
+    rules: TableRules,
     agents: Sequence[tuple[str, MakeClient] | None],
     stop: asyncio.Event,
-    listening: Callable[[str], None] = lambda url: None,
-) -> list[Record]:
+    on_listening: Callable[[str], None] = lambda url: None,
+) -> list[TableRecord]:
     """Serves until `stop` is set or all tables are played.
 
     Args:
         settings: How to listen.
         rules: How tables play.
-        agents: Agents of ours by seat, see `Lobby`.
+        agents: Agents by seat, see `Lobby`.
         stop: Ends the server.
-        listening: Is told the address, ``ws://127.0.0.1:23456/game/``, once users can connect.
+        on_listening: Is called with the address, ``ws://127.0.0.1:23456/game/``, once users can connect.
 
     Returns:
-        What came of each table.
+        The record of each table.
 
     Raises:
-        UsageError: it cannot listen there.
+        UsageError: The server cannot listen at the address.
     """
     lobby = Lobby(rules, agents, settings.tables)
 
@@ -87,39 +88,35 @@ async def run_server(
             logger=_logger,
         )
     except (OSError, OverflowError) as error:
-        raise UsageError(describe_no_listening(settings.host, settings.port, error)) from None
+        raise UsageError(describe_listen_error(settings.host, settings.port, error)) from None
     async with server:
         port = next(iter(server.sockets)).getsockname()[1]
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        listening(f"ws://{host}:{port}/game/")
-        waits = [asyncio.ensure_future(event.wait()) for event in (stop, lobby.all_played)]
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
+        on_listening(f"ws://{join_address(settings.host, port)}/game/")
+        await wait_for_any(stop, lobby.all_played)
         await lobby.stop()
     return lobby.records
 
 
 def user_of(path: str) -> str | None:
-    """The user's name in ``/game/NAME``; None where the path is another, or the name too long or unprintable."""
+    """The user's name in ``/game/NAME``; None for another path, or if the name is too long or not printable."""
     match = _PATH.fullmatch(urlsplit(path).path)
     name = unquote(match[1]) if match else ""
-    return name if name.strip() and name.isprintable() and len(name) <= LONGEST_NAME else None
+    return name if name.strip() and name.isprintable() and len(name) <= MAX_NAME else None
 
 
 def _check_path(connection: ServerConnection, request: Request) -> Response | None:
     if user_of(request.path) is not None:
         return None
-    text = f"connect to /game/NAME, with a name of at most {LONGEST_NAME} printable characters\n"
+    text = f"connect to /game/NAME, with a name of at most {MAX_NAME} printable characters\n"
     return connection.respond(http.HTTPStatus.NOT_FOUND, text)
 
 
 async def _serve_user(connection: ServerConnection, lobby: Lobby, rate: float) -> None:
-    """Keeps a user at a seat while the connection lasts."""
+    """Keeps a user at a seat for the lifetime of the connection."""
     assert connection.request is not None
     name = user_of(connection.request.path)
     assert name is not None
-    link = Link(connection, rate)
+    link = WebSocketLink(connection, rate)
     try:
         seat = lobby.join(name, link)
     except Refused as refusal:
@@ -129,12 +126,12 @@ async def _serve_user(connection: ServerConnection, lobby: Lobby, rate: float) -
     try:
         async for message in connection:
             seat.receive(message, link)
-            if link.breached:
+            if link.breach:
                 break
     except ConnectionClosed:
         pass
     finally:
         lobby.leave(seat, link)
-        if link.breached:
-            warn(f"{name}: connection closed: {link.breached}")
+        if link.breach:
+            warn(f"{name}: connection closed: {link.breach}")
         await link.finish(writer)

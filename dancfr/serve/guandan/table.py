@@ -1,11 +1,12 @@
-"""A table of GuanDan and what its seats are told: the engine's states as the competition's messages."""
+"""A match of GuanDan as the competition's messages: the engine's states, written for each seat."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.serve.guandan.notation import NO_ACTION, JokerBomb, Message, written, written_cards
+from dancfr.serve.guandan.notation import NO_ACTION, JokerBomb, written, written_cards
+from dancfr.serve.messages import Message
 from envs.game import Ragged, States
 from envs.guandan import GuanDan
 from envs.guandan.cards import CARDS, PASS, RANKS
@@ -13,19 +14,20 @@ from envs.guandan.state import GIVE_BACK, NOBODY, PAY, PLAY, SEATS
 
 
 class Post(NamedTuple):
-    """A message and the seat that gets it; None is all four, in turn."""
+    """A message and its receiver; None stands for all four seats, in turn."""
 
     seat: int | None
     message: Message
 
 
 class Table:
-    """One match. What is posted is what the recorded engine posts, apart from the order of cards and of actions.
+    """One match. The messages are those of the recorded engine, except for the order of cards and of actions.
 
-    The way of a match: `opening` at the beginning of a round, then `act` and `play` until `round_ended`, and again.
+    A match repeats these steps until it is `over`: `opening` at the beginning of a round, then `act` and `play` until
+    `round_ended`.
 
     Args:
-        game: Whose rules are followed. Of length ``round`` the match ends with its first round.
+        game: The rules. With the length ``round`` the match ends after its first round.
         seed: Of the deals, 0 .. 2^64 - 1.
         joker_bomb: How the bomb of four jokers is written.
     """
@@ -36,20 +38,20 @@ class Table:
         self.states: States = game.start(np.array([seed], np.uint64))
         self.round_ended = True
         self._options: Ragged | None = None
-        # The last move and the one to beat stay as they are from one round into the tributes of the next: recorded
-        # engines show them there, and so do these.
+        # The last action and the one to beat are kept from one round into the tributes of the next, as the recorded
+        # engine shows them there.
         self._current: tuple[int, list[Any] | None] = (NOBODY, NO_ACTION)
         self._greater: tuple[int, list[Any]] = (NOBODY, NO_ACTION)
         self._areas: list[list[Any] | None] = [None] * SEATS
 
     @property
     def state(self) -> np.void:
-        """The table's record."""
+        """The state's record."""
         return self.states[0]
 
     @property
     def seat(self) -> int:
-        """Who has to act; -1 once the match is over."""
+        """The seat that has to act; -1 once the match is over."""
         return int(self.state["to_move"])
 
     @property
@@ -82,7 +84,7 @@ class Table:
         return first % 2 == second % 2
 
     def beginning(self, seat: int) -> Message:
-        """What a seat is told at the beginning of a round."""
+        """The message to a seat at the beginning of a round."""
         state, team = self.state, seat % 2
         return _notify(
             "beginning",
@@ -94,7 +96,7 @@ class Table:
         )
 
     def act(self) -> Message:
-        """What the seat that has to act is asked."""
+        """The request to the seat that has to act."""
         state, team = self.state, self.seat % 2
         stage = {PLAY: "play", PAY: "tribute", GIVE_BACK: "back"}[int(state["phase"])]
         actions = [written(row, self.joker_bomb) for row in self.options]
@@ -117,22 +119,22 @@ class Table:
         }
 
     def play(self, index: int) -> list[Post]:
-        """Plays an action by its place in `actionList`.
+        """Plays an action by its index in `actionList`.
 
         Returns:
-            What is told to all: the move, and the result of the round if it has ended.
+            The messages about the action, and about the result of the round if it has ended.
 
         Raises:
-            IndexError: there is no such action.
+            IndexError: There is no such action.
         """
         return self.step(self.options[index : index + 1] if index >= 0 else self.options[:0])
 
     def step(self, action: NDArray[np.void]) -> list[Post]:
-        """The same for an action, `[1]` records.
+        """Plays an action record, `[1]`; see `play`.
 
         Raises:
-            IndexError: there is none.
-            IllegalAction: it is not legal.
+            IndexError: The array is not of length 1.
+            IllegalAction: The action is not legal.
         """
         if len(action) != 1:
             raise IndexError("no such action")
@@ -196,7 +198,7 @@ class Table:
         return written_cards(self.state["low"][seat], self.state["high"][seat])
 
     def _rests(self) -> list[int]:
-        """Cards in hand as they are shown: a first tribute or return is gone, but comes only with the second one."""
+        """Cards in hand as messages show them: the card of the first of two tributes or returns is in no hand yet."""
         state = self.state
         rests = [int(count) for count in state["left"]]
         if state["phase"] in (PAY, GIVE_BACK) and state["settled"] == 1:
@@ -205,12 +207,12 @@ class Table:
 
 
 def closing(match: int, matches: int) -> Message:
-    """What all are told when a match has ended: it was number `match`, from 1, of so many."""
+    """The message to all seats after match number `match`, from 1, of `matches`."""
     return _notify("gameOver", curTimes=match, settingTimes=matches)
 
 
 def result(victories: list[int]) -> Message:
-    """What all are told after the last match: how many each seat has won."""
+    """The message to all seats after the last match, with the matches that each seat has won."""
     return _notify("gameResult", victoryNum=victories, draws=[0] * SEATS)
 
 

@@ -1,48 +1,40 @@
-"""What one seat knows of a match, rebuilt from the competition's messages as a table of the engine.
+"""What one seat knows of a match, rebuilt from the competition's messages as a state of the engine.
 
-The table holds the own hand, all that was played, the cards left, levels, tributes and the move to beat. Cards that
-the seat cannot know lie in the other hands, in the right numbers. Of what the seat may see nothing is left out, so
-`GuanDan.observe` shows of this table what it shows of the real one.
+The state holds the own hand, all cards played, the cards left, levels, tributes and the action to beat. The cards that
+the seat cannot know are dealt to the other hands in the right numbers. `GuanDan.observe` shows the same for this state
+as for the real one.
 """
 
 import numpy as np
 
-from dancfr.serve.guandan.notation import (
-    Message,
-    ProtocolError,
-    read_action,
-    read_cards,
-    read_field,
-    read_integer,
-    read_levels,
-    read_list,
-)
-from dancfr.serve.guandan.request import HAND_LIMIT, Request
+from dancfr.serve.guandan.notation import read_action, read_cards, read_levels
+from dancfr.serve.guandan.request import MAX_HAND, Request
+from dancfr.serve.messages import Message, ProtocolError, read_field, read_integer, read_list
 from envs.game import States
 from envs.guandan.cards import CARDS, DECK_HIGH, DECK_LOW, card_bit
 from envs.guandan.rules import finish_levels
 from envs.guandan.state import NOBODY, OVER, PAY, PLAY, SEATS, state_dtype
 
 _DECK = int(DECK_LOW) | int(DECK_HIGH) << 64
-_ONES = _DECK >> 1  # the lower bit of each card's count
-_MOST = 65_535  # of the counts of a table
+_ONES = _DECK >> 1  # the lower bit of the two that count each card
+_MAX_COUNT = 65_535  # of the counters in a state
 
 
 class View:
-    """One seat's knowledge. Each method takes a message of one kind; one that lacks something raises `ProtocolError`
-    and changes nothing.
+    """The knowledge of one seat. Each method handles one kind of message; a wrong message raises `ProtocolError` and
+    changes nothing.
 
     Attributes:
-        states: The table, `[1]` records; a decision may be made on it after `act`.
-        seat: The own seat; None before a message has told it.
-        certain: Whether it was told; else it was guessed from a request.
+        states: The state, `[1]` records; an agent can decide on it after `act`.
+        seat: The own seat; None until it is known or guessed.
+        certain: Whether a message has named the seat; otherwise it was guessed from a request.
     """
 
     def __init__(self) -> None:
         self.states: States = np.zeros(1, state_dtype)
         self.seat: int | None = None
         self.certain = False
-        self._asked = False  # of an uncertain seat: the next move told is the own one
+        self._asked = False  # with an uncertain seat: the next play message shows the own action, and so the seat
         self.forget_match()
 
     @property
@@ -51,14 +43,14 @@ class View:
 
     @property
     def rounds(self) -> int:
-        """Rounds of the match that have ended, as far as is known."""
+        """Rounds of the match that have ended, as far as the seat knows."""
         return int(self._table["number"])
 
     def forget_match(self) -> None:
-        """A new match begins."""
+        """Begins a new match."""
         self.states[:] = np.zeros(1, state_dtype)
         self._decisions = 0
-        self._began: tuple[int, int, int] = (0, 0, 0)  # hand, rounds and decisions when this round began
+        self._began: tuple[int, int, int] = (0, 0, 0)  # hand, rounds and decisions at the beginning of this round
         for name in ("winner", "owner", "former", "to_move"):
             self._table[name] = NOBODY
         self._begin_round()
@@ -76,11 +68,11 @@ class View:
         for name in ("played_low", "played_high", "last_low", "last_high", "out"):
             table[name] = 0
         table["order"] = NOBODY
-        self._last_told: tuple[int, bytes] | None = None
+        self._last_play: tuple[int, bytes] | None = None
 
     def beginning(self, message: Message) -> None:
-        """A round begins: hand, seat and levels."""
-        low, high, count = read_cards(read_field(message, "handCards"), "handCards", HAND_LIMIT)
+        """A round begins; the message has hand, seat and levels."""
+        low, high, count = read_cards(read_field(message, "handCards"), "handCards", MAX_HAND)
         seat = read_integer(read_field(message, "myPos"), "myPos", 0, SEATS - 1)
         levels = read_levels(message)
         if levels == (0, 0, 0):
@@ -88,14 +80,14 @@ class View:
         self.seat, self.certain, self._asked = seat, True, False
         self._begin_round()
         table = self._table
-        if self._began[:2] == (_joined(low, high), self.rounds):  # told again, to one who came back: so are the moves
+        if self._began[:2] == (_joined(low, high), self.rounds):  # repeated after a reconnection, as the plays will be
             self._decisions = self._began[2]
         self._began = (_joined(low, high), self.rounds, self._decisions)
         table["winner"] = NOBODY
         table["low"][seat], table["high"][seat], table["left"][seat] = low, high, count
         self._set_levels(seat, *levels)
         former = [int(each) for each in table["former"]]
-        if former[0] != NOBODY:  # who has to pay whom, unless an anti-tribute comes
+        if former[0] != NOBODY:  # who pays whom, unless an anti-tribute follows
             table["tributes"] = 2 if former[0] % 2 == former[1] % 2 else 1
             for i in range(int(table["tributes"])):
                 table["payer"][i], table["receiver"][i] = former[3 - i], former[i]
@@ -103,7 +95,7 @@ class View:
     def _set_levels(self, seat: int, level: int, own: int, others: int) -> None:
         table, team = self._table, seat % 2
         for side, known in ((team, own), (1 - team, others)):
-            if known < table["levels"][side]:  # sent back for its failures at level A
+            if known < table["levels"][side]:  # the team fell back after its failures at level A
                 table["attempts"][side] = 0
             table["levels"][side] = known
         table["level"] = level
@@ -111,7 +103,7 @@ class View:
             table["owner"] = team if level == own else 1 - team
 
     def anti_tribute(self) -> None:
-        """Those who would have paid hold both red jokers: nobody pays."""
+        """The payers hold both red jokers, so nobody pays tribute."""
         self._table["tributes"], self._table["refused"] = 0, 2
 
     def tribute(self, message: Message) -> None:
@@ -119,42 +111,42 @@ class View:
         self._exchange(_read_routes(message), "payer", "receiver", "paid")
 
     def back(self, message: Message) -> None:
-        """All cards for them have been given back."""
+        """All cards in return for tributes have been given back."""
         self._exchange(_read_routes(message), "receiver", "payer", "back")
 
     def _exchange(self, routes: list[tuple[int, int, int]], giver: str, taker: str, card: str) -> None:
         if self._exchanged.get(card) == routes:
-            return  # told twice
+            return  # the message was repeated
         self._exchanged[card] = routes
         table = self._table
         table["tributes"], table["refused"] = len(routes), 0
         for i, (gives, takes, index) in enumerate(routes):
             table[giver][i], table[taker][i], table[card][i] = gives, takes, index
             table["left"][gives] = max(0, int(table["left"][gives]) - 1)
-            table["left"][takes] = min(HAND_LIMIT, int(table["left"][takes]) + 1)
-        self._decisions = min(_MOST, self._decisions + len(routes))
+            table["left"][takes] = min(MAX_HAND, int(table["left"][takes]) + 1)
+        self._decisions = min(_MAX_COUNT, self._decisions + len(routes))
 
     def play(self, message: Message) -> None:
-        """A seat has played or passed. The same message twice in a row counts once."""
+        """A seat has played or passed. A message that is repeated at once counts once."""
         seat = read_integer(read_field(message, "curPos"), "curPos", 0, SEATS - 1)
         action = read_action(read_field(message, "curAction"), "curAction")
         if action is None:
-            raise ProtocolError("curAction", "an action was expected, not null")
+            raise ProtocolError("curAction", "an action was expected, got null")
         if self._asked:
             self.seat, self.certain, self._asked = seat, True, False
-        told = (seat, action.tobytes())
-        if told == self._last_told:
+        played = (seat, action.tobytes())
+        if played == self._last_play:
             return
         self._add(seat, action[0])
-        self._last_told = told
+        self._last_play = played
         table = self._table
         table["left"][seat] = max(0, int(table["left"][seat]) - int(action["size"][0]))
         if table["left"][seat] == 0:
             self._note_out(seat)
-        self._decisions = min(_MOST, self._decisions + 1)
+        self._decisions = min(_MAX_COUNT, self._decisions + 1)
 
     def _add(self, seat: int, action: np.void) -> None:
-        """A move. If its cards have all been seen already, what was seen is of another round."""
+        """Adds an action. If its cards were played before, those plays belong to another round and are forgotten."""
         if not is_part(_joined(action["low"], action["high"]), _DECK - self._played()):
             self._forget_plays()
         table = self._table
@@ -175,21 +167,21 @@ class View:
             table["out"] += 1
 
     def episode_over(self, message: Message) -> None:
-        """A round has ended: points and levels follow from its order."""
+        """A round has ended; points and levels follow from the order in which the seats went out."""
         places = read_list(read_field(message, "order"), "order", SEATS)
         order = [read_integer(seat, "order", 0, SEATS - 1) for seat in places]
         if sorted(order) != list(range(SEATS)):
-            raise ProtocolError("order", f"all four seats were expected, not {order}")
+            raise ProtocolError("order", f"all four seats were expected, got {order}")
         table = self._table
         if table["phase"] == OVER and table["former"].tolist() == order:
-            return  # told twice
+            return  # the message was repeated
         table["order"] = order
-        finish_levels(self.states[0], 0)  # levels that fall come with the messages
+        finish_levels(self.states[0], 0)  # a level that falls is in the next messages
         table["phase"] = OVER
-        table["number"] = min(_MOST, int(table["number"]) + 1)
+        table["number"] = min(_MAX_COUNT, int(table["number"]) + 1)
 
     def act(self, request: Request) -> None:
-        """The seat is asked for a decision: then the table shows all that it knows."""
+        """The seat is asked for a decision; completes the state with what the request shows."""
         if not self.certain or self.seat is None:
             self.seat, self._asked = request.guessed_seat(), request.phase == PLAY
         seat, table = self.seat, self._table
@@ -198,16 +190,16 @@ class View:
         table["to_move"], table["phase"] = seat, request.phase
         table["left"] = self._settled_hands(request, seat)
         table["left"][seat] = request.count
-        table["decisions"] = min(_MOST, self._decisions + int(table["settled"] if request.phase != PLAY else 0))
+        table["decisions"] = min(_MAX_COUNT, self._decisions + int(table["settled"] if request.phase != PLAY else 0))
         self._fit_plays(request, seat)
         self._set_trick(request)
         self._deal_unknown(seat)
 
     def _settled_hands(self, request: Request, seat: int) -> list[int]:
-        """Cards left at each seat, and how many tributes or returns are done.
+        """Cards left at each seat; sets how many tributes or returns are done.
 
-        The first of two is shown in no hand until the second comes: a tribute is still counted where it comes from, a
-        return already where it goes to.
+        After the first of two tributes or returns, the messages show its card in no hand. The engine counts it
+        at the payer.
         """
         table, left = self._table, [shown.left for shown in request.shown]
         if request.phase == PLAY:
@@ -225,7 +217,7 @@ class View:
         return left
 
     def _fit_plays(self, request: Request, seat: int) -> None:
-        """What was played has to fit the hands; where nothing of a seat is known, what lies there it has played."""
+        """Forgets plays that contradict the hands. For a seat without known plays, adds its shown action."""
         hand, left = _joined(request.low, request.high), [int(each) for each in self._table["left"]]
         played = [count_cards(self._played_by(other)) for other in range(SEATS)]
         if request.phase != PLAY:
@@ -256,7 +248,7 @@ class View:
             table["passes"] = sum(request.shown[other].left > 0 for other in between)
 
     def _deal_unknown(self, seat: int) -> None:
-        """Cards that were not seen, in their order, into the other hands."""
+        """Deals the cards that were not seen, in order, to the other hands."""
         table = self._table
         unknown = _DECK - _joined(table["low"][seat], table["high"][seat]) - self._played()
         cards = [index for index in range(len(CARDS)) for _ in range(unknown >> 2 * index & 3)]
@@ -269,7 +261,7 @@ class View:
 
 
 def _read_routes(message: Message) -> list[tuple[int, int, int]]:
-    """(giver, taker, index of the card) of each tribute or return."""
+    """Giver, taker and index of the card for each tribute or return."""
     routes = []
     for place, entry in enumerate(read_list(read_field(message, "result"), "result", 2)):
         name = f"result[{place}]"
@@ -278,22 +270,22 @@ def _read_routes(message: Message) -> list[tuple[int, int, int]]:
             raise ProtocolError(name, "giver, taker and card were expected")
         giver, taker = (read_integer(part, name, 0, SEATS - 1) for part in parts[:2])
         if giver == taker:
-            raise ProtocolError(name, "a card goes to another seat")
+            raise ProtocolError(name, "giver and taker are the same seat")
         routes.append((giver, taker, CARDS.index(parts[2])))
     return routes
 
 
 def _joined(low: int, high: int) -> int:
-    """Both words of a multiset as one number."""
+    """The two words of a multiset as one number, two bits for each card."""
     return int(low) | int(high) << 64
 
 
 def count_cards(cards: int) -> int:
-    """How many cards a multiset has."""
+    """The number of cards in a multiset."""
     return (cards & _ONES).bit_count() + 2 * (cards >> 1 & _ONES).bit_count()
 
 
 def is_part(cards: int, whole: int) -> bool:
-    """Whether a multiset is held by another one: no two bits of it are a greater number."""
+    """Whether `whole` contains the multiset `cards`: no card has a greater count in `cards`."""
     ones, twos, has_one, has_two = cards & _ONES, cards >> 1 & _ONES, whole & _ONES, whole >> 1 & _ONES
     return not (twos & ~has_two or ones & ~has_one & ~(twos ^ has_two))

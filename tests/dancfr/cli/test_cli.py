@@ -321,7 +321,7 @@ def test_bots_are_told_apart(command: Command) -> None:
 
 COMMANDS = (
     "train", "evaluate", "tournament", "report", "reproduce", "exploit", "submit", "jobs", "bench", "games", "presets",
-    "agents", "version", "serve", "connect", "solve", "status",
+    "agents", "version", "solve", "status", "serve", "connect",
 )  # fmt: skip
 
 

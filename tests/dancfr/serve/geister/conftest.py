@@ -1,4 +1,4 @@
-"""Kernels of Geister, and none of GuanDan, are compiled before the tests of this folder: no clock runs meanwhile."""
+"""Compiles the kernels of Geister before the tests, so that compilation takes no time from a clock."""
 
 from pathlib import Path
 

@@ -1,11 +1,11 @@
-"""Recorded games of an independent server, see `tests/data/geister/README.md`; games of two clients without sockets."""
+"""Games recorded with an independent server, see `tests/data/geister/README.md`, and games without sockets."""
 
 from pathlib import Path
 
 import numpy as np
 
 from dancfr.serve.geister import Client, Referee
-from dancfr.serve.geister.protocol import MOVE_ASKED, SET_ASKED
+from dancfr.serve.geister.protocol import MOVE_REQUEST, SETUP_REQUEST
 from envs.agent import Agent
 from envs.geister import Geister
 from envs.geister.players import BOTS
@@ -16,12 +16,12 @@ RULES = Geister(ply_limit=300, forced_escape=False)
 
 
 def read(path: Path) -> list[str]:
-    """Lines of a recording: ``0< SET?`` and so on; blanks at the end of a line mean something."""
+    """Lines of a recording: ``0< SET?`` and so on. Blanks at the end of a line are part of it."""
     return [line for line in path.read_text(encoding="ascii").split("\n") if line]
 
 
 def of_player(lines: list[str], player: int) -> list[str]:
-    """What one of the two has heard and said: between the two the order is that of the network."""
+    """The lines of one player. The order between the lines of both depends on the network."""
     return [line for line in lines if line.startswith(str(player))]
 
 
@@ -32,12 +32,12 @@ def bot(name: str) -> Agent:
 def play(clients: tuple[Client, Client], referee: Referee) -> None:
     """Plays a game of two clients."""
     for player in (0, 1):
-        assert referee.choose(player, str(clients[player].receive(SET_ASKED)))
+        assert referee.choose(player, str(clients[player].receive(SETUP_REQUEST)))
         clients[player].receive("OK ")
     while not referee.ending:
         mover = referee.plies % 2
         assert referee.mover == mover
-        answer = referee.move(str(clients[mover].receive(MOVE_ASKED + referee.board(mover))))
+        answer = referee.move(str(clients[mover].receive(MOVE_REQUEST + referee.board(mover))))
         clients[mover].receive(answer)
     for player in (0, 1):
         clients[player].receive(referee.result(player))

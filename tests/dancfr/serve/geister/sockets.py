@@ -1,56 +1,47 @@
-"""Servers with real sockets in this process, and users of them that say what a test wants."""
+"""Geister servers with real sockets in this process, and users that send the lines of a test."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from dancfr.serve.geister.hosted_game import GameRecord, GameRules, SeatedAgent
 from dancfr.serve.geister.server import ServerSettings, run_server
-from dancfr.serve.geister.table import Agent, Record, TableRules
 from dancfr.serve.records import Recorder
+from tests.dancfr.serve.in_process import Use, serve_while
 
-Use = Callable[[list[int], asyncio.Event], Awaitable[None]]
-NOBODY: tuple[Agent | None, Agent | None] = (None, None)
-CALM = TableRules()
-HASTY = TableRules(reserve=0.3, per_answer=0.2)
-"""Clocks for those who are to lose on time."""
+NOBODY: tuple[SeatedAgent | None, SeatedAgent | None] = (None, None)
+CALM = GameRules()
+HASTY = GameRules(reserve=0.3, per_answer=0.2)
+"""Clocks that soon run out."""
 
 
 def serving(
-    use: Use,
-    agents: Sequence[Agent | None] = NOBODY,
-    rules: TableRules = CALM,
+    use: Use[list[int]],
+    agents: Sequence[SeatedAgent | None] = NOBODY,
+    rules: GameRules = CALM,
     games: int | None = None,
     folder: Path | None = None,
-) -> list[Record]:
-    """Runs a server, and `use` with its ports (0 for a seat of an agent) and what stops it; what came of its games.
+) -> list[GameRecord]:
+    """See `serve_while`; `use` gets the ports of the server, 0 for the seat of an agent."""
 
-    With `games` it has to end by itself.
-    """
-
-    async def run() -> list[Record]:
-        loop = asyncio.get_running_loop()
-        stop, heard = asyncio.Event(), loop.create_future()
-        settings = ServerSettings(ports=(0, 0), games=games)
-        server = asyncio.ensure_future(
-            run_server(settings, rules, agents, Recorder(folder), stop, heard.set_result),
-        )
-        try:
-            await use([port or 0 for port in await heard], stop)
-        except BaseException:
-            stop.set()
-            raise
-        finally:
-            if games is None:
-                stop.set()
-            records = await server
-        return records
-
-    return asyncio.run(asyncio.wait_for(run(), 120))
+    settings = ServerSettings(ports=(0, 0), games=games)
+    return serve_while(
+        use,
+        lambda stop, on_listening: run_server(
+            settings,
+            rules,
+            agents,
+            Recorder(folder),
+            stop,
+            lambda ports: on_listening([port or 0 for port in ports]),
+        ),
+        ends_by_itself=games is not None,
+    )
 
 
 class User:
-    """A program at a seat that says lines and hears them."""
+    """A program at a seat that sends and receives lines."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -61,7 +52,7 @@ class User:
 
     @classmethod
     async def seated(cls, port: int, reds: str = "ABCD") -> "User":
-        """One who has chosen colours."""
+        """A user who has chosen colours."""
         user = await cls.come(port)
         assert await user.hear() == "SET?"
         user.say(f"SET:{reds}")
@@ -75,7 +66,7 @@ class User:
         self.writer.write(data)
 
     async def hear(self) -> str | None:
-        """The next line; None where the server has closed its side, or cut the connection."""
+        """The next line; None if the server has closed or reset the connection."""
         line = b""
         with suppress(OSError):
             line = await asyncio.wait_for(self.reader.readline(), 20)
@@ -85,14 +76,14 @@ class User:
         return line[:-2].decode("ascii")
 
     async def asked(self) -> str:
-        """Hears that a move is asked for."""
+        """Receives the request for a move."""
         line = await self.hear()
         assert line is not None
         assert line.startswith("MOV?")
         return line
 
     async def rest(self) -> list[str]:
-        """All that is still to be heard, to the end of the connection, which is then closed."""
+        """Receives all lines up to the end of the connection, and closes it."""
         heard = []
         while (line := await self.hear()) is not None:
             heard.append(line)

@@ -1,4 +1,4 @@
-"""Bytes at random against the server, from fixed seeds: it never hangs, never fails, and serves the next game."""
+"""Random bytes, from fixed seeds, against the server: it never hangs or fails, and serves the next game."""
 
 import asyncio
 import re
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dancfr.serve.geister import Client
-from dancfr.serve.geister.table import TableRules
+from dancfr.serve.geister.hosted_game import GameRules
 from tests.dancfr.serve.geister.games import RULES, bot, read
 from tests.dancfr.serve.geister.sockets import User, play_out, serving
 
@@ -18,11 +18,11 @@ WORDS = [
     b"MOV:H,W\r\n", b"MOV:A", b",N", b"\r\n", b"\n", b"\r", b"\x00", b"\xff\xfe", b"SET?", b"MOV?", b"WON:",
     b"A" * 70, b"OK \r\n", b"NG ",
 ]  # fmt: skip
-HASTY = TableRules(reserve=0.05, per_answer=0.05)
+HASTY = GameRules(reserve=0.05, per_answer=0.05)
 
 
 async def babble(port: int, rng: np.random.Generator) -> None:
-    """Comes, sends pieces of lines and any bytes, sometimes listens, and goes in one way or another."""
+    """Connects, sends pieces of lines and random bytes, sometimes reads, and closes or aborts."""
     user = await User.come(port)
     with suppress(OSError):
         for _ in range(int(rng.integers(0, 30))):

@@ -1,4 +1,4 @@
-"""Kernels are compiled before the tests of this folder, so that no clock runs meanwhile."""
+"""Compiles the kernels of GuanDan before the tests, so that compilation takes no time from a clock."""
 
 import pytest
 

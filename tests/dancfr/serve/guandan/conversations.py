@@ -1,4 +1,4 @@
-"""The recorded conversations of whole matches, and an agent that plays them anew."""
+"""Recorded conversations of whole matches, and an agent that plays at random."""
 
 import gzip
 import json
@@ -36,11 +36,11 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 
 def replay(name: str) -> Iterator[tuple[Table, list[dict[str, Any]], list[tuple[int, dict[str, Any]]]]]:
-    """Plays a recording on a table of ours, a decision at a time.
+    """Plays a recording on a `Table`, one decision at a time.
 
     Yields:
-        The table before a decision; the lines recorded since the one before, the last of them asking for it; and what
-        our table has posted in their place, a pair (seat, message) for each. At last once more, with the end.
+        Before each decision: the table; the lines recorded since the decision before, of which the last one is the
+        request; and the messages of our table in their place, as pairs (seat, message). Once more after the end.
     """
     table = Table(ENGINE, 0, "recording")
     recorded: list[dict[str, Any]] = []

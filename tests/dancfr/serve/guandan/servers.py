@@ -1,8 +1,7 @@
-"""Servers with real sockets in this process, and users of them."""
+"""GuanDan servers with real sockets in this process, and their users."""
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -11,15 +10,16 @@ from websockets.exceptions import ConnectionClosed
 
 from dancfr.serve.guandan import Client
 from dancfr.serve.guandan.client import MATCH
-from dancfr.serve.guandan.connect import Stay, stay
-from dancfr.serve.guandan.hosted_table import Record, Rules
+from dancfr.serve.guandan.connect import GuanDanResult, play_at
+from dancfr.serve.guandan.hosted_table import TableRecord, TableRules
 from dancfr.serve.guandan.lobby import MakeClient
 from dancfr.serve.guandan.server import ServerSettings, run_server
 from envs.guandan import GuanDan
 from tests.dancfr.serve.guandan.conversations import RandomPlayer
+from tests.dancfr.serve.in_process import Use, serve_while
 
 ROUND = GuanDan(length="round", situation="drawn")
-"""Tables that are soon played."""
+"""A short game for tests."""
 
 
 def ours(table: int, seat: int) -> Client:
@@ -28,45 +28,34 @@ def ours(table: int, seat: int) -> Client:
 
 THREE_AGENTS: list[tuple[str, MakeClient] | None] = [None, *[("random", ours)] * 3]
 USERS: list[tuple[str, MakeClient] | None] = [None] * 4
-Use = Callable[[str, asyncio.Event], Awaitable[None]]
 
 
 def serving(
-    use: Use,
+    use: Use[str],
     agents: list[tuple[str, MakeClient] | None] = THREE_AGENTS,
     game: GuanDan = ROUND,
     matches: int = 1,
     clock: float = 20.0,
     tables: int | None = None,
     rate: float = 20.0,
-) -> list[Record]:
-    """Runs a server, and `use` with its address and what stops it; the records of its tables."""
+) -> list[TableRecord]:
+    """See `serve_while`; `use` gets the address of the server without the name of the user."""
 
-    async def run() -> list[Record]:
-        stop, address = asyncio.Event(), asyncio.get_running_loop().create_future()
-        rules = Rules(game, matches, clock, seed=3)
-        settings = ServerSettings(port=0, tables=tables, rate=rate)
-        server = asyncio.ensure_future(run_server(settings, rules, agents, stop, address.set_result))
-        try:
-            await use(await address, stop)
-        except BaseException:
-            stop.set()
-            raise
-        finally:
-            if tables is None:
-                stop.set()
-            records = await server
-        return records
-
-    return asyncio.run(asyncio.wait_for(run(), 60))
+    rules = TableRules(game, matches, clock, seed=3)
+    settings = ServerSettings(port=0, tables=tables, rate=rate)
+    return serve_while(
+        use,
+        lambda stop, on_listening: run_server(settings, rules, agents, stop, on_listening),
+        ends_by_itself=tables is not None,
+    )
 
 
-async def play(url: str, name: str, seed: int = 0) -> Stay:
-    return await stay(f"{url}{name}", Client(RandomPlayer(), MATCH, seed), 5.0, asyncio.Event())
+async def play(url: str, name: str, seed: int = 0) -> GuanDanResult:
+    return await play_at(f"{url}{name}", Client(RandomPlayer(), MATCH, seed), 5.0, asyncio.Event())
 
 
 async def request_of(connection: ClientConnection) -> dict[str, Any]:
-    """The next request; whatever is told before is passed over."""
+    """The next request; earlier messages are ignored."""
     while True:
         message = json.loads(await connection.recv())
         if message["type"] == "act":

@@ -1,4 +1,4 @@
-"""One seat's view of a match, from nothing but its messages."""
+"""The view that one seat gets of a match from its messages."""
 
 import copy
 import json
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dancfr.agents.by_name import bots
 from dancfr.serve.guandan import Client, ProtocolError, Table
-from dancfr.serve.guandan.client import MATCH, place_of
+from dancfr.serve.guandan.client import MATCH, closest_option
 from dancfr.serve.guandan.view import count_cards, is_part
 from envs.guandan import GuanDan
 from envs.guandan.cards import size_of
@@ -23,7 +23,7 @@ from tests.dancfr.serve.guandan.conversations import NAMES, RandomPlayer, lines,
 from tests.envs.guandan_matches import ENGINE
 
 HIDDEN = {"seed", "low", "high"}
-"""What no seat knows: other hands."""
+"""Fields that depend on the hands of other seats."""
 
 
 def clients(seed: int = 0) -> list[Client]:
@@ -31,7 +31,7 @@ def clients(seed: int = 0) -> list[Client]:
 
 
 def check_view(client: Client, table: Table) -> None:
-    """All that the seat to move may know stands in its view as in the real table."""
+    """Checks that the view agrees with the real table in all that the seat to move may know."""
     seat, mine, real = table.seat, client.states[0], table.state
     assert client.seat == seat
     who = np.array([seat], np.int8)
@@ -40,7 +40,7 @@ def check_view(client: Client, table: Table) -> None:
     assert (table.game.legal(client.states).rows == table.options).all()
     known = int(real["tributes"])
     if real["phase"] == PAY:
-        known = 0  # what is paid is told when all have paid
+        known = 0  # tributes are announced when all are paid
     for name in set(state_dtype.names) - HIDDEN:
         ours, theirs = mine[name], real[name]
         if name in ("payer", "receiver", "paid") or (name == "back" and real["phase"] == PLAY):
@@ -92,7 +92,7 @@ def test_whole_matches_among_clients_under_the_rules_of_the_paper(seed: int) -> 
 
 @pytest.mark.parametrize("name", sorted(bots(MATCH)))
 def test_a_bot_decides_in_its_view_as_at_the_real_table(name: str) -> None:
-    """So it looks at nothing that its seat cannot know, and its seat's view lacks nothing that it looks at."""
+    """The bot uses nothing that its seat cannot know, and the view lacks nothing that the bot uses."""
     game = GuanDan(length="match", situation="first")
     table, seats = Table(game, 11), [Client(bots(MATCH)[name](), seed=seat) for seat in range(4)]
     twins = [bots(MATCH)[name]() for _ in range(4)]
@@ -113,8 +113,8 @@ def test_a_bot_decides_in_its_view_as_at_the_real_table(name: str) -> None:
     assert decided > 100
 
 
-def test_joining_in_the_midst_of_a_match() -> None:
-    """From any message on; the seat is guessed until it shows, and known for sure from the next round."""
+def test_joining_in_the_middle_of_a_match() -> None:
+    """From any message on. The seat is guessed until a message shows it."""
     conversation = lines(NAMES[0])
     right = asked = 0
     for start in range(0, len(conversation), 397):
@@ -137,7 +137,7 @@ def test_joining_in_the_midst_of_a_match() -> None:
     assert right / asked > 0.99
 
 
-def test_messages_that_come_again_change_nothing() -> None:
+def test_repeated_messages_change_nothing() -> None:
     once, twice = clients(), clients()
     for _, recorded, _ in islice(replay(NAMES[1]), 400):
         for line in recorded:
@@ -149,22 +149,22 @@ def test_messages_that_come_again_change_nothing() -> None:
                 assert once[seat].states == twice[seat].states
 
 
-def test_a_round_told_again_gives_the_same_view() -> None:
-    """As to one who comes back: the beginning, what has been told since, and the request."""
-    client, told = Client(RandomPlayer()), []
+def test_a_repeated_round_gives_the_same_view() -> None:
+    """As after a reconnection: the beginning, all notifications since, and the request."""
+    client, sent = Client(RandomPlayer()), []
     for line in lines(NAMES[1])[:3000]:
         message = line.get("msg")
         if line["seat"] != 2 or message is None:
             continue
         if message["stage"] == "beginning":
-            told = []
+            sent = []
         if message["type"] == "notify":
-            told.append(message)
+            sent.append(message)
             client.receive(message)
         else:
             client.receive(message)
             before = client.states.copy()
-            for each in [*told, message]:
+            for each in [*sent, message]:
                 client.receive(each)
             assert client.states == before
 
@@ -227,32 +227,34 @@ def test_a_missing_field_is_named(field: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
+    ("changes", "field", "named"),
     [
-        ({"handCards": ["S3", "X5"]}, "handCards: 'X5' is no card"),
-        ({"handCards": ["S3"] * 3}, "handCards: S3 comes more than twice"),
-        ({"handCards": []}, "handCards: who has to act has cards"),
-        ({"handCards": "S3"}, "handCards: a list was expected"),
-        ({"curRank": 1}, "curRank: a level"),
-        ({"curRank": True}, "curRank: a level"),
-        ({"stage": "sing"}, "stage: play, tribute, back was expected"),
-        ({"publicInfo": []}, "publicInfo: four seats"),
-        ({"publicInfo": [{"rest": 7}] * 4}, r"publicInfo\[0\].playArea: missing"),
-        ({"publicInfo": [{"rest": 28, "playArea": None}] * 4}, "publicInfo: more cards"),
-        ({"greaterPos": 4}, "greaterPos: an integer from -1 to 3"),
-        ({"greaterPos": -1}, "greaterPos: who may pass"),
-        ({"greaterAction": [None] * 3}, "greaterAction: who may pass"),
-        ({"greaterAction": ["Pair", "3", ["D3", "S4"]]}, "greaterAction: the cards make no such combination"),
-        ({"actionList": []}, "actionList: no action"),
-        ({"actionList": [["PASS", "PASS", "PASS"], ["Single"]]}, r"actionList\[1\]: kind, rank and cards"),
-        ({"indexRange": -1}, "indexRange: an integer from 0"),
-        ({"indexRange": 1.5}, "indexRange: an integer from 0"),
+        ({"handCards": ["S3", "X5"]}, "handCards", "X5"),
+        ({"handCards": ["S3"] * 3}, "handCards", "S3"),
+        ({"handCards": []}, "handCards", "cards"),
+        ({"handCards": "S3"}, "handCards", "list"),
+        ({"curRank": 1}, "curRank", "level"),
+        ({"curRank": True}, "curRank", "level"),
+        ({"stage": "sing"}, "stage", "play, tribute, back"),
+        ({"publicInfo": []}, "publicInfo", "four seats"),
+        ({"publicInfo": [{"rest": 7}] * 4}, "publicInfo[0].playArea", "missing"),
+        ({"publicInfo": [{"rest": 28, "playArea": None}] * 4}, "publicInfo", "cards"),
+        ({"greaterPos": 4}, "greaterPos", "from -1 to 3"),
+        ({"greaterPos": -1}, "greaterPos", "pass"),
+        ({"greaterAction": [None] * 3}, "greaterAction", "pass"),
+        ({"greaterAction": ["Pair", "3", ["D3", "S4"]]}, "greaterAction", "combination"),
+        ({"actionList": []}, "actionList", "no action"),
+        ({"actionList": [["PASS", "PASS", "PASS"], ["Single"]]}, "actionList[1]", "kind, rank and cards"),
+        ({"indexRange": -1}, "indexRange", "integer from 0"),
+        ({"indexRange": 1.5}, "indexRange", "integer from 0"),
     ],
 )
-def test_what_cannot_be_is_named_in_one_line(changes: dict[str, Any], complaint: str) -> None:
+def test_a_wrong_field_is_named_in_one_line(changes: dict[str, Any], field: str, named: str) -> None:
     client = Client(RandomPlayer())
-    with pytest.raises(ProtocolError, match=f"^{complaint}") as caught:
+    with pytest.raises(ProtocolError, match=named) as caught:
         client.receive(request(**changes))
+    assert caught.value.field == field
+    assert str(caught.value).startswith(f"{field}: ")
     assert "\n" not in str(caught.value)
     assert client.receive(request()) is not None, "the client goes on"
 
@@ -262,7 +264,7 @@ def test_what_cannot_be_is_named_in_one_line(changes: dict[str, Any], complaint:
     ["", "{", '{"type":', b"\xff\xfe", "[1, 2]", "null", "3", "[" * 100_000, "9" * 5000, '{"type": "act"'],
     ids=str,
 )
-def test_what_is_no_message_is_a_protocol_error(text: str | bytes) -> None:
+def test_a_text_that_is_not_a_message_is_a_protocol_error(text: str | bytes) -> None:
     with pytest.raises(ProtocolError):
         Client(RandomPlayer()).receive(text)
 
@@ -285,7 +287,7 @@ ENDLESS.append(ENDLESS)
 
 @pytest.mark.parametrize("field", sorted(request()))
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "named"),
     [
         (np.arange(3), "ndarray"),
         (np.int64(0), "int64"),
@@ -302,37 +304,37 @@ ENDLESS.append(ENDLESS)
     ],
     ids=lambda value: None if value is ENDLESS else type(value).__name__,
 )
-def test_what_json_does_not_have_is_a_protocol_error(field: str, value: Any, told: str | None) -> None:
+def test_a_type_that_json_lacks_is_a_protocol_error(field: str, value: Any, named: str | None) -> None:
     client = Client(RandomPlayer())
     message = request() | {field: value}
-    if told is None and field == "curAction":  # which no request needs
+    if named is None and field == "curAction":  # which no request needs
         assert client.receive(message) is not None
         return
     with pytest.raises(ProtocolError) as caught:
         client.receive(message)
     assert caught.value.field.startswith(field)
-    assert told is None or told in str(caught.value)
+    assert named is None or named in str(caught.value)
     assert client.receive(request()) is not None, "the client goes on"
 
 
-def test_unknown_messages_are_passed_over() -> None:
+def test_unknown_messages_are_ignored() -> None:
     client = Client(RandomPlayer())
     assert client.receive({"type": "notify", "stage": "fireworks"}) is None
     assert client.receive({"type": "chat", "stage": "hello", "text": "hi"}) is None
 
 
-def test_what_the_server_does_not_offer_is_replaced_by_the_nearest() -> None:
+def test_an_action_that_the_server_does_not_offer_is_replaced_by_the_closest() -> None:
     options = [
         ("PASS", "PASS", ()),
         ("Single", "5", ("H5",)),
         ("Single", "9", ("S9",)),
         ("StraightFlush", "3", ("S3", "S4", "S5", "S6", "S7")),
     ]
-    assert place_of(("Single", "9", ("S9",)), options) == 2
-    assert place_of(("Straight", "3", ("S3", "S4", "S5", "S6", "S7")), options) == 3
-    assert place_of(("Single", "T", ("ST",)), options) == 2
-    assert place_of(("Pair", "K", ("HK", "SK")), options) == 0
-    assert place_of(("Pair", "K", ("HK", "SK")), options[1:]) == 0
+    assert closest_option(("Single", "9", ("S9",)), options) == 2
+    assert closest_option(("Straight", "3", ("S3", "S4", "S5", "S6", "S7")), options) == 3
+    assert closest_option(("Single", "T", ("ST",)), options) == 2
+    assert closest_option(("Pair", "K", ("HK", "SK")), options) == 0
+    assert closest_option(("Pair", "K", ("HK", "SK")), options[1:]) == 0
     shorter = request(actionList=[["Single", "5", ["H5"]], ["PASS", "PASS", "PASS"]], indexRange=0)
     assert Client(RandomPlayer()).receive(shorter) == {"actIndex": 0}, "never beyond indexRange"
 
@@ -375,7 +377,7 @@ def mutated(draw: st.DrawFn) -> list[Any]:
 
 @settings(max_examples=60)
 @given(mutated())
-def test_whatever_comes_only_a_protocol_error_comes_out(messages: list[Any]) -> None:
+def test_damaged_messages_raise_nothing_but_protocol_errors(messages: list[Any]) -> None:
     client = Client(RandomPlayer())
     for message in messages:
         with suppress(ProtocolError):
@@ -386,7 +388,7 @@ def test_whatever_comes_only_a_protocol_error_comes_out(messages: list[Any]) -> 
 
 
 def test_the_view_needs_nothing_but_its_own_messages() -> None:
-    """The other hands in a view are made up: another deal of them leaves it the same."""
+    """The other hands in a view are arbitrary: another deal of them gives the same view."""
     table = Table(ENGINE, 3)
     opening = table.opening()
     seat = table.seat

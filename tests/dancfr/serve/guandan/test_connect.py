@@ -1,4 +1,4 @@
-"""A user of ours at servers that go, cut connections, or are none."""
+"""The GuanDan client at servers that end, drop connections, or speak another protocol."""
 
 import asyncio
 import http
@@ -14,13 +14,13 @@ from websockets.http11 import Request, Response
 
 from dancfr.errors import RunError, UsageError
 from dancfr.serve.guandan import Client
-from dancfr.serve.guandan.connect import Stay, check_url, describe_failure, is_loopback, stay
+from dancfr.serve.guandan.connect import GuanDanResult, check_url, describe_failure, play_at
 from tests.dancfr.serve.guandan.conversations import RandomPlayer
 from tests.dancfr.serve.guandan.servers import serving
 
 
-def run_stay(url: str, patience: float = 0.5) -> Coroutine[Any, Any, Stay]:
-    return stay(url, Client(RandomPlayer()), patience, asyncio.Event())
+def play_until_end(url: str, patience: float = 0.5) -> Coroutine[Any, Any, GuanDanResult]:
+    return play_at(url, Client(RandomPlayer()), patience, asyncio.Event())
 
 
 def test_no_server_a_mute_one_and_one_of_another_kind() -> None:
@@ -33,12 +33,12 @@ def test_no_server_a_mute_one_and_one_of_another_kind() -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        with pytest.raises(RunError, match="no server is there; start one with `dancfr serve guandan`"):
-            await run_stay(f"ws://127.0.0.1:{port}/game/me")
+        with pytest.raises(RunError, match="`dancfr serve guandan`"):
+            await play_until_end(f"ws://127.0.0.1:{port}/game/me")
         server = await asyncio.start_server(other, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        with pytest.raises(RunError, match="no websocket server answers there"):
-            await run_stay(f"ws://127.0.0.1:{port}/game/me")
+        with pytest.raises(RunError, match="no WebSocket server"):
+            await play_until_end(f"ws://127.0.0.1:{port}/game/me")
         server.close()
 
     asyncio.run(run())
@@ -58,8 +58,8 @@ def test_no_server_a_mute_one_and_one_of_another_kind() -> None:
         "ws://x/#me",
     ],
 )
-def test_what_is_no_address_is_wrong_use(url: str) -> None:
-    with pytest.raises(UsageError, match="is no address of a server"):
+def test_a_malformed_address_is_wrong_use(url: str) -> None:
+    with pytest.raises(UsageError, match="--url"):
         check_url(url)
 
 
@@ -67,21 +67,19 @@ def test_a_wrong_path_or_host_or_tls_is_wrong_use_and_says_what_to_write() -> No
     async def use(url: str, stop: asyncio.Event) -> None:
         server = url.removesuffix("/game/")
         for wrong, says in (
-            (f"{server}/gane/me", r"the server has no seat at /gane/me \(HTTP 404, connect to /game/NAME, .*"),
-            (server, r"the server has no seat at / \(HTTP 404, connect .*"),
-            (f"{server.replace('ws:', 'wss:')}/game/me", r"no TLS is spoken there: write ws:// in place of wss://"),
-            ("ws://nowhere.invalid/game/me", r"no such host as nowhere.invalid \([^()]+\): check its name"),
+            (f"{server}/gane/me", r".* /gane/me \(HTTP 404, .*\): write ws://HOST:PORT/game/NAME"),
+            (server, r".* / \(HTTP 404, .*\): write ws://HOST:PORT/game/NAME"),
+            (f"{server.replace('ws:', 'wss:')}/game/me", r".* write ws:// in place of wss://"),
+            ("ws://nowhere.invalid/game/me", r".* nowhere.invalid \([^()]+\): .*"),
         ):
             with pytest.raises(UsageError, match=rf"^--url '{wrong}': {says}$") as caught:
-                await run_stay(wrong)
+                await play_until_end(wrong)
             assert "\n" not in str(caught.value)
-            if "HTTP" in says:
-                assert str(caught.value).endswith("): write ws://HOST:PORT/game/NAME")
 
     assert serving(use) == []
 
 
-def test_what_stands_between_is_no_wrong_use() -> None:
+def test_a_busy_server_and_a_certificate_are_no_wrong_use() -> None:
     async def busy(connection: ServerConnection, request: Request) -> Response:
         return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, "all tables\nare taken\n")
 
@@ -91,24 +89,19 @@ def test_what_stands_between_is_no_wrong_use() -> None:
     async def run() -> None:
         async with serve(unused, "127.0.0.1", 0, process_request=busy) as server:
             url = f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}/game/me"
-            with pytest.raises(RunError, match=r"refused: HTTP 503, all tables are taken; try again later$"):
-                await run_stay(url)
+            with pytest.raises(RunError, match=r"HTTP 503, all tables are taken; try again later$"):
+                await play_until_end(url)
 
     asyncio.run(run())
     untrusted = ssl.SSLCertVerificationError(1, "certificate verify failed")
     untrusted.verify_message = "self-signed certificate"
     found = describe_failure("wss://x/game/me", untrusted)
     assert isinstance(found, RunError)
-    assert "certificate is not accepted (self-signed certificate): use a name" in str(found)
+    assert "(self-signed certificate)" in str(found)
 
 
-def test_addresses_of_this_machine_only() -> None:
-    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost")))
-    assert not any(map(is_loopback, ("0.0.0.0", "::", "192.0.2.1", "example.org", "")))
-
-
-def test_a_connection_that_drops_is_made_again() -> None:
-    """Between client and server stands one who cuts the first three connections after some chunks."""
+def test_the_client_reconnects_after_a_drop() -> None:
+    """Through a proxy that aborts the first three connections after some chunks."""
 
     async def use(url: str, stop: asyncio.Event) -> None:
         host, port = url.removeprefix("ws://").removesuffix("/game/").split(":")
@@ -131,30 +124,30 @@ def test_a_connection_that_drops_is_made_again() -> None:
             cut.append(left)
 
         proxy = await asyncio.start_server(between, "127.0.0.1", 0)
-        told = await run_stay(f"ws://127.0.0.1:{proxy.sockets[0].getsockname()[1]}/game/me", 5.0)
-        assert told.status == "finished"
-        assert told.reconnects == 3
+        result = await play_until_end(f"ws://127.0.0.1:{proxy.sockets[0].getsockname()[1]}/game/me", 5.0)
+        assert result.status == "finished"
+        assert result.reconnects == 3
         proxy.close()
 
     (record,) = serving(use, matches=3, tables=1)
     assert (record.status, record.timeouts) == ("finished", [0] * 4)
 
 
-def test_a_server_that_does_not_come_back_is_given_up() -> None:
+def test_the_client_gives_up_on_a_server_that_does_not_come_back() -> None:
     async def run() -> None:
         async def once(connection: Any) -> None:
             connection.transport.abort()
 
         async with serve(once, "127.0.0.1", 0) as server:
             url = f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}/game/me"
-            with pytest.raises(RunError, match=r"gave up after 0.5 s"):
-                await run_stay(url)
+            with pytest.raises(RunError, match=r"gave up after 0\.5 s"):
+                await play_until_end(url)
 
     asyncio.run(run())
 
 
 def test_a_request_that_cannot_be_read_is_answered_with_the_first_action(capfd: pytest.CaptureFixture[str]) -> None:
-    """A server of another kind, whose table should go on."""
+    """The table of an unknown kind of server should go on."""
     answers: list[str | bytes] = []
 
     async def strange(connection: ServerConnection) -> None:
@@ -162,11 +155,11 @@ def test_a_request_that_cannot_be_read_is_answered_with_the_first_action(capfd: 
             await connection.send(text)
         answers.append(await connection.recv())
 
-    async def run() -> Stay:
+    async def run() -> GuanDanResult:
         async with serve(strange, "127.0.0.1", 0) as server:
-            return await run_stay(f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}/game/me")
+            return await play_until_end(f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}/game/me")
 
-    told = asyncio.run(run())
+    result = asyncio.run(run())
     assert answers == ['{"actIndex":0}']
-    assert (told.status, told.unreadable, told.decisions) == ("ended", 3, 1)
-    assert "cannot read a message of the server: handCards: missing" in capfd.readouterr().err
+    assert (result.status, result.unreadable, result.decisions) == ("ended", 3, 1)
+    assert "handCards: missing" in capfd.readouterr().err

@@ -1,7 +1,8 @@
-"""The server with real sockets, in one process: what users do to it and what it does to them."""
+"""The GuanDan server with real sockets: users who play, drop, flood or stay silent."""
 
 import asyncio
 import json
+import re
 import socket
 import time
 from contextlib import suppress
@@ -13,38 +14,37 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from dancfr.errors import RunError, UsageError
-from dancfr.serve.commands import split_agents
 from dancfr.serve.guandan import Client
-from dancfr.serve.guandan.connect import Stay
-from dancfr.serve.guandan.hosted_table import Rules
+from dancfr.serve.guandan.connect import GuanDanResult
+from dancfr.serve.guandan.hosted_table import TableRules
 from dancfr.serve.guandan.lobby import MakeClient
 from dancfr.serve.guandan.server import ServerSettings, run_server, user_of
-from dancfr.serve.websocket import BREACH, DONE, GOING_AWAY, MOST_UNREADABLE, NAME_TAKEN, NO_SEAT, Link
+from dancfr.serve.websocket import BREACH, DONE, GOING_AWAY, MAX_UNREADABLE, NAME_TAKEN, NO_SEAT, WebSocketLink
 from tests.dancfr.serve.guandan.conversations import RandomPlayer
 from tests.dancfr.serve.guandan.servers import ROUND, USERS, closing, ours, play, request_of, serving
 
 PASS = '{"actIndex":0}'
 
 
-def test_four_users_play_matches_and_are_told_the_result() -> None:
-    stays: list[Stay] = []
+def test_four_users_play_matches_and_get_the_result() -> None:
+    results: list[GuanDanResult] = []
 
     async def use(url: str, stop: asyncio.Event) -> None:
         joining = []
         for seat in range(4):
             joining.append(asyncio.ensure_future(play(url, f"user{seat}", seat)))
             await asyncio.sleep(0.05)
-        stays.extend(await asyncio.gather(*joining))
+        results.extend(await asyncio.gather(*joining))
 
     (record,) = serving(use, USERS, matches=3, tables=1)
     assert record.status == "finished"
     assert record.names == ["user0", "user1", "user2", "user3"]
     assert record.matches == 3
-    assert [told.seat for told in stays] == [0, 1, 2, 3], "seats in the order of coming"
-    assert all(told.status == "finished" and told.victories == record.victories for told in stays)
+    assert [result.seat for result in results] == [0, 1, 2, 3], "seats in the order of coming"
+    assert all(result.status == "finished" and result.victories == record.victories for result in results)
     assert record.victories[:2] == record.victories[2:]
     assert sum(record.victories) == 6
-    assert sum(told.decisions for told in stays) == record.decisions
+    assert sum(result.decisions for result in results) == record.decisions
     assert record.timeouts == [0] * 4
 
 
@@ -63,22 +63,22 @@ def test_several_tables_at_once_are_filled_in_order() -> None:
     assert first.status == second.status == "finished"
 
 
-def test_a_user_who_comes_back_is_told_the_round_and_the_request() -> None:
+def test_a_user_who_reconnects_gets_the_round_and_the_request_again() -> None:
     async def use(url: str, stop: asyncio.Event) -> None:
         for _ in range(6):
             async with connect(f"{url}me") as connection:
-                told = []
+                received = []
                 while True:
                     message = json.loads(await connection.recv())
-                    told.append(message)
+                    received.append(message)
                     if message["type"] == "act":
                         break
-                assert told[0]["stage"] == "beginning"
-                played = [m for m in told if m["stage"] == "play" and m["type"] == "notify" and m["curPos"] == 0]
+                assert received[0]["stage"] == "beginning"
+                played = [m for m in received if m["stage"] == "play" and m["type"] == "notify" and m["curPos"] == 0]
                 gone = [card for m in played if m["curAction"][0] != "PASS" for card in m["curAction"][2]]
-                if not any(m["stage"] in ("tribute", "back") for m in told):
-                    assert sorted(gone + message["handCards"]) == sorted(told[0]["handCards"])
-                assert message["handCards"] == told[-1]["handCards"]
+                if not any(m["stage"] in ("tribute", "back") for m in received):
+                    assert sorted(gone + message["handCards"]) == sorted(received[0]["handCards"])
+                assert message["handCards"] == received[-1]["handCards"]
                 if _ % 2:
                     await connection.send(json.dumps({"actIndex": message["indexRange"]}))
                     await connection.recv()
@@ -88,19 +88,19 @@ def test_a_user_who_comes_back_is_told_the_round_and_the_request() -> None:
     assert (record.status, record.timeouts) == ("finished", [0] * 4)
 
 
-def test_whoever_never_answers_lets_the_clock_run_out(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_silent_user_runs_out_of_time(capfd: pytest.CaptureFixture[str]) -> None:
     async def use(url: str, stop: asyncio.Event) -> None:
         async with connect(f"{url}silent") as connection:
-            assert await closing(connection) == (DONE, "the matches are played")
+            assert (await closing(connection))[0] == DONE
 
     (record,) = serving(use, clock=0.05, tables=1)
     assert record.status == "finished"
     assert record.timeouts[0] > 10
     assert record.timeouts[1:] == [0] * 3
-    assert "silent let the clock run out (1 in all); the first legal action is played" in capfd.readouterr().err
+    assert re.search(r"silent .*1 in all", capfd.readouterr().err)
 
 
-def test_one_who_has_gone_is_not_waited_for_twice_while_another_user_plays() -> None:
+def test_a_disconnected_user_is_waited_for_once_while_another_plays() -> None:
     async def use(url: str, stop: asyncio.Event) -> None:
         async with connect(f"{url}gone"):
             playing = asyncio.ensure_future(play(url, "stays"))
@@ -114,7 +114,7 @@ def test_one_who_has_gone_is_not_waited_for_twice_while_another_user_plays() -> 
     assert record.seconds < 10
 
 
-def test_a_table_that_all_users_have_left_is_closed_and_others_go_on(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_table_without_users_is_closed_and_others_go_on(capfd: pytest.CaptureFixture[str]) -> None:
     async def use(url: str, stop: asyncio.Event) -> None:
         async with connect(f"{url}first") as connection:
             await request_of(connection)
@@ -127,7 +127,7 @@ def test_a_table_that_all_users_have_left_is_closed_and_others_go_on(capfd: pyte
 
 
 @pytest.mark.parametrize("index", [10**6, -1, 2**70, "10", 1.0, True, None])
-def test_answers_that_are_none_are_ignored_and_the_request_stays(index: object) -> None:
+def test_wrong_answers_are_ignored_and_the_request_stays_open(index: object) -> None:
     async def use(url: str, stop: asyncio.Event) -> None:
         async with connect(f"{url}me") as connection:
             request = await request_of(connection)
@@ -147,8 +147,8 @@ def test_answers_that_are_none_are_ignored_and_the_request_stays(index: object) 
 @pytest.mark.parametrize(
     ("messages", "code", "reason"),
     [
-        (["x"] * MOST_UNREADABLE, BREACH, f"{MOST_UNREADABLE} messages that are no answers; the last: no JSON"),
-        (['{"actIndex": 99999}'] * 100, BREACH, "more than 20 messages a second that answer nothing"),
+        (["x"] * MAX_UNREADABLE, BREACH, f"{MAX_UNREADABLE} messages that are not answers"),
+        (['{"actIndex": 99999}'] * 100, BREACH, "more than 20 messages a second"),
         (["[" * 5000], 1009, ""),
         ([b"\x00" * 100_000], 1009, ""),
     ],
@@ -170,15 +170,15 @@ def test_limits_close_the_connection_and_not_the_table(messages: list[str | byte
     assert record.status == "finished"
 
 
-def test_one_who_does_not_read_is_closed_and_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_who_does_not_read_is_disconnected_and_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dancfr.serve.websocket.CLOSE_S", 0.3)
 
-    async def run() -> Link:
-        links: list[Link] = []
+    async def run() -> WebSocketLink:
+        links: list[WebSocketLink] = []
         ended = asyncio.Event()
 
         async def handle(connection: ServerConnection) -> None:
-            link = Link(connection, 20)
+            link = WebSocketLink(connection, 20)
             links.append(link)
             writer = asyncio.ensure_future(link.write())
             started = time.monotonic()
@@ -200,16 +200,16 @@ def test_one_who_does_not_read_is_closed_and_nobody_waits(monkeypatch: pytest.Mo
                 await asyncio.wait_for(ended.wait(), 10)
         return links[0]
 
-    assert asyncio.run(run()).breached == "reads too slowly"
+    assert asyncio.run(run()).breach == "reads too slowly"
 
 
-def test_a_user_who_is_there_is_not_pushed_out_by_the_name() -> None:
+def test_the_name_of_a_connected_user_is_refused() -> None:
     async def use(url: str, stop: asyncio.Event) -> None:
         async with connect(f"{url}me") as first:
             await request_of(first)
             async with connect(f"{url}me") as second:
-                assert await closing(second) == (NAME_TAKEN, "me is connected already: choose another name")
-            with pytest.raises(RunError, match=r"the server refused: me is connected already"):
+                assert (await closing(second))[0] == NAME_TAKEN
+            with pytest.raises(RunError, match="me is connected already"):
                 await play(url, "me")
             await first.send(PASS)
             await first.recv()
@@ -231,19 +231,19 @@ def test_a_seat_left_before_the_table_is_full_is_free_again() -> None:
     assert record.names == ["a", "b", "c", "d"]
 
 
-def test_no_further_user_is_seated_than_tables_are_to_be_played() -> None:
+def test_no_user_is_seated_after_the_last_table() -> None:
     async def use(url: str, stop: asyncio.Event) -> None:
         async with connect(f"{url}one") as one:
             await request_of(one)
             async with connect(f"{url}two") as two:
-                assert await closing(two) == (NO_SEAT, "no further table is played here")
+                assert (await closing(two))[0] == NO_SEAT
         with pytest.raises(RunError, match="no further table"):
             await play(url, "two")
 
     assert len(serving(use, clock=0.2, tables=1)) == 1
 
 
-def test_an_agent_that_fails_takes_down_its_own_table_only(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_agent_that_fails_ends_its_own_table_only(capfd: pytest.CaptureFixture[str]) -> None:
     class Failing(RandomPlayer):
         def act(self, *arguments: Any) -> Any:
             raise ZeroDivisionError("nothing left")
@@ -252,16 +252,16 @@ def test_an_agent_that_fails_takes_down_its_own_table_only(capfd: pytest.Capture
         return Client(Failing() if table == 1 else RandomPlayer())
 
     async def use(url: str, stop: asyncio.Event) -> None:
-        with pytest.raises(RunError, match="the server refused: the table has failed"):
+        with pytest.raises(RunError, match="the table has failed"):
             await play(url, "first")
         assert (await play(url, "second")).status == "finished"
 
     first, second = serving(use, [None, ("failing", make), ("random", ours), ("random", ours)], tables=2)
     assert (first.status, second.status) == ("failed", "finished")
-    assert "table 1 failed and is closed: ZeroDivisionError: nothing left" in capfd.readouterr().err
+    assert re.search("table 1 failed .*ZeroDivisionError: nothing left", capfd.readouterr().err)
 
 
-def test_the_end_of_the_server_is_told_to_all() -> None:
+def test_all_users_learn_of_the_end_of_the_server() -> None:
     async def use(url: str, stop: asyncio.Event) -> None:
         playing = asyncio.ensure_future(play(url, "me"))
         async with connect(f"{url}watching") as connection:
@@ -269,8 +269,8 @@ def test_the_end_of_the_server_is_told_to_all() -> None:
             stop.set()
             code, _ = await closing(connection)
             assert code == GOING_AWAY
-        told = await playing
-        assert told.status in ("ended", "finished")
+        result = await playing
+        assert result.status in ("ended", "finished")
 
     assert {record.status for record in serving(use, matches=1000)} == {"stopped"}
 
@@ -295,7 +295,7 @@ def test_names_of_users() -> None:
     assert user_of("/game/" + "x" * 64) == "x" * 64
 
 
-def test_what_is_no_websocket_is_closed_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+def test_other_protocols_are_closed_silently(capfd: pytest.CaptureFixture[str]) -> None:
     async def use(url: str, stop: asyncio.Event) -> None:
         host, port = url.removeprefix("ws://").removesuffix("/game/").split(":")
         for bad in (b"\x00" * 50 + b"\r\n\r\n", b"GET /game/me HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /" + b"x" * 20_000):
@@ -310,9 +310,9 @@ def test_what_is_no_websocket_is_closed_without_a_word(capfd: pytest.CaptureFixt
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_where_nothing_can_be_heard_is_said_in_one_line() -> None:
+def test_an_address_that_cannot_be_used_is_named() -> None:
     async def listen(host: str, port: int) -> None:
-        await run_server(ServerSettings(host, port), Rules(ROUND), USERS, asyncio.Event())
+        await run_server(ServerSettings(host, port), TableRules(ROUND), USERS, asyncio.Event())
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -320,18 +320,7 @@ def test_where_nothing_can_be_heard_is_said_in_one_line() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port} of 127.0.0.1 is in use"):
             asyncio.run(listen("127.0.0.1", port))
-    with pytest.raises(UsageError, match=r"--host 192.0.2.1 is no address of this machine"):
+    with pytest.raises(UsageError, match=r"--host 192\.0\.2\.1"):
         asyncio.run(listen("192.0.2.1", 0))
-    with pytest.raises(UsageError, match=r"--host nowhere.invalid: no such host"):
+    with pytest.raises(UsageError, match=r"--host nowhere\.invalid"):
         asyncio.run(listen("nowhere.invalid", 0))
-
-
-def test_seats_of_agents() -> None:
-    assert split_agents("") == [None] * 4
-    assert split_agents("a,b") == [None, None, "a", "b"]
-    assert split_agents("-, a,-,b") == [None, "a", None, "b"]
-    assert split_agents("a,,b,") == ["a", None, "b", None]
-    with pytest.raises(UsageError, match="names 5 seats, but there are 4"):
-        split_agents("a,b,c,d,e")
-    with pytest.raises(UsageError, match="leaves no seat for a user"):
-        split_agents("a,b,c,d")

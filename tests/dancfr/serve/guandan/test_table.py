@@ -1,4 +1,4 @@
-"""What our tables post is what the recorded engine posted."""
+"""Our tables send the messages that the recorded engine sent."""
 
 from collections import Counter
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dancfr.serve.guandan import Table
-from dancfr.serve.guandan.notation import ProtocolError, read_action, written
+from dancfr.serve.guandan.notation import read_action, written
 from dancfr.serve.guandan.table import closing, result
+from dancfr.serve.messages import ProtocolError
 from envs.game import IllegalAction
 from envs.guandan import GuanDan
 from envs.guandan.cards import parse_action
@@ -54,8 +55,8 @@ def test_the_ends_of_rounds_in_all_recorded_matches(match: dict) -> None:
         assert [post["myPos"] for post in posts[:4]] == [0, 1, 2, 3]
         assert posts[0]["curRank"] == int(recorded["level"])
         assert [posts[seat]["selfRank"] for seat in (0, 1)] == recorded["levels"]
-        told = [(post["stage"], post["antiNum"], post["antiPos"]) for post in posts[4:]]
-        assert told == ([("anti-tribute", *recorded["anti"])] if "anti" in recorded else [])
+        announced = [(post["stage"], post["antiNum"], post["antiPos"]) for post in posts[4:]]
+        assert announced == ([("anti-tribute", *recorded["anti"])] if "anti" in recorded else [])
         for seat, action in decisions(recorded):
             assert table.seat == seat
             posts += [post.message for post in table.step(parse_action(action))]
@@ -79,7 +80,7 @@ def test_the_bomb_of_jokers_is_written_in_two_ways_and_read_in_both() -> None:
         assert [kind, rank, sorted(cards)] == expected
 
 
-def test_a_table_takes_only_what_it_offers() -> None:
+def test_a_table_accepts_only_legal_actions() -> None:
     table = Table(GuanDan(length="match", situation="first"), 7)
     assert len(spread(table.opening())) == 4
     before = table.states.copy()
@@ -104,6 +105,6 @@ def test_a_match_follows_from_its_seed() -> None:
     "action",
     [[], ["Pair"], ["Pair", "3"], "Pair", ["Pair", "3", ["S3", "X9"]], ["Pear", "3", []], ["Pair", "33", ["S3", "H3"]]],
 )
-def test_what_is_no_action_is_refused(action: object) -> None:
+def test_a_malformed_action_is_refused(action: object) -> None:
     with pytest.raises(ProtocolError, match=r"^curAction: "):
         read_action(action, "curAction")

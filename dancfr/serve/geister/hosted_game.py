@@ -1,52 +1,51 @@
-"""One game of the server: two seats, their clocks, and what is said."""
+"""One game of the server: two seats, their clocks and their messages."""
 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from dancfr.errors import warn
-from dancfr.serve.clock import MOVE_S, TOTAL_S, Clock
+from dancfr.serve.clock import Clock
 from dancfr.serve.geister.client import Client
-from dancfr.serve.geister.link import Link
-from dancfr.serve.geister.protocol import ACCEPTED, MOVE_ASKED, REFUSED, SET_ASKED, is_move
-from dancfr.serve.geister.referee import GONE, NOISE, OUT_OF_TIME, RULES, Referee
+from dancfr.serve.geister.line_link import LineLink
+from dancfr.serve.geister.protocol import ACCEPTED, MOVE_REQUEST, REFUSED, SETUP_REQUEST, is_move
+from dancfr.serve.geister.referee import DISCONNECTED, NOISE, OUT_OF_TIME, RULES, Referee
 from envs.geister import Geister
 
-MOST_USELESS = 8
-"""Lines a game that answer nothing, besides a bad move, which loses at once; with the last of them the game is lost."""
+MAX_USELESS = 8
+"""Lines of a game that answer no request, besides an illegal move, which loses at once. The last of them loses."""
 
 FAILED = "failed"
 
-Agent = tuple[str, Client]
-"""An agent of ours at a seat: its name, and who plays for it in all games."""
+SeatedAgent = tuple[str, Client]
+"""An agent at a seat: its name, and the client that plays all its games."""
 
 
 @dataclass(frozen=True)
-class TableRules:
+class GameRules:
     """How a game is played.
 
     Attributes:
         game: The rules of the board.
-        reserve: Seconds that each player has in all, the choice of colours included.
+        reserve: Seconds that each player has for the whole game, including the choice of colours.
         per_answer: Seconds for each answer after that.
     """
 
     game: Geister = RULES
-    reserve: float = TOTAL_S
-    per_answer: float = MOVE_S
+    reserve: float = 600.0
+    per_answer: float = 10.0
 
 
 @dataclass
-class Record:
-    """What came of a game; `status` is playing, finished, stopped or failed.
+class GameRecord:
+    """The result of a game; `status` is playing, finished, stopped or failed.
 
     Attributes:
-        winner: 0 or 1; None for a draw, and where the game has not ended.
-        ending: Why it has ended.
-        reserves: Seconds that were left to each player of the time in all.
-        file: Where it is recorded.
+        winner: 0 or 1; None for a draw, and for a game that has not ended by the rules.
+        ending: Why the game has ended.
+        reserves: Seconds left of each player's reserve.
+        file: The file with the recorded game.
     """
 
     game: int
@@ -59,53 +58,56 @@ class Record:
     seconds: float = 0.0
     file: str | None = None
 
-    def as_result(self) -> dict[str, Any]:
-        """For `--json`."""
-        return dict(vars(self))
 
-
-class Table:
-    """A game from the first player who comes to its end, whatever players do. It begins when both are there: who goes
-    before that leaves a free seat, who goes later has lost.
+class HostedGame:
+    """A game from the arrival of the first player to its end, whatever the players do. It begins when both players are
+    connected: a player who leaves before that frees the seat, one who leaves later has lost.
 
     Args:
         number: From 1.
         rules: How to play.
-        agents: For each seat an agent of ours; None is a seat for a user.
-        over: Is called once, when the game has ended.
+        agents: For each seat an agent; None is a seat for a user.
+        on_end: Is called once, when the game has ended.
+
+    Attributes:
+        log: All lines so far: ``0< SET?`` from the server to player 0, ``0> SET:ABCD`` from player 0.
+        record: The result so far.
     """
 
     def __init__(
-        self, number: int, rules: TableRules, agents: Sequence[Agent | None], over: Callable[["Table"], None]
+        self,
+        number: int,
+        rules: GameRules,
+        agents: Sequence[SeatedAgent | None],
+        on_end: Callable[["HostedGame"], None],
     ) -> None:
         self._agents = list(agents)
-        self._over = over
-        self._links: list[Link | None] = [None, None]
+        self._on_end = on_end
+        self._links: list[LineLink | None] = [None, None]
         self._referee = Referee(rules.game)
         self._clocks = [Clock(rules.reserve, rules.per_answer) for _ in range(2)]
         self._timers: list[asyncio.TimerHandle | None] = [None, None]
         self._useless = [0, 0]
         self._began: float | None = None
         self.log: list[str] = []
-        self.record = Record(number, ["", ""])
+        self.record = GameRecord(number, ["", ""])
 
     @property
-    def links(self) -> list[Link]:
-        """Connections of those who sit here."""
+    def _connected(self) -> list[LineLink]:
         return [link for link in self._links if link is not None]
 
-    def join(self, player: int, link: Link) -> bool:
-        """A user has come; whether the seat is free."""
+    def join(self, player: int, link: LineLink) -> bool:
+        """Gives a user the seat of a player, and returns whether the seat was free."""
         if self._links[player] is not None or self._agents[player] is not None or self.record.status != "playing":
             return False
         self._links[player] = link
-        self._tell(player, SET_ASKED)
-        if len(self.links) == self._agents.count(None):
+        self._send(player, SETUP_REQUEST)
+        if len(self._connected) == self._agents.count(None):
             self._begin()
         return True
 
     def _begin(self) -> None:
-        """Both are there: clocks run."""
+        """Starts the clocks: both players are there."""
         self._began = time.monotonic()
         for player, agent in enumerate(self._agents):
             link = self._links[player]
@@ -113,61 +115,61 @@ class Table:
         warn(f"game {self.record.game}: {' against '.join(self.record.names)}")
         for player in range(2):
             if self._agents[player] is not None:
-                self._tell(player, SET_ASKED)
+                self._send(player, SETUP_REQUEST)
             elif not self._referee.chosen[player]:
                 self._start_clock(player)
 
-    def hear(self, player: int, text: str) -> None:
-        """A line from a player."""
+    def receive(self, player: int, text: str) -> None:
+        """Handles a line from a player."""
         referee = self._referee
         if self.record.status != "playing":
             return
         self.log.append(f"{player}> {text}")
         if referee.mover == player and is_move(text):
             self._stop_clock(player)
-            self._tell(player, referee.move(text))
-            self._go_on()
+            self._send(player, referee.move(text))
+            self._continue()
         elif referee.choose(player, text):
             self._stop_clock(player)
-            self._tell(player, ACCEPTED)
-            self._go_on()
+            self._send(player, ACCEPTED)
+            self._continue()
         else:
-            self._tell(player, REFUSED)
+            self._send(player, REFUSED)
             self._useless[player] += 1
-            if self._useless[player] >= MOST_USELESS:
-                self.show_out(player)
+            if self._useless[player] >= MAX_USELESS:
+                self.expel(player)
 
-    def _go_on(self) -> None:
-        """Asks whoever is to move, or tells of the end."""
+    def _continue(self) -> None:
+        """Asks the next player for a move, or ends the game."""
         mover = self._referee.mover
         if self._referee.ending:
-            self._finish("finished")
+            self._end("finished")
         elif mover is not None:
             if self._agents[mover] is None:
                 self._start_clock(mover)
-            self._tell(mover, MOVE_ASKED + self._referee.board(mover))
+            self._send(mover, MOVE_REQUEST + self._referee.board(mover))
 
-    def show_out(self, player: int) -> None:
-        """A player has broken the limits."""
+    def expel(self, player: int) -> None:
+        """Removes a player who has broken the limits, and who thereby loses a game that has begun."""
         if self._began is None:
-            self._free(player)
+            self._free_seat(player)
         else:
             self._referee.forfeit(player, NOISE)
-            self._finish("finished")
+            self._end("finished")
 
-    def leave(self, player: int, link: Link) -> None:
-        """A connection has ended; that of one who has left already means nothing."""
+    def leave(self, player: int, link: LineLink) -> None:
+        """A connection has ended. Has no effect if the player has left the seat before."""
         if self._links[player] is not link or self.record.status != "playing":
             return
         if self._began is None:
-            self._free(player)
+            self._free_seat(player)
             return
         self._links[player] = None
-        self._referee.forfeit(player, GONE)
-        self._finish("finished")
+        self._referee.forfeit(player, DISCONNECTED)
+        self._end("finished")
 
-    def _free(self, player: int) -> None:
-        """The seat of one who goes before the game has begun: nothing remains of him."""
+    def _free_seat(self, player: int) -> None:
+        """Removes all traces of a player who leaves before the game has begun."""
         link = self._links[player]
         self._links[player] = None
         self._referee.forget(player)
@@ -177,26 +179,26 @@ class Table:
             link.close()
 
     def stop(self) -> None:
-        """Ends the game as it stands; one that has not begun is none, and will be none."""
+        """Stops the game. A game that has not begun leaves no record."""
         if self._began is not None:
-            self._finish("stopped")
+            self._end("stopped")
             return
         self.record.status = "stopped"
-        for link in self.links:
+        for link in self._connected:
             link.close()
 
     def fail(self, player: int, error: Exception) -> None:
-        """An agent of ours has failed, or the server at what a player said: that player has lost."""
+        """An agent has failed, or the server while handling a line of a player: that player has lost."""
         warn(f"game {self.record.game}: {type(error).__name__} at the seat of player {player}: {error}")
         if self._began is None:
-            self._free(player)
+            self._free_seat(player)
         else:
             self._referee.forfeit(player, FAILED)
-            self._finish("failed")
+            self._end("failed")
 
     def _start_clock(self, player: int) -> None:
         allowed = self._clocks[player].start(time.monotonic())
-        self._timers[player] = asyncio.get_running_loop().call_later(allowed, self._time_is_up, player)
+        self._timers[player] = asyncio.get_running_loop().call_later(allowed, self._run_out_of_time, player)
 
     def _stop_clock(self, player: int) -> None:
         self._clocks[player].stop(time.monotonic())
@@ -204,12 +206,12 @@ class Table:
         if timer is not None:
             timer.cancel()
 
-    def _time_is_up(self, player: int) -> None:
+    def _run_out_of_time(self, player: int) -> None:
         self._referee.forfeit(player, OUT_OF_TIME)
-        self._finish("finished")
+        self._end("finished")
 
-    def _finish(self, status: str) -> None:
-        """Tells both of the end, the winner first, and closes their connections."""
+    def _end(self, status: str) -> None:
+        """Sends the result to both players, the winner first, and closes their connections."""
         record, referee = self.record, self._referee
         if record.status != "playing":
             return
@@ -220,28 +222,28 @@ class Table:
         if referee.ending:
             for player in (1, 0) if referee.winner == 1 else (0, 1):
                 if self._links[player] is not None or self._agents[player] is not None:
-                    self._tell(player, referee.result(player))
-        for link in self.links:
+                    self._send(player, referee.result(player))
+        for link in self._connected:
             link.close()
         assert self._began is not None
         record.seconds = round(time.monotonic() - self._began, 3)
         record.reserves = [round(clock.reserve, 3) for clock in self._clocks]
-        self._over(self)
+        self._on_end(self)
 
-    def _tell(self, player: int, line: str) -> None:
+    def _send(self, player: int, line: str) -> None:
         self.log.append(f"{player}< {line}")
         link, agent = self._links[player], self._agents[player]
         if link is not None:
             link.send(line)
         elif agent is not None:
-            asyncio.get_running_loop().call_soon(self._tell_agent, player, agent[1], line)
+            asyncio.get_running_loop().call_soon(self._ask_agent, player, agent[1], line)
 
-    def _tell_agent(self, player: int, client: Client, line: str) -> None:
-        """Lets an agent of ours answer; others' lines come in between."""
+    def _ask_agent(self, player: int, client: Client, line: str) -> None:
+        """Sends a line to an agent, and handles its answer. Runs by itself, so that lines of users come in between."""
         try:
             answer = client.receive(line)
         except Exception as error:  # whatever an agent does, the server goes on with the next game
             self.fail(player, error)
             return
         if answer is not None:
-            self.hear(player, answer)
+            self.receive(player, answer)

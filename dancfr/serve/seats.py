@@ -1,0 +1,150 @@
+"""Seats at a table that speaks JSON: agents of this program, and users with a connection who may drop and come back.
+
+A request lists the legal actions of a seat; the answer is ``{"actIndex": i}``, the place of an action in that list.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from dancfr.serve.messages import Message, ProtocolError, read_field, read_integer, read_json
+from dancfr.serve.websocket import WebSocketLink
+
+
+class Seat(Protocol):
+    """A seat at a table that is playing."""
+
+    name: str
+
+    def begin_round(self) -> None:
+        """A round begins: earlier messages need not be repeated to a user who reconnects."""
+        ...
+
+    def notify(self, message: Message, text: str) -> None:
+        """Sends a notification, given as an object and as the same text."""
+        ...
+
+    async def decide(self, request: Message, text: str, last: int, seconds: float) -> int | None:
+        """Asks for a decision.
+
+        Args:
+            request: The request.
+            text: The same as text.
+            last: The greatest index that is a legal answer.
+            seconds: The time limit.
+
+        Returns:
+            The answer, 0 .. `last`; None after the time limit.
+        """
+        ...
+
+
+class Client(Protocol):
+    """Answers requests for one seat; other messages get None."""
+
+    def receive(self, message: Message) -> Mapping[str, int] | None: ...
+
+
+class AgentSeat:
+    """A seat with an agent of this program, which gets the messages that a user would get."""
+
+    def __init__(self, name: str, client: Client) -> None:
+        self.name = name
+        self._client = client
+
+    def begin_round(self) -> None:
+        """Nothing to do: an agent is always connected."""
+
+    def notify(self, message: Message, text: str) -> None:
+        self._client.receive(message)
+
+    async def decide(self, request: Message, text: str, last: int, seconds: float) -> int | None:
+        await asyncio.sleep(0)  # lets the server handle messages of users between the moves of agents
+        answer = self._client.receive(request)
+        assert answer is not None
+        return answer["actIndex"]
+
+
+@dataclass
+class _Pending:
+    """A request without an answer yet."""
+
+    text: str
+    last: int
+    answer: "asyncio.Future[int]"
+
+
+class UserSeat:
+    """A seat with a user, who may disconnect for a while and reconnect under the same name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.link: WebSocketLink | None = None
+        self._sent: list[str] = []  # notifications of this round, to repeat after a reconnection
+        self._pending: _Pending | None = None
+        self._given_up = False
+
+    def attach(self, link: WebSocketLink) -> None:
+        """The user has connected: repeats the notifications of this round and the open request."""
+        self.link = link
+        self._given_up = False
+        for text in self._sent:
+            link.send(text)
+        if self._pending is not None:
+            link.send(self._pending.text)
+
+    def detach(self, link: WebSocketLink) -> None:
+        """A connection has ended. Has no effect if the user has another one by now."""
+        if self.link is link:
+            self.link = None
+
+    def begin_round(self) -> None:
+        self._sent.clear()
+
+    def notify(self, message: Message, text: str) -> None:
+        self._sent.append(text)
+        if self.link is not None:
+            self.link.send(text)
+
+    async def decide(self, request: Message, text: str, last: int, seconds: float) -> int | None:
+        """See `Seat.decide`. After one decision missed while disconnected, the table waits no longer for this user
+        until a new connection."""
+        if self.link is None and self._given_up:
+            return None
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._pending = _Pending(text, last, answer)
+        if self.link is not None:
+            self.link.send(text)
+        try:
+            async with asyncio.timeout(seconds):
+                return await answer
+        except TimeoutError:
+            self._given_up = self.link is None
+            return None
+        finally:
+            self._pending = None
+
+    def receive(self, text: str | bytes, link: WebSocketLink) -> None:
+        """Handles a message from the user. Ignores and counts what answers no request: an index out of range, an answer
+        that is late or that nobody asked for, and a message that is not an answer at all."""
+        try:
+            index = read_answer(text)
+        except ProtocolError as error:
+            link.count_unreadable(str(error))
+            link.count_unasked()
+            return
+        pending = self._pending
+        if pending is not None and 0 <= index <= pending.last and not pending.answer.done():
+            pending.answer.set_result(index)
+        else:
+            link.count_unasked()
+
+
+def read_answer(text: str | bytes) -> int:
+    """The index in an answer, ``{"actIndex": 3}``.
+
+    Raises:
+        ProtocolError: The text is not an answer.
+    """
+    return read_integer(read_field(read_json(text), "actIndex"), "actIndex", -(2**63), 2**63)
