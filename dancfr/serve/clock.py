@@ -16,11 +16,6 @@ class Clock:
     per_answer: float
     _since: float | None = None
 
-    @property
-    def runs(self) -> bool:
-        """Whether an answer is awaited."""
-        return self._since is not None
-
     def start(self, now: float) -> float:
         """Starts the clock, and returns how long the answer may take."""
         self._since = now

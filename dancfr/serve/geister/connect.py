@@ -121,7 +121,9 @@ async def _converse(
         if line is None:
             if asked:
                 raise RunError(f"{result.server}: the connection dropped in game {result.games + 1}")
-            raise NoSeat(f"{result.server}: the server closed the connection at once: the seat is taken, or the server is ending")
+            raise NoSeat(
+                f"{result.server}: the server closed the connection at once: the seat is taken, or the server is ending"
+            )
         refused = client.refused
         answer = _answer(result, client, line, asked)
         result.refused += client.refused and not refused

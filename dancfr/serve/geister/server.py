@@ -13,7 +13,6 @@ from dancfr.serve.geister.protocol import MAX_LINE_BYTES
 from dancfr.serve.network import describe_listen_error
 from dancfr.serve.records import Recorder
 
-FIRST_PORT, SECOND_PORT = 10_000, 10_001
 PORT_OPTIONS = ("--port", "--second-port")
 """The option that sets the port of each player."""
 
@@ -31,7 +30,7 @@ class ServerSettings:
     """
 
     host: str = "127.0.0.1"
-    ports: tuple[int, int] = (FIRST_PORT, SECOND_PORT)
+    ports: tuple[int, int] = (10_000, 10_001)
     games: int | None = None
 
 

@@ -86,8 +86,6 @@ class Client:
             self._update(str(stage), read)
         return None
 
-    __call__ = receive
-
     def _update(self, stage: str, message: Message) -> None:
         view = self._view
         if stage == "beginning":

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.serve.messages import Message, ProtocolError, read_field, read_list, shortened
-from envs.guandan.cards import FOUR_KINGS, PASS, RANKS, NoSuchCard, action_dtype, notation, pack, parse_action, unpack
+from envs.guandan.cards import FOUR_KINGS, PASS, RANKS, NoSuchCard, action_dtype, notation, pack, parse_action
 
 JokerBomb = Literal["competition", "recording"]
 """How the bomb of all four jokers is written: ``["Bomb", "JOKER", cards]`` for the bots of the competition,
 ``["FourKings", "B", cards]`` in the recordings. Both are read."""
 
-JOKER_BOMBS: tuple[JokerBomb, ...] = ("competition", "recording")
 Option = tuple[str, str, tuple[str, ...]]
 """A legal action of a message: kind, rank and sorted cards."""
 
@@ -32,11 +31,6 @@ def written(action: np.void, joker_bomb: JokerBomb) -> list[Any]:
     if joker_bomb == "competition" and action["kind"] == FOUR_KINGS:
         return ["Bomb", "JOKER", cards]
     return [kind, rank, cards]
-
-
-def written_cards(low: int, high: int) -> list[str]:
-    """The cards of a multiset, by rank."""
-    return unpack(low, high)
 
 
 def read_rank(value: object, name: str) -> int:

@@ -20,6 +20,14 @@ from dancfr.serve.network import describe_listen_error, join_address
 from dancfr.serve.websocket import WebSocketLink
 
 MAX_NAME = 64
+"""Longest name of a user, in characters."""
+
+MAX_MESSAGE_BYTES = 4096
+"""Longest message from a user."""
+
+CLOSE_S = 2.0
+"""Longest wait for a user to agree to the closing of a connection."""
+
 _PATH = re.compile(r"/game/([^/]+)/?")
 
 _logger = logging.getLogger("dancfr.serve.websockets")  # errors of broken clients are not worth a log line
@@ -35,16 +43,12 @@ class ServerSettings:
         host, port: Where to listen; port 0 is any free one.
         tables: End after this number of tables; None goes on until `stop`.
         rate: Messages a second that a user may send besides answers.
-        message_bytes: Longest message from a user.
-        close_s: Longest wait for a user to agree to the closing of a connection.
     """
 
     host: str = "127.0.0.1"
     port: int = 23456
     tables: int | None = None
     rate: float = 20.0
-    message_bytes: int = 4096
-    close_s: float = 2.0
 
 
 async def run_server(
@@ -80,11 +84,11 @@ async def run_server(
             settings.host,
             settings.port,
             process_request=_check_path,
-            max_size=settings.message_bytes,
+            max_size=MAX_MESSAGE_BYTES,
             compression=None,
             server_header=None,
             open_timeout=5,
-            close_timeout=settings.close_s,
+            close_timeout=CLOSE_S,
             logger=_logger,
         )
     except (OSError, OverflowError) as error:

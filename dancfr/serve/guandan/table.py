@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.serve.guandan.notation import NO_ACTION, JokerBomb, written, written_cards
+from dancfr.serve.guandan.notation import NO_ACTION, JokerBomb, written
 from dancfr.serve.messages import Message
 from envs.game import Ragged, States
 from envs.guandan import GuanDan
-from envs.guandan.cards import CARDS, PASS, RANKS
+from envs.guandan.cards import CARDS, PASS, RANKS, unpack
 from envs.guandan.state import GIVE_BACK, NOBODY, PAY, PLAY, SEATS
 
 
@@ -157,7 +157,7 @@ class Table:
         if self.over or state["number"] != before["number"]:
             self.round_ended = True
             rests = [
-                [other, written_cards(before["low"][other], before["high"][other])]
+                [other, unpack(before["low"][other], before["high"][other])]
                 for other in range(SEATS)
                 if before["left"][other] > 0 and other != seat
             ]
@@ -195,7 +195,7 @@ class Table:
         }
 
     def _hand(self, seat: int) -> list[str]:
-        return written_cards(self.state["low"][seat], self.state["high"][seat])
+        return unpack(self.state["low"][seat], self.state["high"][seat])
 
     def _rests(self) -> list[int]:
         """Cards in hand as messages show them: the card of the first of two tributes or returns is in no hand yet."""

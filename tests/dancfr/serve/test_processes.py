@@ -1,5 +1,6 @@
 """`dancfr serve` and `dancfr connect` as processes of their own."""
 
+import json
 import re
 import signal
 import socket
@@ -51,7 +52,9 @@ def test_a_guandan_server_of_single_rounds_counts_each_as_a_match(processes: Pro
     options = ("--agents", "random,random,random", "--option", "length=round", "--matches", "2", "--tables", "1")
     server, url = processes.serve_guandan(*options, "--json")
     user = processes.start("connect", "guandan", "--url", f"{url}me", "--json").result()
-    (table,) = server.result()["tables"]
+    out, err = server.end()
+    (table,) = json.loads(out)["tables"]
+    assert err.count("after 1 round\n") == 2
     assert (table["status"], table["matches"], table["rounds"]) == ("finished", 2, 2)
     assert user["status"] == "finished"
     assert user["victories"] == table["victories"]
