@@ -204,3 +204,31 @@ def size_of(low, high):
         nibbles = (pairs & np.uint64(0x0F0F0F0F0F0F0F0F)) + ((pairs >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F))
         total += np.int64((nibbles * np.uint64(0x0101010101010101)) >> np.uint64(56))
     return total
+
+
+@kernel
+def card_words(index):
+    """One card as a multiset."""
+    if index < 32:
+        return np.uint64(1) << np.uint64(2 * index), np.uint64(0)
+    return np.uint64(0), np.uint64(1) << np.uint64(2 * index - 64)
+
+
+@kernel
+def add_byte(low, high, byte, rank):
+    """A multiset with further cards of a rank (13 for jokers), given as the byte of their suit counts."""
+    if rank < 8:
+        return low + (np.uint64(byte) << np.uint64(8 * rank)), high
+    return low, high + (np.uint64(byte) << np.uint64(8 * (rank - 8)))
+
+
+@kernel
+def emit(rows, n, low, high, kind, rank, size):
+    """Writes an action as row n of an array of records, and returns n + 1."""
+    row = rows[n]
+    row.low = low
+    row.high = high
+    row.kind = kind
+    row.rank = rank
+    row.size = size
+    return n + 1

@@ -40,6 +40,12 @@ def rank_value(rank, level):
 
 
 @kernel
+def rank_at(position):
+    """The rank at a position of the order A 2 3 .. K A that sequences follow: 0 is the low ace, 13 the high one."""
+    return (position + 12) % 13
+
+
+@kernel
 def rank_of(index):
     """Rank of a card by its index: 0 .. 12, 13 and 14 for the jokers."""
     return index // 4 if index < 52 else index - 39
@@ -150,7 +156,7 @@ def _reads_as_run(low, high, rank, ranks, each, level):
     missing = np.int64(0)
     natural = np.int64(0)
     for i in range(ranks):
-        there = _natural_count(low, high, (first + i + 12) % 13, level)
+        there = _natural_count(low, high, rank_at(first + i), level)
         if there > each:
             return False
         natural += there

@@ -1,11 +1,30 @@
-"""Legal actions of a hand, compiled: every distinct multiset of cards in every reading.
+"""Generates the legal actions of a hand: every multiset of its cards, in every reading that the rules allow.
 
-For each kind and rank the slots of the combination are filled with natural cards in all suit variants, and what is
-missing with wild cards. A multiset is made at most once for one kind and rank, because it determines how many of its
-cards are natural in each slot.
+The generator goes through the kinds of combination. A combination has one slot or more, each for cards of one rank: a
+pair has one slot of two cards, a full house slots of three and two cards, a straight five slots of one card. The
+generator decides how many wild cards go into each slot, and fills the rest of the slot with natural cards in all
+choices of suits. Within one kind and rank no multiset of cards comes twice, because the cards determine how many
+natural cards each slot has.
+
+Example. At level 2 the wild card is H2. A leader with the hand S3 H3 C4 D5 S6 H2 has 17 actions:
+
+    Single      H3, S3, C4, D5, S6, H2                          ranks in the order 3 .. A 2: the level is the highest
+    Pair        H3 S3 natural, then H3 H2, S3 H2,
+                C4 H2, D5 H2, S6 H2                             H2 is wild; it is no pair by itself
+    Trips       H3 S3 H2
+    Straight    H3 C4 D5 S6 H2, S3 C4 D5 S6 H2                  of rank 2: H2 in the slot of the 2
+                H3 C4 D5 S6 H2, S3 C4 D5 S6 H2                  of rank 3: H2 in the slot of the 7
+
+The straights are two multisets in two readings each, and count as four actions. Upon ``("Pair", "4")`` the same hand
+may pass, or play D5 H2 or S6 H2.
+
+Sequences count their ranks by position: A 2 3 .. K A are the positions 0 .. 13, see `comparison.rank_at`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from envs.compiled import kernel
 from envs.guandan.cards import (
@@ -21,19 +40,29 @@ from envs.guandan.cards import (
     THREE_WITH_TWO,
     TRIPS,
     TWO_TRIPS,
+    add_byte,
     byte_of,
     count_of,
+    emit,
 )
-from envs.guandan.comparison import bomb_class, rank_value, value_of
+from envs.guandan.comparison import bomb_class, rank_at, rank_value, value_of
 
 LONGEST = 32_768
-"""No list is longer: the longest that a search over hands of 28 cards found has 17,000 actions."""
+"""Upper bound on the actions of a hand. The most that a search over hands of 28 cards found is 17,000."""
+
+_NOTHING = np.uint64(0)
+_BOTH_RED_AND_BLACK = 10  # the byte of the jokers when all four are there
 
 
-def _selections():
-    """For each byte of suit counts the bytes of its sub-multisets, by their number of cards."""
-    first = np.zeros((256, 10), np.int16)
-    sub: list[int] = []
+def _subsets() -> tuple[NDArray[np.int16], NDArray[np.uint64]]:
+    """Tabulates the ways of choosing cards of one rank, whose suit counts are a byte (see `envs.guandan.cards`).
+
+    Returns:
+        `start`, `int16[256, 10]`, and `subsets`: the choices of k cards from a byte are the bytes
+        `subsets[start[byte, k] : start[byte, k + 1]]`.
+    """
+    start = np.zeros((256, 10), np.int16)
+    subsets: list[int] = []
     for byte in range(256):
         counts = [byte >> shift & 3 for shift in (0, 2, 4, 6)]
         by_size: list[list[int]] = [[] for _ in range(9)]
@@ -43,326 +72,364 @@ def _selections():
                 if all(t <= c for t, c in zip(taken, counts, strict=True)):
                     by_size[sum(taken)].append(part)
         for size, parts in enumerate(by_size):
-            first[byte, size] = len(sub)
-            sub += parts
-        first[byte, 9] = len(sub)
-    return first, np.array(sub, np.uint64)
+            start[byte, size] = len(subsets)
+            subsets += parts
+        start[byte, 9] = len(subsets)
+    return start, np.array(subsets, np.uint64)
 
 
-_FIRST, _SUB = _selections()
+_START, _SUBSETS = _subsets()
+
+
+class Hand(NamedTuple):
+    """A hand, prepared for the generator.
+
+    Attributes:
+        natural: Suit counts of each rank as a byte, without the wild cards, `uint64[13]`.
+        wild: Number of wild cards, 0 .. 2.
+        jokers: The byte of the jokers.
+        level: Rank of the round's level.
+    """
+
+    natural: NDArray[np.uint64]
+    wild: int
+    jokers: int
+    level: int
+
+
+class Slots(NamedTuple):
+    """Scratch: the cards that may stand in each of the five slots of a straight.
+
+    Attributes:
+        low, high: Each such card as a multiset, `uint64[5, 4]`.
+        suit: Its suit as a bit, `int64[5, 4]`.
+        count: Number of such cards in each slot, `int64[5]`.
+    """
+
+    low: NDArray[np.uint64]
+    high: NDArray[np.uint64]
+    suit: NDArray[np.int64]
+    count: NDArray[np.int64]
 
 
 @kernel
-def low_part(byte, rank):
-    """The word `low` of a multiset that has this byte at a rank, and nothing else."""
-    return np.uint64(byte) << np.uint64(8 * rank) if rank < 8 else np.uint64(0)
-
-
-@kernel
-def high_part(byte, rank):
-    """The word `high` of the same."""
-    return np.uint64(byte) << np.uint64(8 * (rank - 8)) if rank >= 8 else np.uint64(0)
-
-
-@kernel
-def emit(rows, n, low, high, kind, rank, size):
-    """Writes one action as row n and returns n + 1."""
-    row = rows[n]
-    row.low = low
-    row.high = high
-    row.kind = kind
-    row.rank = rank
-    row.size = size
-    return n + 1
-
-
-@kernel
-def _natural_bytes(low, high, level, natural):
-    """Suit counts of each rank without the wild cards into `natural [13]`; the number of wild cards."""
+def _prepare(low, high, level):
+    """The `Hand` of a multiset of cards."""
+    natural = np.empty(13, np.uint64)
     for rank in range(13):
         natural[rank] = byte_of(low, high, rank)
-    wild = np.int64(natural[level] & np.uint64(3))
+    wild = np.int64(natural[level] & np.uint64(3))  # hearts are the lowest two bits
     natural[level] &= np.uint64(0xFC)
-    return wild
+    return Hand(natural, wild, np.int64(byte_of(low, high, JOKER_RANK)), np.int64(level))
 
 
 @kernel
-def _singles(low, high, level, above, rows, n):
-    for place in range(13):
-        rank = _rank_at(place, level)
-        if rank_value(rank, level) > above:
-            for suit in range(4):
-                index = 4 * rank + suit
-                if count_of(low, high, index) > 0:
-                    n = emit(rows, n, low_part(1 << 2 * suit, rank), high_part(1 << 2 * suit, rank), SINGLE, rank, 1)
-    for joker in range(2):
-        if count_of(low, high, 52 + joker) > 0 and rank_value(JOKER_RANK + joker, level) > above:
-            n = emit(rows, n, np.uint64(0), high_part(1 << 2 * joker, JOKER_RANK), SINGLE, JOKER_RANK + joker, 1)
-    return n
-
-
-@kernel
-def _rank_at(place, level):
-    """The ranks in ascending order of value: place 12 is the level's."""
+def _ascending(place, level):
+    """The rank at a place, 0 .. 12, of the order by strength, in which the level's rank is the highest."""
     if place == 12:
         return level
     return place if place < level else place + 1
 
 
 @kernel
-def _equals(natural, wild, level, kind, size, above, rows, n):
-    """Pairs, triples and bombs of `size` cards with a value above `above`."""
+def _singles(low, high, hand, above, rows, n):
+    """Single cards with a value above `above`; wild cards and jokers are single cards too."""
     for place in range(13):
-        rank = _rank_at(place, level)
-        if rank_value(rank, level) <= above:
+        rank = _ascending(place, hand.level)
+        if rank_value(rank, hand.level) > above:
+            for suit in range(4):
+                if count_of(low, high, 4 * rank + suit) > 0:
+                    card_low, card_high = add_byte(_NOTHING, _NOTHING, 1 << 2 * suit, rank)
+                    n = emit(rows, n, card_low, card_high, SINGLE, rank, 1)
+    for joker in range(2):
+        if count_of(low, high, 52 + joker) > 0 and rank_value(JOKER_RANK + joker, hand.level) > above:
+            card_low, card_high = add_byte(_NOTHING, _NOTHING, 1 << 2 * joker, JOKER_RANK)
+            n = emit(rows, n, card_low, card_high, SINGLE, JOKER_RANK + joker, 1)
+    return n
+
+
+@kernel
+def _equals(hand, kind, size, above, rows, n):
+    """Pairs, triples and bombs: one slot of `size` cards, of each rank with a value above `above`."""
+    for place in range(13):
+        rank = _ascending(place, hand.level)
+        if rank_value(rank, hand.level) <= above:
             continue
-        byte = np.int64(natural[rank])
-        for used in range(wild + 1):
-            k = size - used
-            if k < 0 or k > 8 or (k == 0 and rank != level):
+        own = np.int64(hand.natural[rank])
+        for wild in range(hand.wild + 1):
+            needed = size - wild  # natural cards; wild cards alone have the level's rank
+            if needed < 0 or needed > 8 or (needed == 0 and rank != hand.level):
                 continue
-            wild_low, wild_high = low_part(used, level), high_part(used, level)
-            for s in range(_FIRST[byte, k], _FIRST[byte, k + 1]):
-                low, high = wild_low + low_part(_SUB[s], rank), wild_high + high_part(_SUB[s], rank)
+            wild_low, wild_high = add_byte(_NOTHING, _NOTHING, wild, hand.level)
+            for s in range(_START[own, needed], _START[own, needed + 1]):
+                low, high = add_byte(wild_low, wild_high, _SUBSETS[s], rank)
                 n = emit(rows, n, low, high, kind, rank, size)
     return n
 
 
 @kernel
-def _joker_pairs(low, high, level, above, rows, n):
+def _joker_pairs(hand, above, rows, n):
+    """Two black or two red jokers. Wild cards never stand for jokers."""
     for joker in range(2):
-        if count_of(low, high, 52 + joker) == 2 and rank_value(JOKER_RANK + joker, level) > above:
-            n = emit(rows, n, np.uint64(0), high_part(2 << 2 * joker, JOKER_RANK), PAIR, JOKER_RANK + joker, 2)
+        if hand.jokers >> 2 * joker & 3 == 2 and rank_value(JOKER_RANK + joker, hand.level) > above:
+            low, high = add_byte(_NOTHING, _NOTHING, 2 << 2 * joker, JOKER_RANK)
+            n = emit(rows, n, low, high, PAIR, JOKER_RANK + joker, 2)
     return n
 
 
 @kernel
-def _full_houses_of(natural, wild, level, rank, jokers, rows, n):
-    """Full houses with the triple `rank`."""
-    for used in range(min(wild, 2) + 1):
-        triple = np.int64(natural[rank])
-        for s in range(_FIRST[triple, 3 - used], _FIRST[triple, 4 - used]):
-            low, high = (
-                low_part(used, level) + low_part(_SUB[s], rank),
-                high_part(used, level) + high_part(_SUB[s], rank),
-            )
-            for pair in range(13):
-                if pair == rank:
-                    continue
-                byte = np.int64(natural[pair])
-                for more in range(wild - used + 1):
-                    if more == 2 and pair != level:
-                        continue
-                    wild_low, wild_high = low + low_part(more, level), high + high_part(more, level)
-                    for p in range(_FIRST[byte, 2 - more], _FIRST[byte, 3 - more]):
-                        pair_low, pair_high = low_part(_SUB[p], pair), high_part(_SUB[p], pair)
-                        n = emit(rows, n, wild_low + pair_low, wild_high + pair_high, THREE_WITH_TWO, rank, 5)
-            for joker in range(2):
-                if (jokers >> np.uint64(2 * joker)) & np.uint64(3) == 2:
-                    n = emit(rows, n, low, high + high_part(2 << 2 * joker, JOKER_RANK), THREE_WITH_TWO, rank, 5)
+def _full_houses_with(hand, rank, low, high, wild_left, rows, n):
+    """Full houses with the triple (low, high) of a rank and every pair that the rest of the hand can make."""
+    for pair in range(13):
+        if pair == rank:
+            continue
+        own = np.int64(hand.natural[pair])
+        for wild in range(wild_left + 1):
+            if wild == 2 and pair != hand.level:  # two wild cards are a pair of the level's rank only
+                continue
+            with_low, with_high = add_byte(low, high, wild, hand.level)
+            for s in range(_START[own, 2 - wild], _START[own, 3 - wild]):
+                full_low, full_high = add_byte(with_low, with_high, _SUBSETS[s], pair)
+                n = emit(rows, n, full_low, full_high, THREE_WITH_TWO, rank, 5)
+    for joker in range(2):
+        if hand.jokers >> 2 * joker & 3 == 2:
+            full_low, full_high = add_byte(low, high, 2 << 2 * joker, JOKER_RANK)
+            n = emit(rows, n, full_low, full_high, THREE_WITH_TWO, rank, 5)
     return n
 
 
 @kernel
-def _full_houses(natural, wild, level, jokers, above, rows, n):
+def _full_houses(hand, above, rows, n):
+    """Full houses whose triple has a value above `above`."""
     for place in range(13):
-        rank = _rank_at(place, level)
-        if rank_value(rank, level) > above:
-            n = _full_houses_of(natural, wild, level, rank, jokers, rows, n)
+        rank = _ascending(place, hand.level)
+        if rank_value(rank, hand.level) <= above:
+            continue
+        own = np.int64(hand.natural[rank])
+        for wild in range(min(hand.wild, 2) + 1):  # of the triple
+            wild_low, wild_high = add_byte(_NOTHING, _NOTHING, wild, hand.level)
+            for s in range(_START[own, 3 - wild], _START[own, 4 - wild]):
+                low, high = add_byte(wild_low, wild_high, _SUBSETS[s], rank)
+                n = _full_houses_with(hand, rank, low, high, hand.wild - wild, rows, n)
     return n
 
 
 @kernel
-def _three_pairs(natural, wild, level, above, rows, n):
-    for value in range(max(0, above + 1), 12):
-        a, b, c = (value + 12) % 13, value, value + 1
-        x, y, z = np.int64(natural[a]), np.int64(natural[b]), np.int64(natural[c])
-        for i in range(min(wild, 2) + 1):
-            for j in range(min(wild - i, 2) + 1):
-                for k in range(min(wild - i - j, 2) + 1):
-                    used = i + j + k
-                    for p in range(_FIRST[x, 2 - i], _FIRST[x, 3 - i]):
-                        for q in range(_FIRST[y, 2 - j], _FIRST[y, 3 - j]):
-                            low = low_part(used, level) + low_part(_SUB[p], a) + low_part(_SUB[q], b)
-                            high = high_part(used, level) + high_part(_SUB[p], a) + high_part(_SUB[q], b)
-                            for r in range(_FIRST[z, 2 - k], _FIRST[z, 3 - k]):
-                                third_low, third_high = low_part(_SUB[r], c), high_part(_SUB[r], c)
-                                n = emit(rows, n, low + third_low, high + third_high, THREE_PAIR, a, 6)
+def _tubes_with(hand, first, wild_1, wild_2, wild_3, rows, n):
+    """Tubes from a position on with so many wild cards in each of the three slots."""
+    rank_1, rank_2, rank_3 = rank_at(first), rank_at(first + 1), rank_at(first + 2)
+    own_1, own_2, own_3 = hand.natural[rank_1], hand.natural[rank_2], hand.natural[rank_3]
+    wild_low, wild_high = add_byte(_NOTHING, _NOTHING, wild_1 + wild_2 + wild_3, hand.level)
+    for s in range(_START[own_1, 2 - wild_1], _START[own_1, 3 - wild_1]):
+        low_1, high_1 = add_byte(wild_low, wild_high, _SUBSETS[s], rank_1)
+        for t in range(_START[own_2, 2 - wild_2], _START[own_2, 3 - wild_2]):
+            low_2, high_2 = add_byte(low_1, high_1, _SUBSETS[t], rank_2)
+            for u in range(_START[own_3, 2 - wild_3], _START[own_3, 3 - wild_3]):
+                low, high = add_byte(low_2, high_2, _SUBSETS[u], rank_3)
+                n = emit(rows, n, low, high, THREE_PAIR, rank_1, 6)
     return n
 
 
 @kernel
-def _two_trips(natural, wild, level, above, rows, n):
-    for value in range(max(0, above + 1), 13):
-        a, b = (value + 12) % 13, value
-        x, y = np.int64(natural[a]), np.int64(natural[b])
-        for i in range(wild + 1):
-            for j in range(wild - i + 1):
-                for p in range(_FIRST[x, 3 - i], _FIRST[x, 4 - i]):
-                    low = low_part(i + j, level) + low_part(_SUB[p], a)
-                    high = high_part(i + j, level) + high_part(_SUB[p], a)
-                    for q in range(_FIRST[y, 3 - j], _FIRST[y, 4 - j]):
-                        n = emit(rows, n, low + low_part(_SUB[q], b), high + high_part(_SUB[q], b), TWO_TRIPS, a, 6)
+def _tubes(hand, above, rows, n):
+    """Tubes, three pairs of consecutive ranks, whose lowest rank is at a position above `above`."""
+    for first in range(max(0, above + 1), 12):
+        for wild_1 in range(min(hand.wild, 2) + 1):
+            for wild_2 in range(min(hand.wild - wild_1, 2) + 1):
+                for wild_3 in range(min(hand.wild - wild_1 - wild_2, 2) + 1):
+                    n = _tubes_with(hand, first, wild_1, wild_2, wild_3, rows, n)
     return n
 
 
 @kernel
-def _window_options(natural, first, filled, low, high, suit, count):
-    """The cards that may stand in each of five slots from the value `first`; slots in the bit set `filled` are wild.
+def _plates(hand, above, rows, n):
+    """Plates, two triples of consecutive ranks, whose lower rank is at a position above `above`."""
+    for first in range(max(0, above + 1), 13):
+        rank_1, rank_2 = rank_at(first), rank_at(first + 1)
+        own_1, own_2 = np.int64(hand.natural[rank_1]), np.int64(hand.natural[rank_2])
+        for wild_1 in range(hand.wild + 1):
+            for wild_2 in range(hand.wild - wild_1 + 1):
+                wild_low, wild_high = add_byte(_NOTHING, _NOTHING, wild_1 + wild_2, hand.level)
+                for s in range(_START[own_1, 3 - wild_1], _START[own_1, 4 - wild_1]):
+                    low_1, high_1 = add_byte(wild_low, wild_high, _SUBSETS[s], rank_1)
+                    for t in range(_START[own_2, 3 - wild_2], _START[own_2, 4 - wild_2]):
+                        low, high = add_byte(low_1, high_1, _SUBSETS[t], rank_2)
+                        n = emit(rows, n, low, high, TWO_TRIPS, rank_1, 6)
+    return n
+
+
+@kernel
+def _bits(mask):
+    """Number of bits among the lowest five."""
+    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1) + (mask >> 4 & 1)
+
+
+@kernel
+def _fill_slots(hand, first, wild_slots, slots):
+    """Lists the cards that may stand in each slot of the straights from a position on.
+
+    Args:
+        hand: See `Hand`.
+        first: Position of the lowest rank.
+        wild_slots: Bits of the slots that wild cards fill.
+        slots: See `Slots`; written.
 
     Returns:
-        Whether each slot that is not wild has a card.
+        Whether every other slot has a natural card.
     """
     for i in range(5):
-        count[i] = 0
-        if filled >> i & 1:
-            low[i, 0], high[i, 0], suit[i, 0], count[i] = np.uint64(0), np.uint64(0), 1, 1
+        slots.count[i] = 0
+        if wild_slots >> i & 1:  # the wild cards themselves are added once for all slots; each is a heart
+            slots.low[i, 0], slots.high[i, 0], slots.suit[i, 0], slots.count[i] = _NOTHING, _NOTHING, 1, 1
             continue
-        rank = (first + i + 12) % 13
-        for s in range(4):
-            if (natural[rank] >> np.uint64(2 * s)) & np.uint64(3):
-                low[i, count[i]], high[i, count[i]] = low_part(1 << 2 * s, rank), high_part(1 << 2 * s, rank)
-                suit[i, count[i]] = 1 << s
-                count[i] += 1
-        if count[i] == 0:
+        rank = rank_at(first + i)
+        for suit in range(4):
+            if (hand.natural[rank] >> np.uint64(2 * suit)) & np.uint64(3):
+                k = slots.count[i]
+                slots.low[i, k], slots.high[i, k] = add_byte(_NOTHING, _NOTHING, 1 << 2 * suit, rank)
+                slots.suit[i, k] = 1 << suit
+                slots.count[i] += 1
+        if slots.count[i] == 0:
             return False
     return True
 
 
 @kernel
-def _bits(mask):
-    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1) + (mask >> 4 & 1)
-
-
-@kernel
-def _window(wild_low, wild_high, rank, low, high, suit, count, rows, n):
-    """All straights that one choice of slots for wild cards allows; a wild card is a heart. `suit` holds bits."""
+def _straights_of(slots, wild_low, wild_high, rank, rows, n):
+    """Every choice of a card for each slot, except those of a single suit, which are straight flushes."""
+    low, high, suit, count = slots
     for a in range(count[0]):
         for b in range(count[1]):
             for c in range(count[2]):
-                low3 = wild_low + low[0, a] + low[1, b] + low[2, c]
-                high3 = wild_high + high[0, a] + high[1, b] + high[2, c]
+                three_low = wild_low + low[0, a] + low[1, b] + low[2, c]
+                three_high = wild_high + high[0, a] + high[1, b] + high[2, c]
                 for d in range(count[3]):
                     suits = suit[0, a] | suit[1, b] | suit[2, c] | suit[3, d]
                     for e in range(count[4]):
                         if _bits(suits | suit[4, e]) == 1:
                             continue
-                        row_low, row_high = low3 + low[3, d] + low[4, e], high3 + high[3, d] + high[4, e]
-                        n = emit(rows, n, row_low, row_high, STRAIGHT, rank, 5)
+                        five_low = three_low + low[3, d] + low[4, e]
+                        five_high = three_high + high[3, d] + high[4, e]
+                        n = emit(rows, n, five_low, five_high, STRAIGHT, rank, 5)
     return n
 
 
 @kernel
-def _straights(natural, wild, level, above, rows, n):
-    low, high = np.empty((5, 4), np.uint64), np.empty((5, 4), np.uint64)
-    suit, count = np.empty((5, 4), np.int64), np.empty(5, np.int64)
-    for value in range(max(0, above + 1), 10):
-        empty = 0
+def _straights(hand, above, rows, n):
+    """Straights of more than one suit whose lowest rank is at a position above `above`."""
+    slots = Slots(
+        np.empty((5, 4), np.uint64), np.empty((5, 4), np.uint64), np.empty((5, 4), np.int64), np.empty(5, np.int64)
+    )
+    for first in range(max(0, above + 1), 10):
+        empty_slots = 0
         for i in range(5):
-            empty |= (natural[(value + i + 12) % 13] == 0) << i
-        for filled in range(32):
-            used = _bits(filled)
-            if used > wild or empty & ~filled:
+            empty_slots |= (hand.natural[rank_at(first + i)] == 0) << i
+        # Wild cards fill all slots without a natural card, and may fill others.
+        for wild_slots in range(32):
+            wild = _bits(wild_slots)
+            if wild > hand.wild or empty_slots & ~wild_slots:
                 continue
-            if _window_options(natural, value, filled, low, high, suit, count):
-                wild_low, wild_high = low_part(used, level), high_part(used, level)
-                rank = (value + 12) % 13
-                n = _window(wild_low, wild_high, rank, low, high, suit, count, rows, n)
+            if _fill_slots(hand, first, wild_slots, slots):
+                wild_low, wild_high = add_byte(_NOTHING, _NOTHING, wild, hand.level)
+                n = _straights_of(slots, wild_low, wild_high, rank_at(first), rows, n)
     return n
 
 
 @kernel
-def _straight_flushes(natural, wild, level, above, rows, n):
-    for value in range(max(0, above + 1), 10):
-        for s in range(4):
-            there = 0
+def _straight_flush(hand, first, suit, wild_slots):
+    """The cards of a straight flush of a suit with wild cards in these slots, as a multiset."""
+    low, high = add_byte(_NOTHING, _NOTHING, _bits(wild_slots), hand.level)
+    for i in range(5):
+        if not wild_slots >> i & 1:
+            low, high = add_byte(low, high, 1 << 2 * suit, rank_at(first + i))
+    return low, high
+
+
+@kernel
+def _straight_flushes(hand, above, rows, n):
+    """Straights of one suit whose lowest rank is at a position above `above`; wild cards stand for any suit."""
+    for first in range(max(0, above + 1), 10):
+        for suit in range(4):
+            held_slots = 0
             for i in range(5):
-                rank = (value + i + 12) % 13
-                there |= (((natural[rank] >> np.uint64(2 * s)) & np.uint64(3)) != 0) << i
-            if _bits(there) + wild < 5:
+                byte = hand.natural[rank_at(first + i)]
+                held_slots |= (((byte >> np.uint64(2 * suit)) & np.uint64(3)) != 0) << i
+            if _bits(held_slots) + hand.wild < 5:
                 continue
-            for filled in range(32):
-                used = _bits(filled)
-                if used > wild or (31 & ~there) & ~filled:
+            for wild_slots in range(32):
+                if _bits(wild_slots) > hand.wild or (31 & ~held_slots) & ~wild_slots:
                     continue
-                low, high = low_part(used, level), high_part(used, level)
-                for i in range(5):
-                    if not filled >> i & 1:
-                        rank = (value + i + 12) % 13
-                        low += low_part(1 << 2 * s, rank)
-                        high += high_part(1 << 2 * s, rank)
-                n = emit(rows, n, low, high, STRAIGHT_FLUSH, (value + 12) % 13, 5)
+                low, high = _straight_flush(hand, first, suit, wild_slots)
+                n = emit(rows, n, low, high, STRAIGHT_FLUSH, rank_at(first), 5)
     return n
 
 
 @kernel
-def _bombs(natural, wild, level, jokers, kind, rank, size, rows, n):
-    """Bombs above an action, or all of them above one that is no bomb, from the weakest to the strongest."""
-    held, value = bomb_class(kind, size), value_of(kind, rank, level)
+def _most_equal(hand):
+    """The largest number of natural cards of one rank."""
     most = np.int64(0)
-    for r in range(13):
-        most = max(most, np.int64(_count(natural[r])))
-    for each in range(max(held, 0), 9):
-        above = value if each == held else np.int64(-1)
-        if each == 2:
-            n = _straight_flushes(natural, wild, level, above, rows, n)
+    for rank in range(13):
+        count = np.int64(0)
+        for suit in range(4):
+            count += np.int64((hand.natural[rank] >> np.uint64(2 * suit)) & np.uint64(3))
+        most = max(most, count)
+    return most
+
+
+@kernel
+def _bombs(hand, kind, rank, size, rows, n):
+    """Bombs that beat an action, from the weakest to the strongest; all of them if that action is no bomb."""
+    class_to_beat, value_to_beat = bomb_class(kind, size), value_of(kind, rank, hand.level)
+    longest = _most_equal(hand) + hand.wild
+    for each in range(max(class_to_beat, 0), 9):
+        above = value_to_beat if each == class_to_beat else np.int64(-1)
+        if each == 2:  # the inverse of `comparison.bomb_class`
+            n = _straight_flushes(hand, above, rows, n)
         elif each == 8:
-            if jokers == 10 and held < 8:
-                n = emit(rows, n, np.uint64(0), high_part(10, JOKER_RANK), FOUR_KINGS, 0, 4)
+            if hand.jokers == _BOTH_RED_AND_BLACK and class_to_beat < 8:
+                low, high = add_byte(_NOTHING, _NOTHING, _BOTH_RED_AND_BLACK, JOKER_RANK)
+                n = emit(rows, n, low, high, FOUR_KINGS, 0, 4)
         else:
             equal = each + 4 if each < 2 else each + 3
-            if equal <= most + wild:
-                n = _equals(natural, wild, level, BOMB, equal, above, rows, n)
+            if equal <= longest:
+                n = _equals(hand, BOMB, equal, above, rows, n)
     return n
-
-
-@kernel
-def _count(byte):
-    return (
-        (byte & np.uint64(3))
-        + ((byte >> np.uint64(2)) & np.uint64(3))
-        + ((byte >> np.uint64(4)) & np.uint64(3))
-        + ((byte >> np.uint64(6)) & np.uint64(3))
-    )
 
 
 @kernel
 def plays(low, high, level, kind, rank, size, rows, n):
-    """What a hand may play upon an action, or lead where `kind` is PASS.
+    """Writes all actions that a hand may play upon another action, or lead if `kind` is PASS.
 
-    Kinds come in their order and within a kind weaker actions first.
+    Kinds come in the order of their numbers, bombs last; within a kind weaker actions come first.
 
     Args:
         low, high: The hand.
         level: Rank of the round's level.
         kind, rank, size: Of the action to beat.
-        rows: Where to write, action records with room for `LONGEST` from row n on.
+        rows: Action records, `[N]`, written from row n on; at least `LONGEST` rows must follow.
         n: First row.
 
     Returns:
         The row after the last one.
     """
-    natural = np.empty(13, np.uint64)
-    wild = _natural_bytes(low, high, level, natural)
-    jokers = byte_of(low, high, JOKER_RANK)
+    hand = _prepare(low, high, level)
     leads = kind == PASS
-    none = np.int64(-1)
+    above = np.int64(-1) if leads else value_of(kind, rank, level)
     if not leads:
-        n = emit(rows, n, np.uint64(0), np.uint64(0), PASS, 0, 0)
-    above = none if leads else value_of(kind, rank, level)
+        n = emit(rows, n, _NOTHING, _NOTHING, PASS, 0, 0)
     if leads or kind == SINGLE:
-        n = _singles(low, high, level, above, rows, n)
+        n = _singles(low, high, hand, above, rows, n)
     if leads or kind == PAIR:
-        n = _equals(natural, wild, level, PAIR, 2, above, rows, n)
-        n = _joker_pairs(low, high, level, above, rows, n)
+        n = _equals(hand, PAIR, 2, above, rows, n)
+        n = _joker_pairs(hand, above, rows, n)
     if leads or kind == TRIPS:
-        n = _equals(natural, wild, level, TRIPS, 3, above, rows, n)
+        n = _equals(hand, TRIPS, 3, above, rows, n)
     if leads or kind == THREE_PAIR:
-        n = _three_pairs(natural, wild, level, above, rows, n)
+        n = _tubes(hand, above, rows, n)
     if leads or kind == THREE_WITH_TWO:
-        n = _full_houses(natural, wild, level, jokers, above, rows, n)
+        n = _full_houses(hand, above, rows, n)
     if leads or kind == TWO_TRIPS:
-        n = _two_trips(natural, wild, level, above, rows, n)
+        n = _plates(hand, above, rows, n)
     if leads or kind == STRAIGHT:
-        n = _straights(natural, wild, level, above, rows, n)
-    return _bombs(natural, wild, level, jokers, kind, rank, size, rows, n)
+        n = _straights(hand, above, rows, n)
+    return _bombs(hand, kind, rank, size, rows, n)

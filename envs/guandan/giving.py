@@ -3,9 +3,8 @@
 import numpy as np
 
 from envs.compiled import kernel
-from envs.guandan.cards import BACK, JOKER_RANK, TRIBUTE, count_of
+from envs.guandan.cards import BACK, TRIBUTE, card_words, count_of, emit
 from envs.guandan.comparison import card_value, rank_of
-from envs.guandan.generation import emit, high_part, low_part
 
 
 @kernel
@@ -54,6 +53,5 @@ def returns(low, high, level, rows, n):
 
 @kernel
 def _emit_card(rows, n, index, kind):
-    byte = 1 << 2 * (index % 4) if index < 52 else 1 << 2 * (index - 52)
-    place = min(rank_of(index), JOKER_RANK)
-    return emit(rows, n, low_part(byte, place), high_part(byte, place), kind, rank_of(index), 1)
+    low, high = card_words(index)
+    return emit(rows, n, low, high, kind, rank_of(index), 1)

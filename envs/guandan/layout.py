@@ -14,21 +14,15 @@ from envs.guandan.cards import (
     STRAIGHT_FLUSH,
     THREE_WITH_TWO,
     TRIPS,
+    card_words,
+    emit,
 )
-from envs.guandan.generation import emit
+from envs.guandan.comparison import rank_at
 from envs.guandan.splits import by_value, carried_pairs, spread, total_of
 
 MOST_PLAYS = 28
 
 _JOKER_SHIFT = np.uint64(40)  # of the jokers' byte in the high word
-
-
-@kernel
-def card_words(index):
-    """A card as a multiset."""
-    if index < 32:
-        return np.uint64(1) << np.uint64(2 * index), np.uint64(0)
-    return np.uint64(0), np.uint64(1) << np.uint64(2 * index - 64)
 
 
 @kernel
@@ -49,7 +43,7 @@ def _write_sequence(desk, item, level, rows, n):
     kind, first, each = desk.items[item, 0], desk.items[item, 1], desk.items[item, 3]
     low, high, suits, size = np.uint64(0), np.uint64(0), np.int64(0), 0
     for i in range(total_of(desk.window[item])):
-        rank = (first + i + 12) % 13
+        rank = rank_at(first + i)
         for j in range(each):
             index = np.int64(-1)
             if kind != STRAIGHT_FLUSH:
@@ -62,7 +56,7 @@ def _write_sequence(desk, item, level, rows, n):
             low, high, size = low + card_low, high + card_high, size + 1
     if kind == STRAIGHT and suits & (suits - 1) == 0:
         kind = STRAIGHT_FLUSH
-    return emit(rows, n, low, high, kind, (first + 12) % 13, size)
+    return emit(rows, n, low, high, kind, rank_at(first), size)
 
 
 @kernel

@@ -17,6 +17,7 @@ import numpy as np
 
 from envs.compiled import kernel
 from envs.guandan.cards import DECK_HIGH, DECK_LOW, byte_of, count_of
+from envs.guandan.comparison import rank_at
 from envs.guandan.state import GIVE_BACK, PAY, SEATS
 
 INPUTS, FLAGS = 513, 12
@@ -106,7 +107,7 @@ def _run_flags(count, suits, wild):
     for first in range(13):  # by value: 0 is the low ace
         pairs, triples, ranks = np.int64(0), np.int64(0), np.int64(0)
         for i in range(5):
-            rank = (first + i + 12) % 13
+            rank = rank_at(first + i)
             ranks += min(count[rank], 1)
             pairs += min(count[rank], 2) if i < 3 else 0
             triples += min(count[rank], 3) if i < 2 else 0
@@ -115,7 +116,7 @@ def _run_flags(count, suits, wild):
             for suit in range(4):
                 there = np.int64(0)
                 for i in range(5):
-                    there += min(suits[(first + i + 12) % 13, suit], 1)
+                    there += min(suits[rank_at(first + i), suit], 1)
                 flags |= (there + wild >= 5) << 5
         if first <= 11:
             flags |= (pairs + wild >= 6) << 7

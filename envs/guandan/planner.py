@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from envs.compiled import kernel
 from envs.game import States
 from envs.guandan.bot import GuanDanBot
-from envs.guandan.cards import PAIR, PASS, SINGLE, STRAIGHT_FLUSH, action_dtype, count_of, holds
-from envs.guandan.generation import LONGEST, emit, plays
+from envs.guandan.cards import PAIR, PASS, SINGLE, STRAIGHT_FLUSH, action_dtype, count_of, emit, holds
+from envs.guandan.generation import LONGEST, plays
 from envs.guandan.layout import MOST_PLAYS, write_split
 from envs.guandan.prospects import Strengths
 from envs.guandan.splits import new_desk, split

@@ -11,6 +11,7 @@ import numpy as np
 
 from envs.compiled import kernel
 from envs.guandan.cards import DECK_HIGH, DECK_LOW, JOKER_RANK, LEVEL_VALUE, byte_of, count_of
+from envs.guandan.comparison import rank_at
 from envs.guandan.splits import FLUSHES, FULL_HOUSES, PLATES, STRAIGHTS, TUBES
 from envs.guandan.state import SEATS
 
@@ -98,7 +99,7 @@ def _add_opponent(count, tail, weight, better):
     for first in range(13):
         straight = tube = plate = 1.0
         for i in range(5):
-            u = count[(first + i + 12) % 13]
+            u = count[rank_at(first + i)]
             straight *= tail[1, u]
             tube *= tail[2, u] if i < 3 else 1.0
             plate *= tail[3, u] if i < 2 else 1.0

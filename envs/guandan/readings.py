@@ -3,8 +3,7 @@
 import numpy as np
 
 from envs.compiled import kernel
-from envs.guandan.cards import count_of
-from envs.guandan.generation import emit
+from envs.guandan.cards import count_of, emit
 
 TABLE = 65_536
 """Slots of the hash table for `merge_readings`; a power of 2."""

@@ -7,7 +7,7 @@ tables with one seed play the same cards, whoever sits there.
 import numpy as np
 
 from envs.compiled import kernel
-from envs.guandan.cards import JOKER_RANK, PASS, byte_of, count_of
+from envs.guandan.cards import JOKER_RANK, PASS, byte_of, card_words, count_of
 from envs.guandan.comparison import card_value
 
 SEATS = 4
@@ -86,10 +86,9 @@ def deal(state, deck):
     for seat in range(SEATS):
         low, high = np.uint64(0), np.uint64(0)
         for i in range(27 * seat, 27 * seat + 27):
-            if deck[i] < 32:
-                low += np.uint64(1) << np.uint64(2 * deck[i])
-            else:
-                high += np.uint64(1) << np.uint64(2 * deck[i] - 64)
+            card_low, card_high = card_words(deck[i])
+            low += card_low
+            high += card_high
         state.low[seat], state.high[seat], state.left[seat] = low, high, 27
 
 
@@ -155,11 +154,7 @@ def open_round(state):
 @kernel
 def move_card(state, giver, taker, index):
     """One card from a hand to another."""
-    low, high = np.uint64(0), np.uint64(0)
-    if index < 32:
-        low = np.uint64(1) << np.uint64(2 * index)
-    else:
-        high = np.uint64(1) << np.uint64(2 * index - 64)
+    low, high = card_words(index)
     state.low[giver] -= low
     state.high[giver] -= high
     state.low[taker] += low

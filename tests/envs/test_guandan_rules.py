@@ -16,6 +16,7 @@ from envs.guandan.cards import (
     DECK_HIGH,
     DECK_LOW,
     FOUR_KINGS,
+    KINDS,
     PASS,
     RANKS,
     NoSuchCard,
@@ -72,6 +73,36 @@ def test_a_leader_may_play_every_reading_of_every_part_of_the_hand(hand, level):
     ours = [plain(action) for action in legal_actions(hand, None, RANKS[level])]
     assert len(ours) == len(set(ours))
     assert set(ours) == all_readings(hand, level)
+
+
+def test_the_worked_example_of_the_generator():
+    """The hand in the docstring of `envs.guandan.generation`."""
+    hand = ["S3", "H3", "C4", "D5", "S6", "H2"]
+    found = {kind: [cards for k, _, cards in legal_actions(hand) if k == kind] for kind in KINDS}
+    assert {kind: len(cards) for kind, cards in found.items() if cards} == {
+        "Single": 6,
+        "Pair": 6,
+        "Trips": 1,
+        "Straight": 4,
+    }
+    assert found["Single"] == [["H3"], ["S3"], ["C4"], ["D5"], ["S6"], ["H2"]]
+    assert [set(cards) for cards in found["Pair"]] == [
+        {"H3", "S3"},
+        {"H3", "H2"},
+        {"S3", "H2"},
+        {"C4", "H2"},
+        {"D5", "H2"},
+        {"S6", "H2"},
+    ]
+    straights = [(rank, cards) for kind, rank, cards in legal_actions(hand) if kind == "Straight"]
+    assert [rank for rank, _ in straights] == ["2", "2", "3", "3"]
+    assert [cards for rank, cards in straights if rank == "2"] == [cards for rank, cards in straights if rank == "3"]
+    upon_fours = [plain(action) for action in legal_actions(hand, ("Pair", "4", ["S4", "D4"]))]
+    assert upon_fours == [
+        plain(("PASS", "PASS", "PASS")),
+        plain(("Pair", "5", ["D5", "H2"])),
+        plain(("Pair", "6", ["S6", "H2"])),
+    ]
 
 
 @settings(max_examples=12, deadline=None)
