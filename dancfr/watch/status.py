@@ -42,8 +42,8 @@ class Facts:
     Attributes:
         speed: How fast the method plays or solves.
         age: Key of the age of the weights that play in a training row, in fits.
-        strategies: Given a run and its iterations, (iteration, player) of each strategy that has to be stored by then;
-            None if a missing one does no harm. It may raise UsageError for a run of another version.
+        strategies: Given a run and its iterations, returns (iteration, player) of each strategy that it needs to go on;
+            None if the newest one is enough. It may raise UsageError for a run of another version.
     """
 
     speed: Speed | None = None
@@ -178,7 +178,7 @@ class Watched:
         if facts.strategies is not None:
             with suppress(UsageError):
                 wanted = facts.strategies(run, min(self._record.iteration, run.info["config"]["iterations"]))
-                missing = [f"p{player}-{t:06d}.safetensors" for t, player in wanted if (t, player) not in have]
+                missing = [f"p{player}-{t:06d}.safetensors" for t, player in sorted(wanted) if (t, player) not in have]
         return {"stored": len(stored), "newest": stored[-1].iteration if stored else None, "missing": missing}
 
     def _events(self) -> Status:

@@ -7,7 +7,7 @@ exit code is 1 if W&B fails; the last line on standard error then says why.
 
 W&B's own step merely counts rows here. Charts are drawn over ``iteration``, those of evaluations over
 ``evaluation/iteration``, so a row may come late. When a W&B run goes on online, the server's summary says which rows it
-has. An offline piece cannot be continued: W&B replaces the first piece by the second when both are sent. So each piece
+has. An offline piece cannot be continued: if two pieces are sent, W&B may replace the rows of the first. So each piece
 begins with the first row of the record and is complete.
 """
 
