@@ -1,12 +1,14 @@
-"""Values of settings as text: read by the type of their key, shown, and the type described for people."""
+"""Values of settings as text: parsed by the type of their key, printed, and types described for people."""
 
 import json
 import types
-from enum import Enum
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, Union, get_args, get_origin
 
-_TRUE = {"true", "yes", "on", "1"}
-_FALSE = {"false", "no", "off", "0"}
+from pydantic import TypeAdapter, ValidationError
+
+from dancfr.errors import UsageError, nearest
+
 _NONE = {"none", "null", ""}
 
 
@@ -14,86 +16,50 @@ def show(value: Any) -> str:
     """A value as one would write it after ``key=``."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, Enum):
-        return str(value.value)
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(show(part) for part in value) + "]"
     return str(value)
 
 
 def parse_value(text: str, annotation: Any) -> Any:
-    """Text as a value of `annotation`.
+    """Text as a value of a type; `Any` takes JSON, else the text itself.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not a value of that type.
     """
-    origin, inner = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return parse_value(text, inner[0])
-    if origin in (Union, types.UnionType):
-        return _parse_union(text, inner)
-    if origin is Literal:
-        return _choose(text, {str(choice): choice for choice in inner})
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return _choose(text, {**{e.name: e for e in annotation}, **{str(e.value): e for e in annotation}})
-    if origin in (list, tuple, set, frozenset):
-        return _parse_list(text, origin, inner)
-    if annotation is bool:
-        return _choose(text.lower(), dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False))
-    if annotation is int:
-        return _parse_int(text)
-    if annotation is float:
-        return float(text)
-    if annotation is str:
-        return text
-    if annotation is type(None):
-        return _choose(text.lower(), dict.fromkeys(_NONE))
-    return guess(text)
-
-
-def _parse_union(text: str, members: tuple[Any, ...]) -> Any:
-    if type(None) in members and text.lower() in _NONE:
-        return None
-    for member in sorted((m for m in members if m is not type(None)), key=lambda m: m is str):
+    if annotation is Any:
+        return guess(text)
+    adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+    for reading in _readings(text):
         try:
-            return parse_value(text, member)
-        except ValueError:
+            return adapter.validate_python(reading)
+        except ValidationError:
             continue
-    raise ValueError(text)
+    raise ValueError(f"{text!r} is not {describe_type(annotation)}")
 
 
-def _parse_int(text: str) -> int:
-    """Integers, also as ``2_000_000`` and ``2e6``."""
-    try:
-        return int(text)
-    except ValueError:
-        number = float(text)
-        if not number.is_integer():  # OverflowError cannot come: infinity and NaN are no integers
-            raise
-        return int(number)
+def _readings(text: str) -> Iterator[Any]:
+    """What the text may stand for, in the order in which a type is offered it; pydantic converts numbers and bools."""
+    if text.lower() in _NONE:
+        yield None
+    yield text
+    yield _number(text)
+    if text.startswith("{"):
+        yield guess(text)
+    inner = text[1:-1] if text[:1] in "[(" and text[-1:] in "])" else text
+    parts = [part.strip().strip("\"'") for part in inner.split(",") if part.strip()]
+    yield parts
+    yield [_number(part) for part in parts]
 
 
-def _parse_list(text: str, origin: Any, inner: tuple[Any, ...]) -> Any:
-    """``[1,2]``, ``(1,2)`` or ``1,2``; elements of the annotated type."""
-    if text[:1] in "[(" and text[-1:] in "])":
-        text = text[1:-1]
-    parts = [part.strip().strip("\"'") for part in text.split(",") if part.strip()]
-    kinds = [part for part in inner if part is not Ellipsis] or [Any]
-    if origin is tuple and Ellipsis not in inner and inner:
-        if len(parts) != len(kinds):
-            raise ValueError(text)
-        return tuple(parse_value(part, kind) for part, kind in zip(parts, kinds, strict=True))
-    return origin(parse_value(part, kinds[0]) for part in parts)
-
-
-def _choose(text: str, choices: dict[str, Any]) -> Any:
-    if text not in choices:
-        raise ValueError(text)
-    return choices[text]
+def _number(text: str) -> Any:
+    """Numbers as JSON writes them, since pydantic does not read ``2e6`` as an integer; other text as it is."""
+    value = guess(text)
+    return value if type(value) in (int, float) else text
 
 
 def guess(text: str) -> Any:
-    """A value whose type nobody stated: JSON if it is that, none, else text."""
+    """A value without a stated type: JSON where the text is JSON, none, else the text itself."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -101,20 +67,50 @@ def guess(text: str) -> Any:
         return named.get(text.lower(), text)
 
 
+def parse_options(
+    settings: Sequence[str], known: Mapping[str, Any] | None, owner: str, example: str = ""
+) -> dict[str, Any]:
+    """Options as ``key=value``, each by its type.
+
+    Args:
+        settings: What was given.
+        known: Type of each option; None where any option goes, as JSON or text.
+        owner: What they are options of, for errors.
+        example: A right setting, for errors.
+
+    Raises:
+        UsageError: an unknown option, one given twice, or a value of another type.
+    """
+    options: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, text = (part.strip() for part in setting.partition("="))
+        if not equals or not key:
+            such_as = f", e.g. {example}" if example else ""
+            raise UsageError(f"{setting!r} is not an option of {owner}: write key=value{such_as}")
+        if known is not None and key not in known:
+            raise UsageError(nearest(key, list(known), f"option of {owner}"))
+        if key in options:
+            raise UsageError(f"option {key} of {owner} is given twice")
+        kind = Any if known is None else known[key]
+        try:
+            options[key] = parse_value(text, kind)
+        except ValueError:
+            raise UsageError(f"option {key} of {owner} expects {describe_type(kind)}, got {text!r}") from None
+    return options
+
+
 def describe_type(annotation: Any) -> str:
     """What a key takes, for people: ``an integer``, ``one of a, b``."""
     origin, inner = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return describe_type(inner[0])
     if origin in (Union, types.UnionType):
         return " or ".join(describe_type(member) for member in inner)
     if origin is Literal:
         return "one of " + ", ".join(str(choice) for choice in inner)
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return "one of " + ", ".join(str(choice.value) for choice in annotation)
-    if origin in (list, tuple, set, frozenset):
-        if origin is tuple and inner and Ellipsis not in inner:
+    if origin in (list, tuple):
+        if origin is tuple and Ellipsis not in inner:
             return f"a list of {len(inner)} values, e.g. [1,2]"
-        return f"a list like [a,b], each {describe_type(inner[0])}" if inner else "a list like [a,b]"
+        return f"a list like [a,b], each {describe_type(inner[0])}"
+    if origin is dict:
+        return 'options like {"key": value}'
     names = {bool: "true or false", int: "an integer", float: "a number", str: "text", type(None): "none"}
     return names.get(annotation, getattr(annotation, "__name__", "a value"))

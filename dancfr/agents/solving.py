@@ -13,7 +13,7 @@ from dancfr.methods.value_net.solving import VARIANTS as LIMITED
 from dancfr.methods.value_net.solving import options as limited_options
 from dancfr.methods.value_net.solving import solve_limited
 from dancfr.runs.strategies import check_target, load_agent, write_strategy
-from dancfr.values import describe_type, parse_value
+from dancfr.values import parse_options
 from envs.tree import MOST_NODES, Tree
 from learners.cfr.best_response import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
@@ -70,7 +70,9 @@ def solve(
     if algorithm not in known:
         raise UsageError(nearest(algorithm, known, "algorithm"))
     _check_numbers(iterations, seed, warm_weight)
-    options, chosen = read_options(game, game_settings), _read_settings(algorithm, settings)
+    options = read_options(game, game_settings)
+    types = {name: parameter.annotation for name, parameter in algorithm_options(algorithm).items()}
+    chosen = parse_options(settings, types, algorithm)
     if out is not None:
         check_target(out)
     start = None if warm_start is None else _start(warm_start, algorithm, game, options)
@@ -191,26 +193,6 @@ def _check_numbers(iterations: int, seed: int, warm_weight: float) -> None:
         raise UsageError(f"--seed must be at least 0, not {seed}")
     if not 0 < warm_weight <= MOST_WEIGHT:  # nor nan
         raise UsageError(f"--warm-weight must be more than 0 and at most {MOST_WEIGHT:,.0f}, not {warm_weight:g}")
-
-
-def _read_settings(algorithm: str, settings: Sequence[str]) -> dict[str, Any]:
-    """``key=value`` options of an algorithm, each of its own type."""
-    known = algorithm_options(algorithm)
-    chosen: dict[str, Any] = {}
-    for setting in settings:
-        key, equals, text = (part.strip() for part in setting.partition("="))
-        if not equals:
-            raise UsageError(f"{setting!r} is no option of {algorithm}; write key=value")
-        if key not in known:
-            raise UsageError(nearest(key, list(known), f"option of {algorithm}"))
-        if key in chosen:
-            raise UsageError(f"option {key} of {algorithm} is given twice")
-        kind = known[key].annotation
-        try:
-            chosen[key] = parse_value(text, kind)
-        except ValueError:
-            raise UsageError(f"option {key} of {algorithm} expects {describe_type(kind)}, not {text!r}") from None
-    return chosen
 
 
 def _start(path: Path, algorithm: str, game: str, options: dict[str, Any]) -> Callable[[Tree], Any]:

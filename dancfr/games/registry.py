@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dancfr.errors import UsageError, nearest
-from dancfr.values import describe_type, parse_value, show
+from dancfr.values import describe_type, parse_options, show
 from envs.aec import AecGame
 from envs.cheat import Cheat
 from envs.game import Game
@@ -167,8 +167,8 @@ def make_game(name: str, **options: Any) -> Any:
             raise UsageError(nearest(option, list(known), f"option of {name}"))
         default = known[option]
         if type(options[option]) is not type(default):
-            kind = {bool: "true or false", int: "an integer"}.get(type(default), type(default).__name__)
-            raise UsageError(f"option {option} of {name} expects {kind}, not {options[option]!r}")
+            expected = describe_type(type(default))
+            raise UsageError(f"option {option} of {name} expects {expected}, got {options[option]!r}")
     try:
         if name.startswith(OPENSPIEL):
             return OpenSpielGame(name.removeprefix(OPENSPIEL), name, **options)
@@ -181,24 +181,12 @@ def read_options(name: str, settings: Sequence[str]) -> dict[str, Any]:
     """Options of a game from ``key=value`` settings, each of the type of its default.
 
     Raises:
-        UsageError: no such game or option, an option given twice, or text that is no value of its type.
+        UsageError: no such game or option, an option given twice, or a value of another type.
     """
     known = known_options(name)
-    options: dict[str, Any] = {}
-    for setting in settings:
-        key, equals, text = (part.strip() for part in setting.partition("="))
-        if not equals or not key:
-            raise UsageError(f"{setting!r} is no option of a game; write key=value, e.g. {_example(known)}")
-        if known is not None and key not in known:
-            raise UsageError(nearest(key, list(known), f"option of {name}"))
-        if key in options:
-            raise UsageError(f"option {key} of {name} is given twice")
-        kind = type(known[key]) if known is not None else Any
-        try:
-            options[key] = parse_value(text, kind)
-        except ValueError:
-            raise UsageError(f"option {key} of {name} expects {describe_type(kind)}, not {text!r}") from None
-    return options
+    key, value = next(iter((known or {"max_plies": 100}).items()))
+    types = None if known is None else {option: type(default) for option, default in known.items()}
+    return parse_options(settings, types, name, f"{key}={show(value)}")
 
 
 def known_options(name: str) -> Mapping[str, Any] | None:
@@ -210,11 +198,6 @@ def known_options(name: str) -> Mapping[str, Any] | None:
     if name.startswith(PETTINGZOO):
         return None
     return _OPENSPIEL_OPTIONS if name.startswith(OPENSPIEL) else entry_of(name).options
-
-
-def _example(known: Mapping[str, Any] | None) -> str:
-    key, value = next(iter((known or {"max_plies": 100}).items()))
-    return f"{key}={show(value)}"
 
 
 def entry_of(name: str) -> GameEntry:

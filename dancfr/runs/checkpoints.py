@@ -19,7 +19,7 @@ from typing import Any
 
 from dancfr.errors import RunError, UsageError, reason, warn
 from dancfr.runs.run import Run, now
-from learners.storage import sync_folder
+from learners.storage import sync
 
 _NAME = re.compile(r"\d{6,}")
 _BLOCK = 4 << 20
@@ -158,13 +158,13 @@ def _seal(folder: Path, iteration: int) -> None:
             folders.append(path)
             continue
         files[path.relative_to(folder).as_posix()] = {"size": path.stat().st_size, "crc32": _checksum(path)}
-        _sync(path)
+        sync(path)
     manifest = folder / "manifest.json"
     content = {"iteration": iteration, "written": now(), "files": files}
     manifest.write_text(json.dumps(content, indent=1) + "\n")
-    _sync(manifest)
+    sync(manifest)
     for inner in folders:
-        sync_folder(inner)
+        sync(inner)
 
 
 def _move(partial: Path, final: Path) -> None:
@@ -180,7 +180,7 @@ def _move(partial: Path, final: Path) -> None:
         shutil.rmtree(replaced, ignore_errors=True)
     else:
         partial.rename(final)
-    sync_folder(final.parent)
+    sync(final.parent)
 
 
 def _prune(run: Run, iteration: int, keep: int) -> None:
@@ -203,11 +203,3 @@ def _checksum(path: Path) -> str:
         while block := file.read(_BLOCK):
             checksum = zlib.crc32(block, checksum)
     return f"{checksum:08x}"
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

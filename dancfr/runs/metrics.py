@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dancfr.errors import reason, warn
-from learners.storage import replacing
+from learners.storage import replacing, sync
 
 
 class MetricsLog:
@@ -51,11 +51,7 @@ class MetricsLog:
     def sync(self) -> None:
         """Makes sure that what has been written outlives a loss of power: called before a checkpoint counts on it."""
         if self.path.exists():
-            descriptor = os.open(self.path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            sync(self.path)
 
     def _write(self, line: bytes) -> None:
         """Appends a whole line or nothing, after ending a line that a killed process left torn."""

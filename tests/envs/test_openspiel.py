@@ -238,7 +238,7 @@ def test_the_registry_has_them() -> None:
     assert result.games == 20
     with pytest.raises(UsageError, match="named 'max_plies'"):
         make_game(name, max_plies=3)
-    with pytest.raises(UsageError, match="option reserve of openspiel:kuhn_poker expects an integer, not 'x'"):
+    with pytest.raises(UsageError, match="option reserve of openspiel:kuhn_poker expects an integer, got 'x'"):
         make_game("openspiel:kuhn_poker", reserve="x")
 
 

@@ -18,7 +18,7 @@ from learners.storage import DamagedFile, load_state, replacing, save_state
 
 FORMAT = "dancfr-values-1"
 MANIFEST = "manifest.json"
-_OURS = re.compile(r"\..*\.partial|shard-.*\.safetensors|manifest\.json")
+_OURS = re.compile(r"\..*\.partial|\.tmp\w+|shard-.*\.safetensors|manifest\.json")
 """What may lie there before there is a manifest: another run that shares the folder may just be writing it."""
 _SHARD = re.compile(r"shard-(\d+)-(\d{6})-(\d{4})-(\w+)\.safetensors")
 

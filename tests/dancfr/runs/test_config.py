@@ -1,6 +1,5 @@
 """Settings from the command line: typed values, and one line for what is wrong."""
 
-from enum import Enum
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -11,20 +10,10 @@ from dancfr.methods.presets import PRESETS
 from dancfr.runs.config import Config, apply_overrides, describe_differences, differences, refuse_changes
 
 
-class Colour(Enum):
-    BLUE = "blue"
-    RED = "red"
-
-
 class Mlp(Config):
     kind: Literal["mlp"] = "mlp"
     width: int = Field(64, ge=1, le=4096)
     layers: tuple[int, ...] = (64, 64)
-
-
-class Conv(Config):
-    kind: Literal["conv"] = "conv"
-    channels: int = 16
 
 
 class Evaluation(Config):
@@ -41,11 +30,10 @@ class Example(Config):
     clip: float | None = Field(1.0, gt=0)
     importance: Literal["none", "clipped", "full"] = "none"
     baseline: bool = True
-    colour: Colour = Colour.BLUE
     size: tuple[int, int] = (6, 6)
     name: str = "a"
     game_options: dict[str, Any] = Field({"ply_limit": 100})
-    net: Mlp | Conv = Mlp()
+    net: Mlp = Mlp()
     evaluation: Evaluation = Evaluation()
 
     @model_validator(mode="after")
@@ -68,8 +56,7 @@ class Example(Config):
         ("importance=clipped", "importance", "clipped"),
         ("baseline=off", "baseline", False),
         ("baseline=True", "baseline", True),
-        ("colour=red", "colour", Colour.RED),
-        ("colour=RED", "colour", Colour.RED),
+        ("size=(4,5)", "size", (4, 5)),
         ("size=[4,5]", "size", (4, 5)),
         ("size=4,5", "size", (4, 5)),
         ("name=none", "name", "none"),
@@ -98,27 +85,27 @@ def test_a_setting_is_read_by_the_type_of_its_key(override, path, value):
         (["net.widht=5"], "no key named 'net.widht'; did you mean net.width?"),
         (["width=5"], "no key named 'width'; did you mean net.width?"),
         (["zzzzqqqq=5"], "no key named 'zzzzqqqq'; there are: "),
-        (["iterations=many"], "iterations expects an integer, not 'many'"),
-        (["iterations=1.5"], "iterations expects an integer, not '1.5'"),
-        (["rate=fast"], "rate expects a number, not 'fast'"),
-        (["baseline=perhaps"], "baseline expects true or false, not 'perhaps'"),
-        (["clip=x"], "clip expects a number or none, not 'x'"),
-        (["importance=ful"], "importance expects one of none, clipped, full, not 'ful'"),
-        (["colour=green"], "colour expects one of blue, red, not 'green'"),
+        (["iterations=many"], "iterations expects an integer, got 'many'"),
+        (["iterations=1.5"], "iterations expects an integer, got '1.5'"),
+        (["rate=fast"], "rate expects a number, got 'fast'"),
+        (["baseline=perhaps"], "baseline expects true or false, got 'perhaps'"),
+        (["clip=x"], "clip expects a number or none, got 'x'"),
+        (["importance=ful"], "importance expects one of none, clipped, full, got 'ful'"),
+        (["iterations=true"], "iterations expects an integer, got 'true'"),
         (["size=1,2,3"], "size expects a list of 2 values"),
-        (["net.layers=a"], "net.layers expects a list like [a,b], each an integer, not 'a'"),
-        (["iterations=0"], "iterations must be at least 1, not 0"),
+        (["net.layers=a"], "net.layers expects a list like [a,b], each an integer, got 'a'"),
+        (["iterations=0"], "iterations must be at least 1, got 0"),
         (["rate=0"], "rate must be greater than 0"),
-        (["rate=nan"], "rate must be a finite number, not nan"),
-        (["rate=inf"], "rate must be a finite number, not inf"),
-        (["net.width=5000"], "net.width must be at most 4096, not 5000"),
+        (["rate=nan"], "rate must be a finite number, got nan"),
+        (["rate=inf"], "rate must be a finite number, got inf"),
+        (["net.width=5000"], "net.width must be at most 4096, got 5000"),
         (["clip=7"], "clip=7 brings bad luck; take 8"),
         (["net=5"], "net is a group of keys: set net.kind, net.width, net.layers, ..."),
         (["seed.x=5"], "seed is a single value: there is no seed.x"),
-        (["seed"], "'seed' is not a setting; write key=value"),
+        (["seed"], "'seed' is not a setting: write key=value"),
         (["=5"], "'=5' is not a setting"),
-        (["game_options=5", "game_options.ply_limit=3"], "game_options.ply_limit is set twice"),
-        (["net.width=0", "seed=-1", "rate=x"], "rate expects a number, not 'x' (and 2 more)"),
+        (["game_options=5", "game_options.ply_limit=3"], "game_options expects options like"),
+        (["net.width=0", "seed=-1", "rate=x"], "rate expects a number, got 'x' (and 2 more)"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(overrides, expected):
@@ -175,14 +162,13 @@ def test_differences_are_listed_by_key():
         "net.width: 64 -> 128",
     ]
     assert describe_differences(old, Example()) == []
-    other = Example(net=Conv())
-    assert differences(old, other)["net.channels"] == ("<absent>", 16)
+    assert differences(old, new)["clip"] == (1.0, None)
 
 
 def test_only_harmless_keys_may_change_at_a_resume():
     old = Example()
     refuse_changes(old, apply_overrides(old, ["iterations=500", "evaluation.every=1", "evaluation.against=rush"]))
-    with pytest.raises(UsageError, match=r"rate: 0.001 -> 1.0 \(and 1 more\); leave the setting out.*--allow-changes"):
+    with pytest.raises(UsageError, match=r"rate: 0.001 -> 1.0 \(and 1 more\): .*--allow-changes"):
         refuse_changes(old, apply_overrides(old, ["iterations=500", "net.width=128", "rate=1"]))
     with pytest.raises(UsageError, match="iterations: 100 -> 500"):
         refuse_changes(old, apply_overrides(old, ["iterations=500"]), allowed=["seed"])

@@ -2,15 +2,15 @@
 
 import json
 import os
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
-from learners.storage import load_state, save_state
+from learners.storage import FORMAT, load_state, save_state
 from tests.dancfr.outcomes import Command, refused
 
 KUHN = ("--game", "kuhn", "--games", "2", "--exploitability")
@@ -34,8 +34,8 @@ def test_a_strategy_of_another_game_or_other_rules_is_refused(
 
 
 def _header(entries: dict[str, Any]) -> bytes:
-    notes = {"format": "dancfr-state-1", "meta": "{}", "records": "{}", "crc32": "00000000"}
-    text = json.dumps({"__metadata__": notes, **entries}).encode()
+    notes = json.dumps({"format": FORMAT, "meta": {}, "records": {}})
+    text = json.dumps({"__metadata__": {"state": f"unchecked {notes}"}, **entries}).encode()
     return len(text).to_bytes(8, "little") + text
 
 
@@ -110,11 +110,8 @@ def test_a_file_of_something_else_is_refused(command: Command, strategy: Path, a
 
 
 def _rewrite_meta(path: Path, meta: Any) -> None:
-    """A whole file without arrays whose metadata are not a table."""
-    notes = {"format": "dancfr-state-1", "meta": json.dumps(meta), "records": "{}", "crc32": "00000000"}
-    text = json.dumps({"__metadata__": notes}, separators=(",", ":")).encode()
-    text = text.replace(b'"crc32":"00000000"', b'"crc32":"%08x"' % zlib.crc32(text))
-    path.write_bytes(len(text).to_bytes(8, "little") + text)
+    """A state file without arrays whose metadata is not a dictionary."""
+    save_file({}, path, {"state": f"unchecked {json.dumps({'format': FORMAT, 'meta': meta, 'records': {}})}"})
 
 
 def test_a_pipe_or_a_folder_is_no_strategy(command: Command) -> None:
