@@ -7,7 +7,6 @@ checkpoints/000060.damaged/          was passed over; removed when the next chec
 """
 
 import json
-import os
 import re
 import shutil
 import zlib

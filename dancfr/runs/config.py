@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeVar, get_origin
+from typing import Any, ClassVar, Self, TypeGuard, TypeVar, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -141,7 +141,7 @@ def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{name}"
 
 
-def _is_group(annotation: Any) -> bool:
+def _is_group(annotation: Any) -> TypeGuard[type[BaseModel]]:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 

@@ -1,10 +1,10 @@
-"""A run's folder: its configuration, metrics, strategies and lock.
+"""The folder of a run: configuration, metrics, strategies and lock.
 
-    runs/<name>/config.json              what was trained, by which code
+    runs/<name>/config.json              the configuration, and the code that trained it
                 metrics.jsonl            the record, one row a line
                 checkpoints/000040/      see dancfr.runs.checkpoints
                 strategies/p0-000040.safetensors, and average-p0-000040.safetensors where a net plays the average
-                run.lock                 held by the process that trains it
+                run.lock                 locked by the process that trains the run
 
 Only JSON and safetensors files with these names are ever read.
 """
@@ -23,6 +23,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+import dancfr
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.runs.config import AnyConfig, Config, describe_differences, refuse_changes
 from dancfr.runs.metrics import MetricsLog
@@ -31,13 +32,16 @@ from learners.storage import DamagedFile, load_state, replacing, save_state
 
 _STRATEGY = re.compile(r"(average-)?p(\d+)-(\d{6,})\.safetensors")
 
+OLDEST_RESUMABLE = (0, 2)
+"""First version of dancfr whose runs can be resumed: 0.1 had other random streams, checkpoints and settings."""
+
 
 @dataclass(frozen=True, order=True)
 class StrategyFile:
-    """One stored network: that of `player` after `iteration`.
+    """The file of a stored strategy: that of `player` after `iteration`.
 
     Attributes:
-        average: Whether it plays the average over all iterations, not what that iteration plays.
+        average: Whether it is the average over all iterations instead of the strategy of that iteration.
     """
 
     iteration: int
@@ -47,11 +51,11 @@ class StrategyFile:
 
 
 class Run:
-    """One run's folder. `create` and `open(writing=True)` hold its lock until `close`; use it in a `with`.
+    """A run. `create` and `open(writing=True)` lock its folder until `close`, or the end of a `with` block.
 
     Attributes:
         path: The folder.
-        info: Content of config.json: name, preset, method, config, created, and what `provenance` says.
+        info: Content of config.json: name, preset, method, config, created, and the result of `provenance`.
         metrics: The record.
     """
 
@@ -64,10 +68,10 @@ class Run:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], preset: str, method: str, config: Config) -> Self:
-        """Starts a run in a new or empty folder and takes its lock.
+        """Starts a run in a new or empty folder and locks it.
 
         Raises:
-            UsageError: the folder holds something, or is in use, or cannot be written.
+            UsageError: the folder is not empty, is in use, or cannot be written.
         """
         path = Path(path)
         try:
@@ -101,15 +105,22 @@ class Run:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], writing: bool = False) -> Self:
-        """Opens an existing run, to read it or (`writing`, which takes its lock) to continue it.
+        """Opens an existing run, to read it or (`writing`, which locks it) to resume it.
 
         Raises:
-            UsageError: no run there, its config.json is damaged, or another process trains it.
+            UsageError: there is no run, its config.json is damaged, another process trains it, or it is to be resumed
+                and was started by a version of dancfr that is too old.
         """
         path = Path(path)
         info = _read_info(path)
         lock = None
         if writing:
+            if _is_old(info):
+                raise UsageError(
+                    f"{path} was trained by dancfr {info.get('version')}, and {dancfr.__version__} cannot resume it: "
+                    f"evaluate it, resume it with the version that started it{_revision(info)}, or train again with "
+                    f"another --run-dir"
+                )
             for folder in ("checkpoints", "strategies"):
                 if (path / folder).exists() and not (path / folder).is_dir():
                     raise UsageError(f"{path / folder} is a file where a folder belongs: move it away")
@@ -128,7 +139,7 @@ class Run:
         self.close()
 
     def close(self) -> None:
-        """Writes what waits and gives the lock back."""
+        """Writes the waiting rows of the record and unlocks the folder."""
         if self._lock is not None:
             self.metrics.flush()
             os.close(self._lock)
@@ -147,15 +158,15 @@ class Run:
         return str(self.info["method"])
 
     def config_as(self, kind: type[AnyConfig]) -> AnyConfig:
-        """The run's configuration as an instance of `kind`.
+        """The run's configuration as an instance of `kind`; of an old run without the settings that are gone since.
 
         Raises:
-            UsageError: it does not fit (another method, or another version of dancfr).
+            UsageError: it does not fit `kind`: another method, or another version of dancfr.
         """
-        return kind.from_json(self.info.get("config"), str(self.path / "config.json"))
+        return kind.from_json(self.info.get("config"), str(self.path / "config.json"), _is_old(self.info))
 
     def require(self, preset: str, method: str) -> None:
-        """Raises UsageError unless the run is of that preset and method."""
+        """Raises UsageError if the run has another preset or method."""
         if (preset, method) != (self.preset, self.method):
             raise UsageError(
                 f"{self.path} holds a run of {self.preset} ({self.method}), not of {preset} ({method}): "
@@ -163,11 +174,16 @@ class Run:
             )
 
     def resume_as(self, preset: str, method: str, config: Config, allow_changes: bool = False) -> None:
-        """The run is to go on under `config`, which may differ only in what does not matter, unless changes are
-        allowed. Nothing is written before `confirm_resume`.
+        """Checks that the run can be resumed under `config`. Nothing is written before `confirm_resume`.
+
+        Args:
+            preset: Name of the preset.
+            method: Name of the method.
+            config: The configuration to continue with.
+            allow_changes: Let every setting differ, not only `Config.resumable`.
 
         Raises:
-            UsageError: the run is of another preset or method, or another setting differs; nothing changes.
+            UsageError: the run has another preset or method, or a setting differs that must not.
         """
         self.require(preset, method)
         old = self.config_as(type(config))
@@ -181,8 +197,8 @@ class Run:
         }
 
     def confirm_resume(self) -> None:
-        """What the run was saved with fits the configuration that it is to go on under: config.json now has that one,
-        and tells what has changed."""
+        """Writes the configuration of `resume_as`, and what it changed, to config.json: call it once the checkpoint
+        has been found to fit."""
         if self._confirmed is None:
             return
         self.info, self._confirmed = self._confirmed, None
@@ -194,11 +210,11 @@ class Run:
     # Metrics
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:
-        """Adds a row to the record; a full disk only delays it. See `MetricsLog.append`."""
+        """Adds a row to the record; a full disk only delays it, see `MetricsLog.append`."""
         self.metrics.append(row)
 
     def read_metrics(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """All rows of the record, or those of one `kind`; a torn last line is skipped.
+        """All rows of the record, or those of one `kind`, without torn lines.
 
         Raises:
             UsageError: the record cannot be read.
@@ -209,7 +225,7 @@ class Run:
             raise UsageError(f"cannot read {self.metrics.path}: {reason(error)}") from None
 
     def truncate_metrics(self, iteration: int, finals: bool = True) -> int:
-        """Drops rows after `iteration`; the number of them. See `MetricsLog.truncate`."""
+        """Drops the rows after `iteration` and returns their number, see `MetricsLog.truncate`."""
         try:
             return self.metrics.truncate(iteration, finals)
         except OSError as error:
@@ -225,10 +241,10 @@ class Run:
         meta: Mapping[str, Any],
         average: bool = False,
     ) -> Path:
-        """Stores the network that `player` has after `iteration`: one of those that are averaged, or of the `average`.
+        """Stores the strategy of `player` after `iteration`, or the `average` strategy so far.
 
         Raises:
-            RunError: the disk refused; an earlier file of that name is untouched.
+            RunError: the file could not be written; an earlier file of that name is unchanged.
         """
         path = self._strategy_path(player, iteration, average)
         try:
@@ -242,7 +258,7 @@ class Run:
         return self.path / "strategies" / f"{'average-' if average else ''}p{player}-{iteration:06d}.safetensors"
 
     def list_strategies(self, player: int | None = None, average: bool = False) -> list[StrategyFile]:
-        """Stored strategies by iteration, of one player or of all: those that are averaged, or of the `average`."""
+        """Stored strategies by iteration, of one player or all: those of iterations, or the `average` ones."""
         found = self._every_strategy()
         return [file for file in found if file.average == average and player in (None, file.player)]
 
@@ -256,35 +272,37 @@ class Run:
         return sorted(found)
 
     def has_samples(self) -> bool:
-        """Whether there are solved samples, which a resumed run goes on with, see `dancfr.methods.value_net.data`."""
+        """Whether the folder holds solved samples, which a resumed run uses again (shards of `data/`)."""
         return any((self.path / "data").glob("shard-*"))
 
     def load_strategy(
         self, player: int, iteration: int, average: bool = False
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and metadata of one stored strategy.
+        """Arrays and metadata of a stored strategy.
 
         Raises:
-            UsageError: there is none of that player and iteration, or its file is damaged or of another one.
+            UsageError: no strategy of that player and iteration is stored, or its file is damaged or another's.
         """
         path = self._strategy_path(player, iteration, average)
-        cure = f"restore it from a copy, or play as of an earlier iteration, {self.path}@N"
+        cure = f"restore it from a copy, or play an earlier iteration as {self.path}@N"
         try:
             arrays, meta = load_state(path)
         except FileNotFoundError:
             have = [entry.iteration for entry in self.list_strategies(player, average)]
-            known = f"it has {have[0]} to {have[-1]}" if have else "it has none yet"
+            known = f"it has {have[0]} to {have[-1]}" if have else "nothing is stored yet"
             raise UsageError(
                 f"{self.path} has no strategy of player {player} at iteration {iteration}; {known}"
             ) from None
         except DamagedFile as error:
             raise UsageError(f"{error}; {cure}") from None
         if (meta.get("player"), meta.get("iteration")) != (player, iteration):
-            raise UsageError(f"{path} is of player {meta.get('player')} at iteration {meta.get('iteration')}; {cure}")
+            raise UsageError(
+                f"{path} contains player {meta.get('player')} at iteration {meta.get('iteration')}; {cure}"
+            )
         return arrays, meta
 
     def require_strategies(self, wanted: Collection[tuple[int, int]]) -> None:
-        """Raises UsageError unless there is a strategy for each (iteration, player): averages need all of them."""
+        """Raises UsageError if a strategy of the (iteration, player) pairs is missing: an average needs all of them."""
         have = {(file.iteration, file.player) for file in self.list_strategies()}
         missing = sorted(set(wanted) - have)
         if missing:
@@ -296,8 +314,11 @@ class Run:
             )
 
     def discard_final_strategy_before(self, iteration: int) -> bool:
-        """Removes the last strategy before `iteration` if it was stored only because the run ended there, now that it
-        has gone on. Whether it did."""
+        """Removes the last strategy before `iteration` if it was stored only because the run had ended there.
+
+        Returns:
+            Whether there was one.
+        """
         earlier = [entry for entry in self.list_strategies() if entry.iteration < iteration]
         if not earlier or not self.load_strategy(earlier[-1].player, earlier[-1].iteration)[1].get("final"):
             return False
@@ -305,7 +326,7 @@ class Run:
         return True
 
     def discard_strategies_after(self, iteration: int) -> int:
-        """Removes strategies later than the checkpoint the run goes on from; the number of them."""
+        """Removes the strategies after `iteration`, where the run continues, and returns their number."""
         later = [entry for entry in self._every_strategy() if entry.iteration > iteration]
         for entry in later:
             entry.path.unlink()
@@ -313,8 +334,10 @@ class Run:
 
 
 def default_run_dir(preset: str) -> Path:
-    """``runs/<preset>-<time>``, not in use yet. In a job of a cluster below ``~/dancfr-runs`` instead: the folder that
-    a job is started in goes when it ends."""
+    """A folder that does not exist yet: ``runs/<preset>-<time>``.
+
+    In a job of a cluster it is below ``~/dancfr-runs``, because the working directory of a job is deleted at its end.
+    """
     root = Path.home() / "dancfr-runs" if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ else Path("runs")
     base = root / f"{preset}-{datetime.now():%Y%m%d-%H%M%S}"
     path, number = base, 2
@@ -324,7 +347,7 @@ def default_run_dir(preset: str) -> Path:
 
 
 def find_runs(preset: str, root: str | os.PathLike[str] = "runs") -> Sequence[Path]:
-    """Folders of the runs of `preset` below `root`, oldest first."""
+    """Folders of the runs of `preset` in `root`, oldest first."""
     found = []
     for path in Path(root).glob("*/config.json"):
         try:
@@ -337,7 +360,7 @@ def find_runs(preset: str, root: str | os.PathLike[str] = "runs") -> Sequence[Pa
 
 
 def now() -> str:
-    """Time in UTC, to the second."""
+    """The time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -353,16 +376,27 @@ def _read_info(path: Path) -> dict[str, Any]:
     try:
         info = json.loads(file.read_bytes())
     except FileNotFoundError:
-        raise UsageError(f"{path} holds no run (there is no {file})") from None
+        raise UsageError(f"{path} holds no run: {file} does not exist") from None
     except OSError as error:
         raise UsageError(f"cannot read {file}: {reason(error)}") from None
     except ValueError:
-        raise UsageError(f"{file} is damaged: it is no JSON") from None
+        raise UsageError(f"{file} is damaged: it is not JSON") from None
     kinds = {"name": str, "preset": str, "method": str, "config": dict}
     fits = isinstance(info, dict) and all(isinstance(info.get(key), kind) for key, kind in kinds.items())
     if not fits or not isinstance(info.get("resumed", []), list):
-        raise UsageError(f"{file} is no configuration of a run of dancfr")
+        raise UsageError(f"{file} is not the configuration of a run of dancfr")
     return info
+
+
+def _is_old(info: Mapping[str, Any]) -> bool:
+    numbers = re.findall(r"\d+", str(info.get("version", "")))
+    return tuple(map(int, numbers[:2])) < OLDEST_RESUMABLE
+
+
+def _revision(info: Mapping[str, Any]) -> str:
+    """The commit that started the run, where it is known, for a person."""
+    revision = info.get("git_revision")
+    return f" (commit {revision[:12]})" if isinstance(revision, str) else ""
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -371,10 +405,13 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _take_lock(path: Path) -> int:
-    """Descriptor that holds the lock; the system gives it back when the process ends, however it ends.
+    """Locks a run; the system unlocks it when the process ends, however it ends.
+
+    Returns:
+        The file descriptor that holds the lock.
 
     Raises:
-        UsageError: another process holds it.
+        UsageError: another process holds the lock.
         OSError: the folder cannot be written.
     """
     descriptor = os.open(path / "run.lock", os.O_RDWR | os.O_CREAT, 0o666)
@@ -387,6 +424,6 @@ def _take_lock(path: Path) -> int:
     try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-    except OSError:  # a full disk: the lock holds all the same, only its note is missing
+    except OSError:  # a full disk: the lock works all the same, without the note
         pass
     return descriptor

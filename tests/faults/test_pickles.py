@@ -120,7 +120,7 @@ def test_in_place_of_the_configuration_it_is_refused_by_all(planted: Planted, ba
     planted.plant("config.json", bait)
     before = contents(planted.run)
     for command in (planted.resume, planted.evaluate, planted.report, planted.status):
-        assert "config.json is damaged: it is no JSON" in assert_refused(command())
+        assert "config.json is damaged: it is not JSON" in assert_refused(command())
     assert contents(planted.run) == before
 
 

@@ -63,9 +63,9 @@ def test_a_fresh_run_wants_an_empty_folder(tmp_path: Path) -> None:
     ("content", "expected"),
     [
         (None, "holds no run"),
-        ("{", "is damaged: it is no JSON"),
-        ("[]", "is no configuration of a run"),
-        ('{"name": "a"}', "is no configuration of a run"),
+        ("{", "is damaged: it is not JSON"),
+        ("[]", "is not the configuration of a run"),
+        ('{"name": "a"}', "is not the configuration of a run"),
     ],
 )
 def test_a_folder_without_a_sound_configuration_is_no_run(tmp_path: Path, content: str | None, expected: str) -> None:
@@ -93,7 +93,7 @@ def test_a_configuration_of_wrong_kinds_is_no_run(tmp_path: Path, changes: dict)
     create(tmp_path / "a").close()
     file = tmp_path / "a" / "config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
-    with pytest.raises(UsageError, match=r"a/config.json is no configuration of a run of dancfr"):
+    with pytest.raises(UsageError, match=r"a/config.json is not the configuration of a run of dancfr"):
         Run.open(tmp_path / "a")
 
 
@@ -238,7 +238,7 @@ def test_a_strategy_of_another_iteration_or_player_is_refused(tmp_path: Path) ->
             run.save_strategy(player, iteration, {"w": np.zeros(3, np.float32)}, {})
         folder = run.path / "strategies"
         (folder / "p1-000002.safetensors").write_bytes((folder / "p0-000001.safetensors").read_bytes())
-        with pytest.raises(UsageError, match=r"p1-000002.safetensors is of player 0 at iteration 1; restore it"):
+        with pytest.raises(UsageError, match=r"p1-000002.safetensors contains player 0 at iteration 1; restore it"):
             run.load_strategy(1, 2)
         os.truncate(folder / "p0-000001.safetensors", 30)
         with pytest.raises(UsageError, match=r"p0-000001.safetensors is damaged.*; restore it from a copy, or play"):
