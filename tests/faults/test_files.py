@@ -193,7 +193,7 @@ def test_the_same_run_started_twice_is_refused_and_the_first_is_not_disturbed(
         (("network.width=64",), "network.width: 128 -> 64"),
         (("game_options.ply_limit=50",), "game_options: "),
         (("reservoir=10000", "traversals=48"), "traversals: 96 -> 48 (and 1 more)"),
-        (("seed=2", "iterations=20", "resources.recoveries=1"), "seed: 1 -> 2;"),
+        (("seed=2", "iterations=20", "resources.recoveries=1"), "seed: 1 -> 2:"),
     ],
 )
 def test_a_changed_configuration_is_refused_with_the_difference(
