@@ -16,6 +16,7 @@ import os
 import re
 import select
 import shutil
+import signal
 import sys
 import uuid
 from collections import Counter
@@ -221,7 +222,12 @@ def start(run: Run, mode: str) -> Any:
 
 
 def main(path: str, mode: str, *speed: str) -> None:
-    """Follows a run until standard input ends; what is read there is the exit code of the training."""
+    """Follows a run until standard input ends; what is read there is the exit code of the training.
+
+    A signal that stops the training may reach this process too: it still sends what the training writes at its end.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # inherited by W&B's service
     run = Run.open(path)
     live = start(run, mode)
     reader = Reader(run, live, Speed(*speed) if speed else None)

@@ -183,6 +183,9 @@ def test_evaluations_that_come_in_together_keep_their_iterations_and_events_are_
         tracker.log({**recovered, "iteration": 5, "seconds": 1.5})
         tracker.log({"iteration": 4, "loss": 9.0})  # done again after the recovery: W&B has it
         tracker.log({**recovered, "iteration": 6, "seconds": 2.5})
+        wait_for(lambda: any((path / "wandb").glob("offline-run-*")))
+        (reader,) = (p for p in psutil.Process().children() if str(path) in p.cmdline())
+        reader.terminate()  # a signal for all processes of a training does not cut the rows off
         tracker.log({"iteration": 6, "loss": 0.5})
     assert [row["kind"] for row in run.read_metrics()] == [
         "train", "evaluation", "evaluation", "exploitability", "event", "train", "event", "train",
@@ -212,13 +215,18 @@ from dancfr.runs.run import Run
 from dancfr.watch import wandb_sink
 from dancfr.watch.tracking import Tracker
 
+def find_services():
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found += [child] if child.name().startswith("wandb-core") else []
+    return found
+
 wandb_sink.FINISH_TIMEOUT_S = float(sys.argv[3])
 with Run.create(sys.argv[1], "quick", "dream", Config()) as run, Tracker(run, "offline") as tracker:
     tracker.log({"iteration": 1})
-    services = []
-    while not services:
+    while not (services := find_services()):
         time.sleep(0.05)
-        services = [p for p in psutil.Process().children(recursive=True) if p.name().startswith("wandb-core")]
     for service in services:
         service.send_signal(int(sys.argv[2]))
     before = time.monotonic()
