@@ -1,4 +1,4 @@
-"""Commands that train on a Ray cluster from elsewhere: `submit`, and `jobs`, which lists, stops and reads."""
+"""The commands `submit` and `jobs`, which start trainings on a Ray cluster, and list, stop and read them."""
 
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from dancfr.errors import UsageError
 Address = Annotated[
     str | None,
     typer.Option(
-        metavar="URL", help="The cluster's dashboard; default: RAY_API_SERVER_ADDRESS, else http://127.0.0.1:8265."
+        metavar="URL", help="Dashboard of the cluster; default: RAY_API_SERVER_ADDRESS, else http://127.0.0.1:8265."
     ),
 ]
 
@@ -22,19 +22,19 @@ Address = Annotated[
 def submit(
     preset: Preset,
     overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings that differ from the preset's.")
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings to change in the preset.")
     ] = None,
     run_dir: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="Name of the run, or a folder on the head node from / or ~/ on; default: ~/dancfr-runs/PRESET-TIME.",
+            help="Name of the run, or a path on the head node that starts with / or ~/; default: PRESET-TIME.",
         ),
     ] = "",
     resume: Resume = False,
     allow_changes: AllowChanges = False,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Workers that play; default: as many as the cluster's CPUs.")
+        int | None, typer.Option(metavar="N", help="Number of workers; default: the CPUs of the cluster.")
     ] = None,
     device: Device = "auto",
     wandb: Annotated[
@@ -44,7 +44,7 @@ def submit(
     address: Address = None,
     working_dir: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Folder to send along; default: the checkout, if this runs from one."),
+        typer.Option(metavar="FOLDER", help="Folder to send; default: the checkout that dancfr runs from, if any."),
     ] = None,
     follow: Annotated[bool, typer.Option("--follow/--no-follow", help="Print the job's log until it ends.")] = True,
     as_json: Json = False,
@@ -76,7 +76,7 @@ def submit(
         if result["status"] in ("PENDING", "RUNNING"):
             lines.append(f"  log: dancfr jobs logs {result['job']}    stop: dancfr jobs stop {result['job']}")
         else:
-            lines.append(f"  go on with it: dancfr submit {preset} --run-dir '{result['run_dir']}' --resume")
+            lines.append(f"  continue it: dancfr submit {preset} --run-dir '{result['run_dir']}' --resume")
         return "\n".join(lines)
 
     output.deliver(compute, as_json, describe)
@@ -84,15 +84,15 @@ def submit(
 
 @app.command(cls=Command)
 def jobs(
-    action: Annotated[str, typer.Argument(metavar="[list|stop|logs]", help="What to do; default: list.")] = "list",
-    job: Annotated[str, typer.Argument(metavar="[JOB]", help="Which job to stop or to read.")] = "",
+    action: Annotated[str, typer.Argument(metavar="[list|stop|logs]", help="Action; default: list.")] = "list",
+    job: Annotated[str, typer.Argument(metavar="[JOB]", help="Id of the job to stop, or whose log to print.")] = "",
     address: Address = None,
     as_json: Json = False,
 ) -> None:
-    """List a cluster's jobs, stop one, or print its log."""
+    """List the jobs of a cluster, stop one, or print its log."""
     choose("the first argument of jobs", action, ("list", "stop", "logs"))
     if (action == "list") != (job == ""):
-        raise UsageError("jobs list takes no job" if job else f"say which: dancfr jobs {action} JOB")
+        raise UsageError("jobs list takes no job" if job else f"the job is missing: dancfr jobs {action} JOB")
 
     def compute() -> output.Result:
         from dancfr.cluster import job_client
@@ -110,7 +110,7 @@ def jobs(
         if "jobs" not in result:
             return f"{result['job']}: {result['status'].lower()}"
         if not result["jobs"]:
-            return f"{result['address']} has had no jobs yet"
+            return f"{result['address']} has no jobs"
         rows = [{**row, "started": f"{datetime.fromtimestamp(row['started']):%m-%d %H:%M}"} for row in result["jobs"]]
         return output.table(rows, ["job", "status", "started", "preset", "run_dir"])
 

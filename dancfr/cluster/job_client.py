@@ -1,6 +1,6 @@
-"""Talking to the job server of a Ray cluster: its address, its token, jobs and their logs.
+"""Jobs of a Ray cluster, through Ray's `JobSubmissionClient`; failures are reported in one line with a cure.
 
-Whoever reaches that server can run any program on the cluster (CVE-2023-48022), hence the token.
+Anyone who can reach a job server without a token can run any program on its cluster (CVE-2023-48022).
 """
 
 import asyncio
@@ -14,159 +14,156 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from actors.cluster import variables
 from dancfr.errors import RunError, UsageError, warn
 
 DEFAULT_ADDRESS = "http://127.0.0.1:8265"
 
 STOP_SECONDS = 120
-"""What a job gets between SIGTERM and SIGKILL, to write its checkpoint. Ray's default is 3."""
+"""Seconds between SIGTERM and SIGKILL when a job is stopped, for its checkpoint. Ray's default is 3."""
 
-_ADDRESS_VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
 _ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 
 
 @dataclass(frozen=True)
 class Server:
-    """A job server that answers.
+    """A job server that has answered.
 
     Attributes:
         address: Its URL.
-        headers: What authenticates the caller.
-        version: Its version of Ray.
+        headers: HTTP headers that authenticate the user; empty where the server requires no token.
     """
 
     address: str
     headers: dict[str, str]
-    version: str
 
 
 def find_token() -> tuple[str, str]:
-    """The token of this user and where it was found, looked for as Ray does; two empty strings without one.
+    """The user's token for Ray and where it was found; two empty strings without one.
+
+    The places are those that Ray documents, in its order: RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names,
+    ~/.ray/auth_token. The token is read here, and passed on as a header, because Ray fixes at its import whether
+    it uses one.
 
     Raises:
-        UsageError: a file is named for it that cannot be read or is empty.
+        UsageError: The token is not one line of ASCII, or RAY_AUTH_TOKEN_PATH names a file without a token.
     """
-    if token := os.environ.get("RAY_AUTH_TOKEN", "").strip():
-        if not (token.isascii() and token.isprintable()):
-            raise UsageError("RAY_AUTH_TOKEN holds no token: it is one line of ASCII")
-        return token, "RAY_AUTH_TOKEN"
     named = os.environ.get("RAY_AUTH_TOKEN_PATH")
     path = Path(named) if named else Path.home() / ".ray" / "auth_token"
-    try:
-        token = path.read_text().strip()
-    except (OSError, UnicodeDecodeError):
-        token = ""
+    token, source = os.environ.get("RAY_AUTH_TOKEN", "").strip(), "RAY_AUTH_TOKEN"
+    if not token:
+        source = str(path)
+        with suppress(OSError, UnicodeDecodeError):
+            token = path.read_text().strip()
     if token and not (token.isascii() and token.isprintable()):
-        raise UsageError(f"{path} holds no token: it is one line of ASCII (`ray get-auth-token --generate` makes one)")
-    if token:
-        return token, str(path)
-    if named:
-        raise UsageError(f"RAY_AUTH_TOKEN_PATH names {named}, which holds no token: put the cluster's token there")
-    return "", ""
+        raise UsageError(f"{source} must hold one line of ASCII; `ray get-auth-token --generate` makes a token")
+    if not token and named:
+        raise UsageError(f"RAY_AUTH_TOKEN_PATH names {named}, which holds no token: write the cluster's token to it")
+    return (token, source) if token else ("", "")
 
 
 def reach(address: str | None) -> Server:
-    """The job server at `address`; None takes RAY_API_SERVER_ADDRESS, else this machine's.
+    """Finds out whether a job server answers, and whether it accepts the user's token.
+
+    Args:
+        address: URL of the cluster's dashboard; None means RAY_API_SERVER_ADDRESS, else this machine's dashboard.
 
     Raises:
-        UsageError: the address is none, nothing answers, what answers is no Ray, or the token is missing or wrong.
+        UsageError: The address is not a URL, nothing or another program answers, or the token is missing or wrong.
     """
     address = _checked(address or os.environ.get("RAY_API_SERVER_ADDRESS") or DEFAULT_ADDRESS)
-    status, version = _ask(address, {})
-    if status == 200:
+    if _accepts(address, {}):
         warn(
-            f"warning: {address} takes jobs from everybody who reaches it: start its Ray with RAY_AUTH_MODE=token "
+            f"warning: {address} accepts jobs from anyone who can reach it; start its Ray with RAY_AUTH_MODE=token "
             "(see docs/cluster.md)"
         )
-        return Server(address, {}, version)
+        return Server(address, {})
     token, source = find_token()
     if not token:
         raise UsageError(
-            f"{address} asks for a token and there is none here: copy the cluster's to ~/.ray/auth_token, or set "
+            f"{address} requires a token, and none was found: copy the cluster's token to ~/.ray/auth_token, or set "
             "RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
         )
     headers = {"Authorization": f"Bearer {token}"}
-    status, version = _ask(address, headers)
-    if status != 200:
-        raise UsageError(f"{address} refuses the token in {source}: it is another cluster's; fetch the one it has")
-    return Server(address, headers, version)
+    if not _accepts(address, headers):
+        raise UsageError(f"{address} rejects the token in {source}: copy the token of this cluster there")
+    return Server(address, headers)
 
 
 def _checked(address: str) -> str:
-    wrong = UsageError(f"{address!r} is no address of a job server: say http://HOST:PORT, e.g. {DEFAULT_ADDRESS}")
+    """The address without a slash at its end; raises UsageError unless it is an HTTP URL."""
     try:
         parts = urlsplit(address)
-        port = parts.port  # a property that raises
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0  # `port` may raise
     except ValueError:
-        raise wrong from None
+        valid = False
+    if not valid:
+        raise UsageError(f"{address!r} is not the URL of a job server: use http://HOST:PORT, e.g. {DEFAULT_ADDRESS}")
     if parts.username is not None:
-        raise UsageError("an address of a job server has no user or password in it: Ray takes a token")
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise wrong
-    if not all(0 < len(label) < 64 for label in parts.hostname.removesuffix(".").split(".")):
-        raise wrong
+        raise UsageError("the URL of a job server cannot contain a user or a password: Ray uses a token")
     return address.rstrip("/")
 
 
-def _ask(address: str, headers: dict[str, str]) -> tuple[int, str]:
-    """Status of a request for the server's version, and that version."""
+def _accepts(address: str, headers: dict[str, str]) -> bool:
+    """Whether the job server at `address` answers a request with these headers; False if it wants another token.
+
+    `JobSubmissionClient` has no time limit and does not tell another program from Ray, so this asks first.
+    """
     import requests
 
     try:
         answer = requests.get(f"{address}/api/version", headers=headers, timeout=(5, 15), allow_redirects=False)
-    except requests.exceptions.RequestException as error:
+    except (requests.exceptions.RequestException, UnicodeError) as error:  # the latter for some host names
         cause = "no answer in time" if isinstance(error, requests.exceptions.Timeout) else "no connection"
         raise UsageError(
-            f"nothing answers at {address} ({cause}): start the cluster, or open the way to its dashboard with "
+            f"nothing answers at {address} ({cause}): start the cluster, or forward the port of its dashboard with "
             "`ray dashboard CLUSTER.yaml`, ssh -L or kubectl port-forward"
         ) from None
-    version = ""
+    if answer.status_code in (401, 403):
+        return False
     if answer.status_code == 200:
-        with suppress(ValueError, AttributeError):
-            version = str(answer.json().get("ray_version") or "")
-    if answer.status_code in (401, 403) or version:
-        return answer.status_code, version
-    raise UsageError(f"what answers at {address} is no job server of Ray: name the port of its dashboard")
+        with suppress(ValueError, TypeError, LookupError):
+            if answer.json()["ray_version"]:
+                return True
+    raise UsageError(f"the program at {address} is not a job server of Ray: use the port of the cluster's dashboard")
 
 
 @contextmanager
 def connection(server: Server) -> Iterator[Any]:
-    """Ray's client of that server, whatever the environment says; its failures as one line.
+    """A `JobSubmissionClient` of that server, whose failures become errors of one line.
 
     Raises:
-        RunError: the server refused something, or went away.
+        UsageError: A job does not exist.
+        RunError: The server refused a request, or the connection was lost.
     """
     import logging
 
     import requests
+    from ray.exceptions import RayError
     from ray.job_submission import JobSubmissionClient
 
-    logging.getLogger("ray.dashboard").setLevel(logging.WARNING)
+    logging.getLogger("ray").setLevel(logging.WARNING)
     for name in ("ray.dashboard.modules.job.sdk", "ray.dashboard.modules.dashboard_sdk"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-    kept = {name: os.environ.pop(name) for name in _ADDRESS_VARIABLES if name in os.environ}  # they override it
+        logging.getLogger(name).setLevel(logging.WARNING)  # Ray sets these to INFO
     try:
-        client = JobSubmissionClient(server.address, headers=dict(server.headers))
-    except (ConnectionError, RuntimeError) as error:
-        raise RunError(f"{server.address}: {_line(error)}") from error
-    finally:
-        os.environ.update(kept)
-    try:
+        with variables({"RAY_API_SERVER_ADDRESS": server.address}):  # it overrides the client's argument
+            client = JobSubmissionClient(server.address, headers=dict(server.headers))
         yield client
-    except (ConnectionError, RuntimeError, requests.exceptions.RequestException) as error:
+    except (ConnectionError, RuntimeError, RayError, requests.exceptions.RequestException) as error:
         if isinstance(error, RuntimeError) and "does not exist" in str(error):
-            raise UsageError(f"{server.address} has no such job: `dancfr jobs` lists them") from None
+            raise UsageError(f"{server.address} has no such job: `dancfr jobs` lists its jobs") from None
         if "No available agent" in str(error):
             raise RunError(
-                f"{server.address}: no machine of this cluster takes jobs, since Ray's dashboard agent is not up: "
-                "another Ray on the head may have its port (give this one --dashboard-agent-listen-port of its own); "
-                "logs/dashboard_agent.log in Ray's folder there says why"
+                f"{server.address}: no machine of this cluster accepts jobs, because Ray's dashboard agent is not "
+                "running: its port may belong to another Ray on the head (choose another one with "
+                "--dashboard-agent-listen-port); logs/dashboard_agent.log in Ray's folder on the head says why"
             ) from error
         raise RunError(f"{server.address}: {_line(error)}") from error
 
 
 def list_jobs(server: Server) -> list[dict[str, Any]]:
-    """All submitted jobs, oldest first: id, status, preset, run_dir, started (seconds since 1970), message."""
+    """All submitted jobs, oldest first: ``job``, ``status``, ``preset``, ``run_dir``, ``started`` (seconds since 1970)
+    and ``entrypoint``."""
     with connection(server) as client:
         known = [job for job in client.list_jobs() if job.submission_id]
     rows = [
@@ -184,13 +181,13 @@ def list_jobs(server: Server) -> list[dict[str, Any]]:
 
 
 def _check_job(job: str) -> None:
-    """Raises UsageError for what cannot be the id of a job, and would be another path of the server."""
+    """Raises UsageError for a string that cannot be a job id, and would be another path of the server."""
     if not re.fullmatch(r"[\w-]+", job):
-        raise UsageError(f"{job!r} is no id of a job: `dancfr jobs` lists them")
+        raise UsageError(f"{job!r} is not the id of a job: `dancfr jobs` lists the jobs")
 
 
 def job_log(server: Server, job: str) -> str:
-    """What the job has printed so far."""
+    """The output of a job so far."""
     _check_job(job)
     with connection(server) as client:
         text: str = client.get_job_logs(job)
@@ -198,11 +195,11 @@ def job_log(server: Server, job: str) -> str:
 
 
 def stop_job(server: Server, job: str) -> str:
-    """Asks the job to write a checkpoint and end, and waits until it has; its last status.
+    """Asks a job to write a checkpoint and end, waits for its end, and returns its last status.
 
     Raises:
-        UsageError: there is no such job.
-        RunError: it has not ended within `STOP_SECONDS` and a little more.
+        UsageError: There is no such job.
+        RunError: The job has not ended within `STOP_SECONDS` and a little more.
     """
     _check_job(job)
     with connection(server) as client:
@@ -210,21 +207,21 @@ def stop_job(server: Server, job: str) -> str:
         deadline = time.monotonic() + STOP_SECONDS + 15
         while (status := _name(client.get_job_status(job))) not in _ENDED:
             if time.monotonic() > deadline:
-                raise RunError(f"{job} is still {status}: look at `dancfr jobs logs {job}`")
+                raise RunError(f"{job} is still {status}: see `dancfr jobs logs {job}`")
             time.sleep(0.3)
     return status
 
 
 def follow(server: Server, job: str) -> str:
-    """Prints the job's log to standard error until it ends; its last status.
+    """Copies the output of a job to standard error until the job ends, and returns its last status.
 
     Raises:
-        RunError: the job failed; the message is the last line that it printed.
+        RunError: The job failed. The message is the last line of its output.
     """
     with connection(server) as client:
         shown = 0
         while (status := _name(client.get_job_status(job))) not in _ENDED:
-            with suppress(RuntimeError, OSError):  # a tunnel that was closed and opened again, say
+            with suppress(RuntimeError, OSError):  # the connection was lost, and may be back
                 shown = asyncio.run(_tail(client, job, shown))
             time.sleep(0.3)
         asyncio.run(_tail(client, job, shown))
@@ -236,15 +233,15 @@ def follow(server: Server, job: str) -> str:
 
 
 async def _tail(client: Any, job: str, shown: int) -> int:
-    """Prints the log from character `shown` on, as it grows; how much has been printed."""
-    place = 0
+    """Copies the output of a job from character `shown` on, as it grows; returns the number of characters copied."""
+    position = 0
     async for text in client.tail_job_logs(job):
-        if place + len(text) > shown:
-            new = text[max(shown - place, 0) :]
+        if position + len(text) > shown:
+            new = text[max(shown - position, 0) :]
             with suppress(OSError, ValueError):
                 os.write(2, new.encode())
-        place += len(text)
-    return max(shown, place)
+        position += len(text)
+    return max(shown, position)
 
 
 def _name(status: Any) -> str:

@@ -1,97 +1,101 @@
-"""The working tree as one archive for a cluster: what Ray would pack, checked before and after it was read.
+"""The working tree as one zip archive for a cluster.
 
-Ray walks a folder twice, once for the archive's name and once for its content, so a file that grows in
-between leaves a job that waits for an archive nobody sent. Here the tree is listed, packed and listed again.
+Ray can pack a folder itself. It then reads the folder three times: twice for the name of the archive and once for its
+content. A file that grows meanwhile leaves a job that waits for an archive which was never sent. Here git lists the
+files, and each is read once.
 """
 
-import logging
 import os
+import subprocess
+import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from dancfr.errors import UsageError, reason
 
 LIMIT_BYTES = 100 * 2**20
-"""What the job server of Ray accepts in one upload."""
+"""Largest upload that the job server of Ray accepts."""
 
 EXCLUDED = (".git", ".venv", "venv", "__pycache__")
-"""What Ray leaves out of every folder, besides what .gitignore and .rayignore say."""
+"""Folders that are not sent, as with Ray, besides what .gitignore and .rayignore name."""
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same tree makes the same archive, which is then not sent twice
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same tree makes the same archive, which Ray then does not upload again
 
-Listing = Mapping[Path, tuple[int, int]]
-"""Files by their path in the tree: size in bytes, and time of the last change in nanoseconds."""
+Listing = Mapping[Path, int]
+"""Size in bytes of each file, by its path in the tree."""
 
 
 def list_tree(root: Path) -> Listing:
-    """The files that Ray would pack: all but `EXCLUDED` and what .gitignore and .rayignore name, at any depth.
+    """The files to send: all but `EXCLUDED`, what .gitignore names in any folder, and .rayignore in that of the tree.
 
     Raises:
-        UsageError: no such folder, it cannot be read, or it changes while it is read.
+        UsageError: The folder does not exist or cannot be read, or git is not installed.
     """
     if not root.is_dir():
         kind = "is a file, not a folder" if root.exists() else "does not exist"
-        raise UsageError(f"{root} {kind}: name another --working-dir")
-    found: dict[Path, tuple[int, int]] = {}
-
-    def note(path: Path) -> None:
-        if path.is_file():
-            stat = path.stat()
-            found[path.relative_to(root)] = (stat.st_size, stat.st_mtime_ns)
-
-    root = root.absolute()
-    try:
-        _walk(root, note)
-    except FileNotFoundError as error:
-        raise _changed(Path(str(error.filename)), root) from None
-    except OSError as error:
-        raise UsageError(f"cannot read {error.filename or root}: {reason(error)}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"a .gitignore or .rayignore in {root} is not UTF-8: rewrite it") from None
+        raise UsageError(f"{root} {kind}: use another --working-dir")
+    found: dict[Path, int] = {}
+    for path in map(Path, _names(root)):
+        file = root / path
+        if file.is_dir():  # a repository within the tree, or a link to a folder
+            found |= {path / below: size for below, size in list_tree(file).items()}
+        elif file.is_file():
+            found[path] = file.stat().st_size
     return found
 
 
-def _walk(root: Path, visit: Callable[[Path], None]) -> None:
-    """By Ray's own walk, so that what is counted here is what `ray job submit` would send."""
-    from ray._private.runtime_env import packaging
-
-    quiet = logging.getLogger(f"{__name__}.walk")  # Ray reports each ignore file and each error there
-    quiet.setLevel(logging.CRITICAL)
-    excludes = [packaging._get_excludes(root, list(EXCLUDED))]
-    packaging._dir_travel(root, excludes, visit, include_gitignore=True, logger=quiet)
+def _names(root: Path) -> list[str]:
+    """Relative paths of what git does not ignore in a folder, whether or not the folder is in a repository."""
+    rules = [f"--exclude={name}" for name in EXCLUDED]
+    if (root / ".rayignore").is_file():
+        rules.append(f"--exclude-from={root.absolute() / '.rayignore'}")
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    with tempfile.TemporaryDirectory(prefix="dancfr-git-") as empty:  # a repository in which no file is tracked
+        git = ["git", f"--git-dir={empty}", f"--work-tree={root.absolute()}"]
+        listing = [*git, "ls-files", "-z", "--others", "--exclude-standard", *rules]
+        try:
+            subprocess.run([*git, "init", "--quiet"], cwd=root, env=own, check=True, capture_output=True)
+            done = subprocess.run(listing, cwd=root, env=own, capture_output=True)
+        except FileNotFoundError:
+            raise UsageError("git is not installed, and lists the files to send: install it") from None
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise UsageError(f"git cannot list the files in {root}: {error}") from None
+    if done.returncode or done.stderr:
+        said = os.fsdecode(done.stderr).strip().splitlines() or ["no reason given"]
+        raise UsageError(f"git cannot list the files in {root}: {said[0]}")
+    return [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
 
 
 def check_tree(root: Path, listing: Listing) -> None:
-    """Whether the tree can be sent.
+    """Checks that the tree can be sent.
 
     Raises:
-        UsageError: it is over 100 MiB, which names the largest files; or it holds runs, which change while
+        UsageError: The tree is larger than 100 MiB (names the largest files), or contains runs, which change while
             they are trained and would be sent with every job.
     """
     runs = sorted({path.parent for path in listing if path.name == "run.lock"})
     if runs:
         more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
         raise UsageError(
-            f"{root / runs[0]}{more} would be sent along: runs belong outside of the tree, or into its .gitignore"
+            f"{root / runs[0]}{more} would be sent with the tree: move the run out of it, or name it in .gitignore"
         )
-    total = sum(size for size, _ in listing.values())
+    total = sum(listing.values())
     if total > LIMIT_BYTES:
-        largest = sorted(listing, key=lambda path: -listing[path][0])[:3]
-        named = ", ".join(f"{path} ({_mib(listing[path][0])})" for path in largest)
+        largest = sorted(listing, key=lambda path: -listing[path])[:3]
+        named = ", ".join(f"{path} ({_mib(listing[path])})" for path in largest)
         raise UsageError(
-            f"{root} holds {_mib(total)} to send, and a cluster takes {_mib(LIMIT_BYTES)}: "
-            f"name what is not needed in .gitignore or .rayignore; the largest are {named}"
+            f"{root} contains {_mib(total)} to send, and a cluster accepts {_mib(LIMIT_BYTES)}: "
+            f"name unneeded files in .gitignore or .rayignore; the largest are {named}"
         )
 
 
 def pack(root: Path, listing: Listing, archive: Path) -> None:
-    """Writes the listed files to `archive`, a zip that depends on their names, modes and bytes alone.
+    """Writes the listed files to a zip archive that depends on their names, modes and bytes alone.
 
     Raises:
-        UsageError: the tree changed since it was listed, or while it was packed.
+        UsageError: A file cannot be read, or is gone since it was listed.
     """
-    root = root.absolute()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
         for path in sorted(listing):
             try:
@@ -99,26 +103,12 @@ def pack(root: Path, listing: Listing, archive: Path) -> None:
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 entry.external_attr = (root / path).stat().st_mode << 16
                 packed.writestr(entry, (root / path).read_bytes())
-            except FileNotFoundError:
-                raise _changed(root / path, root) from None
             except OSError as error:
                 raise UsageError(f"cannot read {root / path}: {reason(error)}") from None
             except UnicodeEncodeError:
                 raise UsageError(
-                    f"{str(path)!a} in {root} is not named in UTF-8: rename it, or name its folder in .gitignore"
+                    f"the name of {str(path)!a} in {root} is not UTF-8: rename it, or name its folder in .gitignore"
                 ) from None
-    after = list_tree(root)
-    for path in sorted(listing.keys() | after.keys()):
-        if listing.get(path) != after.get(path):
-            raise _changed(root / path, root)
-
-
-def _changed(path: Path, root: Path) -> UsageError:
-    shown = os.path.relpath(path, root)
-    return UsageError(
-        f"{shown} changed while {root} was packed, so the job would not run what you see: stop what writes there, "
-        "or name it in .gitignore"
-    )
 
 
 def _mib(size: int) -> str:

@@ -1,7 +1,7 @@
-"""`dancfr submit`: a training as a job of a Ray cluster. What can be known to fail is checked before anything is sent.
+"""`dancfr submit`: trains as a job of a Ray cluster. Everything is checked before anything is sent.
 
-The job's program runs on the cluster's head node. Its run folder lies there too, outside of the folder that
-Ray makes for the job, which goes when the job's files are cleared away.
+The job's program runs on the head node of the cluster. Its run folder lies there too, outside of the folder that Ray
+creates for the job and deletes some time after it.
 """
 
 import re
@@ -20,28 +20,28 @@ from dancfr.methods.launch import find_preset
 from dancfr.runs.config import apply_overrides
 
 RUNS = "~/dancfr-runs"
-"""Where runs lie on the head node, if they are named without a folder."""
+"""Folder on the head node for runs that are named without a folder."""
 
 _NAME = re.compile(r"[\w@%+=:,.-]+", flags=re.ASCII)
 
 
 @dataclass(frozen=True)
 class SubmitRequest:
-    """What `dancfr submit` was asked.
+    """The options of `dancfr submit`.
 
     Attributes:
         preset: Name of a preset.
         overrides: ``key=value`` settings.
-        run_dir: Name of the run, or a folder on the head node that starts with / or ~/; empty makes a name.
-        resume: Go on with that run.
-        workers: Workers that play; None takes as many as the cluster has CPUs.
+        run_dir: Name of the run, or a folder on the head node that starts with / or ~/; empty for a new name.
+        resume: Continue that run.
+        workers: Number of workers; None means the number of CPUs of the cluster.
         device: ``cpu``, ``cuda`` or ``auto``, on the cluster.
-        wandb: ``online``, ``offline``, ``off``; None chooses by what is configured on the cluster.
-        address: URL of the cluster's dashboard; None takes RAY_API_SERVER_ADDRESS, else this machine's.
-        working_dir: Folder to send along; None sends the checkout that this program runs from, and nothing
-            if it is installed, since then the cluster has it installed too.
-        follow: Print the job's log until it ends.
-        allow_changes: A resumed run may go on under other settings than it was started with.
+        wandb: ``online``, ``offline`` or ``off``; None decides by the configuration of the cluster.
+        address: URL of the cluster's dashboard; None means RAY_API_SERVER_ADDRESS, else this machine's dashboard.
+        working_dir: Folder to send. None sends the checkout that this program runs from; an installed program sends
+            nothing, since the cluster then has it installed too.
+        follow: Print the log of the job until it ends.
+        allow_changes: Let a resumed run continue with settings other than those it was started with.
     """
 
     preset: str
@@ -58,11 +58,14 @@ class SubmitRequest:
 
 
 def submit(request: SubmitRequest) -> dict[str, Any]:
-    """Checks, packs, submits and follows; the job's id, address, run folder, command and last known status.
+    """Checks the request, packs the tree, submits the job and follows its log.
+
+    Returns:
+        ``job`` (its id), ``address``, ``run_dir``, ``entrypoint`` (its command) and ``status`` (the last known one).
 
     Raises:
-        UsageError: a setting, the run folder, the tree, the address or the token is wrong; nothing was sent.
-        RunError: the cluster refused the job, or the job failed.
+        UsageError: A setting, the run folder, the tree, the address or the token is wrong; nothing was sent.
+        RunError: The cluster refused the job, or the job failed.
     """
     check_settings(request)
     folder = run_folder(request.run_dir, request.preset, request.resume)
@@ -81,7 +84,7 @@ def submit(request: SubmitRequest) -> dict[str, Any]:
     result = {"job": job, "address": server.address, "run_dir": folder, "entrypoint": command(request, folder)}
     if not request.follow:
         return {**result, "status": "PENDING"}
-    warn(f"{job} trains {request.preset} in {folder} on the head node; Ctrl-C leaves it alone")
+    warn(f"{job} trains {request.preset} in {folder} on the head node; Ctrl-C does not stop it")
     try:
         return {**result, "status": follow(server, job)}
     except KeyboardInterrupt:
@@ -89,27 +92,27 @@ def submit(request: SubmitRequest) -> dict[str, Any]:
 
 
 def check_settings(request: SubmitRequest) -> None:
-    """Whether `dancfr train` would take the preset and the settings.
+    """Checks the preset and the settings as `dancfr train` would.
 
-    What a resumed run was started with is known on the cluster only, so there names and values alone are checked.
+    Of a resumed run, only the names and values of the given settings are checked: the others are on the cluster.
 
     Raises:
-        UsageError: it would not.
+        UsageError: A setting is wrong.
     """
     config = apply_overrides(find_preset(request.preset).config, request.overrides)
     if not request.resume:
         config.check()
     if request.allow_changes and not request.resume:
-        raise UsageError("--allow-changes is for a run that goes on: it needs --resume")
+        raise UsageError("--allow-changes needs --resume: it applies to the settings of a resumed run")
     if request.workers is not None and request.workers < 1:
-        raise UsageError(f"--workers must be at least 1, not {request.workers}")
+        raise UsageError(f"--workers must be at least 1, got {request.workers}")
 
 
 def run_folder(named: str, preset: str, resume: bool = False) -> str:
-    """The run's folder on the head node: absolute, or from ``~/`` on, which means the home of who started Ray.
+    """The folder of the run on the head node: absolute, or below ``~/``, the home folder of the user who started Ray.
 
     Raises:
-        UsageError: it would lie in the job's own folder, which does not last; or a run to resume is not named.
+        UsageError: The run would lie in the folder of the job, which Ray deletes, or a run to resume is not named.
     """
     if not named:
         if resume:
@@ -121,13 +124,13 @@ def run_folder(named: str, preset: str, resume: bool = False) -> str:
     if _NAME.fullmatch(named) and named not in (".", ".."):
         return f"{RUNS}/{named}"
     raise UsageError(
-        f"--run-dir {named} would lie in the job's own folder, which goes with the job: give a name, which is put "
-        f"below {RUNS} on the head node, or a folder below / or ~/"
+        f"--run-dir {named} would lie in the job's own folder, which Ray deletes after the job: use a name, for a "
+        f"folder below {RUNS} on the head node, or a path that starts with / or ~/"
     )
 
 
 def command(request: SubmitRequest, folder: str) -> str:
-    """What the head node's shell runs; `folder` is that of the run."""
+    """The command that the shell of the head node runs; `folder` is the run folder."""
     words = ["exec", "python", "-m", "dancfr", "train", request.preset, *request.overrides]
     words += ["--device", request.device]
     if request.workers is not None:
@@ -138,13 +141,13 @@ def command(request: SubmitRequest, folder: str) -> str:
         words.append("--resume")
     if request.allow_changes:
         words.append("--allow-changes")
-    home = folder.startswith("~/")  # the shell there knows whose home
-    place = "~/" + shlex.quote(folder[2:]) if home else shlex.quote(folder)
-    return f"{shlex.join(words)} --run-dir {place}"
+    home = folder.startswith("~/")  # left to that shell to expand
+    quoted = "~/" + shlex.quote(folder[2:]) if home else shlex.quote(folder)
+    return f"{shlex.join(words)} --run-dir {quoted}"
 
 
 def _checkout() -> Path | None:
-    """The checkout that this program runs from; None where it is installed."""
+    """The checkout that this program runs from; None if it is installed."""
     from actors.cluster import ROOT, installed
 
     return None if installed() else ROOT

@@ -150,8 +150,8 @@ def test_only_who_has_the_token_gets_in(
     nodes: Nodes, strangers: dict[str, subprocess.Popen[str]], tmp_path: Path
 ) -> None:
     jobs = ("jobs", "--address", nodes.url)
-    assert "asks for a token and there is none" in refused(nodes.dancfr(*jobs, HOME=str(tmp_path)))
-    assert "refuses the token in RAY_AUTH_TOKEN" in refused(nodes.dancfr(*jobs, RAY_AUTH_TOKEN="another"))
+    assert "requires a token, and none was found" in refused(nodes.dancfr(*jobs, HOME=str(tmp_path)))
+    assert "rejects the token in RAY_AUTH_TOKEN" in refused(nodes.dancfr(*jobs, RAY_AUTH_TOKEN="another"))
     for path in ("/api/version", "/api/jobs/", "/api/v0/nodes", "/nodes?view=summary", "/logs"):
         assert nodes.ask(path).status_code == 401, path
         assert nodes.ask(path, "another").status_code == 403, path

@@ -58,37 +58,9 @@ def cluster() -> Iterator[tuple[str, list[str]]]:
         server.server_close()
 
 
-@contextmanager
-def somebody_writing(log: Path) -> Iterator[None]:
-    """A line every millisecond."""
-    over = threading.Event()
-
-    def write() -> None:
-        while not over.wait(0.001):
-            with log.open("a") as file:
-                file.write("a line\n")
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        yield
-    finally:
-        over.set()
-        writer.join()
-
-
 def submit(capfd: Capture, tree: Path, address: str):
     words = ("submit", "geister-quick", "iterations=2", "--no-follow")
     return dancfr(capfd, *words, "--working-dir", str(tree), "--address", address)
-
-
-def test_a_tree_that_changes_is_not_sent(tree: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
-    with cluster() as (address, asked), somebody_writing(tree / "out.log"):
-        line = assert_refused(submit(capfd, tree, address))
-    assert "out.log changed while" in line
-    assert "stop what writes there, or name it in .gitignore" in line
-    assert set(asked) == {"GET /api/version"}
 
 
 def test_a_tree_that_is_too_large_is_not_sent(tree: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +70,7 @@ def test_a_tree_that_is_too_large_is_not_sent(tree: Path, capfd: Capture, monkey
     with cluster() as (address, asked):
         line = assert_refused(submit(capfd, tree, address))
     assert "weights.bin (100.0 MiB)" in line
-    assert "name what is not needed in .gitignore or .rayignore" in line
+    assert ".gitignore or .rayignore" in line
     assert asked == []
 
 
@@ -107,7 +79,7 @@ def test_without_the_token_or_with_another_nothing_is_sent(
 ) -> None:
     with cluster() as (address, asked):
         line = assert_refused(submit(capfd, tree, address))
-        assert "asks for a token and there is none here: copy the cluster's to ~/.ray/auth_token" in line
+        assert "requires a token, and none was found" in line
         monkeypatch.setenv("RAY_AUTH_TOKEN", "of-another")
-        assert "refuses the token in RAY_AUTH_TOKEN" in assert_refused(submit(capfd, tree, address))
+        assert "rejects the token in RAY_AUTH_TOKEN" in assert_refused(submit(capfd, tree, address))
     assert set(asked) == {"GET /api/version"}
