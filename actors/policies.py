@@ -1,4 +1,4 @@
-"""What the players of a traversal play: regret matching on the outputs of their advantage nets."""
+"""The policies of the players in a traversal: regret matching on the outputs of their advantage nets."""
 
 from collections.abc import Sequence
 
@@ -12,12 +12,12 @@ from learners.networks.settings import NetworkSettings, Weights
 
 
 class Policies:
-    """The policies of all players by their nets; None plays uniform.
+    """The policies of all players by their advantage nets.
 
     Args:
         game: Batched game.
-        network: Advantage nets.
-        weights: Of each player.
+        network: Settings of the nets.
+        weights: Weights of each player's net; None means the uniform policy.
     """
 
     def __init__(self, game: Game, network: NetworkSettings, weights: Sequence[Weights | None]) -> None:
@@ -28,10 +28,17 @@ class Policies:
     def write(
         self, mover: NDArray[np.int8], infostates: Packed, legal: NDArray[np.bool_], policies: NDArray[np.float32]
     ) -> None:
-        """Writes the policy of each row by its mover's net into `policies`, `float32[B, A]`."""
+        """Writes the policy of each row's player into `policies`.
+
+        Args:
+            mover: The player who acts in each row, `int8[B]`.
+            infostates: Packed infostates, `uint8[B, P]`.
+            legal: Legal actions, `bool[B, A]`.
+            policies: Result, `float32[B, A]`.
+        """
         for player, net in enumerate(self._nets):
             at = mover == player
-            if at.all():  # as in most steps: no copies
+            if at.all():  # the usual case, without copies
                 self._write(net, infostates, legal, policies)
             elif at.any():
                 part = np.empty((np.count_nonzero(at), policies.shape[1]), np.float32)

@@ -1,10 +1,15 @@
-"""Workers that play chunks: kept busy, replaced when they die or hang, their chunks replayed.
+"""A pool of workers that computes chunks, replaces workers that die or hang, and repeats their chunks.
 
-A chunk carries its own seed, so a replay makes the same samples, and the results do not depend on how many
-workers there are or on what happened to them.
+A chunk carries its own seed, so its samples are the same whichever worker computes it and however often. The results
+therefore depend neither on the number of workers nor on their failures.
+
+Ray offers two mechanisms that were not used, because each loses something that runs rely on. Actors with `max_restarts`
+and `max_task_retries` repeat a call on the same actor only: after the loss of a machine its chunks wait until another
+machine joins, while the other workers could compute them. Tasks with `max_retries` keep no state between chunks (nets,
+compiled games, scratch buffers) and have no deadline: a task that hangs can only be cancelled, and Ray does not repeat
+a cancelled task. `ray.util.ActorPool` does not replace actors.
 """
 
-import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,43 +20,48 @@ from typing import Any, Literal
 from actors.runtime import Halted, Handle, Ref, Runtime, WorkerDied
 
 Task = tuple[Any, ...]
-"""Arguments of one call. The first names the chunk and its seed in messages; refs arrive as their values."""
+"""Arguments of one call. The first one stands for the chunk and its seed in messages. Refs arrive as their values."""
 
 Result = tuple[Task, Any, Ref]
-"""A task, the small first value its method returned, and a ref to the large second one."""
+"""A task, the small first value that its method returned, and a ref to the large second value."""
 
 Kind = Literal["died", "late", "raised", "replaced", "replayed"]
 
-_TOLD = {
+_PHRASES = {
     "died": "died",
-    "late": "was ended",
-    "raised": "raised",
-    "replaced": "is made anew",
-    "replayed": "leaves it to whoever is free",
+    "late": "was stopped",
+    "raised": "raised an exception",
+    "replaced": "is replaced",
+    "replayed": "returns it to the queue",
 }
 
-DEPTH = 2  # calls in flight a worker: while the driver deals with one, the worker is at the next
-LOOK_EVERY_S = 0.5  # so often a wait is left to see whether it shall go on
-AHEAD = 4  # times what can be in flight: chunks begun and not yet yielded, which bounds the blocks in memory
+DEPTH = 2
+"""Calls in flight per worker: the worker computes the next one while the driver handles the last one."""
+
+AHEAD = 4
+"""Limit of chunks begun but not yet yielded, in multiples of the calls in flight. Bounds the memory of blocks."""
+
+LOOK_EVERY_S = 0.5
+"""Longest wait for a call before deadlines, stop requests and Ray itself are checked."""
 
 
 class ChunkFailed(RuntimeError):
-    """One chunk failed so often that more tries are useless. The message names chunk, seed and last cause."""
+    """A chunk failed too often. The message contains the chunk, its seed and the last cause."""
 
 
 class StartFailed(RuntimeError):
-    """Workers cannot be made. The message is one line."""
+    """No worker can be started. The message is one line."""
 
 
 @dataclass(frozen=True)
 class PoolEvent:
-    """Something that went wrong and was dealt with.
+    """A failure of a worker, or the pool's answer to one.
 
     Attributes:
-        kind: `died` (process gone), `late` (past its deadline, so it was ended), `raised` (its method
-            raised), `replaced` (a new worker is being made), `replayed` (a chunk is given out again).
-        worker: Its number.
-        chunk: The chunk in question, or an empty string.
+        kind: `died` (its process ended), `late` (stopped at its deadline), `raised` (its method raised an exception),
+            `replaced` (a new worker starts), `replayed` (a chunk returns to the queue).
+        worker: Number of the worker.
+        chunk: Description of the chunk, or an empty string.
         cause: One line.
     """
 
@@ -62,12 +72,12 @@ class PoolEvent:
 
     def __str__(self) -> str:
         at = f" at chunk {self.chunk}" if self.chunk else ""
-        return f"worker {self.worker} {_TOLD[self.kind]}{at}: {self.cause}"
+        return f"worker {self.worker} {_PHRASES[self.kind]}{at}: {self.cause}"
 
 
 @dataclass
 class _Flight:
-    """A call on its way. `index` is None for the making of the worker. `since`: when its turn came."""
+    """A call in flight. `index` is None for the start of the worker itself; `since` is when the worker could begin."""
 
     run: "_Run | None"
     index: int | None
@@ -85,11 +95,11 @@ class _Worker:
 
 
 class _Run:
-    """Bookkeeping of one `WorkerPool.run`: what is to be given out, what has come back, what comes next."""
+    """State of one `WorkerPool.run`: chunks to hand out, finished chunks, and the next one to yield."""
 
     def __init__(self, method: str, tasks: Iterable[Task]) -> None:
         self.method = method
-        self.tasks: dict[int, Task] = {}  # given out and not yet yielded
+        self.tasks: dict[int, Task] = {}  # begun and not yet yielded
         self.again: list[int] = []
         self.failures: Counter[int] = Counter()
         self.done: dict[int, tuple[Any, Ref]] = {}
@@ -100,7 +110,7 @@ class _Run:
         self._exhausted = False
 
     def draw(self, limit: int) -> int | None:
-        """Index of a chunk to give out, replays first; None when there is none or `limit` chunks are open."""
+        """Index of the next chunk to hand out, replays first; None at the end, or while `limit` chunks are open."""
         if self.again:
             self.again.sort()
             return self.again.pop(0)
@@ -116,6 +126,7 @@ class _Run:
         return self.begun - 1
 
     def pop(self) -> Result:
+        """Removes and returns the next result."""
         small, block = self.done.pop(self.next)
         task = self.tasks.pop(self.next)
         self.failures.pop(self.next, None)
@@ -126,36 +137,37 @@ class _Run:
     def over(self) -> bool:
         return self._exhausted and not self.tasks
 
-    def name(self, index: int) -> str:
+    def describe(self, index: int) -> str:
+        """Index, method and first argument of a chunk, for messages."""
         task = self.tasks.get(index, ())
         shown = repr(task[0]) if task else ""
         return f"{index} of {self.method}: {shown[:200]}"
 
 
 class WorkerPool:
-    """`size` equal workers and the chunks they work on.
+    """A fixed number of equal workers that compute chunks.
 
     Args:
-        runtime: Where workers live. Inline there is one, which works when it is asked, and a method that
-            raises is not tried again.
-        factory: Makes a worker from `args` and `kwargs`, in its own process.
+        runtime: Runs the workers. The inline runtime has one, which computes in this process; an exception of a method
+            then ends the run at once.
+        factory: Creates a worker from `args` and `kwargs` in its own process.
         args: Arguments of `factory`; refs among them arrive as values.
         size: Number of workers.
-        kwargs: Named arguments of `factory`.
-        cpus: Cores a worker occupies.
-        gpus: GPUs a worker occupies.
-        name: For messages.
-        deadline_s: A call that takes longer is taken to hang; None waits for ever.
-        start_s: So long may it take until the first worker is there.
-        max_failures: A chunk, or the making of a worker, is tried so often.
-        on_event: Told of each `PoolEvent`.
-        counts: Where events are counted; by default in a counter of the pool's own.
+        kwargs: Keyword arguments of `factory`.
+        cpus: CPUs per worker.
+        gpus: GPUs per worker.
+        name: Name of a worker in messages.
+        deadline_s: A worker that takes longer for one call is replaced; None means no limit.
+        start_s: Time limit for the first worker to start.
+        max_failures: Number of attempts for each chunk, and for starting a worker.
+        on_event: Called with each `PoolEvent`.
+        counts: Counter of events by kind; by default a new one.
 
     Attributes:
         counts: Number of events by kind.
 
     Raises:
-        ResourcesMissing: there is no room for so many workers; none is left running.
+        ResourcesMissing: Ray has too few CPUs or GPUs for the workers; none of them is left running.
     """
 
     def __init__(
@@ -179,7 +191,7 @@ class WorkerPool:
         self.name = name
         self._runtime = runtime
         start = partial(runtime.start, factory, *args, cpus=cpus, gpus=gpus, **(kwargs or {}))
-        self._make = lambda number, preflight: start(name=f"{name} {number}", preflight=preflight)
+        self._start = lambda number, preflight: start(name=f"{name} {number}", preflight=preflight)
         self._deadline_s = deadline_s
         self._start_s = start_s
         self._max_failures = max_failures if runtime.parallel else 1
@@ -205,36 +217,33 @@ class WorkerPool:
         self.stop()
 
     def alive(self) -> int:
-        """Workers that have been made and not been lost."""
+        """Number of workers that have started and not been lost."""
         return sum(worker.started for worker in self._workers)
 
     def take_depth(self) -> int:
-        """Most calls that were given out and not ended at any time since this was last asked."""
+        """Largest number of calls in flight since the last call of this method."""
         deepest, self._deepest = self._deepest, 0
         return deepest
 
     def run(self, method: str, tasks: Iterable[Task], halted: Callable[[], bool] = lambda: False) -> Iterator[Result]:
-        """Calls `method(*task)` for each task on whichever worker is free, and yields in the order of the
-        tasks.
+        """Calls `method(*task)` for each task on a free worker, and yields each result once, in the order of the tasks.
 
-        The method returns two values, one small and one large; only the small one is brought here, the large
-        one is passed on by its ref, e.g. to a buffer actor. Each task is yielded exactly once. Tasks are read
-        from the iterable as they are needed. One run at a time; a run that is left early lets its calls end
-        unheard.
+        The method returns a small and a large value. Only the small one is fetched; the large one stays where it is,
+        and its ref can be passed to a buffer actor. Tasks are drawn from the iterable as workers become free. A pool
+        has one run at a time; the results of calls that a run has left in flight are dropped.
 
-        A finished block that is lost afterwards, with the machine that held it, is not noticed here, but by
-        whoever is given its ref (`BlockLost`). As buffers ignore chunks they have, the driver may then simply
-        run the same tasks again in a new `run`.
+        A large value may be lost with its machine afterwards. The actor that receives its ref then raises `BlockLost`,
+        and the driver can run the same tasks again, since buffers ignore chunks that they already hold.
 
         Args:
             method: Name of a method of the workers.
-            tasks: Its arguments, chunk by chunk.
-            halted: Asked again and again whether to leave the chunks that are still to come.
+            tasks: Arguments of the method, one tuple per chunk.
+            halted: Checked repeatedly; the run ends when it returns true.
 
         Raises:
-            Halted: `halted` said so.
-            ChunkFailed: a chunk failed `max_failures` times, by raising, dying or passing the deadline.
-            StartFailed: the constructor of a worker raised, or no worker could be made.
+            Halted: `halted` returned true.
+            ChunkFailed: A chunk failed `max_failures` times: an exception, a dead worker, or a missed deadline.
+            StartFailed: The constructor of a worker raised an exception, or no worker could be started.
         """
         run = _Run(method, tasks)
         try:
@@ -253,19 +262,19 @@ class WorkerPool:
             run.closed = True
 
     def stop(self) -> None:
-        """Ends all workers."""
+        """Stops all workers."""
         for worker in self._workers:
             self._runtime.stop(worker.handle)
         self._workers = []
 
     def _new_worker(self, number: int, preflight: bool) -> _Worker:
-        handle = self._make(number, preflight)
+        handle = self._start(number, preflight)
         worker = _Worker(number, handle)
         worker.flights.append(_Flight(None, None, handle.ready(), None, time.monotonic()))
         return worker
 
     def _give_out(self, run: _Run) -> None:
-        """Fills the workers that are there, the least busy first."""
+        """Hands out chunks to the workers that have started, first to those with the fewest calls in flight."""
         limit = AHEAD * self._depth * len(self._workers) if self._runtime.parallel else 1
         for depth in range(self._depth):
             for worker in self._workers:
@@ -280,21 +289,21 @@ class WorkerPool:
                 self._deepest = max(self._deepest, out)
 
     def _settle(self, wait: bool) -> None:
-        """Takes in the calls that have ended; with `wait`, waits for one, or for a deadline to pass."""
+        """Handles the calls that have ended, and missed deadlines; with `wait`, first waits for a call to end."""
         busy = {worker.flights[0].small: worker for worker in self._workers if worker.flights}
         if not busy:
             return
         heads = list(busy)
         ready = self._runtime.wait(heads, len(heads), 0)
         if not ready and wait:
-            ready = self._runtime.wait(heads, 1, min(LOOK_EVERY_S, self._patience()))
+            ready = self._runtime.wait(heads, 1, LOOK_EVERY_S)
             self._runtime.check()
         for ref in ready:
             self._land(busy[ref])
         self._check_deadlines([worker for ref, worker in busy.items() if ref not in set(ready)])
 
     def _land(self, worker: _Worker) -> None:
-        """Takes in the oldest call of a worker, which has ended one way or another."""
+        """Handles the oldest call of a worker, which has ended with a result or an exception."""
         flight = worker.flights.popleft()
         if worker.flights:
             worker.flights[0].since = time.monotonic()
@@ -315,34 +324,24 @@ class WorkerPool:
                 flight.run.done[flight.index] = small, flight.block
 
     def _check_deadlines(self, waiting: list[_Worker]) -> None:
+        """Replaces workers that are late; raises StartFailed if no worker has started in time."""
         now = time.monotonic()
         for worker in waiting:
             flight = worker.flights[0]
-            if flight.index is None or self._deadline_s is None:
-                continue
-            if now - flight.since > self._deadline_s:
+            if flight.index is not None and self._deadline_s is not None and now - flight.since > self._deadline_s:
                 worker.flights.popleft()
                 late = TimeoutError(f"no result within {self._deadline_s:g} s")
                 self._replace(worker, flight, "late", late)
         starting = [worker.flights[0].since for worker in self._workers if not worker.started]
         if len(starting) == len(self._workers) and now - min(starting) > self._start_s:
             raise StartFailed(
-                f"no {self.name} was there after {self._start_s:g} s; `ray status` shows who holds the CPUs"
+                f"no {self.name} has started within {self._start_s:g} s; `ray status` shows how the CPUs are used"
             )
 
-    def _patience(self) -> float:
-        """Seconds until the first deadline; that of starting counts only while no worker has started."""
-        started = [worker for worker in self._workers if worker.started]
-        allowed = self._deadline_s if started else self._start_s
-        since = [worker.flights[0].since for worker in started or self._workers if worker.flights]
-        if allowed is None or not since:
-            return math.inf
-        return max(0.01, min(since) + allowed - time.monotonic() + 0.01)
-
     def _replace(self, worker: _Worker, flight: _Flight, kind: Kind, cause: Exception) -> None:
-        """Puts a new worker in the place of one that is gone or hangs; its chunks are given out again.
+        """Starts a new worker in place of one that has died or hangs, and returns its chunks to the queue.
 
-        Only the chunk it was at counts as failed: those behind it had not begun.
+        Only the chunk that it was computing has failed: those behind it had not begun.
         """
         self._runtime.stop(worker.handle)
         behind = list(worker.flights)
@@ -352,7 +351,7 @@ class WorkerPool:
             self._start_failures += 1
             if self._start_failures >= self._max_failures:
                 times = "" if self._start_failures == 1 else f" ({self._start_failures} tries)"
-                raise StartFailed(f"{self.name} cannot be made{times}: {_line(cause)}") from cause
+                raise StartFailed(f"{self.name} cannot be started{times}: {_line(cause)}") from cause
         self._workers[at] = self._new_worker(worker.number, preflight=False)
         self._report("replaced", worker, "", cause)
         for other in behind:
@@ -361,22 +360,22 @@ class WorkerPool:
             self._failed(worker, flight, kind, cause)
 
     def _failed(self, worker: _Worker, flight: _Flight, kind: Kind, cause: Exception) -> None:
-        """Counts a failure of a chunk and gives it out again, or gives up."""
+        """Counts a failure of a chunk and returns it to the queue, or raises ChunkFailed."""
         run, index = flight.run, flight.index
         if run is None or index is None or run.closed:
             self._report(kind, worker, "", cause)
             return
-        self._report(kind, worker, run.name(index), cause)
+        self._report(kind, worker, run.describe(index), cause)
         run.failures[index] += 1
         if run.failures[index] >= self._max_failures:
             times = "once" if run.failures[index] == 1 else f"{run.failures[index]} times"
-            raise ChunkFailed(f"chunk {run.name(index)} failed {times}, last: {_line(cause)}") from cause
+            raise ChunkFailed(f"chunk {run.describe(index)} failed {times}, last: {_line(cause)}") from cause
         self._replay(worker, flight, cause)
 
     def _replay(self, worker: _Worker, flight: _Flight, cause: Exception) -> None:
         if flight.run is not None and flight.index is not None and not flight.run.closed:
             flight.run.again.append(flight.index)
-            self._report("replayed", worker, flight.run.name(flight.index), cause)
+            self._report("replayed", worker, flight.run.describe(flight.index), cause)
 
     def _report(self, kind: Kind, worker: _Worker, chunk: str, cause: Exception) -> None:
         self.counts[kind] += 1

@@ -1,4 +1,4 @@
-"""From the rows of a traversal to the records that learners get, compiled: every value is moved once."""
+"""Compiled functions that copy the rows of a traversal into the records that learners train on."""
 
 import numpy as np
 
@@ -8,16 +8,16 @@ from learners.networks.kernels import fast
 
 @fast
 def write_advantages(rows, infostates, advantage, legal, log_weight, iteration, clip, samples):
-    """The traverser's decisions as records of `learners.samples.advantage_dtype`.
+    """Writes the traverser's decisions as records of `learners.samples.advantage_dtype`.
 
     Args:
-        rows: The rows that become samples, `int64[n]`.
-        infostates: Packed, the actor's first, `uint8[N, views, P]`.
-        advantage: `float32[N, A]`.
-        legal: As bits, `uint8[n, bytes]`.
-        log_weight: `float32[N]`.
-        iteration: t.
-        clip: Bound on the advantages.
+        rows: Indices of the rows that become samples, `int64[n]`.
+        infostates: Packed infostates, the acting player's view first, `uint8[N, views, P]`.
+        advantage: Sampled advantages, `float32[N, A]`.
+        legal: Legal actions as bits, `uint8[n, bytes]`.
+        log_weight: Logarithms of the sample weights, `float32[N]`.
+        iteration: Iteration t of linear CFR.
+        clip: Bound on the absolute values of the advantages.
         samples: Result, `[n]` records.
 
     Returns:
@@ -44,22 +44,22 @@ def write_advantages(rows, infostates, advantage, legal, log_weight, iteration, 
 
 @kernel
 def write_transitions(game, actor, action, policy, infostates, following, returns, samples):
-    """Every decision as a record of `learners.samples.transition_dtype`.
+    """Writes every decision as a record of `learners.samples.transition_dtype`.
 
     Args:
         game: Game of each row, `int32[N]`.
         actor: Player who acted, `int8[N]`.
-        action: `int64[N]`.
-        policy: `float32[N, A]`.
-        infostates: Packed, the actor's first, `uint8[N, 2, P]`.
+        action: Action taken, `int64[N]`.
+        policy: Policy of that player, `float32[N, A]`.
+        infostates: Packed infostates, the acting player's view first, `uint8[N, 2, P]`.
         following: Row of the next decision in the same game, `int64[N]`; -1 for the last one.
-        returns: `float32[games, 2]`.
+        returns: Returns of the players, `float32[games, 2]`.
         samples: Result, `[N]` records.
     """
     for i in range(samples.shape[0]):
         sample = samples[i]
         last = following[i] < 0
-        n = 0 if last else following[i]  # what stands there after the end is not looked at
+        n = 0 if last else following[i]  # the next infostate of a last decision is not used
         sample.reward = returns[game[i], actor[i]] if last else 0
         sample.action = action[i]
         sample.next_sign = 0 if last else (1 if actor[n] == actor[i] else -1)

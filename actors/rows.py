@@ -1,4 +1,4 @@
-"""Growing columns that hold the decisions of many games in the order in which they were made; moving records."""
+"""Growing columns for the decisions of many games in lock step, and fast copies of record arrays."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 
 class Rows:
-    """Named columns of one length, kept between uses so that a worker touches fresh memory only once.
+    """Named columns of equal length. Their memory is reused, so that a worker touches fresh pages only once.
 
     Args:
         columns: dtype and shape of one row of each column.
-        capacity: Rows to make room for at first.
+        capacity: Initial number of rows to allocate.
     """
 
     def __init__(self, columns: dict[str, tuple[Any, tuple[int, ...]]], capacity: int = 1024) -> None:
@@ -21,11 +21,11 @@ class Rows:
         self.length = 0
 
     def clear(self) -> None:
-        """Forgets all rows, keeps the memory."""
+        """Removes all rows and keeps the memory."""
         self.length = 0
 
     def append(self, count: int) -> dict[str, NDArray]:
-        """Makes `count` new rows and returns their columns as views to be written."""
+        """Appends `count` rows and returns views of their columns, to be written by the caller."""
         start, end = self.length, self.length + count
         if end > self._capacity:
             self._capacity = max(end, 2 * self._capacity)
@@ -41,11 +41,11 @@ class Rows:
 
 
 def take_records(records: NDArray[np.void], which: NDArray[np.int64]) -> NDArray[np.void]:
-    """`records[which]`. As opaque bytes: NumPy moves records field by field, which takes ten times as long."""
+    """`records[which]`, copied as opaque bytes: NumPy copies records field by field, which takes ten times as long."""
     return records.view(f"V{records.dtype.itemsize}")[which].view(records.dtype)
 
 
 def join_records(records: NDArray[np.void], more: NDArray[np.void]) -> NDArray[np.void]:
-    """Both, one after the other, moved as opaque bytes too."""
+    """`records` followed by `more`, copied as opaque bytes."""
     opaque = f"V{records.dtype.itemsize}"
     return np.concatenate([records.view(opaque), more.view(opaque)]).view(records.dtype)

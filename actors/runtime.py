@@ -1,9 +1,9 @@
-"""What a driver may ask of the place where its objects live, and the place without Ray: this process.
+"""The interface between drivers and Ray, and its implementation without Ray.
 
-A driver is written against `Runtime`: it starts objects (`Handle`), calls their methods and passes the
-results on as `Ref`s without looking at them. An exception raised in a method travels in its `Ref` and is
-raised by `get`, or by the method that is given the ref. `InlineRuntime` does all of it at once in the calling
-process; `actors.remote.RayRuntime` makes each object an actor.
+A driver uses a `Runtime`: it starts objects, calls their methods through a `Handle`, and passes the results on as
+`Ref`s without fetching them. An exception in a method is stored in its `Ref`; `get` raises it, and so does a method
+that is given the ref. `InlineRuntime` runs every call at once in the calling process; `actors.remote.RayRuntime` makes each
+object an actor.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,40 +11,40 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 Ref: TypeAlias = Any
-"""A value that may not be there yet: `InlineRef`, or Ray's `ObjectRef`. Made and resolved by a `Runtime`."""
+"""A value that may still be being computed: an `InlineRef` or Ray's `ObjectRef`. Only a `Runtime` resolves it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """A value put together from those of several refs, by whoever resolves it with `fetch` or `Runtime.get`.
+    """A value that is merged from the values of several refs when `fetch` or `Runtime.get` resolves it.
 
     Attributes:
         parts: The refs.
-        merge: Makes the value from the list of theirs.
+        merge: Computes the value from the list of the refs' values.
     """
 
     parts: Sequence[Any]
     merge: Callable[[Sequence[Any]], Any]
 
     def value(self) -> Any:
-        """The value, where its parts are in this process."""
+        """The value, if the parts are inline refs."""
         return self.merge([part.value() for part in self.parts])
 
 
 class WorkerDied(RuntimeError):
-    """The process of an actor is gone (killed, out of memory, its machine lost), and its state with it."""
+    """The process of an actor has ended (killed, out of memory, machine lost), and its state is lost."""
 
 
 class BlockLost(RuntimeError):
-    """A finished result is gone with the machine that held it."""
+    """A finished result was lost with the machine that held it."""
 
 
 class ResourcesMissing(RuntimeError):
-    """More CPUs or GPUs were asked for than there are. The message is one line."""
+    """More CPUs or GPUs were requested than exist. The message is one line."""
 
 
 class RayLost(RuntimeError):
-    """The control service of Ray is gone: nothing new can be started. The message is one line."""
+    """Ray's control service does not answer any more, so no actor can be started. The message is one line."""
 
 
 class Halted(RuntimeError):
@@ -52,40 +52,40 @@ class Halted(RuntimeError):
 
 
 class RemoteError(RuntimeError):
-    """Stands for an exception of an actor that cannot itself be sent to another process."""
+    """Replaces an exception of an actor that cannot be pickled."""
 
 
 class RemoteTraceback(Exception):
-    """Cause of an exception that came from an actor: its traceback there, as text."""
+    """The traceback of an exception in an actor, as text; set as the cause of the exception in the caller."""
 
     def __str__(self) -> str:
         return "\n" + str(self.args[0])
 
 
 class Handle(Protocol):
-    """An object that lives elsewhere (or, inline, here). Handles may be passed to other actors."""
+    """An object in another process, or inline in this one. Handles can be passed to other actors."""
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Name of the object in messages."""
         ...
 
     def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
-        """Calls a method without waiting for it; calls of one caller run in their order.
+        """Calls a method without waiting for its result. The calls of one caller run in their order.
 
         Args:
-            method: Its name.
-            args: Arguments; a `Ref` among them arrives as its value (one inside a list or record stays a
-                `Ref`, for `fetch`). Arrays arrive read-only.
-            returns: Length of the tuple that the method returns, to hold its items by separate refs.
+            method: Name of the method.
+            args: Arguments. A `Ref` among them arrives as its value, arrays read-only. A `Ref` within a list or record
+                stays a `Ref`, for `fetch`.
+            returns: Length of the tuple that the method returns, each item of which gets a ref of its own.
 
         Returns:
-            One `Ref`, or a tuple of `returns` of them.
+            One `Ref`, or a tuple of `returns` refs.
         """
         ...
 
     def ready(self) -> Ref:
-        """Ref to None, ready as soon as the object has been made; holds the exception if that failed."""
+        """A ref to None that is ready once the object has been created, or to the exception of its constructor."""
         ...
 
     def halt(self) -> None:
@@ -95,11 +95,11 @@ class Handle(Protocol):
 
 
 class Runtime(Protocol):
-    """Where objects live and how values get from one to another.
+    """Starts objects and carries values between them.
 
     Attributes:
-        workers: How many one-core workers a run should start.
-        parallel: Whether calls run beside the caller.
+        workers: Number of one-core workers that a run should start.
+        parallel: Whether calls run concurrently with the caller.
     """
 
     workers: int
@@ -116,62 +116,62 @@ class Runtime(Protocol):
         home: bool = False,
         **kwargs: Any,
     ) -> Handle:
-        """Makes `factory(*args, **kwargs)` elsewhere. What it raises, `ready` and every call will raise.
+        """Creates `factory(*args, **kwargs)` as an object of its own. `ready` and every call raise its exception.
 
         Args:
-            cpus: Cores it occupies; 0 for what mostly waits.
-            gpus: GPUs it occupies; may be a fraction.
-            name: For messages; the name of `factory` by default.
-            home: Put it on one machine with all others that say so, if there is room: learners and their buffers,
-                between which most data passes.
-            preflight: Check that there are so many resources; without it, wait until there are.
+            cpus: CPUs of the object; 0 for one that mostly waits.
+            gpus: GPUs of the object; may be a fraction.
+            name: Name in messages; by default that of `factory`.
+            home: Place the object on the machine of all others with this option, if its resources allow: learners and
+                their buffers, which exchange most data.
+            preflight: Check that the resources exist; otherwise wait until they do.
 
         Raises:
-            ResourcesMissing: there are not enough CPUs or GPUs; nothing was started.
+            ResourcesMissing: There are too few CPUs or GPUs; nothing was started.
         """
         ...
 
     def put(self, value: Any) -> Ref:
-        """Stores a value once, to be passed to many calls."""
+        """Stores a value that many calls will use."""
         ...
 
     def get(self, refs: Any, timeout: float | None = None) -> Any:
-        """Value of a ref, or list of values of a list of refs; waits for them.
+        """Waits for a ref or a list of refs, and returns the value or the list of values.
 
         Raises:
             TimeoutError: `timeout` seconds have passed.
-            WorkerDied: the actor died before it had finished.
-            BlockLost: the value is gone.
-            Exception: whatever the method raised, as the same type with the same message, if it can be sent.
+            WorkerDied: The actor died before the call had finished.
+            BlockLost: The value was lost.
+            Exception: The exception of the method, with the same type and message if it can be pickled.
         """
         ...
 
     def wait(self, refs: Sequence[Ref], count: int = 1, timeout: float | None = None) -> list[Ref]:
-        """At most `count` refs that are ready, once there are so many or `timeout` seconds have passed.
+        """Waits until `count` refs are ready or `timeout` seconds have passed, and returns at most `count` ready refs.
 
-        Nothing is fetched; a failed ref counts as ready.
+        Does not fetch values. A failed ref is ready.
         """
         ...
 
     def stop(self, handle: Handle) -> None:
-        """Ends the object at once; its unfinished calls fail with `WorkerDied`. Twice is no error."""
+        """Ends the object at once; its unfinished calls fail with `WorkerDied`. May be called twice."""
         ...
 
     def stop_all(self) -> None:
-        """Ends all objects; others may be started afterwards."""
+        """Ends all objects. New ones can be started afterwards."""
         ...
 
     def check(self) -> None:
-        """Raises RayLost where nothing can be started any more."""
+        """Raises RayLost if Ray's control service has been lost."""
         ...
 
     def shutdown(self) -> None:
-        """Ends all objects, and Ray where this runtime had started it."""
+        """Ends all objects, and Ray if this runtime has started it."""
         ...
 
 
 class InlineRef:
-    """A value that is there already, or the exception raised in its place."""
+    """A computed value, or the exception that was raised instead."""
 
     __slots__ = ("_error", "_value")
 
@@ -180,14 +180,14 @@ class InlineRef:
         self._error = error
 
     def value(self) -> Any:
-        """The value; raises the exception where there is one."""
+        """Returns the value or raises the exception."""
         if self._error is not None:
             raise self._error
         return self._value
 
 
 class InlineHandle:
-    """An object in this process whose methods run when they are called."""
+    """An object in this process, whose methods run when they are called."""
 
     def __init__(self, name: str, make: Callable[[], Any]) -> None:
         self.name = name
@@ -214,20 +214,20 @@ class InlineHandle:
         return InlineRef(result) if returns == 1 else tuple(InlineRef(part) for part in result)
 
     def ready(self) -> InlineRef:
-        """Ref to None, or to what the constructor raised."""
+        """See `Handle.ready`."""
         return InlineRef(error=self._failure)
 
     def halt(self) -> None:
         """See `Handle.halt`. Nothing runs beside the caller, so there is nothing to leave."""
 
     def end(self) -> None:
-        """Lets go of the object; later calls fail."""
+        """Drops the object; later calls fail."""
         self._target = None
         self._failure = WorkerDied(f"{self.name} was stopped")
 
 
 class InlineRuntime:
-    """Everything in the calling process, at once: for debugging, tests, and machines without Ray."""
+    """Runs everything at once in the calling process: for debugging, tests, and machines without Ray."""
 
     def __init__(self) -> None:
         self.workers = 1
@@ -245,7 +245,7 @@ class InlineRuntime:
         home: bool = False,
         **kwargs: Any,
     ) -> InlineHandle:
-        """See `Runtime.start`. Resources are not counted: there is one process, and it is running."""
+        """See `Runtime.start`. Resources are ignored."""
         given = [arg.value() if isinstance(arg, InlineRef) else arg for arg in args]
         named = {key: arg.value() if isinstance(arg, InlineRef) else arg for key, arg in kwargs.items()}
         handle = InlineHandle(name or name_of(factory), lambda: factory(*given, **named))
@@ -285,5 +285,5 @@ class InlineRuntime:
 
 
 def name_of(factory: Callable[..., Any]) -> str:
-    """The name of a class or function, for messages."""
+    """The name of a class or function."""
     return getattr(factory, "__name__", type(factory).__name__)

@@ -1,8 +1,8 @@
-"""Several buffer actors that together are one buffer, for samples that one process cannot take in.
+"""One sample buffer divided among several actors, for more samples per second than one process can take.
 
-A chunk goes to one shard, chosen by its id. A reservoir of C rows in S shards is S reservoirs of C / S rows, each over
-the chunks that came to it; a draw asks all of them and puts their rows together. All of it follows from ids and seeds,
-so the rows are the same for any number of workers.
+The id of a chunk determines its shard. A reservoir of C rows in S shards consists of S reservoirs of C / S rows, each
+over the chunks of its shard; a draw takes rows from all shards. Everything follows from ids and seeds, so the rows are
+the same for any number of workers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from actors.runtime import Gathered, Handle, Ref, Runtime
 from learners.buffers import Block, EmptyBuffer, RecordBuffer
 from learners.shares import Share
 
-_ASSIGN, _DRAW = 0xA55, 0xD4A  # streams beside those of a single buffer
+_ASSIGN, _DRAW = 0xA55, 0xD4A  # random streams, as in `actors.buffer`
 
 
 class ShardServer(BufferServer):
-    """One of several buffers that together are one. What it is, and the other arguments: `BufferServer`."""
+    """One shard of a divided buffer. Arguments as for `BufferServer`."""
 
     def draw_shard(
         self,
@@ -33,26 +33,27 @@ class ShardServer(BufferServer):
         shard: int,
         *stats: Mapping[str, int | float],
     ) -> tuple[NDArray[np.int64], Block]:
-        """This shard's part of a draw from all of them; what is drawn: `BufferServer.draw`.
+        """This shard's rows of a draw from all shards, see `BufferServer.draw`.
 
-        With replacement, a row comes from a shard with the shard's fraction of all rows offered where a sample of those
-        is kept, and of all rows held where the latest are. So every row offered has the same probability, however
-        unevenly the chunks have fallen. An epoch is one of all rows held, each once.
+        A draw with replacement takes a row from a reservoir shard with probability (rows offered to the shard) / (rows
+        offered to all), and from a circular shard with probability (rows held by the shard) / (rows held by all). So
+        every row offered has the same probability, however unevenly the chunks are distributed. An epoch contains each
+        row held once.
 
         Args:
-            seed: Decides the draw, together with `start`.
+            seed: Determines the draw, together with `start`.
             start: Position in the learners' stream of rows.
-            rows: Number of rows, of all shards together.
-            epoch: One permutation of all rows, or uniform rows with replacement.
-            share: Of these rows only those that one of several learners trains on; None: all.
+            rows: Number of rows from all shards together.
+            epoch: Draw from a permutation of all rows, rather than uniformly with replacement.
+            share: Restricts the draw to the rows of one of several learners; None for all rows.
             shard: Number of this shard.
-            stats: What `stats` says of every shard, in order.
+            stats: `stats()` of every shard, in order.
 
         Returns:
-            Places `[n]` in the block that is drawn, and the records `[n]` that belong there.
+            Positions `[n]` in the block that all shards fill, and the records `[n]` for them.
 
         Raises:
-            EmptyBuffer: rows are to be drawn with replacement, and no shard holds any.
+            EmptyBuffer: Rows are drawn with replacement, and no shard holds any.
         """
         seed = tuple(seed)
         held = np.array([each["rows"] for each in stats], np.int64)
@@ -64,7 +65,7 @@ class ShardServer(BufferServer):
             weight = [int(each["offered"]) for each in stats] if self.buffer.keeps_sample else held
             limits = np.cumsum(np.asarray(weight, np.int64))
             if limits[-1] == 0 and rows > 0:
-                raise EmptyBuffer(f"{rows} rows were asked of {len(stats)} empty shards of a buffer")
+                raise EmptyBuffer(f"{rows} rows cannot be drawn from {len(stats)} empty shards")
             drawn = generator(seed, _ASSIGN, start).integers(0, max(limits[-1], 1), rows)
             owned = np.searchsorted(limits, drawn, side="right") == shard
             places = np.zeros(rows, np.int64)
@@ -75,24 +76,24 @@ class ShardServer(BufferServer):
         return np.flatnonzero(owned), self.buffer.take(places[owned])
 
     def merge_stats(self, *stats: Mapping[str, int | float]) -> dict[str, int | float]:
-        """What `stats` says of all shards together, from what it says of each."""
+        """The `stats()` of the whole buffer from those of its shards."""
         merged = {key: sum(each[key] for each in stats) for key in stats[0]}
         return merged | {"fill": merged["rows"] / merged["capacity"]}
 
     def total(self, *counts: int) -> int:
-        """The sum of what the shards have returned, once all of them have."""
+        """The sum of the shards' results."""
         return sum(counts)
 
     def after(self, *done: None) -> None:
-        """None, once all of these are there."""
+        """Returns None; called with refs, its result is ready when all of them are."""
 
 
 class ShardedBuffer:
-    """Shards with the face of one `Handle` of a `BufferServer`; may be passed to other actors like one.
+    """A divided buffer with the interface of a `Handle` of one `BufferServer`. Can be passed to other actors.
 
     Args:
-        name: For messages.
-        shards: Handles of `ShardServer`s.
+        name: Name in messages.
+        shards: Handles of the `ShardServer`s.
     """
 
     def __init__(self, name: str, shards: Sequence[Handle]) -> None:
@@ -100,26 +101,26 @@ class ShardedBuffer:
         self.shards = tuple(shards)
 
     def shard_of(self, chunk_id: Words) -> int:
-        """Number of the shard that a chunk belongs to: the chunks of one iteration in turn, from one that the rest of
-        the id decides, so that no shard is always the one that gets a chunk more."""
+        """Number of the shard of a chunk. The chunks of an iteration go to the shards in turn, from a first shard that
+        the rest of the id determines, so that a surplus chunk does not always go to the same shard."""
         *rest, last = chunk_id
         first = int(np.random.SeedSequence((len(rest), *rest)).generate_state(1)[0])
         return (first + last) % len(self.shards)
 
     def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
-        """See `Handle.call`; the methods are those of `BufferServer` that a driver or a learner calls.
+        """See `Handle.call`. Supports the methods of `BufferServer` that drivers and learners call.
 
-        What `draw` returns is to be resolved by `actors.remote.fetch` or `Runtime.get`; all else is a ref like others.
+        The result of `draw` must be resolved by `actors.remote.fetch` or `Runtime.get`; others are ordinary refs.
 
         Raises:
-            ValueError: there is no such method.
+            ValueError: The method is not supported.
         """
         if method not in ("add", "draw", "stats", "save", "load") or returns != 1:
-            raise ValueError(f"{self.name} in shards has no method {method} with {returns} results")
+            raise ValueError(f"{self.name} is divided and has no method {method} with {returns} results")
         return getattr(self, f"_{method}")(*args, **kwargs)
 
     def ready(self) -> Ref:
-        """See `Handle.ready`: of all shards."""
+        """See `Handle.ready`; waits for all shards."""
         return self.shards[0].call("after", *[shard.ready() for shard in self.shards])
 
     def halt(self) -> None:
@@ -131,13 +132,13 @@ class ShardedBuffer:
         return self.shards[self.shard_of(chunk_id)].call("add", chunk_id, block, seed)
 
     def _draw(self, seed: Words, start: int, rows: int, epoch: bool, share: Share | None = None) -> Gathered:
-        # Each shard is told what all of them hold by the runtime, which waits for the counts: nobody waits for it here.
+        # The stats are passed as refs, so that Ray waits for them and this caller does not.
         stats = [shard.call("stats") for shard in self.shards]
         parts = [
             shard.call("draw_shard", seed, start, rows, epoch, share, number, *stats)
             for number, shard in enumerate(self.shards)
         ]
-        return Gathered(parts, put_together)
+        return Gathered(parts, merge_parts)
 
     def _stats(self) -> Ref:
         return self.shards[0].call("merge_stats", *[shard.call("stats") for shard in self.shards])
@@ -165,25 +166,25 @@ def start_buffer(
     shards: int = 1,
     **resources: Any,
 ) -> Handle:
-    """A buffer of `capacity` rows in an actor, or in several.
+    """Starts a buffer of `capacity` rows in one actor or several.
 
     Args:
-        runtime: Where they live.
-        kind: See `BufferServer`, and what follows.
-        capacity: Rows that fit, in all shards together.
+        runtime: Runs the actors.
+        kind: `ReservoirBuffer` or `CircularBuffer`.
+        capacity: Capacity in rows of all shards together.
         dtype: Record type of a row.
         part: Key of the rows in a block that is a mapping.
-        name: For messages.
-        shards: Number of actors. With one, everything is as if there were no shards.
-        resources: See `Runtime.start`: of each shard.
+        name: Name in messages.
+        shards: Number of actors; with 1, the buffer is a plain `BufferServer`.
+        resources: Resources of each shard, see `Runtime.start`.
 
     Raises:
-        ValueError: there are more shards than rows.
+        ValueError: There are more shards than rows.
     """
     if shards == 1:
         return runtime.start(BufferServer, kind, capacity, dtype, part, name=name, **resources)
     if capacity < shards:
-        raise ValueError(f"a buffer of {capacity} rows cannot be divided into {shards} shards")
+        raise ValueError(f"the capacity of a buffer must be at least its {shards} shards, got {capacity}")
     sizes = [capacity // shards + (number < capacity % shards) for number in range(shards)]
     handles = [
         runtime.start(ShardServer, kind, size, dtype, part, name=f"{name} shard {number}", **resources)
@@ -193,15 +194,15 @@ def start_buffer(
 
 
 def shard_files(path: Path, shards: int) -> list[Path]:
-    """Where each shard is saved: beside where the whole would be."""
+    """The files of the shards of a buffer whose single file would be `path`."""
     return [path.with_name(f"{path.stem}-{number}-of-{shards}{path.suffix}") for number in range(shards)]
 
 
-def put_together(parts: Sequence[tuple[NDArray[np.int64], Block]]) -> Block:
-    """The block of which every shard has given places and records."""
+def merge_parts(parts: Sequence[tuple[NDArray[np.int64], Block]]) -> Block:
+    """The block whose positions and records the shards have returned."""
     dtype = parts[0][1].dtype
     block = np.empty(sum(len(places) for places, _ in parts), dtype)
-    raw = block.view(f"V{dtype.itemsize}")  # NumPy moves records field by field otherwise
+    raw = block.view(f"V{dtype.itemsize}")  # NumPy would copy records field by field
     for places, rows in parts:
         raw[places] = np.ascontiguousarray(rows).view(raw.dtype)
     return block

@@ -1,5 +1,5 @@
-"""Whether Ray's control service still answers. Without it actors go on for a while, but none can be started, and after
-a minute Ray ends the driver's process without a word."""
+"""Watches Ray's control service. Without it no actor can be started, and after a minute Ray ends the driver's process
+without a message."""
 
 import os
 import socket
@@ -11,22 +11,22 @@ from actors.runtime import RayLost
 
 LOOK_EVERY_S = 2.0
 LOST_AFTER_S = 20.0
-"""So long a service may be away, for a restart or in a network that stumbles."""
+"""Time without an answer after which the service counts as lost: a restart or a network failure may be shorter."""
 END_AFTER_S = 20.0
-"""So long a driver that has been told may take to end."""
+"""Time that the driver has to end by itself after that."""
 
 
 class Watchdog:
-    """Looks at the control service from a thread of its own.
+    """Connects to the control service every few seconds, in a thread of its own.
 
     Args:
         address: ``host:port`` of the service.
-        lost_after_s: After so many seconds without an answer it counts as gone.
-        end_after_s: After so many seconds more the process is ended, if it has not ended by itself: what waits for
-            Ray in C++ hears of no exception.
+        lost_after_s: Seconds without an answer after which the service counts as lost.
+        end_after_s: Seconds after which the thread then ends the process, in case the driver waits within Ray's C++
+            code, which no exception can interrupt.
 
     Attributes:
-        lost: Whether it is gone.
+        lost: Whether the service has been lost.
     """
 
     def __init__(self, address: str, lost_after_s: float = LOST_AFTER_S, end_after_s: float = END_AFTER_S) -> None:
@@ -38,20 +38,20 @@ class Watchdog:
         threading.Thread(target=self._look, name="ray-watchdog", daemon=True).start()
 
     def check(self) -> None:
-        """Raises RayLost if the service is gone."""
+        """Raises RayLost if the service has been lost."""
         if self.lost:
             raise RayLost(self._message())
 
     def stop(self) -> None:
-        """Looks no more; a process that has been told that Ray is lost still gets its time to end."""
+        """Ends the watch. Once the service has been lost, the process is still ended in time."""
         if not self.lost:
             self._ended.set()
 
     def _message(self) -> str:
         host, port = self._where
         return (
-            f"Ray's control service at {host}:{port} does not answer any more: its head was stopped or lost; start Ray "
-            "again and go on with --resume"
+            f"Ray's control service at {host}:{port} does not answer any more: the head of the cluster was stopped or "
+            "lost; start Ray again and continue with --resume"
         )
 
     def _look(self) -> None:

@@ -130,7 +130,7 @@ def test_what_belongs_to_another_buffer_or_is_damaged_is_refused(tmp_path) -> No
     before = content(untouched)
     with pytest.raises(ValueError, match=r"buffer.state.*100 rows does not fit a buffer of 50"):
         untouched.load(path)
-    with pytest.raises(ValueError, match="holds a ReservoirBuffer, not a CircularBuffer"):
+    with pytest.raises(ValueError, match="a ReservoirBuffer, not a CircularBuffer"):
         BufferServer(CircularBuffer, 100, DTYPE).load(path)
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(DamagedFile):

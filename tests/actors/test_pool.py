@@ -1,4 +1,4 @@
-"""The pool: every chunk exactly once, in order, with the same bytes, whatever happens to the workers."""
+"""The pool yields every chunk once, in order and with the same bytes, whatever happens to the workers."""
 
 import os
 import signal
@@ -193,7 +193,7 @@ def test_a_constructor_that_raises_ends_the_run(place, request) -> None:
     times = "" if place == "inline" else r" \(5 tries\)"
     with (
         WorkerPool(runtime, Sampler, kwargs={"fault": "constructor"}, name="traverser") as pool,
-        pytest.raises(StartFailed, match=rf"^traverser cannot be made{times}: OSError: no such game$"),
+        pytest.raises(StartFailed, match=rf"^traverser .*{times}: OSError: no such game$"),
     ):
         next(pool.run("sample", tasks(None)))
 
@@ -201,7 +201,7 @@ def test_a_constructor_that_raises_ends_the_run(place, request) -> None:
 def test_workers_that_die_at_birth_or_never_come_end_the_run(ray_runtime: RayRuntime) -> None:
     with (
         WorkerPool(ray_runtime, Sampler, kwargs={"fault": "dies at birth"}, max_failures=2) as pool,
-        pytest.raises(StartFailed, match=r"cannot be made \(2 tries\): WorkerDied"),
+        pytest.raises(StartFailed, match=r"\(2 tries\): WorkerDied"),
     ):
         next(pool.run("sample", tasks(None)))
     with pytest.raises(ResourcesMissing, match="worker 2 asks for 1 CPUs"):
@@ -209,7 +209,7 @@ def test_workers_that_die_at_birth_or_never_come_end_the_run(ray_runtime: RayRun
     assert not ray_runtime._handles, "none of the three is left"
     with (
         WorkerPool(ray_runtime, time.sleep, (60,), start_s=1.0) as pool,
-        pytest.raises(StartFailed, match="no worker was there after 1 s"),
+        pytest.raises(StartFailed, match=r"no worker .* 1 s"),
     ):
         next(pool.run("sample", tasks(None)))
 

@@ -179,7 +179,7 @@ def test_a_saved_buffer_goes_on_and_still_knows_its_chunks(kind, tmp_path) -> No
 def test_rows_are_divided_among_shards(tmp_path) -> None:
     buffer = started(ReservoirBuffer, 101, 3)
     assert fetch(buffer.call("stats"))["capacity"] == 101
-    with pytest.raises(ValueError, match="2 rows cannot be divided into 3 shards"):
+    with pytest.raises(ValueError, match="at least its 3 shards, got 2"):
         started(ReservoirBuffer, 2, 3)
 
 
