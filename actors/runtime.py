@@ -2,8 +2,8 @@
 
 A driver uses a `Runtime`: it starts objects, calls their methods through a `Handle`, and passes the results on as
 `Ref`s without fetching them. An exception in a method is stored in its `Ref`; `get` raises it, and so does a method
-that is given the ref. `InlineRuntime` runs every call at once in the calling process; `actors.remote.RayRuntime` makes each
-object an actor.
+that is given the ref. `InlineRuntime` runs every call at once in the calling process; `actors.remote.RayRuntime` makes
+each object an actor.
 """
 
 from collections.abc import Callable, Sequence
