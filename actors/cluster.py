@@ -22,7 +22,6 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("dancfr", "actors", "learners", "envs")
 
 THREADS = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -102,14 +101,11 @@ def start_local(cpus: int, dashboard: bool) -> str | None:
     Raises:
         RayUnavailable: Ray did not start.
     """
-    environment = THREADS | _LOCAL
+    environment = THREADS | _LOCAL | _python_path()
     if "ray" in sys.modules:  # Ray has read its mode already; the default is `token`, with a warning
         del environment["RAY_AUTH_MODE"]
         if os.environ.get("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER") != "0":
             log.warning("Ray was imported before dancfr could configure it, so its servers listen on all interfaces")
-    if not installed():  # actors must find the checkout, whatever the current folder is
-        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment["PYTHONPATH"] = os.pathsep.join(paths)
     with variables(environment):  # inherited by Ray's processes; a runtime environment costs 1 s an actor
         context = _init(
             address="local",
@@ -122,7 +118,10 @@ def start_local(cpus: int, dashboard: bool) -> str | None:
 
 
 def join(address: str) -> None:
-    """Joins the Ray at `address` (``auto``, or ``host:port``). From a checkout, the packages are uploaded to it.
+    """Joins the Ray at `address` (``auto``, or ``host:port``).
+
+    Every machine of the cluster must have the packages: installed, in a checkout at the same path as this one, or as
+    the working directory of a job.
 
     Raises:
         RayUnavailable: No Ray answers there, or the address is of a kind that cannot carry a training run.
@@ -134,10 +133,15 @@ def join(address: str) -> None:
         )
     if address != "auto":
         _check_server(address)
-    environment: dict[str, Any] = {"env_vars": dict(THREADS)}
-    if not installed():
-        environment["py_modules"] = [str(ROOT / package) for package in PACKAGES if (ROOT / package).is_dir()]
-    _init(address=address, runtime_env=environment)
+    _init(address=address, runtime_env={"env_vars": THREADS | _python_path()})
+
+
+def _python_path() -> dict[str, str]:
+    """Environment variables with which actors import this checkout, whatever their current folder is."""
+    if installed():
+        return {}
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _check_server(address: str, seconds: float = 5.0) -> None:

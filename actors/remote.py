@@ -369,6 +369,8 @@ def _translated(error: Exception) -> Exception:
             return _translated(cause)
         cause.__cause__ = RemoteTraceback(str(error))
         return cause
+    if isinstance(error, known.RayActorError) and error.actor_init_failed:  # its class could not be loaded there
+        return WorkerDied(f"{_actor_name(error)} could not start: {str(error).strip().splitlines()[-1]}")
     text = " ".join(str(error).split())
     if isinstance(error, known.ObjectLostError):
         return BlockLost(f"a result is gone: {text[:200]}")

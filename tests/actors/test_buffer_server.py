@@ -48,7 +48,7 @@ def test_a_repeated_chunk_is_ignored_and_counted(kind) -> None:
 def test_a_chunk_too_old_to_be_known_is_refused() -> None:
     server = filled()  # has reached iteration 3
     assert server.add((2, 1), rows(0, 30), (0,)) == 0
-    with pytest.raises(ValueError, match=r"chunk \(1, 1\) belongs to iteration 1, but the buffer has reached iteration 3"):
+    with pytest.raises(ValueError, match=r"chunk \(1, 1\) .* the buffer has reached iteration 3"):
         server.add((1, 1), rows(0, 30), (0,))
     assert server.stats()["offered"] == 240
 
