@@ -92,9 +92,8 @@ def _recovered(events: Status) -> str:
 def _checkpoint(checkpoint: Status | None) -> str:
     if checkpoint is None:
         return "none yet"
-    age = "" if checkpoint["age_s"] is None else f"{_time(checkpoint['age_s'])} old"
     health = "" if not checkpoint["checked"] else "sound" if checkpoint["damage"] is None else "DAMAGED"
-    return _joined(f"of iteration {checkpoint['iteration']}", age, health)
+    return _joined(f"of iteration {checkpoint['iteration']}", f"{duration(checkpoint['age_s'])} old", health)
 
 
 def _strategies(strategies: Status) -> str:

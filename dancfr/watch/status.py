@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -72,12 +71,7 @@ class Watched:
             thorough: Also read every file of the newest checkpoint, once, and compare it with its checksum.
 
         Returns:
-            What `dancfr status --json` prints: ``run_dir``, ``name``, ``preset``, ``method``, ``state`` (``running``;
-            ``elsewhere`` if another machine holds or held the lock; ``finished``; ``stopped``), ``holder``,
-            ``resumed``, ``iteration``, ``iterations``, ``minutes``, ``elapsed_s``, ``seconds_each``, ``eta_s``,
-            ``row_age_s``, ``evaluations``, ``nash_conv``, ``checkpoint``, ``strategies``, ``workers``, ``events``,
-            ``samples``, ``buffers``, ``queue_depth``, ``weights_age``, ``speed`` (all speeds of the newest row),
-            ``rate`` (the speed of the method), ``disk``, ``wandb``, ``warnings``.
+            What `dancfr status --json` prints; docs/watching.md lists the keys.
 
         Raises:
             UsageError: the folder holds no run, or one that is damaged or cannot be read.
@@ -88,7 +82,11 @@ class Watched:
             self._record.update()
         except OSError as error:
             raise UsageError(f"cannot read {run.metrics.path}: {reason(error)}") from None
-        newest, checkpoint = self._record.newest, self._checkpoint(run, thorough)
+        record, checkpoint = self._record, self._checkpoint(run, thorough)
+        newest, speed = record.newest, facts.speed
+        rate = None if speed is None else speed.of(newest)
+        evaluated = ("policy", "opponent", "iteration", "win_rate", "ci95", "games")
+        exact = ("iteration", "nash_conv")
         status = {
             "run_dir": str(self.path),
             "name": run.name,
@@ -96,20 +94,25 @@ class Watched:
             "method": run.method,
             "resumed": len(run.info.get("resumed", [])),
             **self._standing(run),
-            **self._evaluations(),
+            "evaluations": [{key: row.get(key) for key in evaluated} for row in record.evaluations.values()],
+            "nash_conv": {policy: {key: row[key] for key in exact} for policy, row in record.exact.items()},
             "checkpoint": checkpoint,
             "strategies": self._strategies(run, facts),
-            "workers": self._record.workers(),
-            "events": self._events(),
-            "samples": self._record.numbers("samples/"),
-            "buffers": self._record.buffers,
+            "workers": record.workers(),
+            "events": {
+                "counts": dict(Counter(str(row.get("event")) for row in record.events)),
+                "lost_iterations": sum(row.get("lost_iterations") or 0 for row in record.events),
+                "newest": record.events[-1] if record.events else None,
+            },
+            "samples": record.numbers("samples/"),
+            "buffers": record.buffers,
             "queue_depth": newest.get("queue/depth"),
             "weights_age": None if facts.age is None else newest.get(facts.age),
             "speed": {key: value for key, value in newest.items() if key.endswith("s_per_second")},
-            "rate": self._rate(facts.speed),
+            "rate": None if speed is None or rate is None else {"value": rate, "unit": speed.unit},
             "disk": {
                 "bytes": _size(self.path),
-                "checkpoint_bytes": 0 if checkpoint is None else _size(checkpoints.listed(run)[-1].folder),
+                "checkpoint_bytes": 0 if checkpoint is None else checkpoint["bytes"],
                 "free_bytes": shutil.disk_usage(self.path).free,
             },
             "wandb": _wandb(self.path),
@@ -129,6 +132,7 @@ class Watched:
             state = "finished" if done else "stopped"
         else:
             state = "running" if holder["here"] else "elsewhere"
+        path = run.metrics.path
         left, _ = time_left(record.seconds_each, iterations - record.iteration, limit, record.elapsed_s)
         return {
             "state": state,
@@ -139,32 +143,28 @@ class Watched:
             "elapsed_s": record.elapsed_s,
             "seconds_each": record.seconds_each,
             "eta_s": left if state in OPEN else None,
-            "row_age_s": _age(run.metrics.path),
-        }
-
-    def _evaluations(self) -> Status:
-        keys = ("policy", "opponent", "iteration", "win_rate", "ci95", "games")
-        exact = self._record.exact.items()
-        return {
-            "evaluations": [{key: row.get(key) for key in keys} for row in self._record.evaluations.values()],
-            "nash_conv": {policy: {key: row[key] for key in ("iteration", "nash_conv")} for policy, row in exact},
+            "row_age_s": max(0.0, time.time() - path.stat().st_mtime) if path.exists() else None,
         }
 
     def _checkpoint(self, run: Run, thorough: bool) -> Status | None:
-        """The newest checkpoint: ``iteration``, ``age_s``, ``count`` of all, ``checked``, ``damage`` (None: sound)."""
+        """The newest checkpoint; its ``damage`` is None if it is sound, or not ``checked``."""
         known = checkpoints.listed(run)
         if not known:
             return None
         newest = known[-1]
-        written = _written(newest)
+        try:
+            written = newest.folder.stat().st_mtime
+        except FileNotFoundError:  # the run has written newer ones meanwhile
+            return self._checkpoint(run, thorough)
         key = newest.iteration, written
         if thorough and key not in self._checked:
             self._checked = {key: checkpoints.find_damage(newest)}
-            if not newest.folder.is_dir():  # the run has written newer ones meanwhile
+            if not newest.folder.is_dir():
                 return self._checkpoint(run, thorough)
         return {
             "iteration": newest.iteration,
-            "age_s": max(0.0, time.time() - written) if written else None,
+            "age_s": max(0.0, time.time() - written),
+            "bytes": _size(newest.folder),
             "count": len(known),
             "checked": key in self._checked,
             "damage": self._checked.get(key),
@@ -180,19 +180,6 @@ class Watched:
                 wanted = facts.strategies(run, min(self._record.iteration, run.info["config"]["iterations"]))
                 missing = [f"p{player}-{t:06d}.safetensors" for t, player in sorted(wanted) if (t, player) not in have]
         return {"stored": len(stored), "newest": stored[-1].iteration if stored else None, "missing": missing}
-
-    def _events(self) -> Status:
-        events = self._record.events
-        return {
-            "counts": dict(Counter(str(row.get("event")) for row in events)),
-            "lost_iterations": sum(row.get("lost_iterations") or 0 for row in events),
-            "newest": events[-1] if events else None,
-        }
-
-    def _rate(self, speed: Speed | None) -> Status | None:
-        """The speed of the method: its ``value`` and what is counted, its ``unit``."""
-        value = None if speed is None else speed.of(self._record.newest)
-        return None if speed is None or value is None else {"value": value, "unit": speed.unit}
 
     def _warnings(self, status: Status) -> Iterator[str]:
         tail, checkpoint, missing = self._record.tail, status["checkpoint"], status["strategies"]["missing"]
@@ -255,15 +242,6 @@ def _is_held(file: BinaryIO) -> bool:
     return False  # closing the file gives the shared lock back
 
 
-def _written(checkpoint: checkpoints.Checkpoint) -> float:
-    """When a checkpoint was written, by its manifest, in seconds since 1970; 0 if the manifest is damaged."""
-    try:
-        written = datetime.fromisoformat(json.loads((checkpoint.folder / "manifest.json").read_bytes())["written"])
-        return written.astimezone(UTC).timestamp()
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0.0
-
-
 def _wandb(path: Path) -> Status | None:
     """The W&B run's ``id``, how many ``offline_pieces`` it has and how many are ``unsynced``; None without W&B.
 
@@ -287,13 +265,6 @@ def _size(path: Path) -> int:
             with suppress(OSError):  # the run has removed it meanwhile
                 total += os.lstat(os.path.join(folder, name)).st_size
     return total
-
-
-def _age(path: Path) -> float | None:
-    try:
-        return max(0.0, time.time() - path.stat().st_mtime)
-    except OSError:
-        return None
 
 
 def count(number: int, what: str) -> str:

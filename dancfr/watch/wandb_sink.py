@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import IO, Literal
 
-from actors.cluster import ROOT
+from actors.cluster import ROOT, installed
 from dancfr.errors import reason, warn
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Speed
@@ -35,7 +35,10 @@ class WandbSink:
         self._errors: IO[bytes] | None = None
         command = [sys.executable, "-m", "dancfr.watch.wandb_reader", str(run.path.absolute()), mode]
         command += [] if speed is None else [speed.key, speed.unit]
-        paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = dict(os.environ)
+        if not installed():  # the process must find the checkout wherever the training was started
+            paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+            environment["PYTHONPATH"] = os.pathsep.join(paths)
         try:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (a pipe would have to be read meanwhile)
             self._process = subprocess.Popen(
@@ -43,7 +46,7 @@ class WandbSink:
                 stdin=subprocess.PIPE,  # its end is the end of the training, even of one that is killed
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
-                env={**os.environ, "PYTHONPATH": paths},
+                env=environment,
                 start_new_session=True,  # Ctrl-C is for the training
             )
         except OSError as error:
