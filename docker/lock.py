@@ -1,16 +1,16 @@
-"""Writes the requirement files of the image: every package with the SHA-256 of the file that is installed.
+"""Writes the requirement files of the image, with the SHA-256 of each package's file.
 
     python docker/lock.py        or: make hashes
 
-Versions are those of constraints.txt. The files are for CPython 3.11 on Linux x86_64, as the image is:
+Versions are those of constraints.txt. The files are for CPython 3.11 on Linux x86_64, the platform of the image:
 
-    requirements.txt    all that dancfr and its build need, without torch; from PyPI
-    torch-cuda.txt      torch from PyPI, which is the CUDA build, with the NVIDIA packages it needs
-    torch-cpu.txt       the CPU build, from PyTorch's own index or from wherever pip is configured to find it
+    requirements.txt    the dependencies of dancfr and of its build except torch, from PyPI
+    torch-cuda.txt      the CUDA build of torch from PyPI, with the NVIDIA packages that it needs
+    torch-cpu.txt       the CPU build, from PyTorch's index or from the source that pip is configured to use
 
-Needs Python 3.11 and PyPI. Nothing is installed and only metadata is fetched (a recent pip, in a folder of
-its own, does that), except for the CPU build, whose index may not offer metadata apart. If no index that is
-reached has the CPU build, torch-cpu.txt stays as it is, and the command says so.
+Needs Python 3.11 and PyPI. Installs nothing, and downloads metadata only, with a recent pip in a temporary environment.
+The CPU build is an exception, since its index may not provide separate metadata. If no index offers the CPU build,
+torch-cpu.txt is left unchanged, with a warning.
 """
 
 import json
@@ -36,9 +36,9 @@ Locked = dict[str, tuple[str, str, str]]
 
 
 def main() -> int:
-    """Writes the files; the exit code."""
+    """Writes the files and returns the exit code."""
     if sys.version_info[:2] != PYTHON or not sys.platform.startswith("linux"):
-        print(f"error: the image has Python {PYTHON[0]}.{PYTHON[1]} on Linux: run this with it", file=sys.stderr)
+        print(f"error: this must run with Python {PYTHON[0]}.{PYTHON[1]} on Linux, like the image", file=sys.stderr)
         return 2
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
@@ -60,21 +60,21 @@ def main() -> int:
     if cpu:
         write("torch-cpu.txt", "torch for CPUs", cpu)
     else:
-        print(f"warning: no index that pip reaches has {cpu_torch}: docker/torch-cpu.txt stays as it is")
+        print(f"warning: no configured index has {cpu_torch}: docker/torch-cpu.txt is unchanged")
     return 0
 
 
 def resolve(python: Path, arguments: Iterable[str], only_pypi: bool) -> Locked:
-    """What pip would install for `arguments`, with the versions of constraints.txt.
+    """Resolves requirements with pip, with the versions of constraints.txt.
 
     Args:
-        python: The interpreter whose pip is asked.
-        arguments: Requirements and options.
-        only_pypi: Leave out what the machine's configuration adds in indexes and folders of wheels, so that
-            the hashes are of the files that everybody gets.
+        python: The interpreter whose pip is used.
+        arguments: Requirements and options of pip.
+        only_pypi: Ignore the indexes and wheel folders of this machine's configuration, so that the hashes are those of
+            the public files.
 
     Raises:
-        subprocess.CalledProcessError: pip found no solution; it has printed why.
+        subprocess.CalledProcessError: pip found no solution and has printed why.
     """
     environment = dict(os.environ)
     if only_pypi:
@@ -93,7 +93,7 @@ def resolve(python: Path, arguments: Iterable[str], only_pypi: bool) -> Locked:
 
 
 def write(name: str, what: str, locked: Locked) -> None:
-    """One file of requirements, sorted by name."""
+    """Writes one requirements file, sorted by name."""
     lines = [f"# {what}: CPython 3.11, Linux x86_64. Written by `make hashes`; see docker/lock.py."]
     for package in sorted(locked, key=normal):
         version, digest, url = locked[package]
@@ -105,13 +105,13 @@ def write(name: str, what: str, locked: Locked) -> None:
 
 
 def read_pins(path: Path) -> dict[str, str]:
-    """Version by normal name of a file of lines ``name==version``."""
+    """Versions by normalised name, from a file of ``name==version`` lines."""
     lines = [line.split("==") for line in path.read_text().splitlines() if "==" in line and not line.startswith("#")]
     return {normal(name): version.strip() for name, version in lines}
 
 
 def normal(name: str) -> str:
-    """A package's name as indexes compare it."""
+    """The normalised name of a package, by which indexes compare names."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

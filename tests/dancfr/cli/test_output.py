@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
-from dancfr.cli.output import describe_match
+from dancfr.cli.output import deliver, describe_match
 from dancfr.evaluation.arena import play
 from dancfr.games.registry import make_game
 from envs.players import RandomAgent
@@ -64,3 +65,17 @@ def test_a_match_that_is_won_or_lost_says_no_return() -> None:
     text = describe_match(result.as_dict())
     assert "mean return" not in text
     assert "first   51     " in text
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_standard_output_holds_the_result_alone(as_json: bool, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whatever libraries print while it is computed, as Ray does when a worker has died."""
+
+    def compute() -> dict[str, Any]:
+        print("(raylet) A worker died")
+        return {"games": 3}
+
+    deliver(compute, as_json, lambda result: f"{result['games']} games")
+    shown = capfd.readouterr()
+    assert shown.out == ('{"games": 3}\n' if as_json else "3 games\n")
+    assert shown.err == ""
