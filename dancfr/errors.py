@@ -1,4 +1,4 @@
-"""Failures that a person can act on: one line each, with the exit code of the command."""
+"""Errors that are shown to people: one line each, and the exit code of the command."""
 
 import sys
 from contextlib import suppress
@@ -6,40 +6,40 @@ from typing import ClassVar
 
 
 class DancfrError(Exception):
-    """A failure whose message is one line naming cause and cure; printed without a traceback."""
+    """An error whose message is one line with the cause and what to do; printed without a traceback."""
 
     exit_code: ClassVar[int] = 1
 
 
 class UsageError(DancfrError):
-    """The command was used wrongly: nothing was started and nothing changed. Exit code 2."""
+    """The command was used wrongly; nothing was started or changed. Exit code 2."""
 
     exit_code: ClassVar[int] = 2
 
 
 class RunError(DancfrError):
-    """Something failed while a command ran. Exit code 1."""
+    """A command failed while it ran. Exit code 1."""
 
 
 def reason(error: OSError) -> str:
-    """Why the system refused, in a few words; of an error that crossed processes, its last line."""
+    """The reason of a system error in a few words; for an error from another process its last line."""
     lines = str(error.strerror or error).strip().splitlines()
     return lines[-1] if lines else type(error).__name__
 
 
 def warn(text: str) -> None:
-    """One line on standard error. Never fails: standard error may be closed, or a file on a disk that is full."""
+    """Prints a line to standard error. Never fails, not even if that is closed or a file on a full disk."""
     with suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
 
 
 def nearest(name: str, known: list[str] | tuple[str, ...], what: str) -> str:
-    """Message for an unknown name: the closest known one, or all of them when they are few.
+    """The error message for an unknown name, with the most similar known name, else the first dozen.
 
     Args:
-        name: What was asked for.
-        known: What there is.
-        what: What the names stand for, e.g. ``"preset"``.
+        name: The unknown name.
+        known: The known names.
+        what: The kind of thing that has the name, e.g. ``"preset"``.
     """
     import difflib
 
@@ -48,6 +48,6 @@ def nearest(name: str, known: list[str] | tuple[str, ...], what: str) -> str:
     if close:
         return f"no {what} named {name!r}; did you mean {lower[close[0]]}?"
     if not known:
-        return f"no {what} named {name!r}: there is none"
+        return f"no {what} named {name!r}: no {what} exists"
     listed = ", ".join(sorted(known)[:12]) + (", ..." if len(known) > 12 else "")
     return f"no {what} named {name!r}; there are: {listed}"

@@ -1,9 +1,9 @@
-"""Checkpoints: written aside, checked, renamed; the newest sound one is what a run goes on from.
+"""Checkpoints: written aside, checksummed and renamed. A run resumes from the newest intact one.
 
-checkpoints/000040/manifest.json     size and CRC of every other file
-                   ...               whatever the driver wrote
-checkpoints/000060.partial/          was being written when the process was killed: ignored, then removed
-checkpoints/000060.damaged/          was passed over; removed when the next checkpoint is written
+checkpoints/000040/manifest.json     size and CRC-32 of every other file
+                   ...               the files of the driver
+checkpoints/000060.partial/          was being written when the process was killed: ignored, later removed
+checkpoints/000060.damaged/          was skipped when the run was resumed; removed with the next checkpoint
 """
 
 import json
@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from dancfr.errors import RunError, UsageError, reason, warn
-from dancfr.runs.run import Run, now
+from dancfr.runs.folder import now
+from dancfr.runs.run import Run
 from learners.storage import sync
 
 _NAME = re.compile(r"\d{6,}")
@@ -25,12 +26,12 @@ _BLOCK = 4 << 20
 
 
 class CheckpointFailed(RunError):
-    """A checkpoint could not be written. Earlier ones are whole; training may go on and try again later."""
+    """A checkpoint could not be written. Earlier ones are intact; training may continue and try again later."""
 
 
 @dataclass(frozen=True, order=True)
 class Checkpoint:
-    """The state after `iteration`, in `folder`."""
+    """The folder that holds the state of a run after an iteration."""
 
     iteration: int
     folder: Path
@@ -38,16 +39,16 @@ class Checkpoint:
 
 @contextmanager
 def writing(run: Run, iteration: int, keep: int = 2) -> Iterator[Path]:
-    """A folder to write the state after `iteration` into; at the end of the block it becomes a checkpoint.
+    """A folder for the files of the state after `iteration`; it becomes a checkpoint when the block ends.
 
     Args:
-        run: The run, whose lock this process holds.
+        run: The run, locked by this process.
         iteration: Iterations done.
         keep: Number of checkpoints to keep, this one included.
 
     Raises:
-        CheckpointFailed: the disk refused (full, for instance). The earlier checkpoints are untouched and
-            what was written of this one is removed.
+        CheckpointFailed: a file could not be written, on a full disk for instance. Earlier checkpoints are unchanged,
+            and the incomplete one is removed.
     """
     root = run.path / "checkpoints"
     final = root / f"{iteration:06d}"
@@ -62,7 +63,7 @@ def writing(run: Run, iteration: int, keep: int = 2) -> Iterator[Path]:
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
         kept = listed(run)
-        state = f"the one of iteration {kept[-1].iteration} is intact" if kept else "there is none yet"
+        state = f"the one of iteration {kept[-1].iteration} is intact" if kept else "no earlier one exists"
         raise CheckpointFailed(
             f"cannot write the checkpoint of iteration {iteration} in {root}: {reason(error)}; {state}"
         ) from None
@@ -73,20 +74,20 @@ def writing(run: Run, iteration: int, keep: int = 2) -> Iterator[Path]:
 
 
 def listed(run: Run) -> list[Checkpoint]:
-    """All finished checkpoints, oldest first, checked or not."""
+    """All complete checkpoints, oldest first, without comparing checksums."""
     root = run.path / "checkpoints"
     folders = root.iterdir() if root.is_dir() else iter(())
     return sorted(Checkpoint(int(f.name), f) for f in folders if _NAME.fullmatch(f.name) and f.is_dir())
 
 
 def latest(run: Run) -> Checkpoint | None:
-    """The newest checkpoint all of whose files are as they were written; None if the run has none at all.
+    """The newest intact checkpoint; None if the run has no checkpoint at all.
 
-    A damaged one is passed over with a warning on standard error, and set aside: it shall not count as one of those
-    that are kept. For the holder of the run's lock.
+    A damaged checkpoint is skipped with a warning on standard error, and renamed, so that it does not count as one of
+    those that are kept. The caller must have locked the run.
 
     Raises:
-        UsageError: there are checkpoints but each is damaged: starting over would lose the run.
+        UsageError: every checkpoint is damaged; to start over would lose the run.
     """
     problems: list[str] = []
     damaged: list[Checkpoint] = []
@@ -115,12 +116,12 @@ def _set_aside(damaged: list[Checkpoint]) -> None:
 
 
 def find_damage(checkpoint: Checkpoint) -> str | None:
-    """What is wrong with a checkpoint, in one line; None if nothing is. Reads every file of it once."""
+    """The damage of a checkpoint in one line, None if it is intact. Reads each of its files once."""
     folder = checkpoint.folder
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
         if manifest["iteration"] != checkpoint.iteration:
-            return f"{folder} is damaged: its manifest is of iteration {manifest['iteration']}"
+            return f"{folder} is damaged: its manifest says iteration {manifest['iteration']}"
         for name, wanted in manifest["files"].items():
             path = folder / name
             if path.stat().st_size != wanted["size"]:
@@ -137,7 +138,7 @@ def find_damage(checkpoint: Checkpoint) -> str | None:
 
 
 def remove_partial(run: Run) -> None:
-    """Removes what killed processes left half written; for the holder of the run's lock."""
+    """Removes incomplete checkpoints of killed processes. The caller must have locked the run."""
     root = run.path / "checkpoints"
     for leftover in root.glob("*.partial") if root.is_dir() else ():
         shutil.rmtree(leftover, ignore_errors=True)
@@ -149,7 +150,7 @@ def _remove_damaged(root: Path) -> None:
 
 
 def _seal(folder: Path, iteration: int) -> None:
-    """Writes the manifest and makes sure that every byte is on the disk."""
+    """Writes the manifest, and waits until every byte is on the disk."""
     files: dict[str, Any] = {}
     folders = [folder]
     for path in sorted(folder.rglob("*")):
@@ -167,7 +168,7 @@ def _seal(folder: Path, iteration: int) -> None:
 
 
 def _move(partial: Path, final: Path) -> None:
-    """Renames; a checkpoint of the same iteration, which a resumed run may write again, makes way."""
+    """Renames the folder, in exchange for a checkpoint of the same iteration, which a resumed run may write again."""
     if final.exists():
         replaced = final.with_name(f"{final.name}.replaced.partial")
         final.rename(replaced)
@@ -183,7 +184,7 @@ def _move(partial: Path, final: Path) -> None:
 
 
 def _prune(run: Run, iteration: int, keep: int) -> None:
-    """Keeps the newest `keep`; those after `iteration`, damaged when the run fell back, go too."""
+    """Removes all but the newest `keep` checkpoints, and those after `iteration`, which the run has skipped."""
     _remove_damaged(run.path / "checkpoints")
     checkpoints = listed(run)
     past = [checkpoint for checkpoint in checkpoints if checkpoint.iteration <= iteration]
@@ -196,7 +197,7 @@ def _prune(run: Run, iteration: int, keep: int) -> None:
 
 
 def _checksum(path: Path) -> str:
-    """CRC-32 of a file, read in blocks: 3 GB/s from memory, where a cryptographic digest does 0.8."""
+    """CRC-32 of a file, read in blocks: several times as fast as a cryptographic digest."""
     checksum = 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK):

@@ -1,4 +1,4 @@
-"""The keys of a configuration for people: each as one would type it, with the meaning its class's docstring gives."""
+"""The keys of a configuration for people: each as one types it, with its meaning from the docstring of its class."""
 
 import inspect
 import json
@@ -17,12 +17,12 @@ _SECTION = re.compile(r"[A-Z]\w*:")
 
 
 def parse_attributes(docstring: str | None) -> dict[str, str]:
-    """The ``Attributes:`` section of a docstring, as text on one line by name, with values as one types them.
+    """Descriptions from the ``Attributes:`` section of a docstring by name, each on one line.
 
-    An entry is ``name: text`` or ``one, other: text``; lines that are indented further belong to it.
+    An entry is ``name: text`` or ``one, other: text``; lines with a deeper indent continue it.
     """
     lines = iter(inspect.cleandoc(docstring or "").splitlines())
-    if not any(line == "Attributes:" for line in lines):  # leaves the lines after it
+    if not any(line == "Attributes:" for line in lines):  # else the iterator stands after that line
         return {}
     section = []
     for line in lines:
@@ -42,7 +42,7 @@ def parse_attributes(docstring: str | None) -> dict[str, str]:
 
 
 def describe_keys(config: BaseModel) -> dict[str, str]:
-    """Meaning of each key by its dotted name, in the order of `flatten`; empty where there is none."""
+    """Description of each key by its dotted name, in the order of `flatten`; empty where the docstring has none."""
     return dict(_described(config, ""))
 
 
@@ -61,26 +61,25 @@ def _described(config: BaseModel, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def assignments(key: str, value: Any) -> list[str]:
-    """A key and its value as arguments of `dancfr train` that give this value, fit for a shell: one for each option
-    where the value is a dictionary of them."""
+    """Arguments of `dancfr train`, quoted for a shell, that set a key to a value; one for each entry of a dict."""
     if isinstance(value, Mapping) and value:
-        told = [f"{key}.{option}={_option(inner)}" for option, inner in value.items()]
+        settings = [f"{key}.{option}={_option(inner)}" for option, inner in value.items()]
     elif isinstance(value, (list, tuple)) and value:
-        told = [f"{key}={','.join(show(part) for part in value)}"]  # without the brackets, which some shells expand
+        settings = [f"{key}={','.join(show(part) for part in value)}"]  # no brackets, which some shells expand
     else:
-        told = [f"{key}={show(value)}"]
-    return [shlex.quote(one) for one in told]
+        settings = [f"{key}={show(value)}"]
+    return [shlex.quote(setting) for setting in settings]
 
 
 def _option(value: Any) -> str:
-    """A value whose key has no type: as JSON where it would else be read as something different."""
+    """A value whose key has no type, in JSON where the plain text would be read as something else."""
     text = show(value)
     read = guess(text)
     return text if read == value and type(read) is type(value) else json.dumps(value)
 
 
 def describe_settings(settings: Mapping[str, Any], meanings: Mapping[str, str], width: int) -> str:
-    """All settings, each as `assignments` has it and, below, its meaning in lines of at most `width`."""
+    """All settings as `assignments` writes them, each above its description in lines of at most `width`."""
     lines = []
     for key, value in settings.items():
         lines += assignments(key, value)

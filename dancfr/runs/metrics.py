@@ -1,4 +1,4 @@
-"""`metrics.jsonl`: the record of a run, one JSON object a line. It outlives kills and full disks."""
+"""`metrics.jsonl`: the record of a run, one JSON object a line, which survives kills and full disks."""
 
 import errno
 import json
@@ -15,9 +15,9 @@ from learners.storage import replacing, sync
 
 
 class MetricsLog:
-    """Appends rows; what the disk refuses is kept in memory and written, in order, when there is room again.
+    """The record of a run. Rows that the disk refuses wait in memory until there is room again.
 
-    One process writes it at a time (the holder of the run's lock); anyone may read it meanwhile.
+    Only the process that has locked the run writes it; any process may read it meanwhile.
     """
 
     def __init__(self, path: Path) -> None:
@@ -26,17 +26,17 @@ class MetricsLog:
         self._warned = False
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Adds one row; it is in the file, past any buffer of this process, when this returns.
+        """Adds one row, which is in the file and not in a buffer of this process when the call returns.
 
         Raises:
-            TypeError: the row holds what JSON cannot say.
+            TypeError: the row contains a value that JSON cannot represent.
         """
         text = json.dumps(plain(row), allow_nan=False, separators=(",", ":"))
         self._waiting.append(text.encode() + b"\n")
         self.flush()
 
     def flush(self) -> None:
-        """Writes the rows that wait; a refusal is said once on standard error, and tried again later."""
+        """Writes the waiting rows; if the disk refuses them, warns once and tries again later."""
         while self._waiting:
             try:
                 self._write(self._waiting[0])
@@ -49,12 +49,12 @@ class MetricsLog:
         self._warned = False
 
     def sync(self) -> None:
-        """Makes sure that what has been written outlives a loss of power: called before a checkpoint counts on it."""
+        """Makes the rows written so far outlast a power cut: called before a checkpoint that follows them."""
         if self.path.exists():
             sync(self.path)
 
     def _write(self, line: bytes) -> None:
-        """Appends a whole line or nothing, after ending a line that a killed process left torn."""
+        """Appends the whole line or nothing, and first ends a line that a killed process has left torn."""
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
             size = os.fstat(descriptor).st_size
@@ -71,26 +71,26 @@ class MetricsLog:
 
     @property
     def waiting(self) -> int:
-        """Number of rows that the disk has refused so far."""
+        """Number of rows that wait because the disk has refused them."""
         return len(self._waiting)
 
     def rows(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """All whole rows in order, of one `kind` ("train", "evaluation") or of all."""
+        """All rows in order, or those of one `kind` ("train", "evaluation"), without torn lines."""
         rows = (row for _, row in _read(self.path))
         return [row for row in rows if kind is None or row.get("kind") == kind]
 
     def truncate(self, iteration: int, finals: bool = True) -> int:
-        """Drops rows of iterations after `iteration`, and torn lines; rewrites the file in one step.
+        """Drops the rows after `iteration`, and torn lines, in one atomic step.
 
         Args:
-            iteration: The last one whose rows stay.
-            finals: Whether evaluations stay that were made only because the run ended.
+            iteration: The last iteration whose rows stay.
+            finals: Keep evaluations that were made only because the run had ended.
 
         Returns:
             Number of rows dropped.
 
         Raises:
-            OSError: the file could not be rewritten; it is as it was.
+            OSError: the file could not be rewritten; it is unchanged.
         """
         rows = list(_read(self.path))
         kept = [line for line, row in rows if row.get("iteration", 0) <= iteration and (finals or not row.get("final"))]
@@ -102,7 +102,7 @@ class MetricsLog:
 
 
 def _read(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """(line, row) for every line that is a whole row; a torn line is what a killed process leaves."""
+    """(line, row) for every line that is a complete row; a killed process may leave a torn line."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -118,10 +118,10 @@ def _read(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
 
 
 def plain(value: Any) -> Any:
-    """`value` as JSON can say it: NumPy values as Python's, what is not finite as null.
+    """`value` in types of JSON: NumPy values as Python values, infinite numbers and NaN as null.
 
     Raises:
-        TypeError: it holds something else, a tensor for instance.
+        TypeError: it contains another type, such as a tensor.
     """
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
@@ -137,4 +137,4 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, Path):
         return str(value)
-    raise TypeError(f"a value of type {type(value).__name__} is no metric")
+    raise TypeError(f"a value of type {type(value).__name__} is not a metric")

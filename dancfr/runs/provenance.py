@@ -1,4 +1,4 @@
-"""Which code and which packages made a result."""
+"""Versions of the code and the packages that a result was made with."""
 
 import platform
 import subprocess
@@ -12,7 +12,7 @@ PACKAGES = ("ray", "torch", "numpy", "numba", "gymnasium", "pettingzoo", "wandb"
 
 
 def git_revision() -> str | None:
-    """Commit of the source tree around this package, ``+changes`` if files differ; None outside of git."""
+    """Commit of this package's source tree, followed by ``+changes`` if files differ; None outside of git."""
     root = Path(dancfr.__file__).resolve().parent.parent
     if not (root / ".git").exists():
         return None
@@ -24,7 +24,7 @@ def git_revision() -> str | None:
 
 
 def provenance() -> dict[str, Any]:
-    """Versions of dancfr, its source tree, Python and the packages that matter, as far as installed."""
+    """Versions of dancfr, its source tree, Python, and those of `PACKAGES` that are installed."""
     packages = {}
     for name in PACKAGES:
         try:

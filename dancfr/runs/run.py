@@ -9,31 +9,25 @@
 Only JSON and safetensors files with these names are ever read.
 """
 
-import fcntl
-import json
 import os
 import re
-import socket
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
-import dancfr
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.runs.config import AnyConfig, Config, describe_differences, refuse_changes
+from dancfr.runs.folder import is_old, now, read_info, refuse_content, refuse_old, take_lock, write_json
 from dancfr.runs.metrics import MetricsLog
 from dancfr.runs.provenance import provenance
-from learners.storage import DamagedFile, load_state, replacing, save_state
+from learners.storage import DamagedFile, load_state, save_state
 
 _STRATEGY = re.compile(r"(average-)?p(\d+)-(\d{6,})\.safetensors")
-
-OLDEST_RESUMABLE = (0, 2)
-"""First version of dancfr whose runs can be resumed: 0.1 had other random streams, checkpoints and settings."""
 
 
 @dataclass(frozen=True, order=True)
@@ -79,12 +73,12 @@ class Run:
                 raise UsageError(f"{path} is a file: choose another --run-dir")
             path.mkdir(parents=True, exist_ok=True)
             if not (path / "run.lock").exists():
-                _refuse_content(path)
-            lock = _take_lock(path)
+                refuse_content(path)
+            lock = take_lock(path)
         except OSError as error:
             raise UsageError(f"cannot write to the run folder {path}: {reason(error)}") from None
         try:
-            _refuse_content(path)
+            refuse_content(path)
             info = {
                 "name": path.resolve().name,
                 "preset": preset,
@@ -93,7 +87,7 @@ class Run:
                 **provenance(),
                 "config": config.model_dump(mode="json"),
             }
-            _write_json(path / "config.json", info)
+            write_json(path / "config.json", info)
             for folder in ("checkpoints", "strategies"):
                 (path / folder).mkdir()
         except BaseException as error:
@@ -112,20 +106,15 @@ class Run:
                 and was started by a version of dancfr that is too old.
         """
         path = Path(path)
-        info = _read_info(path)
+        info = read_info(path)
         lock = None
         if writing:
-            if _is_old(info):
-                raise UsageError(
-                    f"{path} was trained by dancfr {info.get('version')}, and {dancfr.__version__} cannot resume it: "
-                    f"evaluate it, resume it with the version that started it{_revision(info)}, or train again with "
-                    f"another --run-dir"
-                )
+            refuse_old(path, info)
             for folder in ("checkpoints", "strategies"):
                 if (path / folder).exists() and not (path / folder).is_dir():
                     raise UsageError(f"{path / folder} is a file where a folder belongs: move it away")
             try:
-                lock = _take_lock(path)
+                lock = take_lock(path)
             except OSError as error:
                 raise UsageError(f"cannot write to the run folder {path}: {reason(error)}") from None
         return cls(path, info, lock)
@@ -163,7 +152,7 @@ class Run:
         Raises:
             UsageError: it does not fit `kind`: another method, or another version of dancfr.
         """
-        return kind.from_json(self.info.get("config"), str(self.path / "config.json"), _is_old(self.info))
+        return kind.from_json(self.info.get("config"), str(self.path / "config.json"), is_old(self.info))
 
     def require(self, preset: str, method: str) -> None:
         """Raises UsageError if the run has another preset or method."""
@@ -203,7 +192,7 @@ class Run:
             return
         self.info, self._confirmed = self._confirmed, None
         try:
-            _write_json(self.path / "config.json", self.info)
+            write_json(self.path / "config.json", self.info)
         except OSError as error:
             raise RunError(f"cannot write {self.path / 'config.json'}: {reason(error)}") from None
 
@@ -351,79 +340,9 @@ def find_runs(preset: str, root: str | os.PathLike[str] = "runs") -> Sequence[Pa
     found = []
     for path in Path(root).glob("*/config.json"):
         try:
-            info = _read_info(path.parent)
+            info = read_info(path.parent)
         except UsageError:
             continue
         if info["preset"] == preset:
             found.append((str(info.get("created", "")), path.parent))
     return [path for _, path in sorted(found)]
-
-
-def now() -> str:
-    """The time in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _refuse_content(path: Path) -> None:
-    if (path / "config.json").exists():
-        raise UsageError(f"{path} already holds a run: go on with --resume, or choose another --run-dir")
-    if any(entry.name != "run.lock" for entry in path.iterdir()):
-        raise UsageError(f"{path} is not empty: choose another --run-dir")
-
-
-def _read_info(path: Path) -> dict[str, Any]:
-    file = path / "config.json"
-    try:
-        info = json.loads(file.read_bytes())
-    except FileNotFoundError:
-        raise UsageError(f"{path} holds no run: {file} does not exist") from None
-    except OSError as error:
-        raise UsageError(f"cannot read {file}: {reason(error)}") from None
-    except ValueError:
-        raise UsageError(f"{file} is damaged: it is not JSON") from None
-    kinds = {"name": str, "preset": str, "method": str, "config": dict}
-    fits = isinstance(info, dict) and all(isinstance(info.get(key), kind) for key, kind in kinds.items())
-    if not fits or not isinstance(info.get("resumed", []), list):
-        raise UsageError(f"{file} is not the configuration of a run of dancfr")
-    return info
-
-
-def _is_old(info: Mapping[str, Any]) -> bool:
-    numbers = re.findall(r"\d+", str(info.get("version", "")))
-    return tuple(map(int, numbers[:2])) < OLDEST_RESUMABLE
-
-
-def _revision(info: Mapping[str, Any]) -> str:
-    """The commit that started the run, where it is known, for a person."""
-    revision = info.get("git_revision")
-    return f" (commit {revision[:12]})" if isinstance(revision, str) else ""
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    with replacing(path) as file:
-        file.write(json.dumps(content, indent=2).encode() + b"\n")
-
-
-def _take_lock(path: Path) -> int:
-    """Locks a run; the system unlocks it when the process ends, however it ends.
-
-    Returns:
-        The file descriptor that holds the lock.
-
-    Raises:
-        UsageError: another process holds the lock.
-        OSError: the folder cannot be written.
-    """
-    descriptor = os.open(path / "run.lock", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "another process"
-        os.close(descriptor)
-        raise UsageError(f"{path} is in use by {holder}: wait for it, stop it, or choose another --run-dir") from None
-    try:
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-    except OSError:  # a full disk: the lock works all the same, without the note
-        pass
-    return descriptor

@@ -1,4 +1,4 @@
-"""Tabular strategies as files: what `dancfr solve --out` writes and every command takes as an agent."""
+"""Tabular strategies as files: `dancfr solve --out` writes them, and every command takes them as agents."""
 
 import os
 import stat
@@ -22,11 +22,13 @@ KIND = "tabular strategy"
 
 
 def write_strategy(path: Path, tree: Tree, policy: NDArray[np.float64], about: dict[str, Any]) -> None:
-    """Writes the policy of both players, `float64[S]`, by packed infostate.
+    """Writes a policy for both players to a file.
 
     Args:
         path: A file that ends in ``.safetensors``.
-        about: The game's name and options as ``game`` and ``game_options``, and how the policy was made.
+        tree: The game.
+        policy: Probabilities by slot (a pair of infoset and action), `float64[S]`.
+        about: The game's name and options as ``game`` and ``game_options``, and how the policy was computed.
 
     Raises:
         RunError: the file could not be written.
@@ -43,46 +45,46 @@ def write_strategy(path: Path, tree: Tree, policy: NDArray[np.float64], about: d
 
 
 def check_target(path: Path) -> None:
-    """Raises UsageError unless a strategy can be written there."""
+    """Raises UsageError if a strategy cannot be written to `path`."""
     if path.suffix != SUFFIX:
-        raise UsageError(f"a strategy is a file that ends in {SUFFIX}, which {path} does not")
+        raise UsageError(f"the name of a strategy must end in {SUFFIX}, got {path}")
     try:
         folder, whole = path.is_dir(), path.parent.is_dir()
     except OSError as error:  # a name that no file can have
         raise UsageError(f"{path.name[:40]}... cannot be written: {reason(error)}") from None
     if folder or not whole:
-        raise UsageError(f"{path} is a folder" if folder else f"{path}: there is no folder {path.parent}")
+        raise UsageError(f"{path} is a folder" if folder else f"{path}: the folder {path.parent} does not exist")
     if not os.access(path.parent, os.W_OK):
         raise UsageError(f"{path}: the folder {path.parent} may not be written to")
 
 
 def read_strategy(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the description of a strategy.
+    """The arrays and the metadata of a stored strategy.
 
     Raises:
-        UsageError: no such file, or none of a strategy.
+        UsageError: there is no such file, or it does not contain a strategy.
     """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
-            raise UsageError(f"{path} is no file")
+        if not stat.S_ISREG(os.stat(path).st_mode):  # to open a pipe would block
+            raise UsageError(f"{path} is not a file")
         arrays, about = load_state(path)
     except FileNotFoundError:
-        raise UsageError(f"there is no strategy {path}") from None
+        raise UsageError(f"{path} does not exist") from None
     except OSError as error:
         raise UsageError(f"{path} could not be read: {reason(error)}") from None
     except DamagedFile as error:
         raise UsageError(str(error)) from None
     if not isinstance(about, dict) or about.get("kind") != KIND or not isinstance(about.get("game_options"), dict):
-        raise UsageError(f"{path} holds no strategy: dancfr solve --out writes one")
+        raise UsageError(f"{path} is not a strategy of dancfr solve --out")
     _check(path, arrays)
     return arrays, about
 
 
 def load_agent(path: str, game: Game) -> TabularAgent:
-    """The agent of a strategy.
+    """The agent that plays a stored strategy.
 
     Raises:
-        UsageError: see `read_strategy`; or it is of another game, or of other rules.
+        UsageError: see `read_strategy`; or the strategy is for another game, or for other rules.
     """
     arrays, about = read_strategy(path)
     if about.get("game") != game.spec.name:
@@ -91,7 +93,7 @@ def load_agent(path: str, game: Game) -> TabularAgent:
     other = isinstance(game, FactoredGame) and make_game(game.spec.name, **about["game_options"]) != game
     if other or shape != (game.spec.packed_size, game.spec.num_actions):
         options = " ".join(f"--option {key}={show(value)}" for key, value in about["game_options"].items())
-        raise UsageError(f"{path} is of other rules of {game.spec.name}: {options or 'the defaults'}")
+        raise UsageError(f"{path} is for other rules of {game.spec.name}: {options or 'the defaults'}")
     try:
         return TabularAgent(arrays["observed"], arrays["policy"], path)
     except ValueError as error:
@@ -99,18 +101,15 @@ def load_agent(path: str, game: Game) -> TabularAgent:
 
 
 def _check(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> None:
-    """Raises UsageError where the arrays are no policy."""
+    """Raises UsageError if the arrays are not a policy."""
     found = {name: arrays[name].dtype for name in ("observed", "policy", "player") if name in arrays}
     if found != {"observed": np.uint8, "policy": np.float64, "player": np.int8}:
-        raise UsageError(f"{path} holds no strategy: its arrays are of another kind")
+        raise UsageError(f"{path} is not a strategy: its arrays have other names or types")
     observed, policy = arrays["observed"], arrays["policy"]
     player = arrays["player"]
     if (observed.ndim, policy.ndim, player.ndim) != (2, 2, 1) or not 0 < len(observed) == len(policy) == len(player):
-        raise UsageError(f"{path} holds no strategy: its arrays do not fit each other")
+        raise UsageError(f"{path} is not a strategy: the shapes of its arrays do not fit each other")
     wrong = ~np.isfinite(policy).all(axis=1) | (policy < -1e-9).any(axis=1) | (np.abs(policy.sum(axis=1) - 1) > 1e-6)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        raise UsageError(f"{path}: its policy at infoset {row} is no distribution: {policy[row].tolist()}")
-
-
-__all__ = ["SUFFIX", "check_target", "load_agent", "read_strategy", "write_strategy"]
+        raise UsageError(f"{path}: its policy at infoset {row} is not a distribution: {policy[row].tolist()}")

@@ -172,11 +172,11 @@ def test_a_warm_start_goes_on_from_a_strategy(
         (("kuhn", "--warm-weight", "0"), "--warm-weight must be more than 0"),
         (("kuhn", "--warm-weight", "inf"), "--warm-weight must be more than 0"),
         (("kuhn", "--warm-weight", "1e300"), "--warm-weight must be more than 0"),
-        (("kuhn", "--warm-start", "none.safetensors"), "there is no strategy none.safetensors"),
-        (("kuhn", "--warm-start", "."), ". is no file"),
+        (("kuhn", "--warm-start", "none.safetensors"), "none.safetensors does not exist"),
+        (("kuhn", "--warm-start", "."), ". is not a file"),
         (("kuhn", "--algorithm", "lp", "--warm-start", "x.safetensors"), "a linear program starts from nothing"),
-        (("kuhn", "--out", "nowhere/x.safetensors"), "nowhere/x.safetensors: there is no folder nowhere"),
-        (("kuhn", "--out", "x.npz"), "a strategy is a file that ends in .safetensors, which x.npz does not"),
+        (("kuhn", "--out", "nowhere/x.safetensors"), "folder nowhere does not exist"),
+        (("kuhn", "--out", "x.npz"), "must end in .safetensors, got x.npz"),
         (("kuhn", "--out", "x" * 300 + ".safetensors"), "cannot be written: File name too long"),
     ],
 )
@@ -195,7 +195,7 @@ def test_wrong_use_is_one_line_before_work_starts(command: Command, arguments: t
         ),
         (("random", "--game", "geister"), "geister has no tree"),
         (("random", "--game", "goofspiel", "--option", "cards=14"), "cards must be from 2 to 13, not 14"),
-        (("none.safetensors", "--game", "kuhn"), "there is no strategy none.safetensors"),
+        (("none.safetensors", "--game", "kuhn"), "none.safetensors does not exist"),
     ],
 )
 def test_exploitability_is_refused_where_there_is_none(command: Command, arguments: tuple[str, ...], says: str) -> None:

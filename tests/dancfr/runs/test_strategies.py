@@ -23,10 +23,10 @@ def test_a_strategy_of_another_game_or_other_rules_is_refused(
     solved("kuhn", "--option", "cards=4", "--iterations", "1", "--out", "four.safetensors")
     for arguments, says in {
         ("solve", "leduc", "--warm-start", name): f"{name} is a strategy of kuhn, not of leduc",
-        ("solve", "kuhn", "--option", "cards=4", "--warm-start", name): "is of other rules of kuhn: the defaults",
-        ("solve", "kuhn", "--warm-start", "four.safetensors"): "is of other rules of kuhn: --option cards=4",
+        ("solve", "kuhn", "--option", "cards=4", "--warm-start", name): "other rules of kuhn: the defaults",
+        ("solve", "kuhn", "--warm-start", "four.safetensors"): "other rules of kuhn: --option cards=4",
         ("evaluate", name, "--game", "leduc"): f"{name} is a strategy of kuhn, not of leduc",
-        ("evaluate", name, "--game", "kuhn", "--option", "cards=4"): "is of other rules of kuhn: the defaults",
+        ("evaluate", name, "--game", "kuhn", "--option", "cards=4"): "other rules of kuhn: the defaults",
         ("evaluate", "four.safetensors", "--game", "kuhn", "--option", "cards=3"): "--option cards=4",
         ("evaluate", f"{name}@3", "--game", "kuhn"): "is one strategy: it has no iterations and no options",
     }.items():
@@ -70,15 +70,21 @@ def _with(arrays: Arrays, row: list[float]) -> np.ndarray:
 
 
 CHANGES: dict[str, tuple[Callable[[Arrays], Arrays], str]] = {
-    "not a number": (lambda a: {"policy": _with(a, [np.nan, 1])}, "policy at infoset 2 is no distribution: [nan, 1.0]"),
-    "infinite": (lambda a: {"policy": _with(a, [np.inf, 0])}, "policy at infoset 2 is no distribution"),
-    "negative": (lambda a: {"policy": _with(a, [-0.5, 1.5])}, "is no distribution: [-0.5, 1.5]"),
-    "less than 1": (lambda a: {"policy": _with(a, [0.5, 0.4])}, "is no distribution: [0.5, 0.4]"),
-    "float32": (lambda a: {"policy": a["policy"].astype(np.float32)}, "its arrays are of another kind"),
-    "flat": (lambda a: {"policy": a["policy"].ravel()}, "its arrays do not fit each other"),
-    "a number": (lambda a: {"player": np.array(1, np.int8)}, "its arrays do not fit each other"),
-    "no rows": (lambda a: {k: v[:0] for k, v in a.items()}, "its arrays do not fit each other"),
-    "another action": (lambda a: {"policy": np.pad(a["policy"], ((0, 0), (0, 1)))}, "is of other rules of kuhn"),
+    "not a number": (
+        lambda a: {"policy": _with(a, [np.nan, 1])},
+        "infoset 2 is not a distribution: [nan, 1.0]",
+    ),
+    "infinite": (lambda a: {"policy": _with(a, [np.inf, 0])}, "policy at infoset 2"),
+    "negative": (lambda a: {"policy": _with(a, [-0.5, 1.5])}, "infoset 2 is not a distribution: [-0.5, 1.5]"),
+    "less than 1": (lambda a: {"policy": _with(a, [0.5, 0.4])}, "infoset 2 is not a distribution: [0.5, 0.4]"),
+    "float32": (
+        lambda a: {"policy": a["policy"].astype(np.float32)},
+        "its arrays have other names or types",
+    ),
+    "flat": (lambda a: {"policy": a["policy"].ravel()}, "not a strategy: the shapes"),
+    "a number": (lambda a: {"player": np.array(1, np.int8)}, "not a strategy: the shapes"),
+    "no rows": (lambda a: {k: v[:0] for k, v in a.items()}, "not a strategy: the shapes"),
+    "another action": (lambda a: {"policy": np.pad(a["policy"], ((0, 0), (0, 1)))}, "other rules of kuhn"),
     "fewer infosets": (lambda a: {k: v[:7] for k, v in a.items()}, "has no policy for infostate "),
     "one infoset": (lambda a: {"observed": np.repeat(a["observed"][:1], 12, 0)}, "an infostate is listed twice"),
 }
@@ -106,7 +112,7 @@ def test_a_file_of_something_else_is_refused(command: Command, strategy: Path, a
         _rewrite_meta(Path("other.safetensors"), about)
     assert Path("other.safetensors").read_bytes() != raw
     line = refused(command("solve", "kuhn", "--warm-start", "other.safetensors"))
-    assert "other.safetensors holds no strategy: dancfr solve --out writes one" in line
+    assert "other.safetensors is not a strategy" in line
 
 
 def _rewrite_meta(path: Path, meta: Any) -> None:
@@ -122,7 +128,7 @@ def test_a_pipe_or_a_folder_is_no_strategy(command: Command) -> None:
             ("solve", "kuhn", "--warm-start", f"{name}.safetensors"),
             ("evaluate", f"{name}.safetensors"),
         ):
-            assert f"{name}.safetensors is no file" in refused(command(*arguments))
+            assert f"{name}.safetensors is not a file" in refused(command(*arguments))
     assert "folder.safetensors is a folder" in refused(command("solve", "kuhn", "--out", "folder.safetensors"))
 
 
