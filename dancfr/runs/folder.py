@@ -65,8 +65,8 @@ def refuse_old(path: Path, info: Mapping[str, Any]) -> None:
         revision = info.get("git_revision")
         commit = f" (commit {revision[:12]})" if isinstance(revision, str) else ""
         raise UsageError(
-            f"{path} was trained by dancfr {info.get('version')}, which {dancfr.__version__} cannot resume: evaluate it,"
-            f" resume it with the version that started it{commit}, or train again with another --run-dir"
+            f"{path} was trained by dancfr {info.get('version')}, which {dancfr.__version__} cannot resume: "
+            f"evaluate it, resume it with the version that started it{commit}, or train again with another --run-dir"
         )
 
 
