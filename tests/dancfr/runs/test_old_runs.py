@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dancfr.errors import UsageError
+from dancfr.methods.dream.config import DreamConfig
 from dancfr.runs.run import Run
 from learners.storage import DamagedFile, load_state
 from tests.dancfr.outcomes import Command, refused
@@ -58,6 +59,18 @@ def test_a_run_is_not_resumed(command: Command, old: Path) -> None:
     assert contents(old) == before
     with pytest.raises(UsageError, match=r"0\.1\.0"):
         Run.open(old, writing=True)
+
+
+def test_settings_that_are_gone_since_are_ignored_in_old_runs_only(old: Path) -> None:
+    file = old / "config.json"
+    info = json.loads(file.read_text())
+    info["config"]["gone"] = info["config"]["network"]["gone"] = 1
+    file.write_text(json.dumps(info))
+    config = Run.open(old).config_as(DreamConfig)
+    assert (config.iterations, config.network.width) == (3, 2)
+    file.write_text(json.dumps(info | {"version": "0.2.0"}))
+    with pytest.raises(UsageError, match="no key named '(network.)?gone'"):
+        Run.open(old).config_as(DreamConfig)
 
 
 def test_a_changed_byte_of_a_strategy_is_noticed(old: Path) -> None:
