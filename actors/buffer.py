@@ -92,14 +92,14 @@ class BufferServer:
         """
         seed = tuple(seed)
         held = len(self.buffer)
-        places: NDArray[np.signedinteger[Any]]
+        indices: NDArray[np.signedinteger[Any]]
         if epoch:
-            places = self._epoch(seed, held)[start : start + rows]
+            indices = self._epoch(seed, held)[start : start + rows]
         else:
             if held == 0 and rows > 0:
                 raise EmptyBuffer(f"{rows} rows cannot be drawn from an empty buffer")
-            places = generator(seed, _SAMPLE, start).integers(0, max(held, 1), rows)
-        return self.buffer.take(places if share is None else places[share.of(len(places))])
+            indices = generator(seed, _SAMPLE, start).integers(0, max(held, 1), rows)
+        return self.buffer.take(indices if share is None else indices[share.of(len(indices))])
 
     def _epoch(self, seed: Words, rows: int) -> NDArray[np.int32]:
         """The order of the rows in an epoch; computed once for all calls with the seed."""

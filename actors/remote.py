@@ -140,7 +140,7 @@ class RayRuntime:
             (`RAY_ADDRESS`), and outside of a job a new local Ray, which listens on 127.0.0.1 only.
         workers: Number of one-core workers; by default the number of CPUs.
         dashboard: Serve Ray's dashboard on 127.0.0.1. Only for a local Ray.
-        patience_s: Seconds to wait for missing resources. An autoscaler is asked for them.
+        patience_s: Seconds to wait for missing resources, which are requested from the autoscaler if there is one.
 
     Attributes:
         patience_s: As above; may be changed at any time.

@@ -59,8 +59,8 @@ class ShardServer(BufferServer):
         held = np.array([each["rows"] for each in stats], np.int64)
         if epoch:
             order = self._epoch(seed, int(held.sum()))[start : start + rows]
-            places = order.astype(np.int64) - held[:shard].sum()
-            owned = (places >= 0) & (places < held[shard])
+            indices = order.astype(np.int64) - held[:shard].sum()
+            owned = (indices >= 0) & (indices < held[shard])
         else:
             weight = [int(each["offered"]) for each in stats] if self.buffer.keeps_sample else held
             limits = np.cumsum(np.asarray(weight, np.int64))
@@ -68,12 +68,12 @@ class ShardServer(BufferServer):
                 raise EmptyBuffer(f"{rows} rows cannot be drawn from {len(stats)} empty shards")
             drawn = generator(seed, _ASSIGN, start).integers(0, max(limits[-1], 1), rows)
             owned = np.searchsorted(limits, drawn, side="right") == shard
-            places = np.zeros(rows, np.int64)
-            places[owned] = generator(seed, _DRAW, start, shard).integers(0, max(held[shard], 1), int(owned.sum()))
+            indices = np.zeros(rows, np.int64)
+            indices[owned] = generator(seed, _DRAW, start, shard).integers(0, max(held[shard], 1), int(owned.sum()))
         if share is not None:
-            kept = share.of(len(places))
-            owned, places = owned[kept], places[kept]
-        return np.flatnonzero(owned), self.buffer.take(places[owned])
+            kept = share.of(len(indices))
+            owned, indices = owned[kept], indices[kept]
+        return np.flatnonzero(owned), self.buffer.take(indices[owned])
 
     def merge_stats(self, *stats: Mapping[str, int | float]) -> dict[str, int | float]:
         """The `stats()` of the whole buffer from those of its shards."""
@@ -201,8 +201,8 @@ def shard_files(path: Path, shards: int) -> list[Path]:
 def merge_parts(parts: Sequence[tuple[NDArray[np.int64], Block]]) -> Block:
     """The block whose positions and records the shards have returned."""
     dtype = parts[0][1].dtype
-    block = np.empty(sum(len(places) for places, _ in parts), dtype)
+    block = np.empty(sum(len(indices) for indices, _ in parts), dtype)
     raw = block.view(f"V{dtype.itemsize}")  # NumPy would copy records field by field
-    for places, rows in parts:
-        raw[places] = np.ascontiguousarray(rows).view(raw.dtype)
+    for indices, rows in parts:
+        raw[indices] = np.ascontiguousarray(rows).view(raw.dtype)
     return block

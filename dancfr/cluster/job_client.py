@@ -41,7 +41,7 @@ class Server:
 def find_token() -> tuple[str, str]:
     """The user's token for Ray and where it was found; two empty strings without one.
 
-    The places are those that Ray documents, in its order: RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names,
+    As Ray documents, the first of these counts: RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names,
     ~/.ray/auth_token. The token is read here, and passed on as a header, because Ray fixes at its import whether
     it uses one.
 

@@ -102,7 +102,7 @@ def test_an_epoch_over_a_buffer_that_has_grown_needs_a_new_seed() -> None:
     assert len(server.draw((2,), 0, 100, epoch=True)) == 20
 
 
-def test_the_streams_are_not_those_of_whoever_uses_the_same_words() -> None:
+def test_its_random_streams_differ_from_others_with_the_same_seed() -> None:
     server = BufferServer(CircularBuffer, 1000, DTYPE)
     server.add((0,), rows(0, 1000), (0,))
     drawn = server.draw((3, 4), 5, 200, epoch=False)["number"]

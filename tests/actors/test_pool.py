@@ -151,16 +151,16 @@ def test_a_worker_that_hangs_is_replaced_at_its_deadline(undisturbed, ray_runtim
     pool.stop()
 
 
-@pytest.mark.parametrize("place", ["inline", "ray"])
-def test_a_method_that_always_raises_ends_the_run_with_chunk_seed_and_cause(place, request, undisturbed) -> None:
-    runtime = InlineRuntime() if place == "inline" else request.getfixturevalue("ray_runtime")
+@pytest.mark.parametrize("kind", ["inline", "ray"])
+def test_a_method_that_always_raises_ends_the_run_with_chunk_seed_and_cause(kind, request, undisturbed) -> None:
+    runtime = InlineRuntime() if kind == "inline" else request.getfixturevalue("ray_runtime")
     pool = WorkerPool(runtime, Sampler, kwargs={"fault": "raises"})
     begin = time.monotonic()
     seen = []
     with pytest.raises(ChunkFailed) as caught:  # noqa: PT012 (what came before it counts, too)
         for _, small, _ in pool.run("sample", tasks(np.zeros(1, np.float32))):
             seen.append(small["number"])
-    times = "once" if place == "inline" else "5 times"
+    times = "once" if kind == "inline" else "5 times"
     assert str(caught.value) == (
         f"chunk 3 of sample: Chunk(number=3, seed=(11, 0, 3)) failed {times}, last: ZeroDivisionError: no such move"
     )
@@ -187,10 +187,10 @@ def test_a_chunk_that_fails_once_is_played_again(undisturbed, ray_runtime, tmp_p
         assert pool.counts == {"raised": 1, "replayed": 1}
 
 
-@pytest.mark.parametrize("place", ["inline", "ray"])
-def test_a_constructor_that_raises_ends_the_run(place, request) -> None:
-    runtime = InlineRuntime() if place == "inline" else request.getfixturevalue("ray_runtime")
-    times = "" if place == "inline" else r" \(5 tries\)"
+@pytest.mark.parametrize("kind", ["inline", "ray"])
+def test_a_constructor_that_raises_ends_the_run(kind, request) -> None:
+    runtime = InlineRuntime() if kind == "inline" else request.getfixturevalue("ray_runtime")
+    times = "" if kind == "inline" else r" \(5 tries\)"
     with (
         WorkerPool(runtime, Sampler, kwargs={"fault": "constructor"}, name="traverser") as pool,
         pytest.raises(StartFailed, match=rf"^traverser .*{times}: OSError: no such game$"),
@@ -214,9 +214,9 @@ def test_workers_that_die_at_birth_or_never_come_end_the_run(ray_runtime: RayRun
         next(pool.run("sample", tasks(None)))
 
 
-@pytest.mark.parametrize("place", ["inline", "ray"])
-def test_tasks_are_read_as_they_are_needed_and_a_run_may_be_left(place, request, undisturbed) -> None:
-    runtime = InlineRuntime() if place == "inline" else request.getfixturevalue("ray_runtime")
+@pytest.mark.parametrize("kind", ["inline", "ray"])
+def test_tasks_are_read_as_they_are_needed_and_a_run_may_be_left(kind, request, undisturbed) -> None:
+    runtime = InlineRuntime() if kind == "inline" else request.getfixturevalue("ray_runtime")
     read = []
 
     def source() -> Iterator[tuple]:
@@ -229,7 +229,7 @@ def test_tasks_are_read_as_they_are_needed_and_a_run_may_be_left(place, request,
         for at, (task, _, _) in enumerate(pool.run("sample", source())):
             assert task[0].number == at
             time.sleep(0.02)
-            assert len(read) <= at + 1 + (0 if place == "inline" else AHEAD * DEPTH * 2)
+            assert len(read) <= at + 1 + (0 if kind == "inline" else AHEAD * DEPTH * 2)
             if at == 10:
                 break
         assert outcome(runtime, pool) == undisturbed, "calls of the run that was left are not taken for new ones"

@@ -1,4 +1,4 @@
-"""Objects in this process and in actors: same values, same exceptions, and what only Ray can do wrong."""
+"""Inline objects and actors give the same values and exceptions; and the failures that only Ray has."""
 
 import os
 import signal
@@ -121,7 +121,7 @@ def test_an_exception_arrives_with_its_type_and_message(runtime: Runtime, kind: 
     assert runtime.get(counter.call("add", 1)) == 1, "it goes on after all that"
 
 
-def test_a_constructor_that_raises_is_told_by_every_call(runtime: Runtime) -> None:
+def test_every_call_raises_the_exception_of_the_constructor(runtime: Runtime) -> None:
     counter = runtime.start(Counter, refuse=True)
     for ref in (counter.ready(), counter.call("add", 1)):
         with pytest.raises(LookupError, match="nothing to count"):
@@ -147,7 +147,7 @@ def test_inline_needs_no_ray() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=cluster.ROOT)
 
 
-def test_an_exception_of_an_actor_tells_where_it_was_raised(ray_runtime: RayRuntime) -> None:
+def test_an_exception_of_an_actor_has_the_traceback_of_the_actor(ray_runtime: RayRuntime) -> None:
     counter = ray_runtime.start(Counter)
     with pytest.raises(ValueError, match="value is wrong") as caught:
         ray_runtime.get(counter.call("refuse", "value"))
@@ -274,7 +274,7 @@ def test_the_control_service_of_a_ray_is_recognised(ray_session: RayRuntime) -> 
     cluster._check_server(ray.get_runtime_context().gcs_address)
 
 
-def test_a_missing_ray_is_told_in_one_line() -> None:
+def test_a_missing_ray_is_reported_in_one_line() -> None:
     code = (
         "import sys; sys.modules['ray'] = None\n"
         "from actors import cluster, remote\n"

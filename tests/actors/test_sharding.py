@@ -155,8 +155,8 @@ def test_a_minibatch_smaller_than_the_number_of_ranks_is_given_to_all() -> None:
     shares = [Share(8, rank, 4) for rank in range(4)]
     assert [share.cut(3) for share in shares] == [slice(0, 3)] * 4
     for size in range(12):
-        places = [share.of(size) for share in shares]
-        assert set(np.concatenate(places).tolist()) == set(range(size))
+        indices = [share.of(size) for share in shares]
+        assert set(np.concatenate(indices).tolist()) == set(range(size))
         if size % 8:
             assert sum(share.weight(size % 8) for share in shares) == pytest.approx(1)
 

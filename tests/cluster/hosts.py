@@ -69,7 +69,7 @@ class Hosts:
     def __init__(self, folder: Path, count: int) -> None:
         self._tag = secrets.token_hex(2)
         subnet = secrets.randbelow(254) + 1
-        self.addresses = [f"10.213.{subnet}.{place + 2}" for place in range(count)]
+        self.addresses = [f"10.213.{subnet}.{index + 2}" for index in range(count)]
         self._folder = folder
         self._running: list[subprocess.Popen[bytes]] = []
         keys = folder / "keys"
@@ -81,8 +81,8 @@ class Hosts:
             run("ip", "link", "add", self._bridge, "type", "bridge")
             run("ip", "address", "add", f"10.213.{subnet}.1/24", "dev", self._bridge)
             run("ip", "link", "set", self._bridge, "up")
-            for place, address in enumerate(self.addresses):
-                self._start(place, address, f"10.213.{subnet}.1", keys)
+            for index, address in enumerate(self.addresses):
+                self._start(index, address, f"10.213.{subnet}.1", keys)
         except BaseException:
             self.stop()
             raise
@@ -91,20 +91,20 @@ class Hosts:
     def _bridge(self) -> str:
         return f"dcb{self._tag}"
 
-    def _network(self, place: int) -> str:
-        return f"dc{self._tag}{place}"
+    def _network(self, index: int) -> str:
+        return f"dc{self._tag}{index}"
 
-    def home(self, place: int) -> Path:
+    def home(self, index: int) -> Path:
         """Home folder at that host, as seen from here."""
-        return self._folder / f"h{place}" / "home"
+        return self._folder / f"h{index}" / "home"
 
-    def log(self, place: int) -> str:
+    def log(self, index: int) -> str:
         """What its sshd wrote."""
-        return (self._folder / f"h{place}.log").read_text(errors="replace")
+        return (self._folder / f"h{index}.log").read_text(errors="replace")
 
-    def _start(self, place: int, address: str, gateway: str, keys: Path) -> None:
-        network = self._network(place)
-        outer, inner = f"dco{self._tag}{place}", f"dci{self._tag}{place}"
+    def _start(self, index: int, address: str, gateway: str, keys: Path) -> None:
+        network = self._network(index)
+        outer, inner = f"dco{self._tag}{index}", f"dci{self._tag}{index}"
         run("ip", "netns", "add", network)
         run("ip", "link", "add", outer, "type", "veth", "peer", "name", inner)
         run("ip", "link", "set", outer, "master", self._bridge, "up")
@@ -117,28 +117,28 @@ class Hosts:
         python = (Path(path).resolve() for path in (sys.base_prefix, sys.prefix))
         kept = {path.relative_to(home).parts[0] for path in python if home in path.parents}
         script = _BOOT.format(
-            own=self._folder / f"h{place}", home=home, keys=keys, name=f"host{place}", sshd=find("sshd"),
+            own=self._folder / f"h{index}", home=home, keys=keys, name=f"host{index}", sshd=find("sshd"),
             kept=" ".join(sorted(kept)),
         )  # fmt: skip
         command = ["ip", "netns", "exec", network, "unshare", "--pid", "--mount", "--uts", "--ipc", "--fork"]
         command += ["--kill-child", "--mount-proc", "bash", "-c", script]
-        with (self._folder / f"h{place}.log").open("wb") as log:
+        with (self._folder / f"h{index}.log").open("wb") as log:
             self._running.append(subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True))
 
-    def ssh(self, place: int, command: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    def ssh(self, index: int, command: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
         """Runs a command at a host."""
         options = ["-o", "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={os.devnull}", "-o", "LogLevel=ERROR"]
         return subprocess.run(
-            ["ssh", "-i", str(self.key), *options, f"root@{self.addresses[place]}", command],
+            ["ssh", "-i", str(self.key), *options, f"root@{self.addresses[index]}", command],
             capture_output=True, text=True, timeout=seconds,
         )  # fmt: skip
 
     def wait_until_up(self, seconds: float = 20) -> None:
         """Returns once all of them answer by ssh."""
         deadline = time.monotonic() + seconds
-        for place in range(len(self.addresses)):
-            while (done := self.ssh(place, "true")).returncode != 0:
-                assert time.monotonic() < deadline, done.stderr + self.log(place)
+        for index in range(len(self.addresses)):
+            while (done := self.ssh(index, "true")).returncode != 0:
+                assert time.monotonic() < deadline, done.stderr + self.log(index)
                 time.sleep(0.2)
 
     def stop(self) -> None:
@@ -147,8 +147,8 @@ class Hosts:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait(20)
-        for place in range(len(self.addresses)):
-            subprocess.run(["ip", "netns", "del", self._network(place)], capture_output=True)
+        for index in range(len(self.addresses)):
+            subprocess.run(["ip", "netns", "del", self._network(index)], capture_output=True)
         subprocess.run(["ip", "link", "del", self._bridge], capture_output=True)
 
 

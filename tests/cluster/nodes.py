@@ -27,7 +27,7 @@ class Nodes:
     """`ray start --head` at 127.0.0.2 and workers at 127.0.0.3 and on, each with one CPU; all of them ask for a token.
 
     Attributes:
-        home: Home folder of whoever started them, which holds the token where Ray looks for it.
+        home: Home folder of the user who started the nodes, with the token in it.
         url: Of the dashboard, on 127.0.0.1 alone.
         address: Of the control service.
         token: What authenticates.
@@ -50,8 +50,8 @@ class Nodes:
                 "127.0.0.2", "--head", f"--port={self.port}", f"--ray-client-server-port={client}", "--num-cpus=0",
                 "--dashboard-host=127.0.0.1", f"--dashboard-port={dashboard}", f"--temp-dir={self._temporary}",
             )  # fmt: skip
-            for place in range(workers):
-                self.add(f"127.0.0.{3 + place}")
+            for index in range(workers):
+                self.add(f"127.0.0.{3 + index}")
         except BaseException:
             self.stop()
             raise
@@ -141,7 +141,7 @@ def end(processes: list[psutil.Process]) -> None:
 
 
 def copy_tree(target: Path) -> Path:
-    """The packages alone, as a checkout that nobody else writes to."""
+    """The packages alone, as a checkout of its own."""
     for package in PACKAGES:
         shutil.copytree(ROOT / package, target / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / ".gitignore", target)
@@ -149,7 +149,7 @@ def copy_tree(target: Path) -> Path:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
+    """Free ports."""
     with_sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports: list[int] = [each.getsockname()[1] for each in with_sockets]
     for each in with_sockets:

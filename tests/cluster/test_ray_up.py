@@ -111,7 +111,7 @@ def url(launched: Launched) -> Iterator[str]:
 
 
 def answers(address: tuple[str, int]) -> bool:
-    """Whether somebody listens there."""
+    """Whether a program listens at this address."""
     try:
         with socket.create_connection(address, timeout=3):
             return True
@@ -128,8 +128,8 @@ def test_every_host_joins_with_the_token(launched: Launched) -> None:
 
     wait_for(lambda: joined() == 3, 400, "three nodes")
     token = (launched.home / ".ray" / "auth_token").read_text()
-    for place in range(3):
-        shown = launched.hosts.ssh(place, "cat ~/.ray/auth_token; stat -c %a ~/.ray/auth_token").stdout
+    for index in range(3):
+        shown = launched.hosts.ssh(index, "cat ~/.ray/auth_token; stat -c %a ~/.ray/auth_token").stdout
         assert shown == f"{token}600\n"
     refused = launched.hosts.ssh(0, status.replace("RAY_AUTH_MODE=token", "RAY_AUTH_MODE=token RAY_AUTH_TOKEN=another"))
     assert refused.returncode != 0

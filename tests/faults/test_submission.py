@@ -1,6 +1,6 @@
-"""A submission that would fail on the cluster, or lie to whoever reads its result, is refused before anything is sent.
+"""A submission that would fail on the cluster is refused before anything is sent.
 
-What stands at the address notes what it is asked for: nothing but the version.
+The server at the address records the requests: the version is all that it is asked for.
 """
 
 import threading
@@ -20,7 +20,7 @@ LIMIT_MIB = 100
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working tree of some files; and no token anywhere."""
+    """A working tree of some files, in an environment without a token."""
     for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_API_SERVER_ADDRESS", "RAY_ADDRESS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -33,7 +33,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @contextmanager
 def cluster() -> Iterator[tuple[str, list[str]]]:
-    """URL of what answers as a job server that wants a token does, and all that it was asked."""
+    """URL of a server that answers like a job server with a token, and the list of the requests it gets."""
     asked: list[str] = []
 
     class Answers(BaseHTTPRequestHandler):

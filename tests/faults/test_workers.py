@@ -1,4 +1,4 @@
-"""Workers die, hang or raise: others take their places, and the samples are those of a run that nothing happened to."""
+"""Workers die, hang or raise exceptions: they are replaced, and the samples are those of an undisturbed run."""
 
 import os
 import random

@@ -114,7 +114,7 @@ def test_the_command_reaches_the_program_as_it_was_written(tmp_path: Path) -> No
     assert shlex.split(command_line(request, "/data/a b"))[-1] == "/data/a b"
 
 
-def test_nobody_at_the_address(command: Command) -> None:
+def test_an_address_where_nothing_answers(command: Command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     begin = time.monotonic()
