@@ -1,6 +1,7 @@
 """Inline objects and actors give the same values and exceptions; and the failures that only Ray has."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -286,3 +287,12 @@ def test_a_missing_ray_is_reported_in_one_line() -> None:
     )
     assert "--inline" in done.stdout
     assert done.stdout.count("\n") == 1
+
+
+def test_ray_is_used_by_its_public_names_only() -> None:
+    """Names that begin with an underscore, and modules that a minor version of Ray may move."""
+    private = re.compile(r"\bray(\.\w+)*\._|\b(from|import) ray(\.\w+)*\._|\bimport_module\(\"ray\.|\._actor_id\b")
+    packages = ("dancfr", "actors", "learners", "envs")
+    sources = [path for package in packages for path in (cluster.ROOT / package).rglob("*.py")]
+    assert len(sources) > 100
+    assert not [str(path) for path in sources if private.search(path.read_text())]
