@@ -35,8 +35,8 @@ class Resources(Config):
     Attributes:
         worker_cpus: CPUs of a worker; a fraction where several shall share one.
         learner_cpus: CPUs of each learner. 0 where there are hardly any: learners and workers then share.
-        learner_gpus: GPUs of each learner with --device cuda; 0.5 lets two share one. None: one GPU for all learners,
-            or one for each where several train a net together.
+        learner_gpus: GPUs of each learner with --device cuda; 0.5 lets learners of two kinds share one. None: one GPU
+            for all learners, or one for each where several train a net together.
         learners: Processes that train each kind of net together, each on its part of a minibatch. Without Ray: one.
         buffer_shards: Actors that each buffer is divided among.
         deadline_s: A worker that is at a chunk for longer is taken to hang and replaced. None: the method's own.
@@ -53,6 +53,15 @@ class Resources(Config):
     deadline_s: float | None = Field(None, gt=0)
     wait_s: float = Field(0.0, ge=0)
     recoveries: int = Field(5, ge=0)
+
+    @model_validator(mode="after")
+    def _learners_do_not_share_gpus(self) -> Self:
+        if self.learners > 1 and self.learner_gpus is not None and self.learner_gpus < 1:
+            raise ValueError(
+                f"learner_gpus={self.learner_gpus:g} is too little for learners={self.learners}: learners that train a "
+                "net together each need a GPU of their own; set it to at least 1, or leave it out"
+            )
+        return self
 
 
 class RunConfig(Config):
