@@ -1,7 +1,7 @@
-"""Several learner actors that train one net together, with the face of one.
+"""Several learner actors that train one net together, behind one `Handle`.
 
-Each holds the nets and the optimiser. For a fit, each draws its own share of every minibatch, and the gradients are
-added up before each update, see `learners.data_parallel`. Rank 0 gives out weights and writes checkpoints.
+Each of them holds the nets and the optimisers. In a fit, each draws its own part of every minibatch, and the gradients
+are added up, see `learners.data_parallel`. Rank 0 returns weights and writes checkpoints.
 """
 
 import os
@@ -13,31 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.learning import Learner, LearnerServer, draws, rows_of_fit
-from actors.remote import Halted, Handle, RayHandle, Ref, Runtime, WorkerDied
-from learners.data_parallel import RankLost, Ranks, find_store, open_store, use_interface_of
+from actors.remote import Handle, RayHandle, Ref, Runtime, WorkerDied
+from learners.data_parallel import ProcessRanks, RankLost, find_store, open_store, use_interface_of
 from learners.networks.settings import Weights
 from learners.training import choose_device
 
 TIMEOUT_S = 300.0
-"""A rank for which the others wait so long is taken to be lost. One whose process has ended is noticed at once; this is
-for one that hangs, and longer than kernels take to compile."""
+"""Seconds after which a rank that the others wait for is taken to be lost. A process that ends is noticed at once; this
+is for one that hangs, and longer than kernels take to compile."""
 
 GRACE_S = 5.0
-"""Rank 0 has so long to report that others are lost before they take it to be the one that hangs."""
+"""Seconds that rank 0 has to report a loss before the others take it to be the one that hangs."""
 
 Meeting = tuple[str, int]
-"""Address and port where ranks meet."""
+"""Address and port of the store by which the ranks find each other."""
 
 
 class DataParallelServer(LearnerServer):
     """One of several learner servers that train the same nets.
 
     Args:
-        kind: See `LearnerServer`, and what follows.
+        kind: Class of the learners.
         players: Arguments of each player's learner, without `device`.
         device: ``cpu``, ``cuda`` or ``auto``.
-        rank: Which of the servers this is, from 0.
-        ranks: How many there are.
+        rank: Number of this server, from 0.
+        ranks: Number of servers.
         timeout_s: See `TIMEOUT_S`.
     """
 
@@ -55,29 +55,30 @@ class DataParallelServer(LearnerServer):
         self._device = choose_device(device)
         self._timeout_s = timeout_s
         self._store: Any = None
-        self._joined: Ranks | None = None
+        self._joined: ProcessRanks | None = None
 
     def open(self) -> Meeting:
-        """Where the others find this server, which is rank 0. It listens on this machine's address within Ray alone:
-        127.0.0.1 unless other machines may join."""
+        """Opens the store by which the others find this server, which is rank 0.
+
+        It listens on the address of this machine within Ray alone: 127.0.0.1 unless other machines may join.
+        """
         address = _own_address()
         self._store, port = open_store(address, self._timeout_s)
         return address, port
 
     def join(self, meeting: Meeting) -> None:
-        """Meets the others; returns when all are there.
+        """Connects to the other servers; returns when all of them are there.
 
         Raises:
-            WorkerDied: they do not come.
+            WorkerDied: one of them does not come in time.
         """
         try:
             if self._store is None:
                 use_interface_of(_own_address())
                 self._store = find_store(*meeting, self._timeout_s)
-            self._joined = Ranks(self.rank, self.ranks, self._store, self._device, self._timeout_s)
+            self._joined = ProcessRanks(self.rank, self.ranks, self._store, self._device, self._timeout_s)
         except RankLost as error:
             raise WorkerDied(str(error)) from error
-        self._joined.halted = lambda: self._halted()
         for learner in self._learners.values():
             learner.trainer.join(self._joined)
 
@@ -88,43 +89,42 @@ class DataParallelServer(LearnerServer):
 
         Raises:
             WorkerDied: another rank is gone. The nets of those that are left are void.
-            Halted: `halt` was called, of any rank: all have left the fit at the same minibatch.
         """
         joined = self._others()
         try:
-            if joined.any(self._halted()):
-                raise Halted("the fit was left")
-            return super().fit(player, iteration, buffer, seed)
+            with joined.checked():
+                return super().fit(player, iteration, buffer, seed)
         except RankLost as error:
             self._joined = None
             raise WorkerDied(str(error)) from error
-        except Halted:
-            raise
         except Exception as error:  # the others would wait for this rank
             self._joined = None
             joined.leave(f"{type(error).__name__}: {error}")
             raise
 
     def assist(self, first: Handle, player: int, iteration: int, buffer: Handle, seed: tuple[int, ...]) -> None:
-        """The part of another rank than 0 in a fit. Whatever goes wrong here, rank 0 learns of it and says so, unless
-        it is rank 0 that hangs: then its process is ended, for nobody else waits for it but the driver."""
+        """The part of a rank other than 0 in a fit.
+
+        Rank 0 reports whatever goes wrong here, unless rank 0 hangs: then this ends its process, for which nobody but
+        the driver waits.
+        """
         try:
             self.fit(player, iteration, buffer, seed)
         except WorkerDied:
             time.sleep(GRACE_S)
             _end(first)
         except Exception:
-            return  # it has been told, see `fit`
+            return  # rank 0 has been told, see `fit`
 
     def process(self) -> int:
-        """Number of this process on its machine."""
+        """Process id of this server on its machine."""
         return os.getpid()
 
     def after(self, *done: None) -> None:
-        """None, once all of these are there."""
+        """Returns when all arguments are there."""
 
     def _draws(self, learner: Learner, buffer: Handle, seed: tuple[int, ...]) -> Iterator[NDArray[np.void]]:
-        """This rank's share of every minibatch, or the whole buffer where a learner makes its minibatches itself."""
+        """This rank's part of every minibatch, or the whole buffer where a learner makes its minibatches itself."""
         joined, settings = self._others(), learner.trainer.settings
         if learner.whole_buffer:
             joined.drawn = None
@@ -132,22 +132,18 @@ class DataParallelServer(LearnerServer):
         joined.drawn = rows_of_fit(buffer, settings)
         return draws(buffer, seed, settings, share=joined.share(settings.batch))
 
-    def _heed(self) -> None:
-        if self._joined is not None and self._joined.leaving:
-            raise Halted("the fit was left")
-
-    def _others(self) -> Ranks:
+    def _others(self) -> ProcessRanks:
         if self._joined is None:
             raise WorkerDied(f"rank {self.rank} of {self.ranks} has lost the others")
         return self._joined
 
 
 class LearnerGroup:
-    """Learner servers that train the same nets, with the face of one `Handle`; see `DataParallelServer`.
+    """A `Handle` of several learner servers that train the same nets; see `DataParallelServer`.
 
     Args:
         name: For messages.
-        ranks: Their handles, rank 0 first.
+        ranks: Handles of the servers, rank 0 first.
     """
 
     def __init__(self, name: str, ranks: Sequence[Handle]) -> None:
@@ -157,7 +153,7 @@ class LearnerGroup:
         self._met = [rank.call("join", meeting) for rank in self.ranks]
 
     def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
-        """See `Handle.call`: all ranks fit and load, rank 0 does everything else, and returns the results."""
+        """See `Handle.call`. All ranks fit and load; rank 0 does everything else, and returns all results."""
         first, *others = self.ranks
         if method == "fit":
             for other in others:
@@ -167,13 +163,12 @@ class LearnerGroup:
         return first.call(method, *args, returns=returns, **kwargs)
 
     def ready(self) -> Ref:
-        """See `Handle.ready`: all have been made and have met."""
+        """See `Handle.ready`: all servers have been made and are connected."""
         made = [rank.ready() for rank in self.ranks]
         return self.ranks[0].call("after", *made, *self._met)
 
     def halt(self) -> None:
-        """See `Handle.halt`; rank 0 tells the others."""
-        self.ranks[0].halt()
+        """See `Handle.halt`: several learners end the fit under way before they stop."""
 
 
 def start_learner(
@@ -187,18 +182,18 @@ def start_learner(
     timeout_s: float = TIMEOUT_S,
     **resources: Any,
 ) -> Handle:
-    """A learner server in an actor, or several that train together.
+    """Starts a learner server in an actor, or several that train together.
 
     Args:
-        runtime: Where they live. Inline there is one process, and so one learner, whatever `learners` says: that
-            changes the order in which float32 numbers are summed, and nothing else.
-        kind: See `LearnerServer`, and what follows.
+        runtime: Where to start them. Without Ray there is one process, and so one learner, whatever `learners` says;
+            the number changes only the order in which float32 numbers are summed.
+        kind: Class of the learners.
         players: Arguments of each player's learner, without `device`.
         device: ``cpu``, ``cuda`` or ``auto``.
         name: For messages.
-        learners: Number of actors. With one, everything is as if there were no ranks.
+        learners: Number of actors.
         timeout_s: See `TIMEOUT_S`.
-        resources: See `Runtime.start`: of each actor.
+        resources: Of each actor, see `Runtime.start`.
     """
     if learners == 1 or not runtime.parallel:
         return runtime.start(LearnerServer, kind, players, device, name=name, **resources)
@@ -212,7 +207,7 @@ def start_learner(
 
 
 def _end(handle: Handle) -> None:
-    """Ends an actor from within another; its calls fail with `WorkerDied`."""
+    """Ends an actor from within another one; its calls fail with `WorkerDied`."""
     import ray
 
     if isinstance(handle, RayHandle):
@@ -220,7 +215,7 @@ def _end(handle: Handle) -> None:
 
 
 def _own_address() -> str:
-    """Address of this machine as the others of the same Ray know it."""
+    """Address of this machine as other machines of the same Ray know it."""
     import ray
 
     address: str = ray.util.get_node_ip_address()

@@ -1,32 +1,53 @@
 """Learners as servers: they pull minibatches from buffer servers, one request ahead of the training."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from actors.remote import Halted, Handle, Ref, fetch
-from learners.dmc.learner import QLearner
-from learners.dream.advantage import AdvantageLearner
-from learners.dream.average_policy import AveragePolicyLearner
-from learners.dream.baseline import BaselineLearner
 from learners.networks.settings import Weights
 from learners.settings import Fitting
 from learners.shares import Share
 from learners.storage import ForeignState, load_state, save_state
-from learners.training import choose_device
-from learners.value_function.learner import RangeValueLearner
+from learners.training import Trainer, choose_device
 
 BLOCK_BATCHES = 16
 """Minibatches a request to a buffer server: some megabytes, so that a request costs little beside its data."""
 
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
-"""What `state_arrays` of a learner gives."""
+"""What `Learner.state_arrays` returns: arrays, and plain values."""
 
-Learner = AdvantageLearner | AveragePolicyLearner | BaselineLearner | QLearner | RangeValueLearner
+
+class Learner(Protocol):
+    """One player's learner, of any method. `learners.training.NetLearner` is a base class for it.
+
+    Attributes:
+        trainer: Its network with its optimiser and settings.
+        whole_buffer: Whether a fit is given every row of the buffer once, and makes its minibatches itself.
+    """
+
+    trainer: Trainer
+    whole_buffer: bool
+
+    def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
+        """Trains on blocks of rows. Returns metrics, among them ``loss`` and ``rows``."""
+        ...
+
+    def weights(self) -> Weights:
+        """Weights for playing."""
+        ...
+
+    def state_arrays(self) -> State:
+        """Everything that `load_state_arrays` needs to go on exactly."""
+        ...
+
+    def load_state_arrays(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
+        """Goes on from what `state_arrays` returned. Raises ForeignState if it is of another learner."""
+        ...
 
 
 class LearnerServer:

@@ -1,16 +1,16 @@
-"""Several processes that train one net together: each computes the gradient of a part of each minibatch.
+"""Training one net in several processes, each on its part of every minibatch, by torch's DistributedDataParallel.
 
-The gradients are added up before every update, so all ranks make the same update, and it is the one that a single
+The gradients are added up in each backward pass, so all processes make the same update. It is the update that a single
 process would make of the whole minibatch, up to the order in which float32 numbers are summed.
 """
 
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
 from threading import Thread
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import psutil
@@ -18,69 +18,46 @@ import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from learners.shares import Share
 
 STORE_PATIENCE_S = 3.0
-"""So long may the store take to answer, which is in the process of rank 0."""
+"""Seconds that the store, which lives in the process of rank 0, is given to answer."""
 
-_LEFT = "left"  # key of the store: why a rank has left, where it could still say so
+_FAILURE = "failure"  # key of the store: why a rank has left
 
 
 class RankLost(RuntimeError):
-    """Another rank is gone, or does not answer; what this one has trained since the last fit is void."""
+    """Another learner has ended or does not answer. What was trained since the fit began is void."""
 
 
 class Ranks:
-    """This process among those that train together.
-
-    Args:
-        rank: Which it is, from 0.
-        ranks: How many there are.
-        store: Where all of them meet, see `open_store`.
-        device: Where nets are: ranks talk by NCCL if that is a GPU, else by gloo.
-        timeout_s: A rank that the others have waited for so long is taken to be lost.
+    """The processes that train one net together: here a single one. `ProcessRanks` are several.
 
     Attributes:
-        drawn: Rows of the stream that all ranks draw together in the fit under way, each only its share of them; None
+        rank: Number of this process, from 0.
+        ranks: Number of processes.
+        drawn: Rows of the fit under way in all processes, where each process draws only its own part of them; None
             where each is given all rows.
-        minibatch: Rows of the minibatch under way, of all ranks.
-        weight: Of this rank's mean in the mean over the minibatch under way.
-        halted: Says whether this rank wants the fit under way to be left.
-
-    Raises:
-        RankLost: not all ranks have come within `timeout_s`.
     """
 
-    def __init__(self, rank: int, ranks: int, store: dist.Store, device: torch.device, timeout_s: float) -> None:
-        self.rank, self.ranks = rank, ranks
-        self.drawn: int | None = None
-        self.minibatch = 0
-        self.weight = 1.0
-        self.halted: Callable[[], bool] = lambda: False
-        self._leaving = torch.zeros(1)
-        self._store = store
-        self._device = device
-        self._timeout_s = timeout_s
-        backend = "nccl" if device.type == "cuda" else "gloo"
-        limit = timedelta(seconds=timeout_s)
-        self._checked(lambda: dist.init_process_group(backend, store=store, rank=rank, world_size=ranks, timeout=limit))
-        self.together(torch.zeros(1, device=device))  # connections are made at the first of these
-
-    def __deepcopy__(self, _: Any) -> "Ranks":
-        return self  # an average of a net is another net of the same process
+    rank = 0
+    ranks = 1
+    drawn: int | None = None
 
     def share(self, batch: int) -> Share:
-        """This rank's part of minibatches of so many rows."""
+        """This process's part of minibatches of `batch` rows."""
         return Share(batch, self.rank, self.ranks)
 
-    def parts(self, blocks: Iterable[NDArray[Any]], batch: int) -> Iterator[NDArray[Any]]:
-        """This rank's part of every minibatch; all ranks have equally many.
+    def parts(self, blocks: Iterable[NDArray[Any]], batch: int) -> Iterator[tuple[NDArray[Any], float]]:
+        """This process's part of every minibatch, and its weight in the mean over the minibatch.
 
-        A last minibatch with fewer than 2 rows is dropped, as `learners.training.split_batches` does.
+        All processes get equally many parts. A last minibatch of a single row is dropped: batch normalisation needs
+        two.
 
         Args:
-            blocks: Rows of all ranks or, if `drawn` is set, this rank's share of them, cut between minibatches.
+            blocks: All rows or, if `drawn` is set, this process's part of them; split between minibatches.
             batch: Rows of a minibatch.
         """
         share, left = self.share(batch), self.drawn
@@ -90,87 +67,97 @@ class Ranks:
                 rows = min(batch, len(block) - at if left is None else left)
                 own = share.cut(rows)
                 begin, length = (own.start, rows) if left is None else (0, own.stop - own.start)
-                self.minibatch, self.weight = rows, share.weight(rows)
                 if rows > 1:
-                    yield block[at + begin : at + begin + own.stop - own.start]
+                    yield block[at + begin : at + begin + own.stop - own.start], share.weight(rows)
                 at += length
                 left = None if left is None else left - rows
 
-    def together(self, values: Tensor) -> Tensor:
-        """The sum of these values over all ranks, in place.
+    def wrap(self, net: nn.Module) -> nn.Module:
+        """The model to call in training, whose backward pass gives the gradients of all processes."""
+        return net
 
-        Raises:
-            RankLost: another rank does not add its own.
-        """
-        self._checked(lambda: dist.all_reduce(values))
+    def accumulate(self, model: nn.Module) -> AbstractContextManager[None]:
+        """Context of all forward and backward passes of a minibatch but the last one."""
+        return nullcontext()
+
+    def sum(self, values: Tensor) -> Tensor:
+        """The sum of `values` over all processes; may reuse their memory."""
         return values
 
-    def add_gradients(self, net: nn.Module) -> None:
-        """Gradients of the loss over the whole minibatch, from those of each rank's weighted part of it.
-
-        Raises:
-            RankLost: see `together`.
-        """
-        parameters = list(net.parameters())
-        for parameter in parameters:
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-        flat = [gradient.reshape(-1) for gradient in gradients]
-        flag = flat[0].new_full((1,), float(self.halted()))
-        sums = self.together(torch.cat([*flat, flag])).split([*map(len, flat), 1])
-        for gradient, summed in zip(gradients, sums[:-1], strict=True):
-            gradient.copy_(summed.view_as(gradient))
-        self._leaving = sums[-1]
-
-    @property
-    def leaving(self) -> bool:
-        """Whether some rank wanted the fit to be left at the last update: known to all ranks at the same update."""
-        return bool(self._leaving.item())
-
-    def begin_fit(self, net: nn.Module) -> None:
-        """Gives all ranks the net of rank 0: processors of different kinds round differently.
-
-        Raises:
-            RankLost: see `together`.
-        """
-        self._leaving = torch.zeros(1)
-        for value in net.state_dict().values():
-            self._checked(lambda value=value: dist.broadcast(value, 0))
-
     def log_mean(self, logs: NDArray[np.floating[Any]]) -> float:
-        """Log of the mean of exp(`logs`), over those of all ranks."""
-        own = torch.zeros(self.ranks, 2, dtype=torch.float64, device=self._device)
+        """Logarithm of the mean of exp(`logs`), over those of all processes."""
         total = np.logaddexp.reduce(logs.astype(np.float64)) if len(logs) else -np.inf
+        own = torch.zeros(self.ranks, 2, dtype=torch.float64)
         own[self.rank] = torch.tensor([total, len(logs)], dtype=torch.float64)
-        sums, counts = self.together(own).cpu().numpy().T
+        sums, counts = self.sum(own).numpy().T
         return float(np.logaddexp.reduce(sums) - np.log(counts.sum()))
 
-    def any(self, flag: bool) -> bool:
-        """Whether any rank says so."""
-        return bool(self.together(torch.full((1,), float(flag), device=self._device)).item())
+
+class ProcessRanks(Ranks):
+    """This process among several that train one net.
+
+    Args:
+        rank: Number of this process, from 0.
+        ranks: Number of processes.
+        store: Where they meet, see `open_store`.
+        device: Where nets are trained. The processes talk by NCCL if that is a GPU, else by gloo.
+        timeout_s: Seconds after which a process that the others wait for is taken to be lost.
+
+    Raises:
+        RankLost: not all processes have come within `timeout_s`.
+    """
+
+    def __init__(self, rank: int, ranks: int, store: dist.Store, device: torch.device, timeout_s: float) -> None:
+        self.rank, self.ranks = rank, ranks
+        self._store = store
+        self._device = device
+        backend = "nccl" if device.type == "cuda" else "gloo"
+        with self.checked():
+            dist.init_process_group(
+                backend, store=store, rank=rank, world_size=ranks, timeout=timedelta(seconds=timeout_s)
+            )
+            self.sum(torch.zeros(1))  # connections are made by the first of these
+
+    def wrap(self, net: nn.Module) -> nn.Module:
+        """The net as a DistributedDataParallel, which starts with the weights of rank 0."""
+        # Its buffers are the running moments of `BatchNorm`, which all processes compute alike.
+        return DistributedDataParallel(net, broadcast_buffers=False, gradient_as_bucket_view=True)
+
+    def accumulate(self, model: nn.Module) -> AbstractContextManager[None]:
+        """See `Ranks.accumulate`: gradients are added up over the processes once a minibatch."""
+        return cast(DistributedDataParallel, model).no_sync()
+
+    def sum(self, values: Tensor) -> Tensor:
+        """See `Ranks.sum`."""
+        shared = values.to(self._device)
+        dist.all_reduce(shared)
+        return shared.to(values.device)
+
+    @contextmanager
+    def checked(self) -> Iterator[None]:
+        """A context in which a connection that fails raises RankLost, with the reason that another rank has left."""
+        try:
+            yield
+        except RuntimeError as error:
+            # Backends raise plain RuntimeErrors, in the backward pass too, whose text begins with their source file.
+            text = str(error).lower()
+            if isinstance(error, dist.DistError) or "gloo" in text or "nccl" in text:
+                raise RankLost(f"rank {self.rank} of {self.ranks} has lost the others: {self._why(error)}") from error
+            raise
 
     def leave(self, reason: str) -> None:
-        """Ends the connections, so that the others need not wait for their time limit; tells them why."""
-        self._ask(lambda: self._store.set(_LEFT, f"rank {self.rank} left: {reason}"))
+        """Closes the connections, so that the others need not wait for their time limit, and leaves a reason."""
+        self._ask(lambda: self._store.set(_FAILURE, f"rank {self.rank} left: {reason}"))
         if dist.is_initialized():
             dist.destroy_process_group()
 
-    def _checked(self, call: Any) -> None:
-        try:
-            call()
-        except (RuntimeError, ValueError) as error:  # ValueError: the process group is gone
-            raise RankLost(f"rank {self.rank} of {self.ranks} has lost the others: {self._reason(error)}") from error
-
-    def _reason(self, error: Exception) -> str:
-        """What the rank that left has said, or what was noticed of it."""
-        said = self._ask(lambda: self._store.get(_LEFT).decode() if self._store.check([_LEFT]) else None)
-        if said:
-            return str(said)
-        return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
+    def _why(self, error: Exception) -> str:
+        """The reason that another rank has left, or else what was noticed of it."""
+        said = self._ask(lambda: self._store.get(_FAILURE).decode() if self._store.check([_FAILURE]) else None)
+        return str(said) if said else next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
 
     def _ask(self, question: Callable[[], Any]) -> Any:
-        """What the store answers, or None: rank 0, whose process holds it, may be gone, or hang and never answer."""
+        """The answer of the store, or None: the process of rank 0, which holds it, may be gone or hang."""
         answers: list[Any] = []
 
         def ask() -> None:
@@ -184,11 +171,11 @@ class Ranks:
 
 
 def open_store(address: str, timeout_s: float) -> tuple[dist.Store, int]:
-    """Where ranks meet, in this process: rank 0.
+    """Opens the store by which the processes find each other, in this process: rank 0.
 
     Args:
-        address: IP address of this machine that the others can reach; nothing listens on any other.
-        timeout_s: Time limit of whoever asks it.
+        address: IP address of this machine that the others can reach. The store listens on no other.
+        timeout_s: Time limit of requests.
 
     Returns:
         The store, and its port.
@@ -196,7 +183,7 @@ def open_store(address: str, timeout_s: float) -> tuple[dist.Store, int]:
     use_interface_of(address)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as server:
-        server.bind((address, 0))  # by itself the store would listen on every address there is
+        server.bind((address, 0))  # a store that opens its own socket listens on all addresses
         server.listen(1024)
         port = server.getsockname()[1]
         descriptor = server.detach()
@@ -208,7 +195,7 @@ def open_store(address: str, timeout_s: float) -> tuple[dist.Store, int]:
 
 
 def find_store(address: str, port: int, timeout_s: float) -> dist.Store:
-    """The store that rank 0 has opened.
+    """Connects to the store that rank 0 has opened.
 
     Raises:
         RankLost: it does not answer.
@@ -229,55 +216,44 @@ def use_interface_of(address: str) -> None:
             return
 
 
-class _SumOverRanks(torch.autograd.Function):
-    """Sum over ranks; its gradient is the sum of theirs."""
+class _Sum(torch.autograd.Function):
+    """Sum over all processes; its gradient is the sum of theirs."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, ranks: Ranks) -> Tensor:
-        ctx.ranks = ranks
-        return ranks.together(values.clone())
+    def forward(ctx: Any, values: Tensor) -> Tensor:
+        total = values.clone()
+        dist.all_reduce(total)
+        return total
 
     @staticmethod
-    def backward(ctx: Any, *upper: Tensor) -> Any:
-        return ctx.ranks.together(upper[0].contiguous().clone()), None
+    def backward(ctx: Any, *upper: Tensor) -> Tensor:
+        total = upper[0].contiguous().clone()
+        dist.all_reduce(total)
+        return total
 
 
-class SharedBatchNorm(nn.BatchNorm1d):
-    """Batch normalisation by the moments of the whole minibatch, of which each rank has a part `[b, H]`.
+class BatchNorm(nn.BatchNorm1d):
+    """Batch normalisation by the moments of the whole minibatch, of which each process may have only a part `[b, F]`.
 
-    Torch's own for several processes needs GPUs.
+    `torch.nn.SyncBatchNorm` does the same on GPUs only. A minibatch with fewer rows than there are processes counts
+    once for each of them in the running variance.
     """
 
-    def __init__(self, plain: nn.BatchNorm1d, ranks: Ranks) -> None:
-        super().__init__(plain.num_features, plain.eps, plain.momentum)
-        self.weight, self.bias = plain.weight, plain.bias
-        self.running_mean, self.running_var = plain.running_mean, plain.running_var
-        self.num_batches_tracked = plain.num_batches_tracked
-        self._ranks = ranks
-
     def forward(self, x: Tensor) -> Tensor:
-        """`x [B, F]` of this rank, normalised by mean and variance of the minibatch of all ranks."""
-        if not self.training:
+        """`x [b, F]`, normalised by mean and variance over the rows of all processes."""
+        if not self.training or not dist.is_initialized():
             return super().forward(x)
-        ranks, y = self._ranks, x.float()
-        mean = _SumOverRanks.apply(y.mean(0) * ranks.weight, ranks)
+        y = x.float()
+        sums = _Sum.apply(torch.cat([y.sum(0), y.new_full((1,), len(y))]))
+        mean, rows = sums[:-1] / sums[-1], sums[-1].detach()
         centred = y - mean
-        variance = _SumOverRanks.apply(centred.square().mean(0) * ranks.weight, ranks)
+        variance = _Sum.apply(centred.square().sum(0)) / rows
         with torch.no_grad():
             assert self.running_mean is not None
             assert self.running_var is not None
             assert self.num_batches_tracked is not None
             assert self.momentum is not None
             self.running_mean.lerp_(mean, self.momentum)
-            self.running_var.lerp_(variance * (ranks.minibatch / (ranks.minibatch - 1)), self.momentum)
+            self.running_var.lerp_(variance * (rows / (rows - 1)), self.momentum)
             self.num_batches_tracked += 1
         return (centred * torch.rsqrt(variance + self.eps) * self.weight + self.bias).to(x.dtype)
-
-
-def share_batch_norm(net: nn.Module, ranks: Ranks) -> None:
-    """Lets all batch normalisation of a net see the whole minibatch; parameters and names stay the same."""
-    for name, module in list(net.named_children()):
-        if isinstance(module, nn.BatchNorm1d):
-            setattr(net, name, SharedBatchNorm(module, ranks))
-        else:
-            share_batch_norm(module, ranks)

@@ -1,4 +1,4 @@
-"""How several learners that train one net together divide each minibatch. No torch: buffers read it, too."""
+"""How several learners that train one net together divide each minibatch. Needs no torch: buffers use it, too."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Share:
-    """What one of several learners, its rank, trains on: a part of each minibatch.
+    """The part of each minibatch that one of several learners trains on.
 
     Attributes:
         batch: Rows of a whole minibatch.
-        rank: Which of the learners, from 0.
-        ranks: How many there are.
+        rank: Number of the learner, from 0.
+        ranks: Number of learners.
     """
 
     batch: int
@@ -21,21 +21,24 @@ class Share:
     ranks: int
 
     def cut(self, rows: int) -> slice:
-        """The rank's rows of a minibatch of so many. One that has fewer rows than there are ranks is given to all of
-        them, so that none is left without."""
+        """The learner's rows of a minibatch of `rows` rows.
+
+        A minibatch with fewer rows than there are learners goes to each of them as a whole, so that no learner is left
+        without a row.
+        """
         if rows < self.ranks:
             return slice(0, rows)
         return slice(rows * self.rank // self.ranks, rows * (self.rank + 1) // self.ranks)
 
     def weight(self, rows: int) -> float:
-        """What the mean over the rank's rows of a minibatch weighs in the mean over all of its rows."""
+        """Weight of the mean over the learner's rows in the mean over all `rows` rows of a minibatch."""
         if rows < self.ranks:
             return 1.0 / self.ranks
         own = self.cut(rows)
         return (own.stop - own.start) / rows
 
     def of(self, rows: int) -> NDArray[np.int64]:
-        """Places of the rank's rows among `rows` in a row, which begin with a minibatch; the last may be short."""
+        """Indices of the learner's rows in consecutive minibatches of `rows` rows in all; the last may be short."""
         whole, rest = divmod(rows, self.batch)
         own = self.cut(self.batch)
         starts = np.arange(whole, dtype=np.int64) * self.batch

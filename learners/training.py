@@ -1,27 +1,29 @@
-"""What the torch learners share: device and precision, one optimiser step, exact save and restore."""
+"""What all torch learners share: device and precision, optimiser steps, averaged weights, exact save and restore."""
 
+import copy
+import ctypes
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel
 
-from learners.data_parallel import Ranks, share_batch_norm
+from learners.data_parallel import Ranks
 from learners.networks.settings import Weights
 from learners.settings import Fitting
 from learners.storage import ForeignState
 
 
 def choose_device(name: Literal["cpu", "cuda", "auto"] | str) -> torch.device:
-    """The torch device of that name.
+    """The torch device with a name; ``auto`` is CUDA if there is a device.
 
     Raises:
-        ValueError: CUDA was asked for and there is none.
+        ValueError: the name is ``cuda``, and there is no such device.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -30,64 +32,73 @@ def choose_device(name: Literal["cpu", "cuda", "auto"] | str) -> torch.device:
     return torch.device(name)
 
 
+def keep_freed_memory() -> None:
+    """Makes glibc keep up to 256 MB of memory that was freed, instead of giving it to the system after every step.
+
+    A step allocates the same memory as the one before; the page faults took 6 % of the training of a Q-network.
+    """
+    with suppress(OSError, AttributeError):  # other C libraries have no such switch
+        mallopt = ctypes.CDLL(None).mallopt
+        for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
+            mallopt(option, 256 << 20)
+
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h
+
+
 class TrainingDiverged(RuntimeError):
-    """A loss is no number any more, so the net is lost; what was saved before the fit is not."""
+    """A loss is not finite, and the net is lost; checkpoints written before the fit are not."""
 
 
 class Trainer:
-    """A network with its optimiser on a device; `step` does one update.
+    """A network with its optimiser on a device; `fit` trains it.
 
     Args:
         build: Makes a freshly initialised network; called again for every fit without warm start.
-        settings: How to fit.
-        device: Where to compute.
+        settings: Optimiser, minibatches, and so on.
+        device: Where to train.
         seed: Of the initial weights.
 
     Attributes:
+        net: The network.
+        model: What to call in training: the network or, with several processes, a wrapper of it that adds up gradients.
+        fits: Fits so far.
         steps: Updates of the last fit, or of the one under way.
-        heed: Called before each update; a fit that somebody wants to end is left by what it raises.
-        ranks: Other processes that train the same net, see `join`.
+        ranks: The processes that train the same net, see `join`.
     """
 
-    def __init__(self, build: Any, settings: Fitting, device: torch.device, seed: int) -> None:
+    def __init__(self, build: Callable[[], nn.Module], settings: Fitting, device: torch.device, seed: int) -> None:
         self.heed: Callable[[], None] = lambda: None
         self._build = build
         self.settings = settings
         self.device = device
         self.seed = seed
         self.fits = 0
-        self.net: Any
-        self.optimiser: torch.optim.Optimizer
-        self.ranks: Ranks | None = None
-        self._average: AveragedModel | None = None
         self.steps = 0
+        self.ranks = Ranks()
+        self.net: Any
+        self.model: nn.Module
+        self.optimiser: torch.optim.Optimizer
+        self._parameters: list[nn.Parameter]
+        self._average: _RunningAverage | None = None
+        if device.type == "cpu":
+            keep_freed_memory()
         self._fresh()
 
     def _fresh(self) -> None:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed((self.seed + 1_000_003 * self.fits) % 2**63)
             self.net = self._build().to(self.device)
-        if self.ranks is not None:
-            share_batch_norm(self.net, self.ranks)
-        self.optimiser = _optimiser(self.net, self.settings)
+        self.model = self.net
+        self._parameters = list(self.net.parameters())
+        self.optimiser = _optimiser(self._parameters, self.settings)
         if self.settings.weight_average:
-            self._average = AveragedModel(self.net, multi_avg_fn=self._blend, use_buffers=True)
-
-    def _blend(self, average: Any, current: Any, count: Any) -> None:
-        """Takes the weights after minibatch n = `count` + 1 into the running average, in place."""
-        power = self.settings.weight_average
-        share = (power + 1) / (int(count) + 1 + power)
-        for held, new in zip(average, current, strict=True):
-            if held.is_floating_point():
-                held.lerp_(new, share)
-            else:  # batch normalisation counts its minibatches
-                held.copy_(new)
+            self._average = _RunningAverage(self.net, self.settings.weight_average)
 
     def join(self, ranks: Ranks) -> None:
-        """From now on every fit is one of all ranks, which hold the same net; each trains on its part of a minibatch,
-        see `parts`. To be called before the first fit, and on all ranks."""
+        """Makes every later fit one of several processes that hold the same net, each of which trains on its part of a
+        minibatch. To be called in all of them before the first fit."""
         self.ranks = ranks
-        share_batch_norm(self.net, ranks)
 
     def begin_fit(self) -> None:
         """Called once a fit, before the first `step`."""
@@ -95,11 +106,10 @@ class Trainer:
             self._fresh()
         self.fits += 1
         self.steps = 0
-        if self.ranks is not None:
-            self.ranks.begin_fit(self.net)
-        self.net.train()
+        self.model = self.ranks.wrap(self.net)
+        self.model.train()
 
-    def autocast(self) -> AbstractContextManager:
+    def autocast(self) -> AbstractContextManager[Any]:
         """bfloat16 context, if set."""
         return torch.autocast(self.device.type, torch.bfloat16) if self.settings.bf16 else nullcontext()
 
@@ -108,7 +118,7 @@ class Trainer:
 
         Args:
             blocks: Rows, each block of any length.
-            loss: Scalar loss of a minibatch.
+            loss: Scalar loss of a minibatch, the mean over its rows.
 
         Returns:
             ``loss``, its mean over the minibatches, and ``rows`` trained on.
@@ -118,56 +128,55 @@ class Trainer:
         """
         self.begin_fit()
         total, batches, rows = torch.zeros((), device=self.device), 0, 0
-        for part in self.parts(blocks):
-            value = loss(part)
-            self.step(value)
-            total += value.detach() * (1.0 if self.ranks is None else self.ranks.weight)
+        for part, weight in self.parts(blocks):
+            total += weight * self.step([partial(loss, part)], weight)
             batches += 1
             rows += len(part)
         return self.end_fit(total, batches, rows)
 
-    def parts(self, blocks: Iterable[NDArray[np.void]]) -> Iterator[NDArray[np.void]]:
-        """What this process trains on of each minibatch in turn: all of it, or the share of its rank."""
-        if self.ranks is not None:
-            return self.ranks.parts(blocks, self.settings.batch)
-        return (part for block in blocks for part in split_batches(block, self.settings.batch))
-
-    def together(self, values: Tensor) -> Tensor:
-        """The sum of these values over all ranks; in place."""
-        return values if self.ranks is None else self.ranks.together(values)
+    def parts(self, blocks: Iterable[NDArray[np.void]]) -> Iterator[tuple[NDArray[np.void], float]]:
+        """What this process trains on of each minibatch, and its weight in the minibatch; see `Ranks.parts`."""
+        return self.ranks.parts(blocks, self.settings.batch)
 
     def own(self, rows: NDArray[np.void]) -> NDArray[np.void]:
         """What this process trains on of one minibatch."""
-        return rows if self.ranks is None else rows[self.ranks.share(len(rows)).cut(len(rows))]
+        return rows[self.ranks.share(len(rows)).cut(len(rows))]
 
-    def log_mean(self, logs: NDArray[np.floating[Any]]) -> float:
-        """Log of the mean of exp(`logs`), over those of all ranks."""
-        if self.ranks is not None:
-            return self.ranks.log_mean(logs)
-        return float(np.logaddexp.reduce(logs.astype(np.float64)) - np.log(len(logs)))
-
-    def step(self, loss: Tensor | Iterable[Tensor]) -> None:
-        """Backpropagates a scalar loss, clips the gradient, updates the weights.
+    def step(self, pieces: Sequence[Callable[[], Tensor]], weight: float = 1.0) -> Tensor:
+        """One update of the weights: gradients, their clipping, the optimiser, the running average.
 
         Args:
-            loss: The loss, or its summands, made one at a time: only what one of them needs is held in memory.
+            pieces: Functions that compute the summands of the loss. Each is called and backpropagated before the next
+                one is called, so that memory holds the intermediate results of one piece only.
+            weight: Of the rows of this process in the minibatch.
+
+        Returns:
+            The loss.
         """
         self.heed()
         self.optimiser.zero_grad(set_to_none=True)
-        for part in (loss,) if isinstance(loss, Tensor) else loss:
-            (part if self.ranks is None else part * self.ranks.weight).backward()
-        if self.ranks is not None:
-            self.ranks.add_gradients(self.net)
+        total = torch.zeros((), device=self.device)
+        scale = weight * self.ranks.ranks  # the gradient is a mean over the processes
+        for number, piece in enumerate(pieces):
+            last = number == len(pieces) - 1
+            with nullcontext() if last else self.ranks.accumulate(self.model):
+                value = piece()
+                (value if scale == 1 else value * scale).backward()
+            total += value.detach()
+        self._update()
+        return total
+
+    def _update(self) -> None:
         if self.settings.anneal and self.settings.minibatches:
             share = max(1 - self.steps / self.settings.minibatches, 0.0)
             for group in self.optimiser.param_groups:
                 group["lr"] = self.settings.learning_rate * share
         self.steps += 1
         if self.settings.clip is not None:
-            nn.utils.clip_grad_norm_(self.net.parameters(), self.settings.clip)
+            nn.utils.clip_grad_norm_(self._parameters, self.settings.clip)
         self.optimiser.step()
         if self._average is not None:
-            self._average.update_parameters(self.net)
+            self._average.update()
 
     def end_fit(self, total: Tensor, batches: int, rows: int) -> dict[str, float]:
         """Metrics of a fit from the sum of its losses.
@@ -175,7 +184,7 @@ class Trainer:
         Raises:
             TrainingDiverged: the losses were not finite.
         """
-        sums = self.together(torch.stack([total.double(), torch.tensor(rows, device=self.device).double()]))
+        sums = self.ranks.sum(torch.stack([total.double(), total.new_tensor(rows, dtype=torch.float64)]))
         loss, rows = float(sums[0]) / max(batches, 1), int(sums[1])
         self.check_loss(loss, "lower it, or bound the targets (sampling.target_clip)")
         return {"loss": loss, "rows": rows}
@@ -190,7 +199,7 @@ class Trainer:
 
     def weights(self) -> Weights:
         """Arrays for `learners.networks.inference.Inference`: of the averaged net, if there is one."""
-        net: Any = self.net if self._average is None else self._average.module
+        net: Any = self.net if self._average is None else self._average.net
         weights: Weights = net.inference_weights()
         return weights
 
@@ -238,11 +247,11 @@ class Trainer:
 
 
 class NetLearner:
-    """What a learner of one net passes on to its trainer."""
+    """Base of the learners of one net, which its trainer holds; subclasses define `fit`."""
 
     trainer: Trainer
     whole_buffer = False
-    """Whether a fit wants every row of the buffer once, whatever its minibatches are."""
+    """Whether a fit is given every row of the buffer once, and makes its minibatches itself."""
 
     def weights(self) -> Weights:
         """Arrays for playing, see `Trainer.weights`."""
@@ -257,10 +266,46 @@ class NetLearner:
         self.trainer.load_state_arrays(arrays, meta)
 
 
-def _optimiser(net: nn.Module, settings: Fitting) -> torch.optim.Optimizer:
+class _RunningAverage:
+    """A running average of a net's weights over minibatches, in which the n-th one weighs n to a power.
+
+    Does what `torch.optim.swa_utils.AveragedModel` does, and has the same state, but counts in Python: reading a count
+    from a GPU would wait for it in every step.
+    """
+
+    def __init__(self, net: nn.Module, power: float) -> None:
+        self.net = copy.deepcopy(net).requires_grad_(False)
+        self._power = power
+        self._count = 0
+        self._pairs = list(zip(_state(self.net), _state(net), strict=True))
+
+    def update(self) -> None:
+        """Takes in the weights as they are now."""
+        share = (self._power + 1) / (self._count + 1 + self._power)
+        for held, new in self._pairs:
+            if held.is_floating_point():
+                held.lerp_(new, share)
+            else:  # batch normalisation counts its minibatches
+                held.copy_(new)
+        self._count += 1
+
+    def state_dict(self) -> dict[str, Tensor]:
+        state = {f"module.{name}": value for name, value in self.net.state_dict().items()}
+        return {"n_averaged": torch.tensor(self._count)} | state
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        self._count = int(state["n_averaged"])
+        self.net.load_state_dict({name.removeprefix("module."): a for name, a in state.items() if name != "n_averaged"})
+
+
+def _state(net: nn.Module) -> list[Tensor]:
+    return [value.detach() for value in [*net.parameters(), *net.buffers()]]
+
+
+def _optimiser(parameters: Iterable[nn.Parameter], settings: Fitting) -> torch.optim.Optimizer:
     if settings.optimiser == "rmsprop":
-        return torch.optim.RMSprop(net.parameters(), lr=settings.learning_rate, eps=settings.epsilon)
-    return torch.optim.Adam(net.parameters(), lr=settings.learning_rate, eps=settings.epsilon, fused=True)
+        return torch.optim.RMSprop(parameters, lr=settings.learning_rate, eps=settings.epsilon)
+    return torch.optim.Adam(parameters, lr=settings.learning_rate, eps=settings.epsilon, fused=True)
 
 
 def _tensors(arrays: dict[str, NDArray], prefix: str) -> dict[str, Tensor]:
@@ -268,8 +313,8 @@ def _tensors(arrays: dict[str, NDArray], prefix: str) -> dict[str, Tensor]:
 
 
 def _mismatch(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> str:
-    """The first array by which a saved net differs in form from the one at hand; empty if none does. Torch would list
-    every array, a line each."""
+    """The first array whose presence or shape differs between a saved net and the one at hand; empty if none does.
+    Torch would list every array, a line each."""
     problems = []
     for name in [*wanted, *(name for name in saved if name not in wanted)]:
         if name not in saved:

@@ -118,12 +118,12 @@ def _torch_step(game: GuanDan, network: QNetworkSettings, rows: NDArray[np.void]
     net = QNet(network, game.spec)
     optimiser = torch.optim.RMSprop(net.parameters(), lr=1e-3, eps=1e-5)
     states = torch.from_numpy(game.encode(np.ascontiguousarray(rows["infostate"])))
-    actions = torch.zeros(len(rows), game.spec.action_features)
+    pairs = torch.cat([states, torch.zeros(len(rows), game.spec.action_features)], dim=1)
     target = torch.from_numpy(np.ascontiguousarray(rows["target"]))
 
     def step() -> None:
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            values = net(states, actions).float()
+            values = net(pairs).float()
         optimiser.zero_grad(set_to_none=True)
         (values - target).square().mean().backward()
         optimiser.step()

@@ -25,8 +25,8 @@ def measure(seconds: float) -> dict[str, Any]:
     """Rows/s of an advantage fit with the paper's net and batch; `geister-quick` and the baselines in the detail.
 
     The limit turns the FLOP/s of a large float32 matrix product into rows/s: three times the multiplications of a
-    forward pass a row, two operations each. ``torch`` in the detail are one step of torch's own modules on inputs that
-    are dense already: what the compiled functions replace on a CPU.
+    forward pass a row, two operations each. ``torch`` in the detail are one step of the bare network on inputs that
+    are dense already, with all outputs as targets.
     """
     paper, quick = _measure("geister-dream", seconds / 2), _measure("geister-quick", seconds / 2)
     detail = {"limit": "FLOP/s of a 1024x1024 matrix product", "paper": paper, "quick": quick}

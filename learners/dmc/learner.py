@@ -1,7 +1,8 @@
 """The learner of Deep Monte-Carlo: fits Q(s, a) to the returns of self-play, unless a sample is stale (paper 004,
 IV-B)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 import torch
@@ -15,8 +16,8 @@ from learners.samples import unpack_actions
 from learners.training import NetLearner, Trainer
 
 CPU_ROWS = 1024
-"""Rows of a minibatch that go forth and back at a time on a CPU: what all layers hold stays in the third-level cache,
-which made the paper's minibatch of 32,768 a tenth faster. With fewer, matrix products are slower."""
+"""Rows of a minibatch whose gradient is computed at a time on a CPU. The outputs of all layers then stay in the
+third-level cache, which made the paper's minibatch of 32,768 a tenth faster. Fewer rows slow matrix products down."""
 
 _TALLIES = ("loss", "clipped", "q_mean", "q_error", "q_drift")
 
@@ -67,13 +68,13 @@ class QLearner(NetLearner):
         self.trainer.begin_fit()
         tallies = torch.zeros(len(_TALLIES), dtype=torch.float64, device=self.trainer.device)
         rows, dropped, age = 0, 0, 0.0
-        for part in self.trainer.parts(blocks):
+        for part, weight in self.trainer.parts(blocks):
             fresh = self._fresh(part, iteration)
-            self.trainer.step(self._losses(part, fresh, tallies))
+            self.trainer.step(self._pieces(part, fresh, tallies), weight)
             dropped += len(part) - int(fresh.sum())
             age += iteration * len(part) - part["version"].sum(dtype=np.float64)
             rows += len(part)
-        sums = self.trainer.together(torch.cat([tallies, tallies.new_tensor([rows, dropped, age])]))
+        sums = self.trainer.ranks.sum(torch.cat([tallies, tallies.new_tensor([rows, dropped, age])]))
         tallies, (rows, dropped), age = sums[:-3], map(int, sums[-3:-1].tolist()), float(sums[-1])
         means = dict(zip(_TALLIES, (tallies / max(rows, 1)).tolist(), strict=True))
         # Of a net that is lost and gives infinite values, the loss that is clipped would tell nothing.
@@ -88,23 +89,26 @@ class QLearner(NetLearner):
             return np.ones(len(part), np.bool_)
         return np.asarray(iteration - part["version"] <= self.training.max_age)
 
-    def _losses(self, part: NDArray[np.void], fresh: NDArray[np.bool_], tallies: Tensor) -> Iterator[Tensor]:
-        """The summands of a minibatch's loss, its rows in pieces; adds to the tallies."""
-        for start in range(0, len(part), self._rows):
-            piece = part[start : start + self._rows]
-            states = self.game.encode(np.ascontiguousarray(piece["infostate"]), self._encoding)
-            actions = self.game.encode_actions(unpack_actions(piece["action"], self.game.action_dtype))
-            with self.trainer.autocast():
-                q = self.trainer.net.values(states, actions)
-            acted, target = (self.trainer.tensor(np.ascontiguousarray(piece[name])) for name in ("q", "target"))
-            clipped = clip_stale(q, acted, self.training.staleness, self.training.staleness_floor)
-            used = self.trainer.tensor(fresh[start : start + self._rows])
-            loss = (clipped - target).square().mul(used).sum()
-            with torch.no_grad():
-                moved = (clipped != q).sum()
-                sums = loss, moved, q.sum(), (q - target).square().sum(), (q - acted).abs().sum()
-                tallies += torch.stack([one.detach().double() for one in sums])
-            yield loss / len(part)
+    def _pieces(self, part: NDArray[np.void], fresh: NDArray[np.bool_], tallies: Tensor) -> list[Callable[[], Tensor]]:
+        """Functions that compute the summands of a minibatch's loss, and add to the tallies."""
+        starts = range(0, len(part), self._rows)
+        return [partial(self._loss, part, fresh, slice(start, start + self._rows), tallies) for start in starts]
+
+    def _loss(self, part: NDArray[np.void], fresh: NDArray[np.bool_], rows: slice, tallies: Tensor) -> Tensor:
+        """What some rows add to the loss of a minibatch."""
+        trainer, piece = self.trainer, part[rows]
+        states = self.game.encode(np.ascontiguousarray(piece["infostate"]), self._encoding)
+        actions = self.game.encode_actions(unpack_actions(piece["action"], self.game.action_dtype))
+        with trainer.autocast():
+            q = trainer.model(trainer.net.tensors(states, actions)).float()
+        acted, target = (trainer.tensor(np.ascontiguousarray(piece[name])) for name in ("q", "target"))
+        clipped = clip_stale(q, acted, self.training.staleness, self.training.staleness_floor)
+        loss = (clipped - target).square().mul(trainer.tensor(fresh[rows])).sum()
+        with torch.no_grad():
+            moved = (clipped != q).sum()
+            sums = loss, moved, q.sum(), (q - target).square().sum(), (q - acted).abs().sum()
+            tallies += torch.stack([one.detach().double() for one in sums])
+        return loss / len(part)
 
 
 def clip_stale(q: Tensor, acted: Tensor, staleness: float | None, floor: float) -> Tensor:

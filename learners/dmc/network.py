@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from envs.game import GameSpec
-from envs.sparse import Sparse, dense
+from envs.sparse import Sparse
 from learners.dmc.settings import QNetworkSettings
-from learners.networks.functions import DenseLayer
-from learners.networks.inference import aligned
+from learners.networks.modules import tanh
 from learners.networks.settings import Weights
 
 
@@ -36,35 +35,21 @@ class QNet(nn.Module):
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
         self.out = nn.Linear(settings.width, 1)
 
-    def forward(self, states: Tensor, actions: Tensor) -> Tensor:
-        """Values `[B]` of actions `[B, A]` in states `[B, F]`."""
-        x = torch.cat([states, actions], dim=1)
-        squash = torch.tanh if self.settings.activation == "tanh" else torch.relu
+    def forward(self, pairs: Tensor) -> Tensor:
+        """Values `[B]` of states and actions side by side, `[B, F + A]`."""
+        squash = tanh if self.settings.activation == "tanh" else torch.relu
+        x = pairs
         for layer in self.hidden:
             x = squash(layer(x))
         return self.out(x)[:, 0]
 
-    def values(self, states: NDArray[np.float32], actions: Sparse) -> Tensor:
-        """Values `float32[B]` of one action each in states `float32[B, F]`.
-
-        By compiled functions on a CPU in float32, else by the modules, on the device of the network.
-        """
+    def tensors(self, states: NDArray[np.float32], actions: Sparse) -> Tensor:
+        """States `float32[B, F]` and one action each as `forward` takes them, on the network's device."""
         device = self.out.weight.device
-        if device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
-            return self._compiled_values(states, actions)
         place, value = (torch.from_numpy(array).to(device, non_blocking=True) for array in actions)
-        vectors = torch.zeros(len(place), self.action_inputs, device=device)
-        vectors.scatter_add_(1, place.long(), value)
-        return self(torch.from_numpy(states).to(device, non_blocking=True), vectors).float()
-
-    def _compiled_values(self, states: NDArray[np.float32], actions: Sparse) -> Tensor:
-        joined = aligned(len(states), self.state_inputs + self.action_inputs)
-        joined[:, : self.state_inputs] = states
-        dense(actions.place, actions.value, joined[:, self.state_inputs :])
-        x = torch.from_numpy(joined)
-        for layer in self.hidden:
-            x = DenseLayer.apply(x, layer.weight, layer.bias, self.settings.activation == "tanh")
-        return self.out(x)[:, 0]
+        pairs = torch.zeros(len(states), self.state_inputs + self.action_inputs, device=device)
+        pairs[:, : self.state_inputs] = torch.from_numpy(states).to(device, non_blocking=True)
+        return pairs.scatter_add_(1, place.long() + self.state_inputs, value)
 
     def inference_weights(self) -> Weights:
         """Arrays for `learners.networks.q_inference`: matrices `[in, out]`, the first one split between state and

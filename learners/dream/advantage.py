@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from envs.game import Game
 from learners.dream.merging import merge_samples
 from learners.dream.settings import Importance
-from learners.networks.inference import encoder
-from learners.networks.modules import ValueNet
+from learners.networks.inference import View
+from learners.networks.learner import ValueNetLearner
 from learners.networks.settings import NetworkSettings
 from learners.samples import unpack_mask
 from learners.settings import Fitting, TrainingSettings
-from learners.training import NetLearner, Trainer
 
 
 class Targets(NamedTuple):
@@ -30,14 +29,14 @@ class Targets(NamedTuple):
         weight: `float32[B]`.
     """
 
-    inputs: Any
+    inputs: View
     slots: NDArray[np.int16]
     legal: NDArray[np.bool_]
     advantage: torch.Tensor
     weight: torch.Tensor
 
 
-class AdvantageLearner(NetLearner):
+class AdvantageLearner(ValueNetLearner):
     """One player's advantage net; mean squared error, each sample weighted by a power of its iteration t.
 
     Args:
@@ -66,14 +65,11 @@ class AdvantageLearner(NetLearner):
         device: torch.device | None = None,
         seed: int = 0,
     ) -> None:
-        self.game = game
-        self.network = network
-        self._encode = encoder(game, network)
+        super().__init__(game, network, training, device=device, seed=seed)
         self.importance = importance
         self.importance_clip = importance_clip
         self.iteration_power = iteration_power
         self.whole_buffer = merge
-        self.trainer = Trainer(lambda: ValueNet(network, game.spec), training, device or torch.device("cpu"), seed)
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
         """Trains on blocks of `advantage_dtype` rows, minibatch by minibatch.
@@ -90,7 +86,7 @@ class AdvantageLearner(NetLearner):
             return self._fit_merged(np.concatenate(list(blocks)), iteration)
         blocks, mean_log_weight = iter(blocks), None
         if self.importance != "none" and (first := next(blocks, None)) is not None:
-            mean_log_weight = self.trainer.log_mean(first["log_weight"])  # one scale for the whole fit
+            mean_log_weight = self.trainer.ranks.log_mean(first["log_weight"])  # one scale for the whole fit
             blocks = chain([first], blocks)
         return self.trainer.fit(
             blocks, lambda part: self._loss(self._prepare(part, self._weights(part, iteration, mean_log_weight)))
@@ -102,7 +98,7 @@ class AdvantageLearner(NetLearner):
         weight = self._weights(samples, iteration, scale).astype(np.float64)
         samples, weight = samples[weight > 0], weight[weight > 0]
         merged = merge_samples(samples, weight, samples["infostate"])
-        inputs = self._encode(np.ascontiguousarray(merged["infostate"]))
+        inputs = self.encode(np.ascontiguousarray(merged["infostate"]))
         if isinstance(inputs, np.ndarray):  # packed infostates can differ where the net sees no difference
             merged = merge_samples(merged, np.exp(merged["log_weight"].astype(np.float64)), inputs)
         mean_log_weight = _log_mean(merged["log_weight"])
@@ -138,12 +134,11 @@ class AdvantageLearner(NetLearner):
         target = self.trainer.tensor(np.ascontiguousarray(part["advantage"]))
         slots = self.game.output_slots(infostate, self.network.outputs)
         return Targets(
-            self._encode(infostate), slots, legal, target, self.trainer.tensor(np.asarray(weight, np.float32))
+            self.encode(infostate), slots, legal, target, self.trainer.tensor(np.asarray(weight, np.float32))
         )
 
     def _loss(self, batch: Targets) -> torch.Tensor:
-        with self.trainer.autocast():
-            values = self.trainer.net.action_values([batch.inputs], batch.slots, batch.legal)
+        values = self.values([batch.inputs], batch.slots, batch.legal)
         error = values - batch.advantage  # both 0 where not legal
         return (error.square().sum(1) * batch.weight).mean() / self.game.spec.num_actions
 

@@ -11,14 +11,13 @@ from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.dream.regret_matching import sample_actions
 from learners.networks.inference import Inference, encoder
-from learners.networks.modules import ValueNet
+from learners.networks.learner import ValueNetLearner
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import unpack_mask
 from learners.settings import TrainingSettings
-from learners.training import NetLearner, Trainer
 
 
-class AveragePolicyLearner(NetLearner):
+class AveragePolicyLearner(ValueNetLearner):
     """One player's average-policy net: softmax over the legal actions, squared error to the policies that were played,
     each sample weighted by a power of its iteration t.
 
@@ -41,11 +40,8 @@ class AveragePolicyLearner(NetLearner):
         device: torch.device | None = None,
         seed: int = 0,
     ) -> None:
-        self.game = game
-        self.network = network
+        super().__init__(game, network, training, device=device, seed=seed)
         self.iteration_power = iteration_power
-        self._encode = encoder(game, network)
-        self.trainer = Trainer(lambda: ValueNet(network, game.spec), training, device or torch.device("cpu"), seed)
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
         """Trains on blocks of `policy_dtype` rows, minibatch by minibatch.
@@ -64,8 +60,7 @@ class AveragePolicyLearner(NetLearner):
         weight = (part["iteration"] / np.float32(iteration)) ** np.float32(self.iteration_power)
         slots = self.game.output_slots(infostate, self.network.outputs)
         to = self.trainer.tensor
-        with self.trainer.autocast():
-            scores = self.trainer.net.action_values([self._encode(infostate)], slots, legal)
+        scores = self.values([self.encode(infostate)], slots, legal)
         policy = scores.masked_fill(~to(legal), -torch.inf).softmax(1)
         error = policy - to(np.ascontiguousarray(part["policy"]))
         return (error.square().sum(1) * to(np.asarray(weight, np.float32))).mean()

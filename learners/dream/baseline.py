@@ -8,14 +8,13 @@ import torch
 from numpy.typing import NDArray
 
 from envs.game import Game
-from learners.networks.inference import encoder
-from learners.networks.modules import ValueNet
+from learners.networks.inference import View
+from learners.networks.learner import ValueNetLearner
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
-from learners.training import NetLearner, Trainer
 
 
-class BaselineLearner(NetLearner):
+class BaselineLearner(ValueNetLearner):
     """One player's baseline net.
 
     The first view is always the acting player's infostate and the value is that player's: in a two-player zero-sum
@@ -38,13 +37,7 @@ class BaselineLearner(NetLearner):
         device: torch.device | None = None,
         seed: int = 0,
     ) -> None:
-        self.game = game
-        self.network = network
-        self._actions = np.arange(game.spec.num_actions)
-        self._encode = encoder(game, network)
-        self.trainer = Trainer(
-            lambda: ValueNet(network, game.spec, views=2), training, device or torch.device("cpu"), seed
-        )
+        super().__init__(game, network, training, views=2, device=device, seed=seed)
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
         """Trains on blocks of `transition_dtype` rows, minibatch by minibatch; all iterations weigh the same.
@@ -61,23 +54,25 @@ class BaselineLearner(NetLearner):
 
     def _loss(self, part: NDArray[np.void]) -> torch.Tensor:
         target = self._targets(part)
-        values = self._values(part["infostates"], part["action"][:, None] == self._actions)
-        return torch.nn.functional.mse_loss(values.sum(1), target)
+        views, slots = self._inputs(part["infostates"])
+        slots = slots[np.arange(len(part)), part["action"]][:, None]  # of the action that was taken
+        values = self.values(views, slots, np.ones((len(part), 1), np.bool_))
+        return torch.nn.functional.mse_loss(values[:, 0], target)
 
-    def _values(self, infostates: NDArray[np.uint8], needed: NDArray[np.bool_]) -> torch.Tensor:
-        """Q of the actions that are needed `[B, A]`, else 0, for packed pairs `uint8[B, 2, P]`, actor first."""
+    def _inputs(self, infostates: NDArray[np.uint8]) -> tuple[list[View], NDArray[np.int16]]:
+        """Views and slots of packed pairs of infostates `uint8[B, 2, P]`, the acting player's first."""
         actor, other = (np.ascontiguousarray(infostates[:, view]) for view in (0, 1))
         slots = self.game.output_slots(actor, self.network.outputs, other)
-        with self.trainer.autocast():
-            return self.trainer.net.action_values([self._encode(actor), self._encode(other)], slots, needed)
+        return [self.encode(actor), self.encode(other)], slots
 
     def _targets(self, part: NDArray[np.void]) -> torch.Tensor:
-        to = self.trainer.tensor
+        to, net = self.trainer.tensor, self.trainer.net
         policy = np.ascontiguousarray(part["next_policy"])
+        views, slots = self._inputs(part["next_infostates"])
         with torch.no_grad():
-            self.trainer.net.eval()  # targets must not enter the running moments of batch normalisation
-            values = self._values(part["next_infostates"], policy > 0)
-            self.trainer.net.train()
+            net.eval()  # targets must not enter the running moments of batch normalisation
+            values = self.values(views, slots, policy > 0, net)
+            net.train()
             following = (values * to(policy)).sum(1)
             sign = to(part["next_sign"].astype(np.float32))
             return to(np.ascontiguousarray(part["reward"])) + sign * following

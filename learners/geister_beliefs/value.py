@@ -7,15 +7,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs.game import Game
-from learners.networks.inference import encoder
-from learners.networks.modules import ValueNet
-from learners.networks.settings import NetworkSettings
-from learners.settings import TrainingSettings
-from learners.training import NetLearner, Trainer
+from learners.networks.learner import ValueNetLearner
 
 
-class ValueLearner(NetLearner):
+class ValueLearner(ValueNetLearner):
     """One net for both players, mean squared error.
 
     Args:
@@ -25,20 +20,6 @@ class ValueLearner(NetLearner):
         device: Where to compute.
         seed: Of the initial weights.
     """
-
-    def __init__(
-        self,
-        game: Game,
-        network: NetworkSettings,
-        training: TrainingSettings,
-        *,
-        device: torch.device | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.game = game
-        self.network = network
-        self._encode = encoder(game, network)
-        self.trainer = Trainer(lambda: ValueNet(network, game.spec), training, device or torch.device("cpu"), seed)
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
         """Trains on blocks of `infostate_value_dtype` rows, minibatch by minibatch; all iterations weigh the same.
@@ -54,6 +35,5 @@ class ValueLearner(NetLearner):
     def _loss(self, part: NDArray[np.void]) -> torch.Tensor:
         infostate = np.ascontiguousarray(part["infostate"])
         slots = self.game.output_slots(infostate, self.network.outputs)
-        with self.trainer.autocast():
-            values = self.trainer.net.action_values([self._encode(infostate)], slots, np.ones((len(part), 1), np.bool_))
+        values = self.values([self.encode(infostate)], slots, np.ones((len(part), 1), np.bool_))
         return torch.nn.functional.mse_loss(values[:, 0], self.trainer.tensor(np.ascontiguousarray(part["value"])))

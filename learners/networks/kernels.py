@@ -213,6 +213,40 @@ def chosen_outputs(x, matrix, bias, slots, legal, values):
 
 
 @fast
+def chosen_outputs_gradient(upper, x, matrix, slots, needed, lower, weight, bias):
+    """Backward pass of `chosen_outputs` for one net.
+
+    Args:
+        upper: Gradient with respect to the values, `[m, A]`.
+        x: Last hidden layer, `[m, H]`.
+        matrix: Output matrix, transposed, `[S, H]`.
+        slots: From `Game.output_slots`, `int16[m, A, K]`.
+        needed: `bool[m, A]`.
+        lower: Result, gradient with respect to `x`, `[m, H]`.
+        weight: Gradient with respect to the matrix, `[S, H]`, is added to this.
+        bias: Gradient with respect to the bias, `[S]`, is added to this.
+    """
+    total = np.zeros(x.shape[1], np.float32)
+    for b in range(x.shape[0]):
+        for j in range(total.shape[0]):
+            total[j] = 0
+        for a in range(upper.shape[1]):
+            value = upper[b, a]
+            if not needed[b, a] or value == 0:
+                continue
+            for k in range(slots.shape[2]):
+                slot = slots[b, a, k]
+                if slot >= 0:
+                    bias[slot] += value
+                    for j in range(total.shape[0]):
+                        total[j] += value * matrix[slot, j]
+                    for j in range(total.shape[0]):
+                        weight[slot, j] += value * x[b, j]
+        for j in range(total.shape[0]):
+            lower[b, j] = total[j]
+
+
+@fast
 def action_values(outputs, slots, legal, values):
     """The value of each action: the sum of the outputs that stand for it; 0 where it is not legal.
 

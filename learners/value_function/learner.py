@@ -63,7 +63,7 @@ class RangeValueLearner(NetLearner):
         net, tensor = self.trainer.net, self.trainer.tensor
         public = tensor(part["public"].astype(np.int64))
         with self.trainer.autocast():
-            found = net(public, tensor(np.ascontiguousarray(part["ranges"])))
+            found = self.trainer.model(public, tensor(np.ascontiguousarray(part["ranges"])))
         wanted = tensor(np.ascontiguousarray(part["values"])) / self.scale
         error, mask = found.float() - wanted, net.mask[public]
         if self.loss == "linf":

@@ -15,7 +15,7 @@ import pytest
 from actors.buffer import BufferServer
 from actors.data_parallel import LearnerGroup, start_learner
 from actors.learning import LearnerServer
-from actors.remote import Halted, InlineRuntime, RayRuntime, WorkerDied
+from actors.remote import InlineRuntime, RayRuntime, WorkerDied
 from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from learners.buffers import CircularBuffer
 from learners.dmc.learner import QLearner
@@ -149,10 +149,12 @@ def difference(
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("one step")])
 def test_one_step_of_two_ranks_has_the_gradient_of_one_learner(fitted: Fitted, case: str) -> None:
     """After the first step the optimiser's moments are the gradient and its square, times constants. The largest
-    difference measured was 1.5e-6 of the largest entry: a few roundings of float32 (1.2e-7 each)."""
+    difference measured was 1.5e-6 of the largest entry: a few roundings of float32 (1.2e-7 each). The bias before a
+    batch normalisation has no gradient but rounding."""
     _, metrics, folder = fitted
     two, one = of_case(folder / "rank-0-1", case), of_case(folder / "one-1", case)
-    assert difference(two, one, "optimiser.") < 1e-5
+    free = ("3.exp_avg", "3.exp_avg_sq") if "batch norm" in case else ()
+    assert difference(two, one, "optimiser.", free) < 1e-5
     joint, single = metrics[1, case]
     assert joint["loss"] == pytest.approx(single["loss"], rel=1e-6)
     assert joint["rows"] == single["rows"]
@@ -261,18 +263,6 @@ def test_a_rank_that_fails_tells_the_others_why(ray_runtime: RayRuntime) -> None
     metrics, _ = group.ranks[0].call("fit", 0, 1, theirs, (7, 1), returns=2)
     with pytest.raises(WorkerDied, match="rank 1 left: KeyError: 5"):
         ray_runtime.get(metrics, timeout=30)
-
-
-def test_a_fit_that_is_halted_is_left_by_all_at_once(long_fit, ray_runtime: RayRuntime, tmp_path) -> None:
-    group, metrics, _ = long_fit
-    group.halt()
-    with pytest.raises(Halted):
-        ray_runtime.get(metrics, timeout=30)
-    ray_runtime.get([rank.call("save", str(tmp_path / f"rank-{n}")) for n, rank in enumerate(group.ranks)])
-    fresh = LearnerServer(make, LONG, "cpu")
-    fresh.save(str(tmp_path / "fresh"))
-    states = [load_state(tmp_path / name)[0] for name in ("rank-0", "rank-1", "fresh")]
-    assert all(np.array_equal(state[name], states[2][name]) for state in states for name in states[2])
 
 
 def test_inline_there_is_one_learner_whatever_is_asked_for() -> None:

@@ -149,7 +149,8 @@ def test_metrics_are_means_over_rows():
     learner = QLearner(GAME, NET, training(minibatches=5), seed=5)
     features, actions = GAME.encode(rows["infostate"], "flat"), unpack_actions(rows["action"], ACTION)
     with torch.no_grad():
-        q = learner.trainer.net.values(features, GAME.encode_actions(actions)).numpy()
+        net = learner.trainer.net
+        q = net(net.tensors(features, GAME.encode_actions(actions))).numpy()
     rows["q"] = np.where(np.arange(256) < 64, q + 2, q - 0.25)  # a quarter of them far off
     rows["version"] = np.where(np.arange(256) < 128, 7, 10)
     metrics = learner.fit([rows], 11)

@@ -55,10 +55,12 @@ def test_the_gradient_is_that_of_all_samples(importance):
         )
         seen = []
 
-        def keep(loss, learner=learner, seen=seen):
+        def keep(pieces, weight, learner=learner, seen=seen):
             learner.trainer.net.zero_grad()
+            loss = sum(piece() for piece in pieces)
             loss.backward()
             seen.append(torch.cat([p.grad.ravel() for p in learner.trainer.net.parameters()]).numpy().copy())
+            return loss.detach()
 
         learner.trainer.step = keep
         learner.fit(iter([rows]), 50)

@@ -37,7 +37,7 @@ def by_module(net: QNet, states: np.ndarray, offsets: np.ndarray, actions: Spars
     np.add.at(vectors, (np.arange(len(vectors))[:, None], actions.place), actions.value)
     repeated = np.repeat(states, np.diff(offsets), axis=0)
     with torch.no_grad():
-        return net(torch.from_numpy(repeated), torch.from_numpy(vectors)).numpy()
+        return net(torch.from_numpy(np.concatenate([repeated, vectors], axis=1))).numpy()
 
 
 LISTS = {

@@ -1,0 +1,69 @@
+"""What the learners of all networks with action values have in common."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from envs.game import Game
+from learners.networks.inference import View, encoder
+from learners.networks.modules import ValueNet
+from learners.networks.settings import NetworkSettings
+from learners.settings import TrainingSettings
+from learners.training import NetLearner, Trainer
+
+
+class ValueNetLearner(NetLearner):
+    """A learner of one `ValueNet`; subclasses define the loss and `fit`.
+
+    Args:
+        game: Encodes packed infostates.
+        network: The architecture.
+        training: Optimiser, minibatches, and so on.
+        views: Infostates that the network reads, 1 or 2.
+        device: Where to train; the CPU by default.
+        seed: Of the initial weights.
+
+    Raises:
+        ValueError: the game lacks what the network needs.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        network: NetworkSettings,
+        training: TrainingSettings,
+        *,
+        views: int = 1,
+        device: torch.device | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.game = game
+        self.network = network
+        self.encode = encoder(game, network)
+        self.trainer = Trainer(
+            lambda: ValueNet(network, game.spec, views), training, device or torch.device("cpu"), seed
+        )
+
+    def values(
+        self,
+        views: Sequence[View],
+        slots: NDArray[np.int16],
+        needed: NDArray[np.bool_],
+        model: nn.Module | None = None,
+    ) -> Tensor:
+        """The value of each needed action, the sum of the outputs that stand for it, `float32[B, A]`; 0 for the others.
+
+        Args:
+            views: Encoded infostates, from `encode`.
+            slots: From `Game.output_slots`, `int16[B, A, K]`.
+            needed: `bool[B, A]`.
+            model: The model to evaluate; the one in training by default.
+        """
+        model = self.trainer.model if model is None else model
+        to = self.trainer.tensor
+        with self.trainer.autocast():
+            values: Tensor = model(self.trainer.net.tensors(views), to(slots), to(needed))
+        return values
