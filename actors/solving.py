@@ -1,4 +1,4 @@
-"""A tabular solver as a server: it iterates, and hands out its strategy."""
+"""Servers that hold a tabular solver, run its iterations and return its strategy."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Solver(Protocol):
-    """What a server needs of a solver: its state as arrays and a few numbers."""
+    """A solver whose state is arrays and a few numbers."""
 
     def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]: ...
 
@@ -19,32 +19,32 @@ class Solver(Protocol):
 
 
 class SolverServer:
-    """A solver in a process of its own; what an iteration is, and what tells of it, its subclasses say.
+    """Holds a solver in a process of its own. Subclasses define iterations, metrics and the strategy.
 
     Args:
-        solver: Does the work.
+        solver: The solver.
     """
 
     def __init__(self, solver: Solver) -> None:
         self._state = solver
 
     def run(self, iterations: int) -> dict[str, float]:
-        """Adds iterations; what came of them, ``nodes`` among it."""
+        """Runs `iterations` more iterations and returns metrics, among them ``nodes``."""
         raise NotImplementedError
 
     def strategy(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What the strategy is of, and its arrays."""
+        """Description of the strategy, and its arrays."""
         raise NotImplementedError
 
     def save(self, path: str) -> None:
-        """Writes the tables to a file."""
+        """Writes the state to a file."""
         save_state(path, *self._state.state_arrays())
 
     def load(self, path: str) -> None:
         """Reverse of `save`.
 
         Raises:
-            DamagedFile: the file is not whole.
-            ForeignState: it is of another solver.
+            DamagedFile: the file is incomplete or damaged.
+            ForeignState: the file belongs to another solver.
         """
         self._state.load_arrays(*load_state(path))

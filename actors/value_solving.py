@@ -1,4 +1,4 @@
-"""Workers that solve the bottom of a game for the samples of a value function."""
+"""Workers that make training samples of a value function by solving the bottom of a game."""
 
 from dataclasses import dataclass
 from time import perf_counter
@@ -18,12 +18,12 @@ from learners.value_function.settings import ValueNetSettings, ValueSolving
 
 @dataclass(frozen=True)
 class ValueTask:
-    """A chunk of strategies of the trunk.
+    """A chunk of policies of the trunk.
 
     Attributes:
-        seed: Of everything random in it: that of the run, the iteration, the chunk.
-        strategies: How many.
-        asked: Whether they are such as DL-CFR+ plays with the net of the moment, or random ones.
+        seed: Seed of all random numbers: the run's seed, the iteration, the chunk.
+        strategies: Number of policies.
+        asked: Whether the policies are those that DL-CFR+ visits with the current net, or random ones.
     """
 
     seed: tuple[int, int, int]
@@ -37,18 +37,18 @@ class ValueTask:
 
     @property
     def shard(self) -> str:
-        """What tells its samples from others of the same seed: as many more strategies are other ones."""
+        """Name that distinguishes the samples from others of the same seed, which depend on the number of policies."""
         return f"{self.kind}{self.strategies}"
 
 
 class ValueSolver:
-    """Makes samples of a value function, in a process of its own.
+    """Makes samples of a value function in a process of its own.
 
     Args:
         game: The game.
-        limit: Where it is cut.
-        network: The net of the strategies that are asked for.
-        settings: How bottoms are solved.
+        limit: Where the game is cut.
+        network: Settings of the net that `asked` tasks use.
+        settings: Settings of the policies and of solving.
     """
 
     def __init__(self, game: Game, limit: Limit, network: ValueNetSettings, settings: ValueSolving) -> None:
@@ -57,25 +57,25 @@ class ValueSolver:
         self._network, self._settings = network, settings
 
     def solve(self, task: ValueTask, weights: Weights | None = None) -> tuple[dict[str, float], NDArray[np.void]]:
-        """Samples of one chunk.
+        """Makes the samples of one chunk.
 
         Args:
-            task: What is asked for.
-            weights: Of the net, see `RangeValueNet.load`; needed where strategies are asked for.
+            task: The chunk.
+            weights: Weights of the net, see `RangeValueNet.load`; `asked` tasks need them.
 
         Returns:
-            ``rows``, ``gap``: the largest gain of a best response, as a share of the largest return, and ``seconds``;
-            rows of `learners.samples.range_value_dtype`, strategy by strategy.
+            Metrics: ``rows``, ``seconds``, and ``gap``, the largest gain of a best response, as a share of the largest
+            return; and rows of `learners.samples.range_value_dtype`, policy by policy.
 
         Raises:
-            ValueError: strategies are asked for without a net.
+            ValueError: an `asked` task comes without weights.
         """
         started = perf_counter()
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         if not task.asked:
             plans = random_plans(self._split, task.strategies, self._settings, rng)
         elif weights is None:
-            raise ValueError("there is no net yet that could ask for values")
+            raise ValueError("an asked task needs the weights of a net, got None")
         else:
             function = NetValues(self._split, RangeValueNet.load(self._split.encoding, self._network, weights))
             plans = asked_plans(self._split, function, task.strategies, self._settings, rng)

@@ -1,4 +1,4 @@
-"""`dancfr solve`: a game as a tree, an algorithm of the CFR family, and the exploitability of what it finds."""
+"""`dancfr solve`: solves a game as a tree by an algorithm of the CFR family and evaluates the strategy exactly."""
 
 import inspect
 import time
@@ -15,7 +15,7 @@ from dancfr.methods.value_net.solving import solve_limited
 from dancfr.runs.strategies import check_target, load_agent, write_strategy
 from dancfr.values import parse_options
 from envs.tree import MOST_NODES, Tree
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
 from learners.cfr.monte_carlo import MonteCarloSolver
 from learners.cfr.sequence_form import SequenceForm, sequence_form
@@ -26,7 +26,7 @@ LINEAR_PROGRAM = "lp"
 
 MOST_ITERATIONS, MOST_WEIGHT = 10**15, 1e7
 PIECE_SECONDS = 0.25
-"""How long a solver runs before Python looks for signals, roughly."""
+"""Rough time between returns of a solver to Python, which handles signals only then."""
 
 
 def solve(
@@ -43,27 +43,27 @@ def solve(
     most_nodes: int = MOST_NODES,
     report: Callable[[str], None] = warn,
 ) -> dict[str, Any]:
-    """Solves a game and evaluates what was found exactly.
+    """Solves a game and evaluates the strategy exactly.
 
     Args:
         game: Name of a game that has a tree.
-        algorithm: One of `ALGORITHMS`, or ``lp`` for the linear program.
-        iterations: How many; the linear program takes none.
-        seed: Of the algorithms that sample.
+        algorithm: One of `ALGORITHMS` or of the depth-limited solvers, or ``lp`` for the linear program.
+        iterations: Number of iterations; the linear program ignores it.
+        seed: Seed of the algorithms that sample.
         game_settings: ``key=value`` options of the game.
         settings: ``key=value`` options of the algorithm.
         warm_start: A strategy to start from, see `VectorSolver.start_from`.
-        warm_weight: Its weight in iterations.
-        out: File for the average strategy.
-        most_nodes: Largest tree.
-        report: Takes a line of progress.
+        warm_weight: Weight of that strategy in iterations.
+        out: File for the average strategy; None writes no file.
+        most_nodes: Largest number of nodes of the tree.
+        report: Function that takes a line of progress.
 
     Returns:
         Sizes of the game; value, exploitability and NashConv of the average policy, in the game's unit and divided by
         the largest return; the same of the last iterate; and a curve over iterations.
 
     Raises:
-        UsageError: an unknown name, an impossible number or option, a game without a tree, or a file that does not fit.
+        UsageError: a name is unknown, a number or an option is not valid, the game has no tree, or a file does not fit.
         RunError: the strategy could not be written.
     """
     known = (*ALGORITHMS, *LIMITED, LINEAR_PROGRAM)
@@ -88,7 +88,7 @@ def solve(
         found, policy = _solve_program(form)
     else:
         try:
-            make_solver(form, algorithm, seed, **chosen).run(1)  # compiles, which is no part of the rate
+            make_solver(form, algorithm, seed, **chosen).run(1)  # compiles the kernels, so that the rate excludes it
             solver = make_solver(form, algorithm, seed, **chosen)
             if start is not None:
                 solver.start_from(start(tree), warm_weight)
@@ -99,7 +99,7 @@ def solve(
 
 
 def _store(out: Path | None, tree: Tree, policy: Any, about: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """What was found, with the file of the policy where one is wanted, which is written."""
+    """Writes the policy to a file unless `out` is None, and returns the results with the file's name."""
     if out is None:
         return found
     write_strategy(out, tree, policy, about | {"iterations": found.get("iterations", 0)})
@@ -109,7 +109,7 @@ def _store(out: Path | None, tree: Tree, policy: Any, about: dict[str, Any], fou
 def _iterate(
     solver: Solver, form: SequenceForm, iterations: int, report: Callable[[str], None]
 ) -> tuple[dict[str, Any], Any]:
-    """Runs to the end, with exact evaluations along the way."""
+    """Runs a solver to the end, with exact evaluations at the iterations of `_points`."""
     first, seconds, curve = solver.iteration, 0.0, []
     policy, evaluation = solver.average_policy(), None
     for point in _points(iterations):
@@ -132,7 +132,7 @@ def _iterate(
 
 
 def _run(solver: Solver, iterations: int) -> float:
-    """Runs so many iterations and returns the seconds; by pieces, since Ctrl-C waits for the end of one."""
+    """Runs `iterations` iterations in pieces, since Ctrl-C waits for the end of a piece, and returns the seconds."""
     seconds, piece = 0.0, 1
     while iterations > 0:
         count = min(piece, iterations)
@@ -154,13 +154,13 @@ def _solve_program(form: SequenceForm) -> tuple[dict[str, Any], Any]:
 
 
 def _sizes(tree: Tree, form: SequenceForm) -> dict[str, Any]:
-    """How large a game is; `infosets` of one player, the larger number where they differ."""
+    """Sizes of a game. ``infosets`` is the number of infosets of one player, the larger one where they differ."""
     return {
         "nodes": tree.num_nodes,
         "infosets": max(tree.num_infosets),
         "infosets_by_player": list(tree.num_infosets),
         "public_states": tree.num_public_states,
-        "sequences": [plex.num_sequences for plex in form.players],
+        "sequences": [treeplex.num_sequences for treeplex in form.players],
         "payoffs": int(form.payoff.nnz),
         "tree_megabytes": (tree.bytes + form.bytes) / 1e6,
         "tree_seconds": tree.seconds,
@@ -174,7 +174,7 @@ def _points(iterations: int) -> list[int]:
 
 
 def algorithm_options(algorithm: str) -> dict[str, inspect.Parameter]:
-    """The options of an algorithm: the keyword-only arguments of its solver, but for the seed."""
+    """The options of an algorithm: the keyword-only arguments of its solver, without the seed."""
     if algorithm == LINEAR_PROGRAM:
         return {}
     if algorithm in LIMITED:
@@ -185,30 +185,30 @@ def algorithm_options(algorithm: str) -> dict[str, inspect.Parameter]:
 
 
 def _check_numbers(iterations: int, seed: int, warm_weight: float) -> None:
-    """Raises UsageError for a number outside its range."""
+    """Raises UsageError if a number is outside its range."""
     if not 1 <= iterations <= MOST_ITERATIONS:
         bound = "at least 1" if iterations < 1 else f"at most {MOST_ITERATIONS:,}"
-        raise UsageError(f"--iterations must be {bound}, not {iterations}")
+        raise UsageError(f"--iterations must be {bound}, got {iterations}")
     if seed < 0:
-        raise UsageError(f"--seed must be at least 0, not {seed}")
-    if not 0 < warm_weight <= MOST_WEIGHT:  # nor nan
-        raise UsageError(f"--warm-weight must be more than 0 and at most {MOST_WEIGHT:,.0f}, not {warm_weight:g}")
+        raise UsageError(f"--seed must be at least 0, got {seed}")
+    if not 0 < warm_weight <= MOST_WEIGHT:  # also false for nan
+        raise UsageError(f"--warm-weight must be more than 0 and at most {MOST_WEIGHT:,.0f}, got {warm_weight:g}")
 
 
 def _start(path: Path, algorithm: str, game: str, options: dict[str, Any]) -> Callable[[Tree], Any]:
-    """What reads the policy on a tree from a strategy, once the tree is there."""
+    """Returns a function that reads the policy on a tree from a stored strategy."""
     from learners.cfr.agent import UnknownInfostate
 
     if algorithm in LIMITED:
-        raise UsageError("depth-limited solving starts from uniform play: leave out --warm-start")
+        raise UsageError("depth-limited solving always starts from the uniform policy: leave out --warm-start")
     if algorithm == LINEAR_PROGRAM:
-        raise UsageError("a linear program starts from nothing: leave out --warm-start")
+        raise UsageError("a linear program has no starting point: leave out --warm-start")
     agent = load_agent(str(path), make_game(game, **options))
 
     def policy(tree: Tree) -> Any:
         try:
             return agent.tree_policy(tree)
         except UnknownInfostate as error:
-            raise UsageError(f"{error}: it is of other rules of {game}") from None
+            raise UsageError(f"{error}: the strategy belongs to other rules of {game}") from None
 
     return policy

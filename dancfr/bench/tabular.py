@@ -1,4 +1,4 @@
-"""CFR+ on trees, beside OpenSpiel's solver in C++ on the same games in the same process."""
+"""CFR+ on trees, compared with OpenSpiel's C++ solver on the same games in the same process."""
 
 from collections.abc import Callable
 from time import process_time
@@ -9,7 +9,7 @@ from dancfr.errors import UsageError
 from dancfr.games.trees import make_tree
 from envs.openspiel import to_efg
 from envs.tree import Tree
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
 from learners.cfr.solver import make_solver
 
@@ -19,19 +19,19 @@ GAMES: dict[str, str | None] = {
     "oshi_zumo8_k1": None,
     "leduc_2b2r": None,
 }
-"""By our name what OpenSpiel calls the same game, if it has it: its oshi_zumo shows both bids. It also plays any tree
-from an extensive-form text; what is faster counts."""
+"""OpenSpiel's name of each game, or None where it lacks the game (its oshi_zumo shows both bids). OpenSpiel also reads
+any tree as an extensive-form text; the faster of the two forms counts."""
 
 ITERATIONS = {"leduc": 200, "goofspiel5": 50, "oshi_zumo8_k1": 100, "leduc_2b2r": 20}
-"""Iterations of ours in one timed call; one of OpenSpiel's."""
+"""Iterations of our solver in one timed call; OpenSpiel's call is one iteration."""
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Iterations/s of CFR+ (alternating, linear averages) on four games; `ratio` is the smallest of the four.
+    """Measures iterations/s of CFR+ (alternating, linear averages) on four games; `ratio` is the smallest of the four.
 
-    Both solvers update both players in an iteration. ``exploitability`` in the detail is of both after 100 iterations,
-    in our unit: the games and the methods are the same. Goofspiel's differ in the third digit, since in that game many
-    actions tie and what rounding leaves decides between them.
+    Both solvers update both players in an iteration. ``exploitability`` in the detail is that of both solvers after 100
+    iterations, in our unit, since games and methods are the same. In goofspiel the two differ in the third digit: many
+    actions tie there, and rounding decides between them.
 
     Raises:
         UsageError: OpenSpiel is not installed.
@@ -64,7 +64,7 @@ def _cfr_plus(name: str, seconds: float) -> dict[str, Any]:
 
 
 def _faster_game(pyspiel: Any, name: str, tree: Tree) -> tuple[Any, str]:
-    """The game in the form in which OpenSpiel's solver is faster, and the name of that form."""
+    """The form of the game in which OpenSpiel's solver is faster, and the name of that form."""
     forms = {"the tree as text": pyspiel.load_efg_game(to_efg(tree))}
     if text := GAMES[name]:
         game = pyspiel.load_game(text)
@@ -77,15 +77,15 @@ def _faster_game(pyspiel: Any, name: str, tree: Tree) -> tuple[Any, str]:
 
 
 def compare(calls: dict[str, Callable[[], object]], ours: int, theirs: int, seconds: float) -> dict[str, Any]:
-    """Rates of two solvers that take turns, and their ratio; `ours` and `theirs` are iterations of a call."""
+    """Measures two solvers in turn and returns their rates and ratio; `ours` and `theirs` are iterations of a call."""
     times = seconds_each(calls, seconds, process_time)
     mine, peer = rate(ours, times["ours"]), rate(theirs, times["theirs"])
-    told = {"iterations/s": mine, "openspiel iterations/s": peer, "ratio": mine / peer}
-    return told | {"noise": noise(times["ours"]), "openspiel noise": noise(times["theirs"])}
+    rates = {"iterations/s": mine, "openspiel iterations/s": peer, "ratio": mine / peer}
+    return rates | {"noise": noise(times["ours"]), "openspiel noise": noise(times["theirs"])}
 
 
 def load_pyspiel() -> Any:
-    """The module; raises UsageError where OpenSpiel is not installed."""
+    """Imports OpenSpiel; raises UsageError if it is not installed."""
     from envs.openspiel.loading import import_pyspiel
 
     try:

@@ -1,4 +1,4 @@
-"""Value solving for the data sets of paper 003, beside the products with payoffs that it cannot do without."""
+"""Value solving for the data sets of paper 003, compared with the products of payoffs and plans alone."""
 
 from time import perf_counter, process_time
 from typing import Any
@@ -8,40 +8,42 @@ import numpy as np
 from dancfr.bench.timing import noise, rate, result, seconds_each
 from dancfr.games.limits import LIMITS
 from dancfr.methods.value_net.solving import cut_game
-from learners.value_function.batched import multiply
+from learners.cfr.vector import multiply
 from learners.value_function.parts import Split
 from learners.value_function.samples import random_plans, solve_samples
 from learners.value_function.settings import ValueSolving
 
 GAMES = {"goofspiel5": 2000, "oshi_zumo8_k1": 2000, "oshi_zumo8_k3": 2000, "leduc_2b2r": 812}
-"""Strategies of the data sets."""
-TRUNKS, LANES = 200, 64
-"""Strategies of each game of which optimality is measured, and how many are solved at once."""
+"""Policies of the data sets."""
+TRUNKS, BATCH = 200, 64
+"""Policies of each game whose optimality is measured, and how many are solved at once."""
 ENOUGH_S = 10.0
-"""With less time fewer strategies are solved."""
+"""With fewer seconds, `BATCH` policies of each game are measured."""
 TARGET_S, MANY, MANY_TARGET_S = 60.0, 50_000, 90.0
-"""What a data set may take on a core, and what so many samples may."""
+"""Targets in seconds on a core: for a data set, and for `MANY` samples."""
 MEASURED = "goofspiel5"
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Samples/s of goofspiel with 1000 iterations of CFR+ each; the limit are the products with payoffs alone. In the
-    detail, of each game: CPU seconds of its data set and of 50,000 samples, in proportion to 200 strategies (fewer
-    where there is little time), the largest gain of a best response there, as a share of the largest return, and how
-    far ranges times values are from 0."""
+    """Measures samples/s of goofspiel with 1000 iterations of CFR+ each; the limit is the products with payoffs alone.
+
+    The detail has for each game the CPU seconds of its data set and of 50,000 samples, extrapolated from 200 policies
+    (64 if `seconds` is below `ENOUGH_S`); the largest gain of a best response, as a share of the largest return; and
+    how far both players' values are from summing to 0.
+    """
     settings = ValueSolving()
     splits = {game: cut_game(game, {}, LIMITS[game]) for game in GAMES}
-    trunks = TRUNKS if seconds >= ENOUGH_S else LANES
+    trunks = TRUNKS if seconds >= ENOUGH_S else BATCH
     found = {game: _quality(split, GAMES[game], settings, trunks) for game, split in splits.items()}
     split = splits[MEASURED]
     short = ValueSolving(iterations=100, tolerance=None)
-    plans = random_plans(split, LANES, short, np.random.default_rng(1))
+    plans = random_plans(split, BATCH, short, np.random.default_rng(1))
     calls = {
         "solving": lambda: solve_samples(split, plans, short, np.random.default_rng(2)),
         "products": lambda: _products(split, 100),
     }
     times = seconds_each(calls, seconds)
-    samples = LANES * split.encoding.num_public * short.iterations / settings.iterations
+    samples = BATCH * split.encoding.num_public * short.iterations / settings.iterations
     speed, limit = rate(samples, times["solving"]), rate(samples, times["products"])
     detail = {
         "limit": "the products of payoffs and plans of as many iterations",
@@ -53,12 +55,12 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 def _quality(split: Split, strategies: int, settings: ValueSolving, trunks: int) -> dict[str, float]:
-    """Time and quality of so many strategies."""
+    """Time and quality of the data set of a game, measured on `trunks` policies."""
     rng = np.random.default_rng(1)
     solve_samples(split, random_plans(split, 1, settings, rng), ValueSolving(iterations=1), rng)  # compiles
     gaps, sums, spent, waited, samples = [], [], process_time(), perf_counter(), 0
-    for first in range(0, trunks, LANES):
-        plans = random_plans(split, min(LANES, trunks - first), settings, rng)
+    for first in range(0, trunks, BATCH):
+        plans = random_plans(split, min(BATCH, trunks - first), settings, rng)
         rows, gap = solve_samples(split, plans, settings, rng)
         worth = rows["ranges"].astype(np.float64) * rows["values"]
         gaps.append(gap)
@@ -77,12 +79,11 @@ def _quality(split: Split, strategies: int, settings: ValueSolving, trunks: int)
 
 
 def _products(split: Split, iterations: int) -> None:
-    """As many products with payoffs as that many iterations make."""
+    """The products of payoffs and plans that `iterations` iterations need."""
     for _, part in split.subgames:
-        for matrix, other in ((part.payoff, 1), (part.transposed, 0)):
-            indptr, indices = matrix.indptr.astype(np.uint32), matrix.indices.astype(np.uint32)
-            plan = np.ones((part.players[other].num_sequences, LANES), np.float32)
-            out = np.empty((part.players[1 - other].num_sequences, LANES), np.float32)
-            data = matrix.data.astype(np.float32)
+        payoffs = part.payoffs(np.float32)
+        for player in (0, 1):
+            plan = np.ones((part.players[1 - player].num_sequences, BATCH), np.float32)
+            out = np.empty((part.players[player].num_sequences, BATCH), np.float32)
             for _ in range(iterations):
-                multiply(indptr, indices, data, plan, out)
+                multiply(payoffs[player], plan, out)

@@ -132,7 +132,7 @@ def exact_row(form: Any, iteration: int, policy: str, agent: Any) -> dict[str, A
         form: The `SequenceForm` of the game.
         agent: One that says what it plays at every infoset of a tree.
     """
-    from learners.cfr.best_response import evaluate_policy
+    from learners.cfr.exact_evaluation import evaluate_policy
 
     started = perf_counter()
     found = evaluate_policy(form, agent.tree_policy(form.tree)).as_dict()

@@ -1,4 +1,4 @@
-"""Depth limits of the games of the registry."""
+"""Default depth limits of the registered games."""
 
 from typing import Any
 
@@ -16,20 +16,24 @@ LIMITS = {
     "oshi_zumo8_k1": "actions:6",
     "oshi_zumo8_k3": "actions:6",
 }
-"""Where games are cut unless it is said: paper 003, table 2, at the start of round 3 of goofspiel, 4 of oshi-zumo, 2 of
-Leduc hold'em."""
+"""Default depth limits (paper 003, table 2): the start of round 3 of goofspiel, 4 of oshi-zumo, 2 of Leduc hold'em."""
 
 
 def limit_of(game: str, options: dict[str, Any], text: str | None) -> Limit:
-    """The depth limit that is asked for, or the game's own.
+    """Reads a depth limit.
+
+    Args:
+        game: Name of the game.
+        options: Options of the game.
+        text: The limit, see `Limit.parse`; None stands for the game's default.
 
     Raises:
-        UsageError: it cannot be read, or it is not said and the game has none.
+        UsageError: the text is not a limit, or it is None and the game has no default.
     """
     made = make_game(game, **options)
     own = LIMITS.get(made.spec.name, LIMITS.get(game))
     if text is None and own is None:
-        raise UsageError(f"say where {game} is to be cut: limit=actions:N or limit=chances:N")
+        raise UsageError(f"{game} has no default depth limit: give limit=actions:N or limit=chances:N")
     try:
         return Limit.parse(own if text is None else text)  # type: ignore[arg-type]
     except ValueError as error:

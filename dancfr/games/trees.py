@@ -1,4 +1,4 @@
-"""Trees of the games of the registry."""
+"""Trees of the registered games."""
 
 from typing import Any
 
@@ -10,23 +10,28 @@ from envs.openspiel import OpenSpielGame, openspiel_tree
 from envs.tree import MOST_NODES, Tree, TreeTooLarge, compile_tree
 
 BYTES_A_NODE = 300
-"""What making a tree takes at its peak, roughly."""
+"""Peak memory of making a tree, roughly."""
 
 
 def make_tree(name: str, options: dict[str, Any], most_nodes: int = MOST_NODES) -> Tree:
-    """The tree of a game of the registry.
+    """Makes the tree of a registered game.
+
+    Args:
+        name: Name of the game.
+        options: Options of the game.
+        most_nodes: Largest number of nodes.
 
     Raises:
-        UsageError: the game has none, or it is too large for `most_nodes` or for this machine.
+        UsageError: the game has no tree, or the tree is too large for `most_nodes` or for this machine.
     """
-    room = psutil.virtual_memory().available // BYTES_A_NODE
+    fitting = psutil.virtual_memory().available // BYTES_A_NODE
     game = make_game(name, **options)
     compile_any: Any = openspiel_tree if isinstance(game, OpenSpielGame) else compile_tree
     try:
-        tree: Tree = compile_any(game, min(most_nodes, room))
+        tree: Tree = compile_any(game, min(most_nodes, fitting))
         return tree
     except TreeTooLarge as error:
-        cure = "" if most_nodes <= room else f"; {room:,} is what fits into the free memory"
+        cure = "" if most_nodes <= fitting else f"; the free memory holds {fitting:,}"
         raise UsageError(f"{error} (--max-nodes){cure}") from None
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from None

@@ -19,8 +19,8 @@ from dancfr.report.history import History, Settings
 from dancfr.report.plots import Line, Panel, Plot, draw_lines
 from dancfr.runs.run import Run
 from envs.tree import compile_tree
-from learners.cfr.best_response import evaluate_policy
 from learners.cfr.cheat.solver import count_infosets
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
 
 AGENTS = {

@@ -146,12 +146,8 @@ def full_cfr(split: Split, evaluator: TrunkEvaluator, iterations: int = 1000) ->
     """Normalised exploitability of the trunk that CFR+ finds on the whole game."""
     solver = VectorSolver(sequence_form(split.tree), "cfr+")
     solver.run(iterations)
-    policy, policies = solver.average_policy(), []
-    for plex in split.trunk.players:
-        own = np.ones((plex.num_sequences, 1))
-        free = np.flatnonzero((plex.sequence >= 0) & (np.diff(split.tree.slots) > 1)[split.tree.slot_infoset])
-        own[plex.sequence[free], 0] = policy[free]
-        policies.append(own)
+    policy = solver.average_policy()
+    policies = [treeplex.from_slots(policy)[:, None] for treeplex in split.trunk.players]
     return _normalised(evaluator, split, (policies[0], policies[1]))
 
 

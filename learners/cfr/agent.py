@@ -1,4 +1,4 @@
-"""Players by a table of probabilities: what tabular solvers find, as an agent."""
+"""Agents that play a table of probabilities, such as the strategy of a tabular solver."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from envs.tree import Tree
 
 
 class UnknownInfostate(LookupError):
-    """A table was asked for an infostate that it does not have."""
+    """The table of an agent has no row for an infostate."""
 
 
 class TabularAgent:
@@ -17,15 +17,15 @@ class TabularAgent:
     Args:
         observed: Packed infostates, all different, `uint8[I, P]`.
         table: Probability of each action, `float64[I, A]`.
-        name: For messages.
+        name: Name of the agent in error messages.
 
     Raises:
-        ValueError: an infostate comes twice, or the shapes do not fit.
+        ValueError: an infostate is listed twice, or the shapes do not fit.
     """
 
     def __init__(self, observed: Packed, table: NDArray[np.float64], name: str = "tabular") -> None:
         if observed.ndim != 2 or table.ndim != 2 or len(observed) != len(table):
-            raise ValueError(f"{name}: {list(observed.shape)} infostates do not fit a table of {list(table.shape)}")
+            raise ValueError(f"{name}: infostates {list(observed.shape)} do not fit a table {list(table.shape)}")
         keys = _keys(observed)
         order = np.argsort(keys, kind="stable")
         self.name = name
@@ -33,7 +33,7 @@ class TabularAgent:
         self._bounds = np.cumsum(table[order], axis=1)
         self._table = table[order]
         if len(keys) > 1 and (self._keys[1:] == self._keys[:-1]).any():
-            raise ValueError(f"{name}: an infostate is listed twice, so that its policy is not clear")
+            raise ValueError(f"{name}: an infostate is listed twice")
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         self._game = game
@@ -46,10 +46,10 @@ class TabularAgent:
         return (bounds <= draws[:, None]).sum(axis=1)
 
     def find(self, observed: Packed) -> NDArray[np.int64]:
-        """Rows of infostates, `uint8[B, P]`, in the sorted table.
+        """Rows of infostates, `uint8[B, P]`, in the sorted table: `int64[B]`.
 
         Raises:
-            UnknownInfostate: one of them is not in it.
+            UnknownInfostate: the table has no row for one of them.
         """
         keys = _keys(observed)
         rows = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
@@ -62,13 +62,13 @@ class TabularAgent:
         """The policy on a tree, `float64[S]`.
 
         Raises:
-            UnknownInfostate: the tree has an infostate that the table does not have.
+            UnknownInfostate: the table has no row for an infostate of the tree.
         """
         return tree.to_slots(self._table[self.find(tree.observed)])
 
 
 def _keys(observed: Packed) -> NDArray[np.bytes_]:
-    """Each row as one sortable value: a text of bytes, ended by one that is not 0, since NumPy drops zeros there."""
+    """Each row as one sortable byte string, with a 1 appended because NumPy drops zeros at the end."""
     rows = np.ones((observed.shape[0], observed.shape[1] + 1), np.uint8)
     rows[:, :-1] = observed
     return rows.view(f"S{rows.shape[1]}").ravel()

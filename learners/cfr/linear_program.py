@@ -1,5 +1,5 @@
-"""An equilibrium by linear programming on the sequence form (Koller, Megiddo and von Stengel 1996): an oracle that
-shares nothing with CFR but the tree."""
+"""Equilibria by linear programming on the sequence form (Koller, Megiddo and von Stengel 1996): an oracle that shares
+nothing with CFR but the sequence form."""
 
 from typing import NamedTuple
 
@@ -15,8 +15,8 @@ class Equilibrium(NamedTuple):
     """A solution of a game.
 
     Attributes:
-        value: Of the game to player 0.
-        policy: Of both players, `float64[S]`; uniform where it is not reached.
+        value: Value of the game to player 0.
+        policy: Policy of both players, `float64[S]`; uniform where it is not reached.
     """
 
     value: float
@@ -24,10 +24,10 @@ class Equilibrium(NamedTuple):
 
 
 def solve_linear_program(form: SequenceForm) -> Equilibrium:
-    """An exact equilibrium of a game.
+    """Computes an exact equilibrium of a whole game.
 
     Raises:
-        RuntimeError: the program could not be solved.
+        RuntimeError: HiGHS could not solve the programs, or their values disagree.
     """
     plans, values = [], []
     for player in (0, 1):
@@ -41,7 +41,11 @@ def solve_linear_program(form: SequenceForm) -> Equilibrium:
 
 
 def _maximin(own: Treeplex, other: Treeplex, payoff: csr_array) -> tuple[float, NDArray[np.float64]]:
-    """The plan x that maximises u_0 subject to F' u <= A' x, E x = e, x >= 0: u is what the other's answers leave."""
+    """Value of the game to a player, and the plan x that guarantees it.
+
+    Maximises u_0 subject to F' u <= A' x, E x = e, x >= 0, where A are the player's payoffs, E and F the constraints of
+    both players' plans, and u_0 is the return against a best response.
+    """
     constraints, others = _flow(own), _flow(other)
     x, u = payoff.shape[0], others.shape[0]
     objective = np.zeros(x + u)
@@ -62,12 +66,12 @@ def _maximin(own: Treeplex, other: Treeplex, payoff: csr_array) -> tuple[float, 
     return -float(solved.fun), np.maximum(solved.x[:x], 0)
 
 
-def _flow(plex: Treeplex) -> csr_array:
-    """The constraints of a realization plan, `[J + 1, Q]`: the empty sequence is 1, and the actions of an infoset have
-    what its parent has."""
-    infosets = len(plex.parent)
-    counts = np.diff(plex.begin)
+def _flow(treeplex: Treeplex) -> csr_array:
+    """The constraints of a realization plan, `[J + 1, Q]`: the empty sequence has probability 1, and the actions of an
+    infoset sum to the probability of its parent."""
+    infosets = len(treeplex.parent)
+    counts = treeplex.num_actions
     rows = np.concatenate([[0], np.repeat(np.arange(1, infosets + 1), counts), np.arange(1, infosets + 1)])
-    columns = np.concatenate([[0], np.arange(1, plex.num_sequences), plex.parent])
-    values = np.concatenate([np.ones(plex.num_sequences), -np.ones(infosets)])
-    return coo_array((values, (rows, columns)), shape=(infosets + 1, plex.num_sequences)).tocsr()
+    columns = np.concatenate([[0], np.arange(1, treeplex.num_sequences), treeplex.parent])
+    values = np.concatenate([np.ones(treeplex.num_sequences), -np.ones(infosets)])
+    return coo_array((values, (rows, columns)), shape=(infosets + 1, treeplex.num_sequences)).tocsr()

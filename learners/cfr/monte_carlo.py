@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from envs.tree import Tree
 from learners.cfr import sampling
+from learners.cfr.checks import check_array, check_policy, check_weight
 
 Floats = NDArray[np.float64]
 
@@ -16,7 +17,7 @@ ALGORITHMS = ("chance-sampled", "external-sampling", "outcome-sampling", "vr-mcc
 BASELINES = ("infoset", "history")
 
 _CHUNK = 4096
-"""Iterations of one call of a kernel: after each, Python notices that the user wants to stop."""
+"""Iterations of one call of a kernel; Python handles signals between calls."""
 _WORD = (1 << 64) - 1
 
 
@@ -27,9 +28,9 @@ class MonteCarloSolver:
 
     Attributes:
         regrets: Sum of the sampled counterfactual regrets, `float64[S]`, in the unit of the game's returns.
-        averages: Sum of the policies, weighted, `float64[S]`.
-        iteration: Iterations done.
-        nodes: Nodes met so far, those of chance and the ends included, each as often as a traversal came by.
+        averages: Weighted sum of the policies, `float64[S]`.
+        iteration: Number of iterations done.
+        nodes: Number of nodes met, chance and terminal nodes included, each as often as a traversal visited it.
     """
 
     def __init__(
@@ -45,19 +46,19 @@ class MonteCarloSolver:
         decay: float = 0.5,
         baseline: str = "infoset",
     ) -> None:
-        """A solver that has learned nothing.
+        """Makes a solver that has learned nothing.
 
         Args:
             tree: The game.
             algorithm: One of `ALGORITHMS`.
-            seed: Of all that is drawn: the same seed and options give the same result.
+            seed: Seed of all random numbers; the same seed and options give the same result.
             floor: Regret matching+: sums of regrets that fall below 0 become 0 (Tammelin 2014).
-            linear: Iteration t counts t times, in the averages and, without `floor`, in the regrets.
-            alternating: A traversal for each player in turn; false, for chance-sampled only: one for both.
-            epsilon: How often the traverser explores, in outcome sampling and VR-MCCFR.
-            decay: Part of a baseline that a new sample replaces, alpha of Schmid et al. (2019).
-            baseline: One of `BASELINES`: what a baseline of VR-MCCFR is kept for, an infoset and action (Schmid et
-                al. 2019), or a history (Davis et al. 2020).
+            linear: Iteration t has weight t, in the averages and, without `floor`, in the regrets.
+            alternating: One traversal for each player in turn; false, for chance-sampled only, is one for both.
+            epsilon: Probability that the traverser explores, in outcome sampling and VR-MCCFR.
+            decay: Share of a baseline that a new sample replaces, alpha of Schmid et al. (2019).
+            baseline: One of `BASELINES`: whether a baseline of VR-MCCFR belongs to an infoset and an action (Schmid et
+                al. 2019) or to a history (Davis et al. 2020).
 
         Raises:
             ValueError: an option is out of its range.
@@ -69,88 +70,81 @@ class MonteCarloSolver:
         if not alternating and algorithm != "chance-sampled":
             raise ValueError(f"alternating must be true for {algorithm}: only chance-sampled can serve both at once")
         if seed < 0:
-            raise ValueError(f"seed must be at least 0, not {seed}")
+            raise ValueError(f"seed must be at least 0, got {seed}")
         self.tree, self.algorithm = tree, algorithm
-        self.floor, self.linear, self.alternating = bool(floor), bool(linear), bool(alternating)
-        self.epsilon = float(epsilon)
-        self.decay = float(decay) if algorithm == "vr-mccfr" else 0.0
-        self.by_history = algorithm == "vr-mccfr" and baseline == "history"
+        baselines = algorithm == "vr-mccfr"
+        self.options = sampling.Options(
+            alternating=bool(alternating),
+            linear=bool(linear),
+            floor=bool(floor),
+            epsilon=float(epsilon),
+            decay=float(decay) if baselines else 0.0,
+            by_history=baselines and baseline == "history",
+        )
         self.iteration = self.nodes = 0
-        self.baselines: Floats = np.zeros(tree.num_nodes if self.by_history else tree.num_slots)
+        self.tables = sampling.make_tables(tree, self.options.by_history)
         self._rng = np.random.Generator(np.random.PCG64(seed))
-        self._nodes = sampling.make_nodes(tree)
-        self._table = np.zeros(tree.num_slots, sampling.SLOT)
-        self._path = np.zeros(len(tree.levels), sampling.STEP)
 
     @property
     def regrets(self) -> Floats:
-        return self._table["regret"]
+        return self.tables.table["regret"]
 
     @property
     def averages(self) -> Floats:
-        return self._table["average"]
+        return self.tables.table["average"]
+
+    @property
+    def baselines(self) -> Floats:
+        """Baselines of VR-MCCFR, `float64[S]`, or `float64[N]` if they belong to histories; else 0."""
+        return self.tables.baselines
 
     def run(self, iterations: int) -> None:
-        """Does so many more iterations."""
+        """Runs `iterations` more iterations."""
         if iterations < 0:
-            raise ValueError(f"iterations must be at least 0, not {iterations}")
+            raise ValueError(f"iterations must be at least 0, got {iterations}")
+        kernels = {"chance-sampled": sampling.run_chance_sampled, "external-sampling": sampling.run_external_sampling}
+        kernel = kernels.get(self.algorithm, sampling.run_outcome_sampling)
         end = self.iteration + iterations
         while self.iteration < end:
             count = min(end - self.iteration, _CHUNK)
-            self.nodes += self._run(count)
+            self.nodes += kernel(self.tables, self._rng, self.options, self.iteration, count)
             self.iteration += count
 
-    def _run(self, count: int) -> int:
-        """`count` iterations by the algorithm's kernel; nodes met."""
-        many = (self._rng, self.iteration, count)
-        if self.algorithm == "chance-sampled":
-            return sampling.run_chance_sampled(
-                self._nodes, self._table, self._path, *many, self.alternating, self.linear, self.floor
-            )
-        if self.algorithm == "external-sampling":
-            return sampling.run_external_sampling(self._nodes, self._table, self._path, *many, self.linear, self.floor)
-        options = (self.epsilon, self.decay, self.by_history, self.linear, self.floor)
-        return sampling.run_outcome_sampling(self._nodes, self._table, self._path, self.baselines, *many, *options)
-
     def average_policy(self) -> Floats:
-        """What converges to an equilibrium, `float64[S]`; uniform where no average was added yet."""
+        """Average policy, which converges to an equilibrium, `float64[S]`; uniform where nothing was added yet."""
         return self._normalise(self.averages)
 
     def current_policy(self) -> Floats:
-        """What the next iteration starts with, `float64[S]`: regret matching."""
+        """Policy with which the next iteration starts, `float64[S]`, by regret matching."""
         return self._normalise(np.maximum(self.regrets, 0.0))
 
     def _normalise(self, weight: Floats) -> Floats:
-        """Policy proportional to `weight`, uniform where it is 0."""
+        """Policy proportional to `weight`, `float64[S]`; uniform where it sums to 0."""
         counts = np.diff(self.tree.slots)
         totals = np.repeat(np.add.reduceat(weight, self.tree.slots[:-1]), counts)
         some = totals > 0
         return np.where(some, weight / np.where(some, totals, 1.0), np.repeat(1.0 / counts, counts))
 
     def start_from(self, policy: Floats, weight: float) -> None:
-        """Forgets what was learned and starts from a policy, as if it had been played for `weight` iterations.
+        """Discards what was learned and starts from a policy, as if it had been played for `weight` iterations.
 
         The averages are what so many iterations with that policy add in the mean. Regrets are `weight` times the
-        largest return, chance's probability of the infoset and the policy: regret matching plays it.
+        largest return, chance's probability of the infoset and the policy, so that regret matching plays it.
 
         Args:
-            policy: Of both players, `float64[S]`.
-            weight: More than 0.
+            policy: Policy of both players, `float64[S]`.
+            weight: Number of iterations, positive.
 
         Raises:
-            ValueError: the policy is none of this tree, or `weight` is not positive.
+            ValueError: the policy is not a distribution at some infoset, or `weight` is not positive.
         """
         policy = np.asarray(policy, np.float64)
-        _check_shape("policy", policy, self.regrets)
-        sums = np.add.reduceat(policy, self.tree.slots[:-1])
-        if not ((policy >= 0).all() and np.abs(sums - 1).max() <= 1e-6):
-            raise ValueError("policy is no distribution: probabilities are at least 0 and sum to 1 at each infoset")
-        if not 0 < weight < math.inf:
-            raise ValueError(f"weight must be more than 0 and finite, not {weight}")
+        check_policy(self.tree, policy)
+        check_weight(weight)
         chance, own = self._infoset_reaches(policy)
         counts = np.diff(self.tree.slots)
         self.iteration = math.ceil(weight)
-        total = self.iteration * (self.iteration + 1) / 2 if self.linear else self.iteration
+        total = self.iteration * (self.iteration + 1) / 2 if self.options.linear else self.iteration
         self.regrets[:] = weight * self.tree.max_utility * np.repeat(chance, counts) * policy
         self.averages[:] = total * np.repeat(own, counts) * policy
         self.baselines[:] = 0.0
@@ -172,9 +166,9 @@ class MonteCarloSolver:
         return chance, own
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """All that a solver with the same tree and options needs to go on bit for bit, copied."""
+        """Copies of all that a solver with the same tree and options needs to continue bit for bit."""
         state: dict[str, NDArray[Any]] = {"regrets": self.regrets.copy(), "averages": self.averages.copy()}
-        if self.decay > 0:
+        if self.options.decay > 0:
             state["baselines"] = self.baselines.copy()
         state["counters"] = np.array([self.iteration, self.nodes], np.int64)
         inner: Any = self._rng.bit_generator.state["state"]
@@ -183,18 +177,18 @@ class MonteCarloSolver:
         return state
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Takes over what `state_dict` returned.
+        """Restores what `state_dict` returned.
 
         Raises:
-            ValueError: the state is of another tree or algorithm; the solver stays as it was.
+            ValueError: the state belongs to another tree or algorithm; the solver stays as it was.
         """
         own = self.state_dict()
-        if missing := sorted(own.keys() ^ state.keys()):
-            raise ValueError(f"the state is of another algorithm than {self.algorithm}: see {', '.join(missing)}")
+        if differing := sorted(own.keys() ^ state.keys()):
+            raise ValueError(f"the state does not belong to {self.algorithm}: see {', '.join(differing)}")
         for name, array in own.items():
-            _check_shape(f"{name} of the state", np.asarray(state[name]), array)
+            check_array(f"{name} of the state", np.asarray(state[name]), array.shape, array.dtype)
         self.regrets[:], self.averages[:] = state["regrets"], state["averages"]
-        if self.decay > 0:
+        if self.options.decay > 0:
             self.baselines[:] = state["baselines"]
         self.iteration, self.nodes = (int(count) for count in state["counters"])
         words = [int(word) for word in state["generator"]]
@@ -205,18 +199,12 @@ class MonteCarloSolver:
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
 def _check_part(name: str, value: float) -> None:
     if not 0 < value <= 1:
-        raise ValueError(f"{name} must be more than 0 and at most 1, not {value}")
-
-
-def _check_shape(name: str, array: NDArray[Any], own: NDArray[Any]) -> None:
-    if array.shape != own.shape or array.dtype != own.dtype:
-        told, wanted = (f"{a.dtype}[{', '.join(map(str, a.shape))}]" for a in (array, own))
-        raise ValueError(f"{name} is {told}, this solver's is {wanted}: it belongs to another game or other options")
+        raise ValueError(f"{name} must be more than 0 and at most 1, got {value}")
 
 
 __all__ = ["ALGORITHMS", "BASELINES", "MonteCarloSolver"]

@@ -1,16 +1,27 @@
 """Monte Carlo CFR, compiled: sampled traversals of a tree, each for one player, the traverser (Lanctot et al. 2009).
 
-Whatever is sampled, the regrets added at an infoset I of the traverser i have the counterfactual regrets of CFR as
-their mean: a sampled value counts pi_{-i}(h) / q(h), with pi_{-i}(h) the others' probability of reaching h and q(h)
-that of sampling it. Chance and the opponent are always sampled by their own probabilities, which therefore cancel:
-what is left of the factor is 1 over the probability of sampling the traverser's own actions.
+The regrets added at an infoset I of the traverser i are unbiased estimates of the counterfactual regrets of CFR: a
+sampled value has weight pi_{-i}(h) / q(h), where pi_{-i}(h) is the others' probability of reaching h and q(h) the
+probability of sampling it. Chance and the opponent are always sampled with their own probabilities, which cancel, so
+that the weight is 1 over the probability of sampling the traverser's own actions.
 
-What is added to the averages at I has a mean proportional to the own reach probability of I times the policy there;
-the factor, chance's probability of the histories of I, is the same in all iterations and cancels in the average policy.
+The mean of what is added to the averages at I is proportional to the own reach probability of I times the policy there.
+The factor, chance's probability of the histories of I, is the same in all iterations and cancels in the average policy.
 
-Stacks are explicit: Numba's cached recursive functions can crash when they are loaded again (its issue 6061), and
-passing arrays from call to call costs more than a node.
+Example: external sampling in Kuhn poker, with player 0 as the traverser. Chance deals, say, Q to player 0 and K to
+player 1. At the infoset "Q" the traverser tries both actions, so that a step is pushed on the path. First pass: the
+opponent's policy at "K, pass" is added to the averages, and an action is drawn, say bet. At "Q, pass, bet" the
+traverser tries both again, with a second step: fold ends with -1, call with -2. With the uniform policy the infoset is
+worth -1.5; its regrets change by 0.5 and -0.5, and the step is popped. So pass is worth -1.5. Then bet: the opponent
+calls, and the game ends with -2. The infoset "Q" is worth -1.75, its regrets change by 0.25 and -0.25, and with its
+step the traversal is over. It met 9 nodes, two of them chance nodes.
+
+Stacks are explicit because Numba's cached recursive functions can crash when they are loaded again (its issue 6061),
+and because passing arrays from call to call costs more than a node. For the same reason regret matching works on
+records here: see `SLOT`.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,32 +35,32 @@ BOTH = 2
 
 
 def _record(**fields: type) -> np.dtype:
-    """Type of a table's rows. What a traversal reads together lies together, and one array costs one argument."""
+    """Type of an array's rows. A traversal reads the fields of a row together, and one array costs one argument."""
     return np.dtype((np.record, np.dtype(list(fields.items()), align=True)))  # fields are attributes, compiled or not
 
 
 NODE = _record(
-    first=np.int32,  # child; the others are its neighbours
+    first=np.int32,  # first child; the others follow
     slot=np.int32,  # first slot of the infoset; -1 where no player moves
     actions=np.int32,  # or outcomes
     mover=np.int8,
-    equal=np.bool_,  # all outcomes of chance are equally likely
+    equal=np.bool_,  # whether all outcomes of chance are equally likely
     utility=np.float64,  # of player 0; 0 before the end
     probability=np.float64,  # of the outcome of chance that led here
 )
-"""Row of `nodes`, `NODE[N]`: what is to be known of a node of the tree."""
+"""Row of `nodes`, `NODE[N]`: a node of the tree."""
 
 SLOT = _record(
     regret=np.float64,  # sum of the sampled regrets
-    average=np.float64,  # sum of the policies, weighted
-    policy=np.float64,  # in the traversal that goes on
-    value=np.float64,  # of the action, likewise
+    average=np.float64,  # weighted sum of the policies
+    policy=np.float64,  # probability of the action in the current traversal
+    value=np.float64,  # value of the action in the current traversal
 )
-"""Row of `table`, `SLOT[S]`: what is learned of an action at an infoset."""
+"""Row of `table`, `SLOT[S]`: statistics of an action at an infoset."""
 
 STEP = _record(
     node=np.int64,
-    tried=np.int64,  # actions that have been traversed
+    tried=np.int64,  # number of actions that have been traversed
     first=np.float64,  # probability of player 0's own actions before the node
     second=np.float64,  # of player 1's
     reach=np.float64,  # probability that the traverser's actions before the node are sampled
@@ -57,8 +68,57 @@ STEP = _record(
 """Row of `path`, `STEP[D]`: a node on the way from the root."""
 
 
-def make_nodes(tree: Tree) -> NDArray[np.void]:
-    """`NODE[N]`."""
+class Tables(NamedTuple):
+    """The arrays of a solver: `N` nodes, `S` slots and `D` levels of the tree.
+
+    Attributes:
+        nodes: The tree, `NODE[N]`.
+        table: What is learned, `SLOT[S]`.
+        path: Scratch for the path of a traversal, `STEP[D]`.
+        baselines: Baselines of outcome sampling, `float64[S]`, or `float64[N]` with `Options.by_history`.
+        matched: Scratch of chance sampling, `int64[S]`: by its first slot, the last traversal that met an infoset.
+    """
+
+    nodes: NDArray[np.void]
+    table: NDArray[np.void]
+    path: NDArray[np.void]
+    baselines: NDArray[np.float64]
+    matched: NDArray[np.int64]
+
+
+class Options(NamedTuple):
+    """The variant of an algorithm.
+
+    Attributes:
+        alternating: One traversal for each player in turn; else one for both, in chance sampling only.
+        linear: Iteration t has weight t in the averages and, without `floor`, in the regrets.
+        floor: Regret matching+: sums of regrets that fall below 0 become 0.
+        epsilon: Probability that the traverser explores, in outcome sampling.
+        decay: Share of a baseline that a new sample replaces.
+        by_history: Whether a baseline belongs to a history instead of an infoset and an action.
+    """
+
+    alternating: bool
+    linear: bool
+    floor: bool
+    epsilon: float
+    decay: float
+    by_history: bool
+
+
+def make_tables(tree: Tree, by_history: bool) -> Tables:
+    """The arrays of a solver that has learned nothing."""
+    return Tables(
+        nodes=_make_nodes(tree),
+        table=np.zeros(tree.num_slots, SLOT),
+        path=np.zeros(len(tree.levels), STEP),
+        baselines=np.zeros(tree.num_nodes if by_history else tree.num_slots),
+        matched=np.zeros(tree.num_slots, np.int64),
+    )
+
+
+def _make_nodes(tree: Tree) -> NDArray[np.void]:
+    """The tree as `NODE[N]`."""
     nodes = np.zeros(tree.num_nodes, NODE)
     nodes["first"], nodes["actions"] = tree.children[:-1], np.diff(tree.children)
     nodes["slot"] = np.where(tree.mover >= 0, tree.slots[tree.infoset], -1)
@@ -72,7 +132,7 @@ def make_nodes(tree: Tree) -> NDArray[np.void]:
 
 @kernel
 def match_regrets(table, slot, actions):
-    """The policy proportional to the positive regrets, uniform without any (regret matching)."""
+    """Regret matching: the policy proportional to the positive regrets, uniform if there are none."""
     total = 0.0
     for s in range(slot, slot + actions):
         total += max(table[s].regret, 0.0)
@@ -98,7 +158,7 @@ def add_regrets(table, slot, actions, value, weight, floor):
 
 @kernel
 def expect(table, slot, actions):
-    """Value of an infoset: sum_a sigma(a) v(a)."""
+    """Value of an infoset, sum_a sigma(a) v(a)."""
     value = 0.0
     for s in range(slot, slot + actions):
         value += table[s].policy * table[s].value
@@ -107,7 +167,7 @@ def expect(table, slot, actions):
 
 @kernel
 def draw_outcome(nodes, n, rng):
-    """Child of the chance node `n`, drawn."""
+    """Draws a child of the chance node `n`."""
     first, outcomes = nodes[n].first, nodes[n].actions
     draw = rng.random()
     if nodes[n].equal:
@@ -121,7 +181,7 @@ def draw_outcome(nodes, n, rng):
 
 @kernel
 def draw_action(table, slot, actions, epsilon, rng):
-    """Action, counted from 0, drawn from epsilon / |A| + (1 - epsilon) sigma(a)."""
+    """Draws an action, numbered from 0, from epsilon / |A| + (1 - epsilon) sigma(a)."""
     draw, bound, chosen = rng.random(), 0.0, 0
     for a in range(actions - 1):
         bound += epsilon / actions + (1.0 - epsilon) * table[slot + a].policy
@@ -131,7 +191,7 @@ def draw_action(table, slot, actions, epsilon, rng):
 
 @kernel
 def descend(nodes, table, path, depth):
-    """The child that is to be tried at the last of `depth` decisions; the reaches of it into the row that follows."""
+    """Returns the next child to try at the last of `depth` decisions, and writes its reaches into the next row."""
     step = path[depth - 1]
     chosen = table[nodes[step.node].slot + step.tried].policy
     first = nodes[step.node].mover == 0
@@ -141,25 +201,24 @@ def descend(nodes, table, path, depth):
 
 
 @kernel
-def traverse_chance_sampled(nodes, table, path, matched, now, rng, traverser, weights, floor):
+def traverse_chance_sampled(tables, rng, options, traverser, weights, now):
     """Chance-sampled CFR (Zinkevich et al. 2007): every action of both players below sampled outcomes of chance.
 
-    Policies stay during a traversal what they are at its beginning: they are matched when an infoset is first met,
-    and kept as long as `matched` there is `now`. Regrets are cut off at 0 then, too, if `floor`.
+    A policy does not change during a traversal: it is matched when its infoset is first met, and kept while `matched`
+    there is `now`. With `floor`, regrets become at least 0 at that moment, too.
 
     Args:
-        nodes, table: Rows of `NODE` and `SLOT`.
-        path: Rows of `STEP`; holds the decisions that are not yet done.
-        matched: Number of the last traversal that met the infoset, by its first slot, `int64[S]`.
-        now: Number of this traversal, from 1.
+        tables: The solver's arrays.
         rng: Draws the outcomes.
+        options: The variant.
         traverser: 0, 1 or `BOTH`.
         weights: Weights of this iteration in the regrets and in the averages.
-        floor: Whether negative regrets become 0.
+        now: Number of this traversal, from 1.
 
     Returns:
         Sampled value of the game to player 0, and the number of nodes met.
     """
+    nodes, table, path, matched = tables.nodes, tables.table, tables.path, tables.matched
     n, depth, met = 0, 0, 0
     path[0].first = path[0].second = 1.0
     while True:
@@ -168,17 +227,20 @@ def traverse_chance_sampled(nodes, table, path, matched, now, rng, traverser, we
         if mover == CHANCE:
             n = draw_outcome(nodes, n, rng)
             continue
+        # At a decision that somebody's policy leads to: match the policy once, and go on with the first action.
         if mover != OVER and (path[depth].first > 0 or path[depth].second > 0):
             if matched[slot] != now:
                 matched[slot] = now
-                if floor:
+                if options.floor:
                     add_regrets(table, slot, actions, 0.0, 0.0, True)
                 match_regrets(table, slot, actions)
             path[depth].node, path[depth].tried = n, 0
             depth += 1
             n = descend(nodes, table, path, depth)
             continue
-        value = nodes[n].utility  # 0 where nobody wants to go: neither regrets nor averages would change below
+        # At an end, or below actions of probability 0 of both players, where neither regrets nor averages would change:
+        # go back up to the last decision with an action left, and update those that are complete.
+        value = nodes[n].utility
         while depth > 0:
             step = path[depth - 1]
             mover, slot, actions = nodes[step.node].mover, nodes[step.node].slot, nodes[step.node].actions
@@ -198,25 +260,25 @@ def traverse_chance_sampled(nodes, table, path, matched, now, rng, traverser, we
 
 
 @kernel
-def traverse_external_sampling(nodes, table, path, rng, traverser, weights, floor):
+def traverse_external_sampling(tables, rng, options, traverser, weights):
     """External sampling (Lanctot et al. 2009, 3.2): every action of the traverser, one of chance and the opponent.
 
-    The traverser's infosets are met at most once each, since with the others' actions given his own lead to one
-    history. So regrets can be added at once: r(I, a) = u(ha) - sum_b sigma(b) u(hb), u being the sampled values.
-    The opponent's policies are added to his averages: his own policy leads him to an infoset and the traverser tries
-    everything, so he comes by as often as his own reach probability says.
+    Each infoset of the traverser is met at most once, since, given the others' actions, the traverser's own actions
+    lead to one history. So regrets can be added at once: r(I, a) = u(ha) - sum_b sigma(b) u(hb) with sampled values u.
+    The opponent's policies are added to the opponent's averages: since the traverser tries everything, an infoset of
+    the opponent is met as often as the opponent's own reach probability says.
 
     Args:
-        nodes, table: Rows of `NODE` and `SLOT`.
-        path: Rows of `STEP`; holds the decisions of the traverser that are not yet done.
+        tables: The solver's arrays.
         rng: Draws outcomes and the opponent's actions.
+        options: The variant.
         traverser: 0 or 1.
         weights: Weights of this iteration in the regrets and in the averages.
-        floor: Whether negative regrets become 0.
 
     Returns:
         Sampled value of the game to the traverser, and the number of nodes met.
     """
+    nodes, table, path = tables.nodes, tables.table, tables.path
     n, depth, met = 0, 0, 0
     while True:
         met += 1
@@ -224,16 +286,19 @@ def traverse_external_sampling(nodes, table, path, rng, traverser, weights, floo
         if mover == CHANCE:
             n = draw_outcome(nodes, n, rng)
             continue
+        # The traverser tries the first action; the others follow on the way back.
         if mover == traverser:
             path[depth].node, path[depth].tried = n, 0
             depth += 1
             n = first
             continue
+        # The opponent's policy goes into the averages, and one of the actions is drawn.
         if mover != OVER:
             match_regrets(table, slot, actions)
             add_policy(table, slot, actions, weights[1])
             n = first + draw_action(table, slot, actions, 0.0, rng)
             continue
+        # At an end: go back up to the last decision with an action left, and update those that are complete.
         value = nodes[n].utility if traverser == 0 else -nodes[n].utility
         while depth > 0:
             step = path[depth - 1]
@@ -245,21 +310,22 @@ def traverse_external_sampling(nodes, table, path, rng, traverser, weights, floo
                 break
             match_regrets(table, slot, actions)
             value = expect(table, slot, actions)
-            add_regrets(table, slot, actions, value, weights[0], floor)
+            add_regrets(table, slot, actions, value, weights[0], options.floor)
             depth -= 1
         if depth == 0:
             return value, met
 
 
 @kernel
-def sample_game(nodes, table, path, rng, traverser, epsilon, weight):
-    """One game from the root into `path`: the traverser explores, chance and the opponent play as they do.
+def sample_game(tables, rng, traverser, epsilon, weight):
+    """Samples a game from the root into `path`: the traverser explores, chance and the opponent do not.
 
-    The opponent's policies are added to his averages, over the probability of sampling the traverser's actions.
+    The opponent's policies are added to the averages, divided by the probability of sampling the traverser's actions.
 
     Returns:
-        Moves played.
+        Number of moves.
     """
+    nodes, table, path = tables.nodes, tables.table, tables.path
     n, depth, reach = 0, 0, 1.0
     while nodes[n].mover != OVER:
         path[depth].node, path[depth].reach = n, reach
@@ -281,34 +347,31 @@ def sample_game(nodes, table, path, rng, traverser, epsilon, weight):
 
 
 @kernel
-def traverse_outcome_sampling(
-    nodes, table, path, baselines, rng, traverser, epsilon, decay, by_history, weights, floor
-):
-    """Outcome sampling with baselines b (VR-MCCFR: Schmid et al. 2019, eqs. 9-11), values being those of player 0:
+def traverse_outcome_sampling(tables, rng, options, traverser, weights):
+    """Outcome sampling with baselines b (VR-MCCFR: Schmid et al. 2019, eqs. 9-11), with values to player 0:
 
         u(h, a) = b(h, a) + [a sampled] (u(ha) - b(h, a)) / xi(h, a),   u(h) = sum_a sigma(h, a) u(h, a),
         r(I, a) = (u(h, a) - u(h)) / (probability of sampling the traverser's actions before h).
 
-    With b = 0 and decay 0 it is plain outcome sampling (Lanctot et al. 2009, 3.1). Baselines are of the acting
-    infoset and the action, or of the history after it, also where chance acts (Davis et al. 2020). Each moves towards
-    u(ha) after it has been used: estimates are unbiased, however bad it is.
+    With b = 0 and decay 0 this is plain outcome sampling (Lanctot et al. 2009, 3.1). A baseline belongs to the acting
+    infoset and the action, or to the history after it, also where chance acts (Davis et al. 2020). It moves towards
+    u(ha) after it has been used, so that estimates are unbiased, however bad the baseline is.
 
     Args:
-        nodes, table, path: Rows of `NODE`, `SLOT` and `STEP`.
-        baselines: `float64[N]` if `by_history`, else `float64[S]`.
+        tables: The solver's arrays.
         rng: Draws all actions and outcomes.
+        options: The variant.
         traverser: 0 or 1.
-        epsilon: Part of the traverser's actions that are drawn uniformly.
-        decay: Part of a baseline that a new sample replaces.
-        by_history: Whether baselines are by history.
         weights: Weights of this iteration in the regrets and in the averages.
-        floor: Whether negative regrets become 0.
 
     Returns:
         Sampled value of the game to player 0, and the number of nodes met.
     """
-    depth = sample_game(nodes, table, path, rng, traverser, epsilon, weights[1])
+    nodes, table, path, baselines = tables.nodes, tables.table, tables.path, tables.baselines
+    epsilon, by_history = options.epsilon, options.by_history
+    depth = sample_game(tables, rng, traverser, epsilon, weights[1])
     value = nodes[path[depth].node].utility
+    # From the end of the game back to the root; `value` is u of the node after step d.
     for d in range(depth - 1, -1, -1):
         h = path[d].node
         mover, first, slot, actions = nodes[h].mover, nodes[h].first, nodes[h].slot, nodes[h].actions
@@ -316,6 +379,7 @@ def traverse_outcome_sampling(
             continue
         base = first if by_history else slot
         chosen = path[d + 1].node - first
+        # The value of the node by the baselines alone, and what the sampled action missed.
         expected = 0.0
         for a in range(actions):
             sigma = nodes[first + a].probability if mover == CHANCE else table[slot + a].policy
@@ -328,62 +392,59 @@ def traverse_outcome_sampling(
             for a in range(actions):
                 table[slot + a].value = baselines[base + a] + (correction if a == chosen else 0.0)
             sign = 1.0 if traverser == 0 else -1.0
-            add_regrets(table, slot, actions, value, sign * weights[0] / path[d].reach, floor)
-        else:  # xi = sigma
+            add_regrets(table, slot, actions, value, sign * weights[0] / path[d].reach, options.floor)
+        else:  # sampled with xi = sigma, which cancels
             value = expected + error
-        baselines[base + chosen] += decay * error
+        baselines[base + chosen] += options.decay * error
     return value, depth + 1
 
 
 @kernel
-def weigh(t, linear, floor):
+def weigh(t, options):
     """Weights of iteration `t`, from 1, in the regrets and in the averages.
 
-    Linear: t in both (Linear CFR: Brown and Sandholm 2019); with regret matching+ in the averages alone (CFR+:
+    Linear: t in both (Linear CFR: Brown and Sandholm 2019), but with regret matching+ in the averages alone (CFR+:
     Tammelin 2014).
     """
-    return 1.0 if floor or not linear else float(t), float(t) if linear else 1.0
+    regrets = 1.0 if options.floor or not options.linear else float(t)
+    return regrets, float(t) if options.linear else 1.0
 
 
 @kernel
-def run_chance_sampled(nodes, table, path, rng, start, iterations, alternating, linear, floor):
-    """Iterations after the first `start` ones; nodes met. `alternating` traverses for each player in turn."""
-    matched = np.zeros(len(table), np.int64)
+def run_chance_sampled(tables, rng, options, done, iterations):
+    """Iterations `done` + 1 to `done` + `iterations` of chance sampling; returns the number of nodes met."""
+    tables.matched[:] = 0
     met = now = 0
-    for t in range(start + 1, start + iterations + 1):
-        weights = weigh(t, linear, floor)
-        for traverser in range(0 if alternating else BOTH, 2 if alternating else BOTH + 1):
+    for t in range(done + 1, done + iterations + 1):
+        weights = weigh(t, options)
+        for traverser in range(0 if options.alternating else BOTH, 2 if options.alternating else BOTH + 1):
             now += 1
-            _, more = traverse_chance_sampled(nodes, table, path, matched, now, rng, traverser, weights, floor)
+            _, more = traverse_chance_sampled(tables, rng, options, traverser, weights, now)
             met += more
-    if floor:
-        add_regrets(table, 0, len(table), 0.0, 0.0, True)
+    if options.floor:
+        add_regrets(tables.table, 0, len(tables.table), 0.0, 0.0, True)
     return met
 
 
 @kernel
-def run_external_sampling(nodes, table, path, rng, start, iterations, linear, floor):
-    """Iterations after the first `start` ones, a traversal for each player in each; nodes met."""
+def run_external_sampling(tables, rng, options, done, iterations):
+    """The same with external sampling, one traversal for each player in an iteration."""
     met = 0
-    for t in range(start + 1, start + iterations + 1):
-        weights = weigh(t, linear, floor)
+    for t in range(done + 1, done + iterations + 1):
+        weights = weigh(t, options)
         for traverser in range(2):
-            _, more = traverse_external_sampling(nodes, table, path, rng, traverser, weights, floor)
+            _, more = traverse_external_sampling(tables, rng, options, traverser, weights)
             met += more
     return met
 
 
 @kernel
-def run_outcome_sampling(
-    nodes, table, path, baselines, rng, start, iterations, epsilon, decay, by_history, linear, floor
-):
-    """Iterations after the first `start` ones, a game for each player in each; nodes met."""
+def run_outcome_sampling(tables, rng, options, done, iterations):
+    """The same with outcome sampling, one game for each player in an iteration."""
     met = 0
-    for t in range(start + 1, start + iterations + 1):
-        weights = weigh(t, linear, floor)
+    for t in range(done + 1, done + iterations + 1):
+        weights = weigh(t, options)
         for traverser in range(2):
-            _, more = traverse_outcome_sampling(
-                nodes, table, path, baselines, rng, traverser, epsilon, decay, by_history, weights, floor
-            )
+            _, more = traverse_outcome_sampling(tables, rng, options, traverser, weights)
             met += more
     return met

@@ -1,75 +1,38 @@
-"""The sequence form of a tree (Koller, Megiddo and von Stengel 1996): what vector CFR, best responses and linear
-programs work on.
+"""The sequence form of a tree or of a part of it (Koller, Megiddo and von Stengel 1996): what vector CFR, best
+responses and linear programs work on.
 
-`Q` sequences of a player: the empty one, number 0, then a block for each of his `J` infosets, parents first. An infoset
-with one action is no decision: its sequence is that of its parent, which leaves out much of a game with forced moves.
-A realization plan `x`, `float64[Q]`, holds the product of a player's own probabilities along each sequence.
+Decisions are treeplexes, see `learners.cfr.treeplex`, and payoffs are a sparse matrix over pairs of sequences. A
+realization plan `x`, `float64[Q]`, holds the product of a player's own probabilities along each sequence, so that the
+expected return is bilinear: x' A y.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from envs.compiled import kernel
 from envs.tree import Tree
+from learners.cfr.checks import check_array
+from learners.cfr.state import Payoffs
+from learners.cfr.treeplex import Treeplex, find_roots, make_treeplex
+from learners.cfr.vector import make_plan, normalise
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-
-
-@dataclass(frozen=True, eq=False)
-class Treeplex:
-    """The decisions of one player.
-
-    Attributes:
-        player: 0 or 1.
-        parent: Sequence that leads to each infoset, `uint32[J]`.
-        begin: Sequences of infoset j are ``begin[j]`` to ``begin[j + 1]`` - 1, `uint32[J + 1]`; ``begin[0]`` is 1.
-        infoset: Number of each infoset in the tree, `int32[J]`.
-        slot: The tree's slots of this player, `int32`, all of them, forced ones too.
-        sequence: Sequence of each of those slots.
-        forced: Which of those slots are the only one of their infoset.
-    """
-
-    player: int
-    parent: NDArray[np.uint32]
-    begin: NDArray[np.uint32]
-    infoset: Ints
-    slot: Ints
-    sequence: Ints
-    forced: NDArray[np.bool_]
-
-    @property
-    def num_sequences(self) -> int:
-        return int(self.begin[-1])
-
-    def plan(self, policy: Floats) -> Floats:
-        """Realization plan of a policy by slot, `float64[S]` to `float64[Q]`."""
-        plan = np.ones(self.num_sequences)
-        plan[self.sequence[~self.forced]] = policy[self.slot[~self.forced]]
-        multiply_down(self.parent, self.begin, plan)
-        return plan
-
-    def policy(self, weights: Floats, policy: Floats) -> None:
-        """Writes the policy with weights `float64[Q]` of the actions of each infoset into `policy`, `float64[S]`.
-
-        Weights may be a realization plan, or any sum of such; where all are 0 the policy is uniform.
-        """
-        shares = np.empty(self.num_sequences)
-        normalise(self.begin, weights, shares)
-        policy[self.slot] = np.where(self.forced, 1.0, shares[self.sequence])
+Pair = tuple[NDArray[Any], NDArray[Any]]
+"""An array of player 0 and the same of player 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class SequenceForm:
-    """A tree by sequences.
+    """A tree, or a part of it, by sequences.
 
     Attributes:
-        tree: The tree.
-        players: Decisions of both.
+        tree: The whole tree.
+        players: Decisions of both players.
         payoff: Chance times return of player 0 for each pair of sequences, `[Q0, Q1]`, sparse.
         transposed: The same, `[Q1, Q0]`.
     """
@@ -79,20 +42,33 @@ class SequenceForm:
     payoff: csr_array
     transposed: csr_array
 
+    def payoffs(self, dtype: type = np.float64) -> tuple[Payoffs, Payoffs]:
+        """The payoffs of each player for compiled functions, of this type."""
+        first, second = (
+            Payoffs(m.indptr.astype(np.uint32), m.indices.astype(np.uint32), m.data.astype(dtype))
+            for m in (self.payoff, -self.transposed)
+        )
+        return first, second
+
     def gradient(self, player: int, plan: Floats) -> Floats:
-        """Counterfactual return of each sequence of `player` against the other's plan, of what ends right there."""
+        """What ends right after each sequence of `player` is worth against the other's plan: `[Q]` or `[Q, K]`."""
         return self.payoff @ plan if player == 0 else -(self.transposed @ plan)
 
     def plans(self, policy: Floats) -> tuple[Floats, Floats]:
-        """Realization plans of both players' policies, `float64[S]`."""
-        first, second = (plex.plan(policy) for plex in self.players)
+        """Realization plans of both players' policies, `float64[S]`, from roots of probability 1."""
+        check_array("policy", policy, (self.tree.num_slots,))
+        first, second = (realization_plan(t, t.from_slots(policy)[:, None])[:, 0] for t in self.players)
         return first, second
 
-    def policy(self, weights: tuple[Floats, Floats]) -> Floats:
-        """Both players' policies, `float64[S]`, see `Treeplex.policy`."""
-        policy = np.empty(self.tree.num_slots)
-        for plex, own in zip(self.players, weights, strict=True):
-            plex.policy(own, policy)
+    def policy(self, weights: Pair) -> Floats:
+        """The policy by slot, `float64[S]`, that is proportional to weights by sequence, `float64[Q]` of each player.
+
+        Weights may be realization plans or sums of them. The policy is uniform where the weights of an infoset sum to
+        0, and at infosets outside of this part of the tree.
+        """
+        policy = self.tree.uniform()
+        for treeplex, own in zip(self.players, weights, strict=True):
+            treeplex.to_slots(shares(treeplex, own[:, None])[:, 0], policy)
         return policy
 
     def value(self, policy: Floats) -> float:
@@ -100,61 +76,116 @@ class SequenceForm:
         first, second = self.plans(policy)
         return float(first @ (self.payoff @ second))
 
+    def below(self, roots: tuple[Ints, Ints]) -> "SequenceForm":
+        """The part below some roots of each player. Payoffs between these roots and others must be 0."""
+        first, second = (
+            np.flatnonzero(np.isin(find_roots(treeplex), own))
+            for treeplex, own in zip(self.players, roots, strict=True)
+        )
+        payoff = self.payoff[first][:, second].tocsr()
+        players = (self.players[0].restrict(first), self.players[1].restrict(second))
+        return SequenceForm(self.tree, players, payoff, payoff.T.tocsr())
+
     @property
     def bytes(self) -> int:
         """Memory of the payoffs and decisions."""
-        held = [vars(plex).values() for plex in self.players]
-        arrays = [a for values in held for a in values if isinstance(a, np.ndarray)]
+        arrays = [a for treeplex in self.players for a in treeplex if isinstance(a, np.ndarray)]
         for matrix in (self.payoff, self.transposed):
             arrays += [matrix.data, matrix.indices, matrix.indptr]
         return sum(a.nbytes for a in arrays)
 
 
 def sequence_form(tree: Tree) -> SequenceForm:
-    """The sequence form of a tree."""
-    sequences = np.empty(tree.num_slots, np.int32)
-    players = (_treeplex(tree, 0, sequences), _treeplex(tree, 1, sequences))
-    last, chance = _follow(tree, sequences)
-    ends = np.flatnonzero(tree.utility)
-    shape = tuple(plex.num_sequences for plex in players)
+    """The sequence form of a whole tree."""
+    return part_form(tree, (make_treeplex(tree, 0), make_treeplex(tree, 1)))[0]
+
+
+def part_form(
+    tree: Tree,
+    players: tuple[Treeplex, Treeplex],
+    starts: Ints | None = None,
+    roots: NDArray[np.int32] | None = None,
+    inside: NDArray[np.bool_] | None = None,
+) -> tuple[SequenceForm, NDArray[np.int32]]:
+    """The sequence form of a part of a tree.
+
+    Args:
+        tree: The tree.
+        players: Decisions of both players in the part.
+        starts: Nodes where the part begins, `int32[B]`; None stands for the tree's root.
+        roots: Root of each player at each of them, `int32[B, 2]`; None stands for root 0.
+        inside: Nodes of the part, `bool[N]`; None stands for all.
+
+    Returns:
+        The form, and the last sequence of each player at each node from the starts down, `int32[N, 2]`.
+    """
+    starts = np.zeros(1, np.int32) if starts is None else starts
+    roots = np.zeros((len(starts), 2), np.int32) if roots is None else roots
+    last = _last_sequences(tree, players, starts, roots)
+    chance = np.ones(tree.num_nodes)
+    for level in levels(tree):
+        chance[level] = chance[tree.parent[level]] * tree.probability[level]
+    ends = np.flatnonzero(tree.utility if inside is None else inside & (tree.utility != 0))
     weight = chance[ends] * tree.utility[ends]
+    shape = (players[0].num_sequences, players[1].num_sequences)
     payoff = coo_array((weight, (last[ends, 0], last[ends, 1])), shape=shape).tocsr()
     payoff.sum_duplicates()
-    return SequenceForm(tree, players, payoff, payoff.T.tocsr())
+    return SequenceForm(tree, players, payoff, payoff.T.tocsr()), last
 
 
-def _treeplex(tree: Tree, player: int, sequences: Ints) -> Treeplex:
-    """The decisions of `player`, whose part of `sequences`, by slot, is filled."""
-    own = np.flatnonzero(tree.player == player)
-    counts = np.diff(tree.slots)[own]
-    free = own[counts > 1]
-    begin = np.concatenate([[1], 1 + np.cumsum(counts[counts > 1])]).astype(np.uint32)
-    _number_sequences(own, tree.slots, tree.parent_slot, sequences)
-    before = tree.parent_slot[free]
-    mine = np.flatnonzero(tree.player[tree.slot_infoset] == player)
-    return Treeplex(
-        player=player,
-        parent=np.where(before < 0, 0, sequences[before]).astype(np.uint32),
-        begin=begin,
-        infoset=free.astype(np.int32),
-        slot=mine.astype(np.int32),
-        sequence=sequences[mine],
-        forced=np.diff(tree.slots)[tree.slot_infoset[mine]] == 1,
-    )
+def _last_sequences(
+    tree: Tree, players: Sequence[Treeplex], starts: Ints, roots: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Last sequence of each player at the nodes from `starts` down, `int32[N, 2]`; `roots` are those at the starts."""
+    slot = tree.node_slots()
+    last = np.zeros((tree.num_nodes, 2), np.int32)
+    last[starts] = roots
+    begun = np.zeros(tree.num_nodes, np.bool_)
+    begun[starts] = True
+    for level in levels(tree):
+        nodes = np.arange(level.start, level.stop)
+        nodes = nodes[~begun[level]]
+        nodes = nodes[begun[tree.parent[nodes]]]
+        last[nodes] = last[tree.parent[nodes]]
+        begun[nodes] = True
+        for player in (0, 1):
+            moved = nodes[tree.mover[tree.parent[nodes]] == player]
+            own = players[player].sequence[slot[moved]]
+            last[moved, player] = np.where(own >= 0, own, last[moved, player])
+    return last
 
 
-@kernel
-def _number_sequences(infosets, slots, parent_slot, sequences):
-    """Numbers the slots of infosets, parents first; a forced action goes by its parent's number."""
-    following = 1
-    for i in infosets:
-        begin, end = slots[i], slots[i + 1]
-        if end - begin == 1:
-            sequences[begin] = 0 if parent_slot[i] < 0 else sequences[parent_slot[i]]
-            continue
-        for s in range(begin, end):
-            sequences[s] = following
-            following += 1
+def realization_plan(treeplex: Treeplex, policy: NDArray[Any], roots: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Realization plans of a batch of policies, `[Q, K]`.
+
+    Args:
+        treeplex: The player's decisions.
+        policy: Probability of each sequence at its infoset, `[Q, K]`.
+        roots: Reach probability of each root, `[R, K]`; None stands for 1.
+
+    Raises:
+        ValueError: a shape is wrong.
+    """
+    batch = policy.shape[-1]
+    if roots is None:
+        roots = np.ones((treeplex.num_roots, batch), policy.dtype)
+    check_array("policy", policy, (treeplex.num_sequences, batch))
+    check_array("roots", roots, (treeplex.num_roots, batch))
+    plan = np.empty_like(policy)
+    make_plan(treeplex, policy, roots, plan)
+    return plan
+
+
+def shares(treeplex: Treeplex, weights: NDArray[Any]) -> NDArray[Any]:
+    """Policies proportional to weights, `[Q, K]`, see `learners.cfr.vector.normalise`.
+
+    Raises:
+        ValueError: a shape is wrong.
+    """
+    check_array("weights", weights, (treeplex.num_sequences, weights.shape[-1]))
+    policy = np.empty_like(weights)
+    normalise(treeplex, weights, policy)
+    return policy
 
 
 def levels(tree: Tree) -> Iterator[slice]:
@@ -163,41 +194,4 @@ def levels(tree: Tree) -> Iterator[slice]:
         yield slice(begin, end)
 
 
-def _follow(tree: Tree, sequences: Ints) -> tuple[Ints, Floats]:
-    """Last sequence of each player, `int32[N, 2]`, and probability of chance, `float64[N]`, at every node."""
-    slot = tree.node_slots()
-    last = np.zeros((tree.num_nodes, 2), np.int32)
-    chance = np.ones(tree.num_nodes)
-    for level in levels(tree):
-        parent = tree.parent[level]
-        chance[level] = chance[parent] * tree.probability[level]
-        last[level] = last[parent]
-        for player in (0, 1):
-            moved = np.flatnonzero(tree.mover[parent] == player) + level.start
-            last[moved, player] = sequences[slot[moved]]
-    return last, chance
-
-
-@kernel
-def multiply_down(parent, begin, plan):
-    """Turns probabilities by sequence into a realization plan, in place."""
-    plan[0] = 1.0
-    for j in range(parent.shape[0]):
-        reach = plan[parent[j]]
-        for q in range(begin[j], begin[j + 1]):
-            plan[q] *= reach
-
-
-@kernel
-def normalise(begin, weights, shares):
-    """Share of each sequence in the weights of its infoset; uniform where they sum to 0."""
-    shares[0] = 1.0
-    for j in range(begin.shape[0] - 1):
-        total = 0.0
-        for q in range(begin[j], begin[j + 1]):
-            total += weights[q]
-        for q in range(begin[j], begin[j + 1]):
-            shares[q] = weights[q] / total if total > 0 else 1.0 / (begin[j + 1] - begin[j])
-
-
-__all__ = ["SequenceForm", "Treeplex", "levels", "multiply_down", "normalise", "sequence_form"]
+__all__ = ["Pair", "SequenceForm", "levels", "part_form", "realization_plan", "sequence_form", "shares"]

@@ -1,4 +1,4 @@
-"""Every tabular algorithm by its name: what `dancfr solve` offers."""
+"""The tabular algorithms of `dancfr solve`, by name."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -15,13 +15,13 @@ ALGORITHMS: tuple[str, ...] = (*VARIANTS, *SAMPLING)
 
 
 class Solver(Protocol):
-    """Iterates towards an equilibrium. Policies are of both players, `float64[S]`."""
+    """A solver that iterates towards an equilibrium. Policies are of both players, `float64[S]`."""
 
     iteration: int
 
     @property
     def nodes(self) -> int:
-        """Nodes touched so far."""
+        """Number of nodes visited so far."""
         ...
 
     def run(self, iterations: int) -> None: ...
@@ -38,23 +38,23 @@ class Solver(Protocol):
 
 
 def make_solver(form: SequenceForm, algorithm: str, seed: int = 0, **options: Any) -> Solver:
-    """The solver of that name.
+    """Makes a solver.
 
     Args:
         form: The game.
         algorithm: One of `ALGORITHMS`.
-        seed: Of those that sample.
-        options: Of the algorithm, see `VectorSolver` and `MonteCarloSolver`.
+        seed: Seed of the algorithms that sample.
+        options: Options of the algorithm, see `VectorSolver` and `MonteCarloSolver`.
 
     Raises:
-        ValueError: no such algorithm, or an option that it refuses.
-        TypeError: an option that it does not have.
+        ValueError: there is no such algorithm, or the value of an option is not valid.
+        TypeError: the algorithm does not have an option.
     """
     if algorithm in VARIANTS:
         return VectorSolver(form, algorithm, **options)
     if algorithm in SAMPLING:
         return MonteCarloSolver(form.tree, algorithm, seed=seed, **options)
-    raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, not {algorithm!r}")
+    raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
 
 
 __all__ = ["ALGORITHMS", "Solver", "make_solver"]

@@ -1,4 +1,4 @@
-"""The learner of a value function: a net fitted to solved samples (paper 003)."""
+"""The learner of a value function, which fits a net to solved samples (paper 003)."""
 
 from collections.abc import Iterable
 
@@ -18,17 +18,17 @@ from learners.value_function.settings import Loss, ValueNetSettings
 
 
 class RangeValueLearner(NetLearner):
-    """One net for the values of both players.
+    """Trains one net for the values of both players.
 
     Args:
         game: The game.
-        limit: Where it is cut.
-        network: The net.
-        training: How to fit.
+        limit: Where the game is cut.
+        network: Settings of the net.
+        training: Settings of the training.
         loss: ``huber``, ``l1``: mean over all places that belong to a row's public state; ``linf``: mean over rows of
             the largest error.
-        device: Where to compute.
-        seed: Of the initial weights.
+        device: Device of the net; None stands for the CPU.
+        seed: Seed of the initial weights.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class RangeValueLearner(NetLearner):
         """Trains on blocks of `range_value_dtype` rows, minibatch by minibatch.
 
         Returns:
-            ``loss``, in the units of the net's outputs, and ``rows`` trained on.
+            ``loss``, in the units of the net's outputs, and ``rows``, the number of rows trained on.
 
         Raises:
             TrainingDiverged: the loss is not finite.
@@ -73,9 +73,17 @@ class RangeValueLearner(NetLearner):
 
 
 def validation_losses(net: RangeValueNet, rows: NDArray[np.void], piece: int = 8192) -> dict[str, float]:
-    """Errors of a net on rows, of counterfactual values as they are for the ranges of the game, in its unit (paper 003,
-    fig. 2): ``huber`` and ``l1``, means over all places that belong to a row's public state, and ``linf``, the largest.
-    With ``normalised_`` before it the same for ranges that sum to 1, which is what the net is fitted to.
+    """Errors of a net on held-out rows (paper 003, fig. 2).
+
+    Args:
+        net: The net.
+        rows: Rows of `range_value_dtype`.
+        piece: Number of rows of a forward pass.
+
+    Returns:
+        ``huber`` and ``l1``, means over all places that belong to a row's public state, and ``linf``, the largest
+        error, all of counterfactual values for the ranges of the game, in its unit; and the same with the prefix
+        ``normalised_`` for ranges that sum to 1, to which the net is fitted.
     """
     split_at, scale = net.split_at, float(net.scale)
     totals = dict.fromkeys(("huber", "l1", "linf"), 0.0)

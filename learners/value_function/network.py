@@ -1,4 +1,5 @@
-"""The net that stands for a value function (paper 003, Encoding of Inputs and Outputs), and its use as one.
+"""The value net over public states and ranges (paper 003, Encoding of Inputs and Outputs), and its use as a value
+function.
 
 `B` rows, `S` public states, `W` places of both players' ranges together.
 """
@@ -18,15 +19,16 @@ from learners.value_function.trunks import normalise
 
 
 class RangeValueNet(nn.Module):
-    """From a public state and both ranges, each of which sums to 1, to the counterfactual values of both players.
+    """Maps a public state and both ranges, each of which sums to 1, to the counterfactual values of both players.
 
-    Hidden layers are linear with ReLU. Places that do not belong to a public state are 0. With `zero_sum` half of what
-    the ranges times the values miss of 0 is taken from each player's values (Moravčík et al. 2017).
+    Hidden layers are linear with ReLU. Outputs in places that do not belong to the public state are 0. With `zero_sum`,
+    half of the sum of ranges times values, which should be 0, is subtracted from each player's values (Moravčík et al.
+    2017).
 
     Args:
         encoding: Public states and places.
         settings: Size and form.
-        scale: What an output of 1 stands for, in the game's unit.
+        scale: Value of an output of 1, in the game's unit.
     """
 
     features: Tensor
@@ -46,7 +48,7 @@ class RangeValueNet(nn.Module):
         self.register_buffer("features", torch.from_numpy(encoding.features), persistent=False)
         self.register_buffer("mask", mask, persistent=False)
         self.register_buffer("scale", torch.tensor(scale, dtype=torch.float32))
-        # Ranges of many places have small entries; with this their sum of squares is like that of one-hot features.
+        # Ranges of many places have small entries; the gain makes their sum of squares like that of one-hot features.
         counts = torch.stack([mask[:, : self.split_at].sum(1), mask[:, self.split_at :].sum(1)], 1).mean(0)
         gain = torch.cat([counts[0].sqrt().repeat(encoding.widths[0]), counts[1].sqrt().repeat(encoding.widths[1])])
         self.register_buffer("gain", gain, persistent=False)
@@ -60,22 +62,22 @@ class RangeValueNet(nn.Module):
         return values
 
     def inference_weights(self) -> dict[str, NDArray[np.float32]]:
-        """All that `load` needs."""
+        """The weights for `load`, by name."""
         return {name: value.detach().cpu().numpy().copy() for name, value in self.state_dict().items()}
 
     @classmethod
     def load(cls, encoding: Encoding, settings: ValueNetSettings, weights: dict[str, Any]) -> "RangeValueNet":
-        """The net with these weights.
+        """Makes a net with these weights.
 
         Raises:
-            ValueError: they are of another net.
+            ValueError: the weights belong to another net.
         """
         net = cls(encoding, settings, 1.0)
         wanted = net.state_dict()
         for name in [*wanted, *(name for name in weights if name not in wanted)]:
             shapes = [tuple(held[name].shape) if name in held else None for held in (weights, wanted)]
             if shapes[0] != shapes[1]:
-                raise ValueError(f"these weights are of another net: {name} is {shapes[0]}, not {shapes[1]}")
+                raise ValueError(f"these weights belong to another net: {name} must be {shapes[1]}, got {shapes[0]}")
         net.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in weights.items()})
         return net.eval()
 
@@ -83,9 +85,9 @@ class RangeValueNet(nn.Module):
 class NetValues:
     """A net as a value function of one game, see `learners.value_function.solver.ValueFunction`.
 
-    Counterfactual values have degree 1 in the other's range and 0 in the own, so that ranges are made to sum to 1 and
-    the net's answers are scaled back, which is exact. A player who does not get to a public state has a uniform range
-    there.
+    Counterfactual values have degree 1 in the opponent's range and 0 in the own range. So ranges are scaled to sum to 1
+    and the net's outputs are scaled back, which is exact. A player who does not reach a public state has a uniform
+    range there.
 
     Args:
         split: The game.
@@ -96,14 +98,14 @@ class NetValues:
         self.split, self.net = split, net.eval()
 
     def values(self, ranges: Pair) -> Pair:
-        """Counterfactual values of each player's histories for both players' ranges, `[H, K]` each."""
-        encoding, lanes = self.split.encoding, ranges[0].shape[1]
+        """Counterfactual values of each player's histories for both players' ranges, `[H, K]` of each player."""
+        encoding, batch = self.split.encoding, ranges[0].shape[1]
         scaled, sums = normalise(self.split, ranges)
         inputs = rows_of(encoding, (scaled[0].astype(np.float32), scaled[1].astype(np.float32)))
-        public = torch.arange(encoding.num_public).repeat_interleave(lanes)
+        public = torch.arange(encoding.num_public).repeat_interleave(batch)
         with torch.inference_mode():
             found = self.net(public, torch.from_numpy(inputs)).numpy() * float(self.net.scale)
-        found = found.reshape(encoding.num_public, lanes, encoding.width)
+        found = found.reshape(encoding.num_public, batch, encoding.width)
         values = []
         for player in (0, 1):
             own = found[:, :, encoding.columns(player)].transpose(0, 2, 1)
@@ -112,7 +114,7 @@ class NetValues:
 
 
 def rows_of(encoding: Encoding, amounts: Pair) -> NDArray:
-    """What is given by history, `[H, K]` of each player, as rows of a net's inputs or outputs, `[S * K, W]`."""
+    """Arranges values by history, `[H, K]` of each player, as rows of a net's inputs or outputs, `[S * K, W]`."""
     parts = [encoding.spread(player, amounts[player]).transpose(0, 2, 1) for player in (0, 1)]
     return np.concatenate(parts, axis=2).reshape(-1, encoding.width)
 

@@ -1,103 +1,24 @@
-"""A tree cut in two, each part by sequences: what solvers of the trunk and of the bottom work on.
+"""A tree cut in two at a depth limit, each part in sequence form: what solvers of the trunk and of the bottom work on.
 
-Several roots stand where `learners.cfr.sequence_form` has the empty sequence: in the bottom the histories of a player
-at the limit. `R` roots, `J` infosets, `Q` sequences, roots included, of a player.
+The roots of the trunk are the players' empty sequences, those of the bottom their histories at the limit. `H` histories
+of a player at the limit; for the other letters see `learners.cfr.treeplex`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
-from envs.compiled import kernel
 from envs.game import Game
 from envs.tree import Tree, compile_tree
-from learners.cfr.sequence_form import levels
+from learners.cfr.sequence_form import Pair, SequenceForm, levels, part_form
+from learners.cfr.treeplex import Treeplex, make_treeplex
 from learners.value_function.limit import Limit, NoLimit, border
 from learners.value_function.public import Encoding, encode
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-Pair = tuple[NDArray[Any], NDArray[Any]]
-"""Something of player 0, and the same of player 1."""
-
-
-@dataclass(frozen=True, eq=False)
-class Plex:
-    """Some of a player's decisions.
-
-    Attributes:
-        player: 0 or 1.
-        parent: Sequence that leads to each infoset, `uint32[J]`.
-        begin: Sequences of infoset j are ``begin[j]`` to ``begin[j + 1]`` - 1, `uint32[J + 1]`; those below
-            ``begin[0]`` are the roots.
-        infoset: Number of each infoset in the tree, `int32[J]`.
-        sequence: Sequence that each of the tree's slots belongs to, `int32[S]`; -1 for slots of other parts. An
-            infoset with one action is no decision: its sequence is that of its parent.
-    """
-
-    player: int
-    parent: NDArray[np.uint32]
-    begin: NDArray[np.uint32]
-    infoset: Ints
-    sequence: Ints
-
-    @property
-    def num_roots(self) -> int:
-        return int(self.begin[0])
-
-    @property
-    def num_sequences(self) -> int:
-        return int(self.begin[-1])
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Actions of each infoset, `int64[J]`."""
-        counts: NDArray[np.int64] = self.begin[1:].astype(np.int64) - self.begin[:-1]
-        return counts
-
-    @cached_property
-    def owner(self) -> Ints:
-        """Root of each sequence, `int32[Q]`."""
-        owner = np.arange(self.num_sequences, dtype=np.int32)
-        for j in range(len(self.parent)):
-            owner[self.begin[j] : self.begin[j + 1]] = owner[self.parent[j]]
-        return owner
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Some of a game by sequences of both players.
-
-    Attributes:
-        players: Their decisions.
-        payoff: Chance times return of player 0 for each pair of sequences, `[Q0, Q1]`, sparse.
-        transposed: The same, `[Q1, Q0]`.
-    """
-
-    players: tuple[Plex, Plex]
-    payoff: csr_array
-    transposed: csr_array
-
-    def component(self, roots: tuple[Ints, Ints]) -> "Part":
-        """The decisions and payoffs below some roots of each player, renumbered; the others' must not mix with them."""
-        players, kept = [], []
-        for plex, own in zip(self.players, roots, strict=True):
-            chosen = np.flatnonzero(np.isin(plex.owner, own))
-            number = np.full(plex.num_sequences, -1, np.int64)
-            number[chosen] = np.arange(len(chosen))
-            infosets = np.flatnonzero(number[plex.begin[:-1]] >= 0)
-            sequence = np.where(plex.sequence >= 0, number[np.maximum(plex.sequence, 0)], -1).astype(np.int32)
-            begin = np.append(number[plex.begin[infosets]], len(chosen)).astype(np.uint32)
-            parent = number[plex.parent[infosets]].astype(np.uint32)
-            players.append(Plex(plex.player, parent, begin, plex.infoset[infosets], sequence))
-            kept.append(chosen)
-        payoff = self.payoff[kept[0]][:, kept[1]].tocsr()
-        return Part((players[0], players[1]), payoff, payoff.T.tocsr())
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,207 +28,125 @@ class Split:
     Attributes:
         tree: The whole tree.
         limit: Where it is cut.
-        trunk: Decisions above, with the games that end there; one root, the empty sequence.
-        bottom: Decisions below; the roots are the histories at the limit.
+        trunk: The part above the limit, with the games that end there; one root, the empty sequence.
+        bottom: The part below; its roots are the histories at the limit.
         leaves: Sequence of the trunk that leads to each history at the limit, `int32[H]` of each player.
         encoding: The public states at the limit, and ranges, as vectors.
     """
 
     tree: Tree
     limit: Limit
-    trunk: Part
-    bottom: Part
+    trunk: SequenceForm
+    bottom: SequenceForm
     leaves: tuple[Ints, Ints]
     encoding: Encoding
 
     @property
     def histories(self) -> tuple[int, int]:
-        """How many of each player there are at the limit."""
+        """Number of histories of each player at the limit."""
         return len(self.leaves[0]), len(self.leaves[1])
 
     @cached_property
-    def subgames(self) -> list[tuple[tuple[Ints, Ints], Part]]:
-        """The bottom by public states, which have nothing to do with each other: the histories of each, and what is
-        below them. All that belongs to one of them fits into a core's cache."""
+    def subgames(self) -> list[tuple[tuple[Ints, Ints], SequenceForm]]:
+        """The bottom by public states, which are independent of each other: the histories of both players in each, and
+        the part below them. Everything that belongs to one of them fits into a core's cache."""
         found = []
         for state in range(self.encoding.num_public):
             first, second = (np.flatnonzero(own == state).astype(np.int32) for own in self.encoding.public)
-            found.append(((first, second), self.bottom.component((first, second))))
+            found.append(((first, second), self.bottom.below((first, second))))
         return found
 
     @cached_property
     def arrivals(self) -> tuple[csr_array, csr_array]:
-        """Which histories at the limit a sequence of the trunk leads to, `[Q, H]` of each player, sparse."""
+        """Which histories at the limit each sequence of the trunk leads to, `[Q, H]` of each player, sparse."""
         first, second = (
-            csr_array((np.ones(len(own)), (own, np.arange(len(own)))), shape=(plex.num_sequences, len(own)))
-            for own, plex in zip(self.leaves, self.trunk.players, strict=True)
+            csr_array((np.ones(len(own)), (own, np.arange(len(own)))), shape=(treeplex.num_sequences, len(own)))
+            for own, treeplex in zip(self.leaves, self.trunk.players, strict=True)
         )
         return first, second
 
-    def half_fixed(self, player: int) -> Part:
-        """The whole game for one whose trunk is fixed: the roots of `player` are his sequences of the trunk, his
-        decisions those of the bottom; the other decides everywhere."""
-        tree, upper, lower = self.tree, self.trunk.players, self.bottom.players
-        fixed = upper[player]
-        entries = self.leaves[player]
-        own = _renumber(tree, player, lower[player], fixed, entries)
-        free = _plex(tree, 1 - player, np.flatnonzero(tree.player == 1 - player).astype(np.int32), None, 1)
-        players = (own, free) if player == 0 else (free, own)
-        last = _follow(tree, players, np.zeros(1, np.int32), np.zeros((1, 2), np.int32))
-        return _part(tree, players, last, np.ones(tree.num_nodes, np.bool_))
+    def half_fixed(self, player: int) -> SequenceForm:
+        """The whole game with the trunk of `player` fixed.
+
+        The roots of `player` are the sequences of the trunk, with decisions in the bottom only; the other player
+        decides everywhere.
+        """
+        own = self._bottom_under_trunk(player)
+        free = make_treeplex(self.tree, 1 - player)
+        return part_form(self.tree, (own, free) if player == 0 else (free, own))[0]
+
+    def _bottom_under_trunk(self, player: int) -> Treeplex:
+        """A player's decisions in the bottom, with the sequences of the trunk for roots instead of histories."""
+        lower, upper = self.bottom.players[player], self.trunk.players[player]
+        shift = upper.num_sequences - lower.num_roots
+        own = np.arange(lower.num_roots, lower.num_sequences, dtype=np.int32) + shift
+        number = np.concatenate([self.leaves[player], own])  # of each sequence of the bottom in the result
+        sequence = np.where(lower.sequence >= 0, number[np.maximum(lower.sequence, 0)], upper.sequence)
+        return lower._replace(
+            parent=number[lower.parent].astype(np.uint32),
+            begin=(lower.begin.astype(np.int64) + shift).astype(np.uint32),
+            sequence=sequence.astype(np.int32),
+        )
 
 
 def split_game(game: Game, limit: Limit, tree: Tree | None = None) -> Split:
     """Cuts a game in two.
 
     Args:
-        game: One of which all can be computed, see `envs.tree.compile_tree`.
-        limit: Where.
-        tree: The game's tree, if it is there already.
+        game: A game that has a tree, see `envs.tree.compile_tree`.
+        limit: Where to cut.
+        tree: The game's tree, if the caller has it.
 
     Raises:
-        NoLimit: it cannot be cut there.
+        NoLimit: the game cannot be cut there.
         TypeError, ValueError: see `envs.tree.compile_tree`.
     """
     tree = compile_tree(game) if tree is None else tree
     nodes = border(tree, limit)
-    below = _below(tree, nodes)
     assert tree.history is not None
     assert tree.public is not None
+    # Histories and public states at the limit, numbered from 0.
     numbers = [np.unique(tree.history[nodes, player], return_inverse=True)[1].astype(np.int32) for player in (0, 1)]
     public = np.unique(tree.public[nodes], return_inverse=True)[1].astype(np.int32)
-    lower = _infosets(tree, below)
-    upper = _infosets(tree, ~below)
+    roots = np.stack(numbers, axis=1)
+    # The node at the limit above each node, and so what is below the limit.
+    start = np.full(tree.num_nodes, -1, np.int32)
+    start[nodes] = np.arange(len(nodes))
+    for level in levels(tree):
+        start[level] = np.maximum(start[level], start[tree.parent[level]])
+    below = start >= 0
+    upper, lower = _infosets(tree, ~below), _infosets(tree, below)
     if len(np.intersect1d(lower, upper)):
-        raise NoLimit(f"{tree.name}: a player at an infoset cannot tell whether {limit} is passed")
+        raise NoLimit(f"{tree.name}: some infoset has nodes on both sides of {limit}: choose another depth limit")
 
-    trunk = tuple(_plex(tree, p, upper[tree.player[upper] == p], None, 1) for p in (0, 1))
-    last = _follow(tree, trunk, np.zeros(1, np.int32), np.zeros((1, 2), np.int32))
-    leaves = []
+    trunk_players = [make_treeplex(tree, p, upper[tree.player[upper] == p]) for p in (0, 1)]
+    trunk, last = part_form(tree, (trunk_players[0], trunk_players[1]), inside=~below)
+    leaves, bottom_players = [], []
     for player in (0, 1):
         leaf = np.zeros(int(numbers[player].max()) + 1, np.int32)
         leaf[numbers[player]] = last[nodes, player]
         leaves.append(leaf)
-    root = np.full((tree.num_nodes, 2), -1, np.int32)
-    root[nodes] = np.stack(numbers, axis=1)
-    for level in levels(tree):
-        inherited = root[tree.parent[level]]
-        root[level] = np.where(root[level] >= 0, root[level], inherited)
-    bottom = []
-    for player in (0, 1):
+        # All nodes of an infoset are below the same history of its player.
+        decisions = np.flatnonzero(below & (tree.mover == player))
+        history = np.full(len(tree.player), -1, np.int32)
+        history[tree.infoset[decisions]] = numbers[player][start[decisions]]
         own = lower[tree.player[lower] == player]
-        at = np.full(len(tree.player), -1, np.int32)
-        decisions = np.flatnonzero(tree.mover == player)
-        at[tree.infoset[decisions]] = root[decisions, player]
-        bottom.append(_plex(tree, player, own, at, len(leaves[player])))
-    below_last = _follow(tree, bottom, nodes, root[nodes])
-    encoding = encode(game, tree, nodes, (numbers[0], numbers[1]), public)
+        bottom_players.append(make_treeplex(tree, player, own, history, len(leaf)))
+    bottom, _ = part_form(tree, (bottom_players[0], bottom_players[1]), nodes, roots, below)
     return Split(
         tree=tree,
         limit=limit,
-        trunk=_part(tree, trunk, last, ~below),
-        bottom=_part(tree, bottom, below_last, below),
+        trunk=trunk,
+        bottom=bottom,
         leaves=(leaves[0], leaves[1]),
-        encoding=encoding,
+        encoding=encode(game, tree, nodes, (numbers[0], numbers[1]), public),
     )
 
 
-def _below(tree: Tree, nodes: Ints) -> NDArray[np.bool_]:
-    """Nodes at the limit or beyond."""
-    below = np.zeros(tree.num_nodes, np.bool_)
-    below[nodes] = True
-    for level in levels(tree):
-        below[level] |= below[tree.parent[level]]
-    return below
-
-
 def _infosets(tree: Tree, chosen: NDArray[np.bool_]) -> Ints:
-    """Infosets with nodes among those chosen, in order."""
+    """Infosets with nodes among those chosen, ascending."""
     found = np.unique(tree.infoset[chosen & (tree.mover >= 0)])
     return found.astype(np.int32)
 
 
-def _plex(tree: Tree, player: int, infosets: Ints, roots: Ints | None, num_roots: int) -> Plex:
-    """The decisions at these infosets of a player.
-
-    Args:
-        roots: Root above each infoset of the tree, where no sequence of this part is; None: always the first.
-        num_roots: How many there are.
-    """
-    counts = np.diff(tree.slots)[infosets]
-    begin = np.concatenate([[num_roots], num_roots + np.cumsum(counts[counts > 1])]).astype(np.uint32)
-    sequence = np.full(tree.num_slots, -1, np.int32)
-    parent = np.empty(len(infosets), np.uint32)
-    above = np.zeros(len(tree.player), np.int32) if roots is None else roots
-    _number(infosets, tree.slots, tree.parent_slot, above, num_roots, sequence, parent)
-    return Plex(player, parent[counts > 1], begin, infosets[counts > 1], sequence)
-
-
-@kernel
-def _number(infosets, slots, parent_slot, roots, first, sequence, parent):
-    """Numbers the slots of infosets, parents first, and finds the sequence that leads to each infoset."""
-    following = first
-    for k in range(infosets.shape[0]):
-        i = infosets[k]
-        before = parent_slot[i]
-        above = roots[i]
-        if before >= 0 and sequence[before] >= 0:
-            above = sequence[before]
-        parent[k] = above
-        begin, end = slots[i], slots[i + 1]
-        if end - begin == 1:
-            sequence[begin] = above
-            continue
-        for s in range(begin, end):
-            sequence[s] = following
-            following += 1
-
-
-def _renumber(tree: Tree, player: int, lower: Plex, upper: Plex, entries: Ints) -> Plex:
-    """The bottom's decisions of a player, with the sequences of his trunk for roots instead of histories."""
-    shift = upper.num_sequences - lower.num_roots
-    move = np.concatenate([entries, np.arange(lower.num_roots, lower.num_sequences, dtype=np.int32) + shift])
-    sequence = np.where(lower.sequence >= 0, move[np.maximum(lower.sequence, 0)], upper.sequence)
-    return Plex(
-        player,
-        move[lower.parent].astype(np.uint32),
-        (lower.begin.astype(np.int64) + shift).astype(np.uint32),
-        lower.infoset,
-        sequence.astype(np.int32),
-    )
-
-
-def _follow(tree: Tree, players: Sequence[Plex], starts: Ints, roots: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Last sequence of each player at the nodes from `starts` down, `int32[N, 2]`; `roots` are those at the starts."""
-    slot = tree.node_slots()
-    last = np.zeros((tree.num_nodes, 2), np.int32)
-    last[starts] = roots
-    begun = np.zeros(tree.num_nodes, np.bool_)
-    begun[starts] = True
-    for level in levels(tree):
-        nodes = np.arange(level.start, level.stop)
-        nodes = nodes[~begun[level]]
-        nodes = nodes[begun[tree.parent[nodes]]]
-        last[nodes] = last[tree.parent[nodes]]
-        begun[nodes] = True
-        for player in (0, 1):
-            moved = nodes[tree.mover[tree.parent[nodes]] == player]
-            own = players[player].sequence[slot[moved]]
-            last[moved, player] = np.where(own >= 0, own, last[moved, player])
-    return last
-
-
-def _part(tree: Tree, players: Sequence[Plex], last: NDArray[np.int32], chosen: NDArray[np.bool_]) -> Part:
-    """The games that end at the nodes chosen, by sequences."""
-    chance = np.ones(tree.num_nodes)
-    for level in levels(tree):
-        chance[level] = chance[tree.parent[level]] * tree.probability[level]
-    ends = np.flatnonzero(chosen & (tree.utility != 0))
-    weight = chance[ends] * tree.utility[ends]
-    shape = tuple(plex.num_sequences for plex in players)
-    payoff = coo_array((weight, (last[ends, 0], last[ends, 1])), shape=shape).tocsr()
-    payoff.sum_duplicates()
-    return Part((players[0], players[1]), payoff, payoff.T.tocsr())
-
-
-__all__ = ["Pair", "Part", "Plex", "Split", "split_game"]
+__all__ = ["Pair", "Split", "split_game"]

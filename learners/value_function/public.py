@@ -1,11 +1,11 @@
-"""How a public state and the players' ranges are written down for a net, derived from the game's rules alone (paper
-003, Encoding of Inputs and Outputs).
+"""Encoding of public states and ranges for a net, derived from the game's rules alone (paper 003, Encoding of Inputs
+and Outputs).
 
-A public state is its sequence of public observations, one-hot and padded with zeros. A range has a place for each
-sequence of private actions and observations that occurs anywhere at the limit. What is never news is left out: public
-observations that were the only possible ones wherever they occur, private ones that follow from what the player knew,
-and a player's own actions where everybody sees them. `S` public states at the limit, `F` features, `W` places of a
-player's range, `H` histories of a player at the limit.
+A public state is encoded as its sequence of public observations, one-hot and padded with zeros. A range has a place for
+each sequence of private actions and observations that occurs anywhere at the limit. Observations without information
+are left out: public ones that were the only possible ones wherever they occur, private ones that follow from what the
+player knew, and a player's own actions where everybody sees them. `S` public states at the limit, `F` features, `W`
+places of a player's range, `H` histories of a player at the limit, `N` nodes of the tree, `B` of them at the limit.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Encoding:
 
     @property
     def width(self) -> int:
-        """Of both players' ranges together."""
+        """Places of both players' ranges together."""
         return sum(self.widths)
 
     @property
@@ -66,7 +66,7 @@ class Encoding:
         return first, second
 
     def columns(self, player: int) -> slice:
-        """Where a player's places are in a vector of both."""
+        """Columns of a player's places in a vector of both."""
         return slice(0, self.widths[0]) if player == 0 else slice(self.widths[0], self.width)
 
     def mask(self) -> NDArray[np.bool_]:
@@ -77,7 +77,7 @@ class Encoding:
         return mask
 
     def spread(self, player: int, values: NDArray[Any]) -> NDArray[Any]:
-        """What is given by history, `[H, ...]`, by public state and place, `[S, W, ...]`; 0 where there is none."""
+        """Arranges values by history, `[H, ...]`, by public state and place, `[S, W, ...]`, with 0 in unused places."""
         out = np.zeros((self.num_public, self.widths[player], *values.shape[1:]), values.dtype)
         out[self.public[player], self.places[player]] = values
         return out
@@ -88,17 +88,17 @@ class Encoding:
 
 
 def encode(game: Game, tree: Tree, nodes: Ints, histories: tuple[Ints, Ints], public: Ints) -> Encoding:
-    """The encoding of a depth limit.
+    """Makes the encoding of a depth limit.
 
     Args:
-        game: Whose rules say what is observed.
-        tree: Its tree.
-        nodes: Those at the limit, `int32[B]`.
-        histories: Each player's history at each of them, numbered from 0 to `H` - 1, `int32[B]`.
-        public: Public state of each, numbered from 0 to `S` - 1, `int32[B]`.
+        game: The game, whose rules define the observations.
+        tree: The game's tree.
+        nodes: Nodes at the limit, `int32[B]`.
+        histories: Each player's history at these nodes, numbered from 0 to `H` - 1, `int32[B]` of each player.
+        public: Public state of these nodes, numbered from 0 to `S` - 1, `int32[B]`.
 
     Raises:
-        TypeError: the game's observations are not known.
+        TypeError: the game does not define its observations.
     """
     seen = _observe(extensive(game), tree, nodes)
     features = _features(seen, nodes, public)
@@ -110,12 +110,13 @@ def encode(game: Game, tree: Tree, nodes: Ints, histories: tuple[Ints, Ints], pu
 
 @dataclass(frozen=True)
 class _Seen:
-    """The paths to the limit, and what was observed on them.
+    """The observations on the paths to the limit.
 
     Attributes:
-        nodes: Nodes on such paths without the root, parents first, `int32[M]`.
-        public: What all saw on the way to each, by tree node, `int64[N]`.
-        private: What each player saw besides, `int64[N]` each.
+        tree: The tree.
+        nodes: Nodes on these paths without the root, parents first, `int32[M]`.
+        public: Public observation on entering each node of the tree, `int64[N]`.
+        private: Private observation of each player on entering it, `int64[N]` of each player.
     """
 
     tree: Tree
@@ -124,7 +125,7 @@ class _Seen:
     private: tuple[NDArray[np.int64], NDArray[np.int64]]
 
     def keep(self, player: int) -> tuple[bool, set[int]]:
-        """Whether the player's own actions are private, and which private observations can be news to him."""
+        """Whether the player's own actions are private, and the private observations that carry information."""
         tree, nodes = self.tree, self.nodes
         assert tree.history is not None
         assert tree.public is not None
@@ -138,7 +139,7 @@ class _Seen:
         return bool(own.any()), set(self.private[player][nodes][news].tolist())
 
     def news(self) -> set[int]:
-        """Public observations that somewhere were not the only possible ones."""
+        """Public observations that carry information: somewhere they were not the only possible ones."""
         assert self.tree.public is not None
         code = self.public[self.nodes]
         varied = _varies(self.tree.public[self.tree.parent[self.nodes]], code)
@@ -146,13 +147,13 @@ class _Seen:
 
 
 def _ids(*columns: NDArray[Any]) -> NDArray[np.int64]:
-    """Numbers equal rows alike."""
+    """Numbers rows so that equal rows, and only those, have equal numbers."""
     _, number = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     return number.reshape(-1)
 
 
 def _varies(group: NDArray[Any], code: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which rows belong to a group that has several codes."""
+    """Whether the group of each row has several codes."""
     if not len(group):
         return np.zeros(0, np.bool_)
     pairs = np.unique(np.stack([group, code], axis=1), axis=0)
@@ -162,7 +163,7 @@ def _varies(group: NDArray[Any], code: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _observe(game: ExtensiveGame, tree: Tree, nodes: Ints) -> _Seen:
-    """Plays the game again along the paths to the limit, and notes what is observed."""
+    """Replays the game along the paths to the limit and records the observations."""
     on_path = np.zeros(tree.num_nodes, np.bool_)
     at = nodes
     while len(at):
@@ -187,7 +188,7 @@ def _observe(game: ExtensiveGame, tree: Tree, nodes: Ints) -> _Seen:
 
 
 def _features(seen: _Seen, nodes: Ints, public: Ints) -> Floats:
-    """One-hot sequences of public observations, `float32[S, F]`."""
+    """One-hot sequences of the public observations of each public state, `float32[S, F]`."""
     news = seen.news()
     _, first = np.unique(public, return_index=True)
     sequences = []
@@ -207,9 +208,10 @@ def _features(seen: _Seen, nodes: Ints, public: Ints) -> Floats:
 
 
 def _places(tree: Tree, seen: _Seen, nodes: Ints, player: int, histories: Ints, public: Ints) -> tuple[Ints, Ints]:
-    """Place in the range, and public state, of each history of a player at the limit."""
+    """Place in the range and public state of each history of a player at the limit, `int32[H]` each."""
     _, first = np.unique(histories, return_index=True)
     states = public[first]
+    # Try the informative observations first; where they leave two histories of a public state with one place, use all.
     for everything in (False, True):
         own, news = seen.keep(player)
         keys = [
@@ -220,13 +222,13 @@ def _places(tree: Tree, seen: _Seen, nodes: Ints, player: int, histories: Ints, 
         places = np.array([order[key] for key in keys], np.int32)
         if len(np.unique(np.stack([states, places], axis=1), axis=0)) == len(places):
             return places, states
-    raise AssertionError("whole histories tell all histories of a public state apart")
+    raise AssertionError("whole histories must distinguish the histories of a public state")
 
 
 def _key(
     tree: Tree, seen: _Seen, node: int, player: int, own: bool, news: set[int] | None
 ) -> tuple[tuple[int, int], ...]:
-    """A player's private actions and observations on the way to a node: (0, action) and (1, observation)."""
+    """A player's private actions and observations on the way to a node, as (0, action) and (1, observation)."""
     key = []
     while node > 0:
         parent = int(tree.parent[node])

@@ -1,4 +1,4 @@
-"""Settings of value solving and of the net. No torch here: the command line reads them."""
+"""Settings of value solving and of the net, without torch, since the command line reads them."""
 
 from typing import Literal
 
@@ -15,7 +15,7 @@ class ValueNetSettings(Settings):
     Attributes:
         width: Units of each hidden layer.
         depth: Number of hidden layers.
-        zero_sum: Whether values are made to fit the game's being zero-sum.
+        zero_sum: Whether the outputs are corrected so that both players' values sum to 0.
     """
 
     width: int = Field(256, ge=1, le=8192)
@@ -24,16 +24,16 @@ class ValueNetSettings(Settings):
 
 
 class ValueSolving(Settings):
-    """How strategies of the trunk are made and the bottom below them is solved.
+    """How policies of the trunk are drawn and the bottom below them is solved.
 
     Attributes:
-        iterations: Of CFR+ in the bottom.
-        tolerance: Public states in which a best response gains more than this, as a share of the largest return, are
-            solved up to 20 times as long; None: none is.
-        pure: Share of the infosets of a random strategy at which it is pure.
-        asked_iterations: Of DL-CFR+ with the net of the moment, from which the strategies are drawn whose ranges it has
-            asked for.
-        starts: How many such solutions run side by side: one from uniform play, the others from random strategies.
+        iterations: Iterations of CFR+ in the bottom.
+        tolerance: Largest gain of a best response, as a share of the largest return; public states that exceed it are
+            solved up to 20 times as long. None: no public state is.
+        pure: Share of the infosets at which a random policy plays one action for sure.
+        asked_iterations: Iterations of DL-CFR+ with the current net, from which the policies are drawn whose ranges the
+            solver has asked the net for.
+        starts: How many such solutions run side by side: one from the uniform policy, the others from random ones.
     """
 
     iterations: int = Field(1000, ge=1, le=1_000_000)

@@ -1,9 +1,9 @@
-"""Depth-limited solving: CFR of the trunk, with a value function in the place of the bottom (paper 003, Depth-limited
+"""Depth-limited solving: CFR on the trunk, with a value function in place of the bottom (paper 003, Depth-limited
 Solver).
 
-DL-CFR+ is CFR+ of the trunk: in every iteration the players' ranges at the limit go to the value function, and what it
-says of each history adds to the value of the sequence that leads there. CFR-D (Burch, Johanson and Bowling 2014) is
-CFR with the bottom solved anew in every iteration. `K` solutions, which differ in where they start, run side by side.
+DL-CFR+ is CFR+ on the trunk: in every iteration the value function gets the players' ranges at the limit, and its value
+of each history is added to the value of the sequence that leads there. CFR-D (Burch, Johanson and Bowling 2014) is CFR
+with the bottom solved anew in every iteration. `K` solutions, which differ in their initial policies, run side by side.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.value_function.batched import advance, make_plan, multiply, set_uniform, share, step
+from learners.cfr.checks import check_array
+from learners.cfr.sequence_form import shares
+from learners.cfr.state import Rule, check_pair, new_state, set_plans
+from learners.cfr.vector import multiply, update_player
 from learners.value_function.bottom import solve_bottom
 from learners.value_function.parts import Pair, Split
 from learners.value_function.trunks import normalise, ranges_of
@@ -24,33 +27,34 @@ NOISE = 1e-9
 
 
 class ValueFunction(Protocol):
-    """What histories at the limit are worth."""
+    """Values of the histories at the limit."""
 
     def values(self, ranges: Pair) -> Pair:
-        """Counterfactual values of each player's histories for both players' ranges, `[H, K]` each."""
+        """Counterfactual values of each player's histories for both players' ranges, `[H, K]` of each player."""
         ...
 
 
 class ZeroValues:
-    """That everything below the limit is worth nothing: what a solver can do without a value function."""
+    """The value function that is 0 everywhere: a baseline that ignores the bottom."""
 
     def values(self, ranges: Pair) -> Pair:
         return np.zeros(ranges[0].shape), np.zeros(ranges[1].shape)
 
 
 class SolvedValues:
-    """The bottom solved for the very ranges that are asked for: optimal but for what CFR+ leaves open.
+    """Values from solving the bottom for the given ranges: optimal up to the accuracy of CFR+.
 
     Args:
         split: The game.
-        iterations: Of CFR+ in the bottom.
+        iterations: Iterations of CFR+ in the bottom.
     """
 
     def __init__(self, split: Split, iterations: int = 1000) -> None:
         self.split, self.iterations = split, iterations
 
     def values(self, ranges: Pair) -> Pair:
-        """See `ValueFunction`; found for ranges that sum to 1 in each public state, and scaled back."""
+        """See `ValueFunction`. The bottom is solved for ranges that sum to 1 in each public state; values are scaled
+        back."""
         scaled, sums = normalise(self.split, ranges)
         found = solve_bottom(self.split, scaled, self.iterations).values
         public = self.split.encoding.public
@@ -58,12 +62,12 @@ class SolvedValues:
 
 
 class Variant(NamedTuple):
-    """What makes one depth-limited solver of the other.
+    """What distinguishes the depth-limited solvers.
 
     Attributes:
-        floor: Regret matching+.
-        alternating: Whether player 1 answers the newest policy of player 0, with values asked for again.
-        gamma: Iteration t weighs t^gamma in the average.
+        floor: Regret matching+: negative regrets become 0.
+        alternating: Whether player 1 answers the newest policy of player 0, which evaluates the value function twice.
+        gamma: Iteration t has weight t^gamma in the average.
     """
 
     floor: bool
@@ -79,16 +83,13 @@ class DepthLimitedSolver:
 
     Args:
         split: The game.
-        function: What the histories at the limit are worth.
+        function: Values of the histories at the limit.
         algorithm: A key of `VARIANTS`.
-        start: Policies that the first iteration plays, by sequence of the trunk, `[Q, K]` of each player; None: one
-            solution that starts uniformly.
-
-    Attributes:
-        plans: Realization plans of what the next iteration plays, `float64[Q, K]`.
+        start: Policies of the first iteration by sequence of the trunk, `[Q, K]` of each player; None stands for one
+            solution with a uniform start.
 
     Raises:
-        ValueError: no such algorithm.
+        ValueError: there is no such algorithm, or `start` does not fit the trunk.
     """
 
     def __init__(
@@ -99,62 +100,60 @@ class DepthLimitedSolver:
         start: tuple[NDArray, NDArray] | None = None,
     ) -> None:
         if algorithm not in VARIANTS:
-            raise ValueError(f"algorithm must be one of {', '.join(VARIANTS)}, not {algorithm!r}")
+            raise ValueError(f"algorithm must be one of {', '.join(VARIANTS)}, got {algorithm!r}")
         self.split, self.function, self.variant = split, function, VARIANTS[algorithm]
         self.iteration = 0
-        self._lanes = 1 if start is None else start[0].shape[1]
-        matrices = (split.trunk.payoff, -split.trunk.transposed)
-        self._payoffs = [(m.indptr.astype(np.uint32), m.indices.astype(np.uint32), m.data) for m in matrices]
-        self._plexes = [(plex.parent, plex.begin) for plex in split.trunk.players]
-        self._regrets, self._averages, self._policies = self._zeros(), self._zeros(), self._zeros()
-        self.plans = self._zeros()
-        for player, (parent, begin) in enumerate(self._plexes):
-            if start is None:
-                set_uniform(begin, self._policies[player])
-            else:
-                self._policies[player][:] = start[player]
-            make_plan(parent, begin, self._policies[player], np.ones((1, self._lanes)), self.plans[player])
+        floor, alternating, gamma = self.variant
+        noise = NOISE * split.tree.max_utility
+        self._rule = Rule(alternating, floor, np.inf, np.inf, gamma, noise)
+        certain = np.ones((1, 1 if start is None else start[0].shape[1]))
+        players, payoffs = split.trunk.players, split.trunk.payoffs()
+        self._states = new_state(players[0], payoffs[0], certain), new_state(players[1], payoffs[1], certain)
+        check_pair(*self._states)
+        if start is not None:
+            for state, policy in zip(self._states, start, strict=True):
+                check_array("start", policy, state.policy.shape)
+                state.policy[:] = policy
+                set_plans(state)
 
-    def _zeros(self) -> Pair:
-        first, second = (np.zeros((plex.num_sequences, self._lanes)) for plex in self.split.trunk.players)
-        return first, second
+    @property
+    def plans(self) -> Pair:
+        """Realization plans of the policies of the next iteration, `float64[Q, K]` of each player."""
+        return self._states[0].plan, self._states[1].plan
 
     def run(self, iterations: int) -> None:
-        """Runs that many iterations."""
+        """Runs `iterations` more iterations."""
         for _ in range(iterations):
             self.iteration += 1
             if self.variant.alternating:
                 for player in (0, 1):
                     leaves = self.function.values(ranges_of(self.split, self.plans))
-                    self._update(player, leaves[player], self.plans[1 - player])
+                    self._evaluate(player, leaves[player])
+                    update_player(self._states[player], self._rule, self.iteration)
             else:
                 leaves = self.function.values(ranges_of(self.split, self.plans))
-                before = self.plans[0].copy()
-                self._update(0, leaves[0], self.plans[1])
-                self._update(1, leaves[1], before)
+                for player in (0, 1):
+                    self._evaluate(player, leaves[player])
+                for state in self._states:
+                    update_player(state, self._rule, self.iteration)
 
-    def _update(self, player: int, leaves: Floats, other: Floats) -> None:
-        """Regrets, policy and average of a player, whose opponent has the plan `other`."""
-        parent, begin = self._plexes[player]
-        values = np.empty_like(self.plans[player])
-        multiply(*self._payoffs[player], other, values)
-        values += self.split.arrivals[player] @ leaves
-        noise, policy = NOISE * self.split.tree.max_utility, self._policies[player]
-        step(parent, begin, values, self._regrets[player], policy, noise, self.variant.floor)
-        weight = float(self.iteration) ** self.variant.gamma
-        plan = self.plans[player]
-        advance(parent, begin, policy, plan, plan, self._averages[player], weight)
+    def _evaluate(self, player: int, leaves: Floats) -> None:
+        """Writes into the `values` of a player's state what ends, or is cut, right after each sequence is worth.
+
+        `leaves` are the values of the player's histories at the limit, `[H, K]`.
+        """
+        own, other = self._states[player], self._states[1 - player]
+        multiply(own.payoffs, other.plan, own.values)
+        np.add(own.values, self.split.arrivals[player] @ leaves, out=own.values)
 
     def current_policies(self) -> Pair:
-        """What the next iteration plays, by sequence of the trunk, `[Q, K]` of each player."""
-        return self._policies[0].copy(), self._policies[1].copy()
+        """Policies of the next iteration, by sequence of the trunk, `[Q, K]` of each player."""
+        return self._states[0].policy.copy(), self._states[1].policy.copy()
 
     def average_policies(self) -> Pair:
-        """Average policies of the trunk by sequence, `float64[Q, K]` of each player; uniform where not reached."""
-        policies = self._zeros()
-        for player, (_, begin) in enumerate(self._plexes):
-            share(begin, self._averages[player], policies[player])
-        return policies
+        """Average policies by sequence of the trunk, `float64[Q, K]` of each player; uniform where not reached."""
+        first, second = (shares(state.treeplex, state.average) for state in self._states)
+        return first, second
 
 
 __all__ = ["VARIANTS", "DepthLimitedSolver", "SolvedValues", "ValueFunction", "Variant", "ZeroValues"]

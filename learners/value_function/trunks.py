@@ -1,56 +1,50 @@
-"""Strategies of the trunk for many problems at once, and the ranges that they lead to at the limit."""
+"""Batches of policies of the trunk, and the ranges that they lead to at the limit."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.value_function.batched import make_plan
-from learners.value_function.parts import Pair, Part, Split
-
-Array = NDArray[np.float32]
+from learners.cfr.sequence_form import Pair, SequenceForm, realization_plan
+from learners.value_function.parts import Split
 
 PURE = 0.1
 """Share of the infosets with a random pure strategy (paper 003's full version)."""
 
 
-def random_policies(split: Split, lanes: int, rng: np.random.Generator, pure: float = PURE) -> Pair:
-    """Random strategies of both players in the trunk, `float32[Q, K]` by sequence: at each infoset mixed, uniformly
-    from all distributions, or one action for sure.
+def random_policies(split: Split, batch: int, rng: np.random.Generator, pure: float = PURE) -> Pair:
+    """Draws random policies of both players in the trunk, `float32[Q, K]` by sequence.
+
+    At each infoset a policy is mixed, drawn uniformly from all distributions, or plays one action for sure.
 
     Args:
         split: The game.
-        lanes: `K`, how many.
-        rng: Draws them.
-        pure: How often an infoset has one action for sure.
+        batch: `K`, the number of policies.
+        rng: Random numbers.
+        pure: Probability that a policy is pure at an infoset.
     """
     policies = []
-    for plex in split.trunk.players:
-        counts = plex.counts
-        weights = rng.standard_exponential((plex.num_sequences, lanes))
-        starts = plex.begin[:-1].astype(np.int64)
-        policy = np.ones((plex.num_sequences, lanes))
+    for treeplex in split.trunk.players:
+        counts = treeplex.num_actions
+        weights = rng.standard_exponential((treeplex.num_sequences, batch))
+        policy = np.ones((treeplex.num_sequences, batch))
         if len(counts):
-            body = weights[plex.begin[0] :]
-            offsets = starts - plex.begin[0]
+            body = weights[treeplex.num_roots :]
+            offsets = treeplex.begin[:-1].astype(np.int64) - treeplex.num_roots
             mixed = body / np.repeat(np.add.reduceat(body, offsets), counts, axis=0)
             chosen = body == np.repeat(np.maximum.reduceat(body, offsets), counts, axis=0)
-            certain = np.repeat(rng.random((len(counts), lanes)) < pure, counts, axis=0)
-            policy[plex.begin[0] :] = np.where(certain, chosen, mixed)
+            certain = np.repeat(rng.random((len(counts), batch)) < pure, counts, axis=0)
+            policy[treeplex.num_roots :] = np.where(certain, chosen, mixed)
         policies.append(policy.astype(np.float32))
     return policies[0], policies[1]
 
 
-def plans_of(part: Part, policies: Pair) -> Pair:
-    """Realization plans of policies by sequence, `float32[Q, K]`, of parts with one root."""
-    plans = []
-    for plex, policy in zip(part.players, policies, strict=True):
-        plan = np.empty_like(policy)
-        make_plan(plex.parent, plex.begin, policy, np.ones((plex.num_roots, policy.shape[1]), np.float32), plan)
-        plans.append(plan)
-    return plans[0], plans[1]
+def plans_of(part: SequenceForm, policies: Pair) -> Pair:
+    """Realization plans of policies by sequence, `[Q, K]`, from roots of probability 1."""
+    first, second = (realization_plan(t, policy) for t, policy in zip(part.players, policies, strict=True))
+    return first, second
 
 
 def ranges_of(split: Split, plans: Pair) -> Pair:
-    """Likelihood of each history at the limit by the player's own plan of the trunk, `[H, K]`."""
+    """Reach probability of each history at the limit by the player's own plan of the trunk, `[H, K]`."""
     first, second = (plan[leaves] for plan, leaves in zip(plans, split.leaves, strict=True))
     return first, second
 
@@ -62,10 +56,14 @@ def sums_by_public(split: Split, player: int, amounts: NDArray) -> NDArray:
 
 
 def normalise(split: Split, ranges: Pair, rng: np.random.Generator | None = None) -> tuple[Pair, Pair]:
-    """Ranges that sum to 1 in each public state, `[H, K]`, and the sums they had, `[S, K]`, of each player.
+    """Scales ranges, `[H, K]`, so that they sum to 1 in each public state.
 
-    Where a player does not get to a public state at all, his range there is drawn at random, or is uniform without a
-    generator: counterfactual values have degree 0 in the own range, and for the other's values his sum is 0.
+    A player who does not reach a public state at all gets a range there that is drawn at random, or a uniform one
+    without a generator: counterfactual values have degree 0 in the own range, and the other player's values are
+    multiplied by the sum, 0.
+
+    Returns:
+        The scaled ranges, `[H, K]` of each player, and their sums before, `[S, K]` of each player.
     """
     scaled, sums = [], []
     for player in (0, 1):

@@ -63,7 +63,7 @@ def test_policies_are_those_of_the_other_player_as_often_as_he_gets_there(name: 
 
 
 def test_uniform_play_on_leduc_has_the_value_of_the_game_under_it() -> None:
-    from learners.cfr.best_response import evaluate_policy
+    from learners.cfr.exact_evaluation import evaluate_policy
     from tests.learners.cfr.oracle import form_of
 
     game = Leduc()

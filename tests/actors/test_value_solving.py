@@ -82,14 +82,14 @@ def test_strategies_that_are_asked_for_depend_on_the_net() -> None:
     made, task = solver(), ValueTask((1, 2, 3), 8, True)
     first, second = (made.solve(task, weights(seed))[1] for seed in (0, 1))
     assert (first["ranges"] != second["ranges"]).any()
-    with pytest.raises(ValueError, match="no net yet"):
+    with pytest.raises(ValueError, match="weights"):
         made.solve(task)
     assert (task.kind, TASK.kind) == ("asked", "random")
 
 
 def test_weights_of_another_net_are_refused() -> None:
     other = RangeValueNet(cut(GAME, "actions:2").encoding, ValueNetSettings(width=8, depth=2), 1.0)
-    with pytest.raises(ValueError, match="of another net"):
+    with pytest.raises(ValueError, match="another net"):
         solver().solve(ValueTask((1, 2, 3), 2, True), other.inference_weights())
 
 

@@ -9,7 +9,7 @@ from envs.geister.game import Geister
 from envs.goofspiel import Goofspiel
 from envs.guandan import GuanDan
 from envs.tree import compile_tree
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
 from learners.cfr.sequence_form import sequence_form
 

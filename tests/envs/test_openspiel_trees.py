@@ -28,7 +28,7 @@ from envs.openspiel import (
 from envs.openspiel.loading import mover_of, moves_of
 from envs.oshi_zumo import OshiZumo
 from envs.tree import ImperfectRecall, Tree, TreeTooLarge
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import SequenceForm, sequence_form
 from tests.envs.small_trees import tree_of
 

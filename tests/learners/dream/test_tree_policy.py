@@ -7,7 +7,7 @@ from scipy.stats import norm
 from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
 from envs.leduc import Leduc
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
 from learners.dream.agent import DreamAgent
 from tests.envs.small_trees import tree_of

@@ -15,8 +15,9 @@ from envs.kuhn import Kuhn
 from envs.leduc import Leduc
 from envs.oshi_zumo import OshiZumo
 from envs.tree import Tree
+from learners.cfr.treeplex import Treeplex
 from learners.value_function.limit import Limit
-from learners.value_function.parts import Pair, Plex, Split, split_game
+from learners.value_function.parts import Pair, Split, split_game
 from learners.value_function.trunks import random_policies
 from tests.envs.small_trees import chances, tree_of
 
@@ -91,17 +92,17 @@ def random_policy(tree: Tree, rng: np.random.Generator, pure: float = 0.1) -> Fl
     return weight / np.repeat(np.add.reduceat(weight, tree.slots[:-1]), np.diff(tree.slots))
 
 
-def by_sequence(plex: Plex, tree: Tree, policy: Floats) -> Floats:
+def by_sequence(treeplex: Treeplex, tree: Tree, policy: Floats) -> Floats:
     """A policy by slot as one by the sequences of a part, `float64[Q]`; 1 for roots."""
-    found = np.ones(plex.num_sequences)
+    found = np.ones(treeplex.num_sequences)
     counts = np.diff(tree.slots)
-    for slot in np.flatnonzero(plex.sequence >= 0):
+    for slot in np.flatnonzero(treeplex.sequence >= 0):
         if counts[tree.slot_infoset[slot]] > 1:
-            found[plex.sequence[slot]] = policy[slot]
+            found[treeplex.sequence[slot]] = policy[slot]
     return found
 
 
-def by_slot(split: Split, pairs: list[tuple[Plex, Floats]]) -> Floats:
+def by_slot(split: Split, pairs: list[tuple[Treeplex, Floats]]) -> Floats:
     """The reverse, for all of a game or some of it: what is not said stays uniform."""
     policy, counts = split.tree.uniform(), np.diff(split.tree.slots)
     for plex, own in pairs:

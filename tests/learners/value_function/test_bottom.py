@@ -9,7 +9,7 @@ from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
 from envs.leduc import Leduc
 from envs.oshi_zumo import OshiZumo
-from learners.cfr.best_response import evaluate_policy
+from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
 from learners.cfr.vector_solver import VectorSolver
 from learners.value_function.batched import BatchSolver
@@ -179,7 +179,7 @@ def test_rare_histories_are_worth_what_a_best_answer_wins() -> None:
     solver.run(3)
     policies = solver.average_policies()
     for player in (0, 1):
-        played, best = (solver.values(policies, player, best=answer)[:, 0] for answer in (False, True))
+        played, best = (find(policies, player)[:, 0] for find in (solver.values, solver.best_values))
         assert best[0] > played[0] + 1e-3, "after three iterations they differ"
         np.testing.assert_array_equal(solved.values[player][roots[player][1:], 0], played[1:])
         assert solved.values[player][roots[player][0], 0] == (best, played)[player][0]
@@ -240,7 +240,7 @@ def test_averages_are_of_somebody_who_gets_there(case) -> None:
     solver.run(1000)
     policies = solver.average_policies()
     for player, own in enumerate((first, second)):
-        gain = (solver.values(policies, player, best=True) - solver.values(policies, player))[own == 0]
+        gain = (solver.best_values(policies, player) - solver.values(policies, player))[own == 0]
         assert len(gain) > 5
         assert gain.max() < 5e-3 * split.tree.max_utility
 
@@ -278,7 +278,7 @@ def test_a_whole_game_is_solved_as_the_float64_solver_does(game, limit: str) -> 
     for player in (0, 1):
         values = solver.values(solver.average_policies(), player)
         assert values[0, 0] == pytest.approx((1, -1)[player] * batched.value, abs=1e-4)
-        best = solver.values(solver.average_policies(), player, best=True)
+        best = solver.best_values(solver.average_policies(), player)
         assert best[0, 0] == pytest.approx(batched.best_responses[player], abs=1e-4)
 
 

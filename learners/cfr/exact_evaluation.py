@@ -1,0 +1,94 @@
+"""Exact best responses, exploitability and NashConv of any policy, on the sequence form of a tree."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learners.cfr.checks import check_policy
+from learners.cfr.sequence_form import SequenceForm
+from learners.cfr.vector import respond
+
+Floats = NDArray[np.float64]
+
+
+class Evaluation(NamedTuple):
+    """Value and exploitability of a policy of both players, in the game's own unit.
+
+    Attributes:
+        value: Expected return of player 0 if both play the policy.
+        best_responses: Return of each player who answers best to the other's policy.
+        max_utility: Largest absolute return of the game.
+    """
+
+    value: float
+    best_responses: tuple[float, float]
+    max_utility: float
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """Gain of each player from answering best; 0 at an equilibrium."""
+        first, second = self.best_responses
+        return first - self.value, second + self.value
+
+    @property
+    def nash_conv(self) -> float:
+        """Sum of the gains, at least 0 (rounding could make it negative)."""
+        return max(sum(self.best_responses), 0.0)
+
+    @property
+    def exploitability(self) -> float:
+        """Half of NashConv: the mean of the gains."""
+        return self.nash_conv / 2
+
+    def as_dict(self) -> dict[str, Any]:
+        """The evaluation as plain values; those under ``normalised`` are divided by the largest return."""
+        return {
+            "value": self.value,
+            "exploitability": self.exploitability,
+            "nash_conv": self.nash_conv,
+            "gains": list(self.gains),
+            "normalised": {
+                "exploitability": self.exploitability / self.max_utility,
+                "nash_conv": self.nash_conv / self.max_utility,
+            },
+            "max_utility": self.max_utility,
+        }
+
+
+def evaluate_policy(form: SequenceForm, policy: Floats) -> Evaluation:
+    """Evaluates both players' policies, `float64[S]`, on a whole game.
+
+    Raises:
+        ValueError: the policy is not a distribution at some infoset.
+    """
+    check_policy(form.tree, policy)
+    first, second = form.plans(policy)
+    values = [_respond(form, player, plan)[0] for player, plan in ((0, second), (1, first))]
+    return Evaluation(float(first @ (form.payoff @ second)), (values[0], values[1]), form.tree.max_utility)
+
+
+def best_response(form: SequenceForm, policy: Floats, player: int) -> tuple[float, Floats]:
+    """Computes the return of `player` who answers best to the other's part of `policy`, and such an answer.
+
+    The answer is pure: `float64[S]` of 0 and 1 at the player's own infosets, the other's part of `policy` elsewhere.
+
+    Raises:
+        ValueError: the policy is not a distribution at some infoset.
+    """
+    check_policy(form.tree, policy)
+    value, chosen = _respond(form, player, form.plans(policy)[1 - player])
+    answer = policy.copy()
+    form.players[player].to_slots(chosen, answer)
+    return value, answer
+
+
+def _respond(form: SequenceForm, player: int, plan: Floats) -> tuple[float, Floats]:
+    """Return of a player who answers best to the other's plan, and the answer by sequence, `float64[Q]`."""
+    values = form.gradient(player, plan)[:, None]
+    chosen = np.empty_like(values)
+    respond(form.players[player], values, chosen)
+    return float(values[0, 0]), chosen[:, 0]
+
+
+__all__ = ["Evaluation", "best_response", "evaluate_policy"]
