@@ -121,7 +121,7 @@ def check_state(state: PlayerState) -> None:
         ValueError: a shape or an index does not fit; the message names the field.
     """
     treeplex, payoffs = state.treeplex, state.payoffs
-    sequences, batch = treeplex.num_sequences, state.policy.shape[1:]
+    sequences, batch = treeplex.num_sequences, state.roots.shape[1:]
     check_array("begin", treeplex.begin, (len(treeplex.parent) + 1,), np.uint32)
     if (treeplex.parent >= treeplex.begin[:-1]).any():
         raise ValueError("parent must be smaller than the sequences of its infoset")

@@ -109,10 +109,10 @@ def test_what_is_no_policy_is_refused() -> None:
 def test_forced_moves_are_no_decisions() -> None:
     form = form_of(Goofspiel(4))
     tree = form.tree
-    for plex in form.players:
-        own = np.diff(tree.slots)[tree.player == plex.player]
-        assert len(plex.infoset) == (own > 1).sum() < len(own)
-        assert plex.num_sequences == 1 + own[own > 1].sum()
+    for treeplex in form.players:
+        own = np.diff(tree.slots)[tree.player == treeplex.player]
+        assert len(treeplex.infoset) == (own > 1).sum() < len(own)
+        assert treeplex.num_sequences == 1 + own[own > 1].sum()
     policy = random_policy(tree, np.random.default_rng(3))
     again = form.policy(form.plans(policy))
     assert again == pytest.approx(policy, abs=1e-9)

@@ -1,5 +1,5 @@
-"""Games cut in two, plainly: walks over nodes in Python, and linear programs by slots. Nothing here reads the arrays of
-`learners.value_function` but to say which number belongs to what."""
+"""Oracles for games cut in two: walks over nodes in Python, and linear programs by slots. They read the arrays of
+`learners.value_function` only to find which number belongs to which history or sequence."""
 
 from collections import defaultdict
 from functools import cache
@@ -48,19 +48,19 @@ LARGER = (
 
 
 def name_of(value: object) -> str:
-    """For the names of tests."""
+    """Name of a game or a limit in the names of tests."""
     return value if isinstance(value, str) else f"{value.spec.name}{value.spec.num_actions}"
 
 
 @cache
 def cut(game, limit: str) -> Split:
-    """The game cut there, once in a run of the tests."""
+    """The game cut at a limit, made once in a run of the tests."""
     return split_game(game, Limit.parse(limit), tree_of(game))
 
 
 @cache
 def border_of(game, limit: str) -> tuple[tuple[int, ...], NDArray[np.bool_]]:
-    """The nodes at a limit, and which nodes are there or beyond, by counting on the way to each."""
+    """The nodes at a limit, and whether each node is there or beyond, by counting on the way to each."""
     tree, (event, _, number) = tree_of(game), limit.partition(":")
     count = np.zeros(tree.num_nodes, int)
     for node in range(1, tree.num_nodes):
@@ -78,13 +78,13 @@ def border_of(game, limit: str) -> tuple[tuple[int, ...], NDArray[np.bool_]]:
 
 
 def numbers(tree: Tree, nodes: tuple[int, ...], player: int) -> dict[int, int]:
-    """Number of each history of a player at the limit: in the order of the tree's."""
+    """Number of each history of a player at the limit, in the order of the tree's numbers."""
     assert tree.history is not None
     return {int(h): i for i, h in enumerate(np.unique(tree.history[list(nodes), player]))}
 
 
 def random_policy(tree: Tree, rng: np.random.Generator, pure: float = 0.1) -> Floats:
-    """Of both players by slot, `float64[S]`: at some infosets one action for sure."""
+    """A random policy of both players by slot, `float64[S]`, which at some infosets plays one action for sure."""
     weight = rng.exponential(size=tree.num_slots)
     for infoset in np.flatnonzero(rng.random(len(tree.player)) < pure):
         slots = slice(tree.slots[infoset], tree.slots[infoset + 1])
@@ -103,12 +103,12 @@ def by_sequence(treeplex: Treeplex, tree: Tree, policy: Floats) -> Floats:
 
 
 def by_slot(split: Split, pairs: list[tuple[Treeplex, Floats]]) -> Floats:
-    """The reverse, for all of a game or some of it: what is not said stays uniform."""
+    """The reverse, for the whole game or parts of it; other slots have the uniform policy."""
     policy, counts = split.tree.uniform(), np.diff(split.tree.slots)
-    for plex, own in pairs:
-        for slot in np.flatnonzero(plex.sequence >= 0):
+    for treeplex, own in pairs:
+        for slot in np.flatnonzero(treeplex.sequence >= 0):
             if counts[split.tree.slot_infoset[slot]] > 1:
-                policy[slot] = own[plex.sequence[slot]]
+                policy[slot] = own[treeplex.sequence[slot]]
     return policy
 
 
@@ -131,7 +131,7 @@ def returns(tree: Tree, policy: Floats) -> Floats:
 
 
 def ranges(game, limit: str, policy: Floats) -> Pair:
-    """Likelihood of each history at the limit by the player's own play, `float64[H]` each."""
+    """Reach probability of each history at the limit by the player's own actions, `float64[H]` of each player."""
     tree, (nodes, _) = tree_of(game), border_of(game, limit)
     pair = []
     for player in (0, 1):
@@ -139,14 +139,14 @@ def ranges(game, limit: str, policy: Floats) -> Pair:
         own = np.full(len(number), np.nan)
         for node in nodes:
             h = number[int(tree.history[node, player])]
-            assert np.isnan(own[h]) or own[h] == found[node], "one history, one likelihood"
+            assert np.isnan(own[h]) or own[h] == found[node], "one history, one reach probability"
             own[h] = found[node]
         pair.append(own)
     return pair[0], pair[1]
 
 
 def counterfactual(game, limit: str, weights: Pair, policy: Floats) -> Pair:
-    """Counterfactual values at the limit for these ranges when a policy is played below, `float64[H]` each."""
+    """Counterfactual values at the limit for these ranges if a policy is played below, `float64[H]` of each player."""
     tree, (nodes, _) = tree_of(game), border_of(game, limit)
     value, chance = returns(tree, policy), chances(tree)
     number = [numbers(tree, nodes, player) for player in (0, 1)]
@@ -159,11 +159,11 @@ def counterfactual(game, limit: str, weights: Pair, policy: Floats) -> Pair:
 
 
 class Program:
-    """A linear program in sequence form over some of a tree, a variable for each slot and each root.
+    """A linear program in sequence form over a part of a tree, with a variable for each slot and each root.
 
     Args:
         tree: The tree.
-        starts: Nodes where it begins, each with a root of either player.
+        starts: Nodes where the part begins, each with a root of either player.
     """
 
     def __init__(self, tree: Tree, starts: list[tuple[int, int, int]]) -> None:
@@ -197,7 +197,7 @@ class Program:
     def flow(
         self, player: int, roots: dict[int, float], fixed: dict[int, float] | None = None
     ) -> tuple[csr_array, Floats]:
-        """Constraints of a player's plan: roots are so likely, and the slots named are."""
+        """Constraints of a player's plan, with these reach probabilities of roots and of fixed slots."""
         variables, entries, right = self.variables[player], [], []
         for root, weight in roots.items():
             entries.append((len(right), variables["root", root], 1.0))
@@ -214,7 +214,7 @@ class Program:
         return coo_array((values, (rows, columns)), shape=(len(right), len(variables))).tocsr(), np.array(right)
 
     def value(self, player: int, own: tuple[csr_array, Floats], other: tuple[csr_array, Floats]) -> float:
-        """What a player gets for sure: max over x of f' u with F' u <= A' x, E x = e, x >= 0."""
+        """Maximin value of a player: max over x of f' u with F' u <= A' x, E x = e, x >= 0."""
         payoff = self.payoff if player == 0 else -self.payoff.T.tocsr()
         x, u = payoff.shape[0], other[0].shape[0]
         solved = linprog(
@@ -238,7 +238,7 @@ def whole(game) -> Program:
 
 @cache
 def below(game, limit: str, state: int) -> tuple[Program, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """What is below a public state at the limit, and the histories of each player there."""
+    """The program of the game below a public state at the limit, and the histories of each player there."""
     tree, (nodes, _), public = tree_of(game), border_of(game, limit), cut(game, limit).encoding.public
     number = [numbers(tree, nodes, player) for player in (0, 1)]
     starts = []
@@ -253,7 +253,7 @@ def below(game, limit: str, state: int) -> tuple[Program, tuple[NDArray[np.int64
 
 
 def public_value(game, limit: str, state: int, weights: Pair) -> float:
-    """What a public state is worth to player 0 for these ranges, `float[H]` each, by linear programming."""
+    """Value of a public state to player 0 for these ranges, `float[H]` of each player, by linear programming."""
     program, own = below(game, limit, state)
     flows = [program.flow(p, {int(h): float(weights[p][h]) for h in own[p]}) for p in (0, 1)]
     return program.value(0, flows[0], flows[1])
@@ -277,7 +277,7 @@ def plan_of(tree: Tree, policy: Floats, player: int) -> dict[int, float]:
 
 
 def trunk_exploitability(game, limit: str, policy: Floats) -> float:
-    """Mean of what the players lose with these trunks, when they play on as well as these allow; by linear programs."""
+    """Exploitability of a trunk, by linear programs that fix one player's trunk each."""
     tree, program, lost = tree_of(game), whole(game), 0.0
     for player in (0, 1):
         plan = plan_of(tree, policy, player)
@@ -286,11 +286,11 @@ def trunk_exploitability(game, limit: str, policy: Floats) -> float:
     return lost / 2
 
 
-def random_trunks(split: Split, lanes: int, seed: int, pure: float = 0.1) -> tuple[Pair, list[Floats]]:
+def random_trunks(split: Split, batch: int, seed: int, pure: float = 0.1) -> tuple[Pair, list[Floats]]:
     """Random trunks by sequence, `[Q, K]`, and each of them by slot."""
-    policies = random_policies(split, lanes, np.random.default_rng(seed), pure)
+    policies = random_policies(split, batch, np.random.default_rng(seed), pure)
     slots = [
         by_slot(split, [(p, own[:, k]) for p, own in zip(split.trunk.players, policies, strict=True)])
-        for k in range(lanes)
+        for k in range(batch)
     ]
     return policies, slots

@@ -1,4 +1,4 @@
-"""Value solving: the values of the bottom against linear programs over its nodes, and batches against single ones."""
+"""Value solving: values of the bottom against linear programs over its nodes, and batches against single problems."""
 
 import numpy as np
 import pytest
@@ -38,9 +38,9 @@ def named(case) -> str:
     return f"{name_of(case[0])}-{case[1]}"
 
 
-def random_ranges(split: Split, lanes: int, seed: int):
+def random_ranges(split: Split, batch: int, seed: int):
     """Ranges of random trunks, each summing to 1 in each public state."""
-    policies, _ = random_trunks(split, lanes, seed, pure=0.3)
+    policies, _ = random_trunks(split, batch, seed, pure=0.3)
     return normalise(split, ranges_of(split, plans_of(split.trunk, policies)), np.random.default_rng(seed))[0]
 
 
@@ -51,14 +51,14 @@ def in_public(split: Split, player: int, amounts):
 
 @pytest.mark.parametrize("case", SMALL + LARGER[:3], ids=named)
 def test_values_are_those_of_linear_programs(case) -> None:
-    """In every public state the ranges times the values are what the linear program says; both players' sum to 0."""
-    split, lanes = cut(*case), 4
-    weights = random_ranges(split, lanes, 5)
+    """In every public state ranges times values are the value of the linear program; both players' sum to 0."""
+    split, batch = cut(*case), 4
+    weights = random_ranges(split, batch, 5)
     solved = solve_bottom(split, weights, 1000)
     found = [in_public(split, p, weights[p] * solved.values[p].astype(np.float64)) for p in (0, 1)]
     np.testing.assert_allclose(found[0], -found[1], atol=1e-5)
     tolerance = 1e-3 * split.tree.max_utility
-    for k in range(lanes):
+    for k in range(batch):
         for state in range(split.encoding.num_public):
             exact = public_value(*case, state, (weights[0][:, k], weights[1][:, k]))
             assert found[0][state, k] == pytest.approx(exact, abs=tolerance)
@@ -80,8 +80,8 @@ def test_values_of_leduc_are_those_of_linear_programs() -> None:
 
 @pytest.mark.parametrize("case", SMALL + LARGER[:4], ids=named)
 def test_nobody_gains_by_another_answer(case) -> None:
-    """Best answers at every history, also those of range 0: never worse than what is played, and hardly better when
-    solved as samples are (`ValueSolving`)."""
+    """Best responses at every history, also those of range 0, are never worse than the average, and hardly better if
+    solved as for samples (`ValueSolving`)."""
     split = cut(*case)
     solved = solve_bottom(split, random_ranges(split, 32, 7), 1000, 5e-4)
     for player in (0, 1):
@@ -93,8 +93,8 @@ def test_nobody_gains_by_another_answer(case) -> None:
 
 @pytest.mark.parametrize("case", [SMALL[0], SMALL[1], SMALL[3], SMALL[5], SMALL[8]], ids=named)
 def test_values_are_right_at_histories_that_nobody_gets_to(case) -> None:
-    """A player's values are a bound on what any range of his is worth (the program's value is concave in it), history
-    by history; a value averaged with a reach of 0 would be too low. And the bound is met where his range is not 0."""
+    """A player's values bound the value of any own range (the program's value is concave in it), history by history; an
+    average weighted with a reach of 0 would be too low. The bound is tight where the own range is not 0."""
     split, rng = cut(*case), np.random.default_rng(1)
     tolerance = 1e-3 * split.tree.max_utility
     public = split.encoding.public
@@ -143,7 +143,7 @@ def test_values_bound_what_any_range_is_worth(case, seed: int) -> None:
 @pytest.mark.parametrize("case", [SMALL[1], SMALL[5], SMALL[7], SMALL[9]], ids=named)
 @pytest.mark.parametrize("player", [0, 1])
 def test_degree_1_in_the_others_range_and_0_in_the_own(case, player: int) -> None:
-    """Where equilibria are many, values may differ; what they bound does not: the best answers to what is found."""
+    """Where there are many equilibria, values may differ, but not beyond the tolerance here."""
     split = cut(*case)
     weights = random_ranges(split, 8, 11)
     before = solve_bottom(split, weights, 500)
@@ -167,7 +167,7 @@ def test_many_at_once_are_as_many_one_by_one(case) -> None:
 
 
 def test_rare_histories_are_worth_what_a_best_answer_wins() -> None:
-    """And no others: just above the bound, values are those of the averages."""
+    """Only rare histories: just above the bound, values are those of the averages."""
     split = cut(Kuhn(), "chances:2")
     weights = [w.astype(np.float64) for w in random_ranges(split, 1, 5)]
     for player, share in ((0, RARE / 2), (1, RARE * 2)):
@@ -198,17 +198,17 @@ def test_stopping_in_between_changes_nothing() -> None:
 
 
 def test_what_is_hard_is_solved_further_and_nothing_else() -> None:
-    """With a tolerance, those of the problems with a larger gap in a public state go on there, up to `MOST` times as
-    long; the others stay as they are, to the bit, and so each is what it would be alone."""
-    split, lanes, tolerance = cut(Goofspiel(4), "actions:4"), 6, 1e-3
-    weights = random_ranges(split, lanes, 19)
+    """With a tolerance, the problems with a larger gap in a public state are solved further there, up to `MOST` times
+    as long; the others stay bit for bit, so that each is solved as it would be alone."""
+    split, batch, tolerance = cut(Goofspiel(4), "actions:4"), 6, 1e-3
+    weights = random_ranges(split, batch, 19)
     short, kept = solve_bottom(split, weights, 50), solve_bottom(split, weights, 50, tolerance=10.0)
     asked, endless = (solve_bottom(split, weights, 50, tolerance=t) for t in (tolerance, 1e-12))
     longest = solve_bottom(split, weights, 50 * MOST)
     allowed, went_on, stayed = tolerance * split.tree.max_utility, 0, 0
     for state in range(split.encoding.num_public):
         mine = [split.encoding.public[player] == state for player in (0, 1)]
-        for k in range(lanes):
+        for k in range(batch):
             done = max(float((short.best[p] - short.values[p])[mine[p], k].max()) for p in (0, 1))
             after = max(float((asked.best[p] - asked.values[p])[mine[p], k].max()) for p in (0, 1))
             assert after <= allowed, "twenty times is enough here"
@@ -222,15 +222,15 @@ def test_what_is_hard_is_solved_further_and_nothing_else() -> None:
         hard = (endless.best[player] - endless.values[player]) > 1e-12 * split.tree.max_utility
         np.testing.assert_array_equal(endless.values[player][hard], longest.values[player][hard])
         assert hard.any()
-        for k in range(lanes):
+        for k in range(batch):
             alone = solve_bottom(split, (weights[0][:, [k]], weights[1][:, [k]]), 50, tolerance)
             np.testing.assert_array_equal(alone.values[player][:, 0], asked.values[player][:, k])
 
 
 @pytest.mark.parametrize("case", [SMALL[0], SMALL[1], SMALL[5], SMALL[8], SMALL[9]], ids=named)
 def test_averages_are_of_somebody_who_gets_there(case) -> None:
-    """Below histories of range 0 there are averages too, and good ones: weighed by the true likelihood they would be
-    uniform, and lose up to half of the stakes."""
+    """Averages below histories of range 0 are good, too: weighted by the true reach probability they would be uniform
+    and lose up to half of the stakes."""
     split, rng = cut(*case), np.random.default_rng(2)
     weights = [rng.exponential(size=(count, 16)) for count in split.histories]
     for player in (0, 1):
@@ -256,11 +256,11 @@ def test_averages_are_of_somebody_who_gets_there(case) -> None:
     ids=name_of,
 )
 def test_a_whole_game_is_solved_as_the_float64_solver_does(game, limit: str) -> None:
-    """Before the first decision there is nothing to fix: half fixed, the game is whole, with one root of each player.
-    The first iterations agree, and both come to the value of the game."""
+    """With the limit before the first decision nothing is fixed: `half_fixed` is the whole game, with one root of each
+    player. The first iterations agree, and both solvers converge to the value of the game."""
     split, form = cut(game, limit), form_of(game)
     part = split.half_fixed(0)
-    assert [plex.num_roots for plex in part.players] == [1, 1]
+    assert [treeplex.num_roots for treeplex in part.players] == [1, 1]
     one = np.ones((1, 1), np.float32)
     solver, exact = BatchSolver(part, (one, one)), VectorSolver(form, "cfr+")
     for done in (1, 2, 5, 10):
@@ -283,7 +283,7 @@ def test_a_whole_game_is_solved_as_the_float64_solver_does(game, limit: str) -> 
 
 
 def test_forced_bottoms_are_worth_what_the_rules_say() -> None:
-    """Goofspiel's last card: nothing is left to decide, and values are sums over the rules' returns."""
+    """At goofspiel's last card no decision is left, and values are sums over the rules' returns."""
     case = (Goofspiel(3), "actions:4")
     split, tree = cut(*case), tree_of(case[0])
     (nodes, _), number = border_of(*case), [numbers(tree_of(case[0]), border_of(*case)[0], p) for p in (0, 1)]

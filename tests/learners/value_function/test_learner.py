@@ -160,12 +160,12 @@ def test_a_row_for_each_strategy_and_public_state() -> None:
 def test_random_strategies_are_distributions(case) -> None:
     split = cut(*case)
     policies = random_policies(split, 50, np.random.default_rng(1))
-    for plex, own in zip(split.trunk.players, policies, strict=True):
-        assert own.shape == (plex.num_sequences, 50)
+    for treeplex, own in zip(split.trunk.players, policies, strict=True):
+        assert own.shape == (treeplex.num_sequences, 50)
         assert (own[0] == 1).all()
         assert (own >= 0).all()
-        for j in range(len(plex.parent)):
-            np.testing.assert_allclose(own[plex.begin[j] : plex.begin[j + 1]].sum(axis=0), 1, atol=1e-6)
+        for j in range(len(treeplex.parent)):
+            np.testing.assert_allclose(own[treeplex.begin[j] : treeplex.begin[j + 1]].sum(axis=0), 1, atol=1e-6)
 
 
 @pytest.mark.parametrize("pure", [0.0, 0.1, 0.7, 1.0])
@@ -174,9 +174,9 @@ def test_the_share_of_pure_strategies_is_what_was_asked_for(pure: float) -> None
     split = cut(Goofspiel(4), "actions:4")
     policies = random_policies(split, 2000, np.random.default_rng(2), pure)
     certain, total, chosen = 0, 0, []
-    for plex, own in zip(split.trunk.players, policies, strict=True):
-        for j in range(len(plex.parent)):
-            mine = own[plex.begin[j] : plex.begin[j + 1]]
+    for treeplex, own in zip(split.trunk.players, policies, strict=True):
+        for j in range(len(treeplex.parent)):
+            mine = own[treeplex.begin[j] : treeplex.begin[j + 1]]
             sure = (mine == 1).any(axis=0)
             assert (mine[:, sure].sum(axis=0) == 1).all()
             certain, total = certain + int(sure.sum()), total + len(sure)
@@ -204,7 +204,7 @@ def test_strategies_that_are_asked_for_are_iterates_of_the_solver() -> None:
         torch.manual_seed(1)
         function = NetValues(split, RangeValueNet(split.encoding, NETWORK, 1.0))
     found = asked_plans(split, function, 40, SOLVING, np.random.default_rng(7))
-    assert [plan.shape for plan in found] == [(plex.num_sequences, 40) for plex in split.trunk.players]
+    assert [plan.shape for plan in found] == [(treeplex.num_sequences, 40) for treeplex in split.trunk.players]
     start = random_policies(split, SOLVING.starts, np.random.default_rng(7), SOLVING.pure)
     for own, even in zip(start, DepthLimitedSolver(split, function).current_policies(), strict=True):
         own[:, 0] = even[:, 0]
@@ -214,12 +214,12 @@ def test_strategies_that_are_asked_for_are_iterates_of_the_solver() -> None:
     for _ in range(SOLVING.asked_iterations):
         played.append([plan.astype(np.float32) for plan in solver.plans])
         solver.run(1)
-    for lane in range(40):
+    for column in range(40):
         at = [
             (t, k)
             for t, plans in enumerate(played)
             for k in range(SOLVING.starts)
-            if all(np.allclose(plans[p][:, k], found[p][:, lane], atol=1e-6) for p in (0, 1))
+            if all(np.allclose(plans[p][:, k], found[p][:, column], atol=1e-6) for p in (0, 1))
         ]
         assert at, "nobody plays this"
         met.append(at[0])

@@ -133,14 +133,14 @@ def test_histories_of_a_public_state_never_share_a_place(game, limit: str) -> No
 
 
 @given(st.sampled_from(SMALL), st.integers(0, 1), st.integers(0, 2**32 - 1), st.integers(1, 4))
-def test_spread_and_gather_are_inverse(case, player: int, seed: int, lanes: int) -> None:
+def test_spread_and_gather_are_inverse(case, player: int, seed: int, batch: int) -> None:
     encoding = cut(*case).encoding
-    values = np.random.default_rng(seed).normal(size=(len(encoding.places[player]), lanes))
+    values = np.random.default_rng(seed).normal(size=(len(encoding.places[player]), batch))
     spread = encoding.spread(player, values)
-    assert spread.shape == (encoding.num_public, encoding.widths[player], lanes)
+    assert spread.shape == (encoding.num_public, encoding.widths[player], batch)
     np.testing.assert_array_equal(encoding.gather(player, spread), values)
     mask = encoding.mask()[:, encoding.columns(player)]
-    np.testing.assert_array_equal(spread != 0, np.repeat(mask[:, :, None], lanes, axis=2))
+    np.testing.assert_array_equal(spread != 0, np.repeat(mask[:, :, None], batch, axis=2))
     np.testing.assert_allclose(encoding.groups[player] @ values, spread.sum(axis=1), atol=1e-12)
 
 

@@ -25,9 +25,9 @@ def net_of(split, seed: int = 0, scale: float = 3.0, **changes) -> RangeValueNet
         return RangeValueNet(split.encoding, ValueNetSettings(**({"width": 24, "depth": 2} | changes)), scale)
 
 
-def random_reaches(split, lanes: int, seed: int):
+def random_reaches(split, batch: int, seed: int):
     rng = np.random.default_rng(seed)
-    first, second = (rng.exponential(size=(count, lanes)) for count in split.histories)
+    first, second = (rng.exponential(size=(count, batch)) for count in split.histories)
     return first, second
 
 
@@ -129,7 +129,7 @@ def test_reaches_times_values_sum_to_0(case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_values_are_the_nets_answers_history_by_history(case) -> None:
-    """Row by row: one public state, one lane, the places of its histories."""
+    """Row by row: one public state, one column, the places of its histories."""
     split = cut(*case)
     encoding, net = split.encoding, net_of(split, scale=7.0)
     reaches = random_reaches(split, 2, 3)

@@ -9,6 +9,7 @@ from envs.extensive import OVER, FactoredGame
 from envs.game import GameSpec
 from envs.tree import compile_tree
 from learners.cfr.sequence_form import sequence_form
+from learners.cfr.treeplex import find_roots
 from learners.value_function.batched import BatchSolver
 from learners.value_function.limit import Limit
 from learners.value_function.parts import split_game
@@ -31,17 +32,19 @@ from tests.learners.value_function.oracle import (
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def down(plex, policy, roots):
+def down(treeplex, policy, roots):
     """The plan of a policy by sequence from roots of these likelihoods, in float64."""
     plan = policy.copy()
-    plan[: plex.num_roots] = roots
-    for j in range(len(plex.parent)):
-        plan[plex.begin[j] : plex.begin[j + 1]] *= plan[plex.parent[j]]
+    plan[: treeplex.num_roots] = roots
+    for j in range(len(treeplex.parent)):
+        plan[treeplex.begin[j] : treeplex.begin[j + 1]] *= plan[treeplex.parent[j]]
     return plan
 
 
 def plans_of_slots(part, tree, policy, roots):
-    return [down(plex, by_sequence(plex, tree, policy), r) for plex, r in zip(part.players, roots, strict=True)]
+    return [
+        down(treeplex, by_sequence(treeplex, tree, policy), r) for treeplex, r in zip(part.players, roots, strict=True)
+    ]
 
 
 def check_value(case, seed: int) -> None:
@@ -83,7 +86,7 @@ def test_values_at_the_limit_are_those_of_a_walk(case, seed: int) -> None:
     weights = [rng.exponential(size=count) * (rng.random(count) < 0.7) for count in split.histories]
     wanted = counterfactual(*case, (weights[0], weights[1]), policy)
     solver = BatchSolver(split.bottom, (weights[0][:, None], weights[1][:, None]))
-    own = [by_sequence(plex, tree, policy)[:, None].astype(np.float32) for plex in split.bottom.players]
+    own = [by_sequence(treeplex, tree, policy)[:, None].astype(np.float32) for treeplex in split.bottom.players]
     for player in (0, 1):
         found = solver.values((own[0], own[1]), player)
         np.testing.assert_allclose(found[:, 0], wanted[player], atol=2e-5)
@@ -119,11 +122,11 @@ def test_public_states_by_themselves_give_the_same_values(case, seed: int) -> No
     split, tree, rng = cut(*case), tree_of(case[0]), np.random.default_rng(seed)
     policy = random_policy(tree, rng)
     weights = [rng.exponential(size=(count, 1)) for count in split.histories]
-    own = [by_sequence(plex, tree, policy)[:, None].astype(np.float32) for plex in split.bottom.players]
+    own = [by_sequence(treeplex, tree, policy)[:, None].astype(np.float32) for treeplex in split.bottom.players]
     whole = BatchSolver(split.bottom, (weights[0], weights[1]))
     for (first, second), part in split.subgames:
         solver = BatchSolver(part, (weights[0][first], weights[1][second]))
-        mine = [by_sequence(plex, tree, policy)[:, None].astype(np.float32) for plex in part.players]
+        mine = [by_sequence(treeplex, tree, policy)[:, None].astype(np.float32) for treeplex in part.players]
         for player, roots in ((0, first), (1, second)):
             found = solver.values((mine[0], mine[1]), player)
             np.testing.assert_allclose(found, whole.values((own[0], own[1]), player)[roots], atol=1e-6)
@@ -140,7 +143,7 @@ def test_trunk_and_bottom_share_no_decision_and_leave_none_out(case) -> None:
         assert sorted([*upper.infoset.tolist(), *lower.infoset.tolist()]) == free.tolist()
         at = {int(i) for i in tree.infoset[(tree.mover == player) & below]}
         assert set(lower.infoset.tolist()) == {i for i in at if counts[i] > 1}
-        owner = lower.owner
+        owner = find_roots(lower)
         assert set(owner[: lower.num_roots].tolist()) == set(range(lower.num_roots))
         for j in range(len(lower.parent)):
             assert (owner[lower.begin[j] : lower.begin[j + 1]] == owner[lower.parent[j]]).all()
@@ -186,7 +189,7 @@ def test_plans_are_products_of_probabilities() -> None:
     for case in (SMALL[1], SMALL[8]):
         split, tree = cut(*case), tree_of(case[0])
         policy = random_policy(tree, np.random.default_rng(3))
-        own = tuple(by_sequence(plex, tree, policy)[:, None].astype(np.float32) for plex in split.trunk.players)
+        own = tuple(by_sequence(treeplex, tree, policy)[:, None].astype(np.float32) for treeplex in split.trunk.players)
         found = ranges_of(split, plans_of(split.trunk, own))
         for player in (0, 1):
             walked = reach(tree, policy, player)

@@ -1,4 +1,4 @@
-"""DL-CFR+ and CFR-D: iteration by iteration against CFR written down plainly, and to where they have to come."""
+"""DL-CFR+ and CFR-D: iteration by iteration against plain recursive CFR, and their convergence to equilibria."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def named(case) -> str:
 
 
 class PlayedValues:
-    """What histories at the limit are worth when a policy is played below, whatever the ranges."""
+    """Values of the histories at the limit if a fixed policy is played below, whatever the ranges."""
 
     def __init__(self, case, policy) -> None:
         tree, (nodes, _) = tree_of(case[0]), border_of(*case)
@@ -67,8 +67,8 @@ class PlainTrunk(PlainCfr):
         self.policy = np.where(self.upper, self.policy, self.bottom)
 
 
-def slots_of(split, policies, lane: int = 0):
-    return by_slot(split, [(p, own[:, lane]) for p, own in zip(split.trunk.players, policies, strict=True)])
+def slots_of(split, policies, column: int = 0):
+    return by_slot(split, [(p, own[:, column]) for p, own in zip(split.trunk.players, policies, strict=True)])
 
 
 @pytest.mark.parametrize("algorithm", VARIANTS)
@@ -78,7 +78,7 @@ def test_it_is_cfr_over_histories_with_the_bottom_left_alone(case, algorithm: st
     policy = random_policy(tree, np.random.default_rng(37))
     options = {"floor": variant.floor, "alternating": variant.alternating, "gamma": variant.gamma}
     plain = PlainTrunk(case, policy, **options)
-    even = tuple(by_sequence(plex, tree, tree.uniform())[:, None] for plex in split.trunk.players)
+    even = tuple(by_sequence(treeplex, tree, tree.uniform())[:, None] for treeplex in split.trunk.players)
     solver = DepthLimitedSolver(split, PlayedValues(case, policy), algorithm, even)
     for _ in range(8):
         solver.run(1)
@@ -88,10 +88,10 @@ def test_it_is_cfr_over_histories_with_the_bottom_left_alone(case, algorithm: st
             (solver.average_policies(), plain.average()),
         ):
             np.testing.assert_allclose(slots_of(split, found)[plain.upper], wanted[plain.upper], atol=1e-9)
-    for plan, policies, plex in zip(solver.plans, solver.current_policies(), split.trunk.players, strict=True):
+    for plan, policies, treeplex in zip(solver.plans, solver.current_policies(), split.trunk.players, strict=True):
         own = policies[:, 0].copy()
-        for j in range(len(plex.parent)):
-            own[plex.begin[j] : plex.begin[j + 1]] *= own[plex.parent[j]]
+        for j in range(len(treeplex.parent)):
+            own[treeplex.begin[j] : treeplex.begin[j + 1]] *= own[treeplex.parent[j]]
         np.testing.assert_allclose(plan[:, 0], own, atol=1e-12)
 
 
@@ -214,7 +214,7 @@ def test_a_completed_policy_is_its_trunk_and_equilibria_below(case) -> None:
     split, form = cut(*case), form_of(case[0])
     tree, largest = form.tree, form.tree.max_utility
     exact = solve_linear_program(form)
-    own = tuple(by_sequence(plex, tree, exact.policy)[:, None] for plex in split.trunk.players)
+    own = tuple(by_sequence(treeplex, tree, exact.policy)[:, None] for treeplex in split.trunk.players)
     policy = complete(split, own, 1000)
     assert policy.shape == (tree.num_slots,)
     found = evaluate_policy(form, policy)  # refuses what is no distribution
@@ -225,7 +225,7 @@ def test_a_completed_policy_is_its_trunk_and_equilibria_below(case) -> None:
     ranges, _ = normalise(split, ranges_of(split, plans_of(split.trunk, own)))
     single = tuple(r.astype(np.float32) for r in ranges)
     solver = BatchSolver(split.bottom, single)
-    played = tuple(by_sequence(plex, tree, policy)[:, None].astype(np.float32) for plex in split.bottom.players)
+    played = tuple(by_sequence(treeplex, tree, policy)[:, None].astype(np.float32) for treeplex in split.bottom.players)
     for player in (0, 1):
         gain = solver.best_values(played, player) - solver.values(played, player)
         assert gain.max() <= 2e-3 * largest
@@ -236,7 +236,7 @@ def test_a_completed_policy_is_its_trunk_and_equilibria_below(case) -> None:
 def test_where_subgames_have_no_ties_a_completed_equilibrium_is_one(case) -> None:
     split, form = cut(*case), form_of(case[0])
     exact = solve_linear_program(form)
-    own = tuple(by_sequence(plex, form.tree, exact.policy)[:, None] for plex in split.trunk.players)
+    own = tuple(by_sequence(treeplex, form.tree, exact.policy)[:, None] for treeplex in split.trunk.players)
     assert evaluate_policy(form, complete(split, own, 1000)).exploitability < 1e-3 * form.tree.max_utility
 
 
