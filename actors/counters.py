@@ -1,6 +1,6 @@
-"""What a run does, as counters and gauges of Ray: for its dashboard, and for Prometheus.
+"""Counters and gauges of a run in Ray, for Ray's dashboard and for Prometheus.
 
-The driver feeds the metrics of each iteration; every node of Ray offers them at its ``MetricsExportPort`` under names
+The driver feeds the metrics of each iteration. Every node of Ray serves them at its ``MetricsExportPort`` under names
 that begin with ``ray_dancfr_``, with the run and the method as tags.
 """
 
@@ -15,48 +15,36 @@ log = logging.getLogger(__name__)
 
 Row = Mapping[str, Any]
 
-PLIES = ("samples/decisions", "samples/nodes")
-"""Keys of a row that count what was played, not what was stored: decisions of games, and nodes of a walked tree."""
-
-RATES = (
-    "traversal/decisions_per_second",
-    "selfplay/decisions_per_second",
-    "search/decisions_per_second",
-    "cfr/nodes_per_second",
-    "tables/nodes_per_second",
-)
-AGES = ("weights/age", "selfplay/age")
-
 COUNTERS = {
-    "dancfr_samples": "Samples that the buffers were offered, by buffer.",
-    "dancfr_plies": "Decisions that were played, or nodes of the tree that were walked.",
+    "dancfr_samples": "Samples offered to the buffers, by buffer.",
+    "dancfr_plies": "Decisions played, or nodes of the tree visited.",
     "dancfr_iterations": "Iterations done by this process.",
-    "dancfr_learner_steps": "Updates of the nets, by net.",
-    "dancfr_learner_rows": "Rows that the nets were trained on, by net.",
+    "dancfr_learner_steps": "Gradient steps, by network.",
+    "dancfr_learner_rows": "Rows trained on, by network.",
     "dancfr_worker_events": "Workers that died, were late, raised or were replaced, and chunks replayed.",
 }
 GAUGES = {
     "dancfr_iteration": "Newest iteration of the run.",
-    "dancfr_plies_per_second": "Speed of the games, or of the walk through the tree.",
-    "dancfr_workers": "Workers that are alive.",
-    "dancfr_queue_depth": "Chunks that are being played or wait for it.",
-    "dancfr_weights_age": "Fits between the weights that play and the newest ones.",
-    "dancfr_buffer_fill": "Full part of a buffer, 0 to 1, by buffer.",
-    "dancfr_loss": "Loss of the newest fit, by net.",
+    "dancfr_plies_per_second": "Decisions played, or nodes of the tree visited, per second.",
+    "dancfr_workers": "Workers alive.",
+    "dancfr_queue_depth": "Chunks queued or being played.",
+    "dancfr_weights_age": "Fits between the weights that play and the newest weights.",
+    "dancfr_buffer_fill": "Fill level of a buffer, 0 to 1, by buffer.",
+    "dancfr_loss": "Loss of the newest fit, by network.",
 }
 _EVENTS = ("died", "late", "raised", "replaced", "replayed")
 
 
 class Counters:
-    """Counters and gauges of one run. Does nothing inline; a failure turns it off and disturbs nothing.
+    """Counters and gauges of one run. Without Ray there are none; a failure turns them off with a warning in the log.
 
     Args:
-        runtime: Where the run's actors live.
+        runtime: The runtime of the run's actors.
         run: Name of the run.
         method: Name of the method.
-        rate: Key of the speed in a row: decisions or nodes per second.
-        plies: Key of the total of decisions or nodes in a row.
-        age: Key of the age of the weights that play in a row, in fits.
+        rate: Key of a row with the decisions or nodes per second; None if rows have no speed.
+        plies: Key of a row with the total of decisions or nodes; None computes it from the speed.
+        age: Key of a row with the age in fits of the weights that play; None if rows have none.
     """
 
     def __init__(
@@ -69,7 +57,7 @@ class Counters:
         age: str | None = None,
     ) -> None:
         self._tags = {"run": run, "method": method}
-        self._keys = (rate, plies, age)
+        self._rate, self._plies, self._age = rate, plies, age
         self._totals: dict[tuple[str, str], float] = {}
         self._metrics: dict[str, Any] | None = None
         if runtime.parallel:
@@ -84,31 +72,29 @@ class Counters:
         self._metrics = made
 
     def feed(self, row: Row) -> None:
-        """Takes in the metrics of an iteration.
+        """Adds the metrics of an iteration.
 
-        Totals count up from the first row on, so a resumed run begins with what it had done. An iteration that is done
-        again after a loss counts once.
+        Totals begin with the total of the first row, so those of a resumed run include what it had done before. An
+        iteration that is done again after a recovery counts once.
 
         Args:
-            row: As it is logged: ``iteration``, ``samples/...`` (totals of the run), ``workers/...`` (totals of the
-                process), and what else the method tells.
+            row: A training row: ``iteration``, ``samples/...`` (totals of the run), ``workers/...`` (totals of the
+                process), and the metrics of the method.
         """
         if self._metrics is not None:
             self._guard(lambda: self._feed(row))
 
     def _feed(self, row: Row) -> None:
-        given = zip(self._keys, (RATES, PLIES, AGES), strict=True)
-        rate, plies, age = (key or next((each for each in known if each in row), None) for key, known in given)
-        for (name, kind), total in totals(row, plies).items():
+        for (name, kind), total in totals(row, self._plies).items():
             self._raise_to(name, kind, total)
-        for (name, kind), more in increments(row, rate, plies).items():
+        for (name, kind), more in increments(row, self._rate, self._plies).items():
             self._add(name, kind, more)
-        for (name, kind), value in gauges(row, rate, age).items():
+        for (name, kind), value in gauges(row, self._rate, self._age).items():
             if self._metrics is not None:
                 self._metrics[name].set(value, tags={**self._tags, "kind": kind})
 
     def _raise_to(self, name: str, kind: str, total: float) -> None:
-        """A total; less than before is what is being done again (samples) or a new pool (workers)."""
+        """Raises a counter to a total. Samples fall when iterations are done again, workers' events with a new pool."""
         before = self._totals.get((name, kind), 0)
         if total < before and name == "dancfr_worker_events":
             before = 0
@@ -118,23 +104,23 @@ class Counters:
             self._totals[name, kind] = total
 
     def _add(self, name: str, kind: str, more: float) -> None:
-        if more > 0 and self._metrics is not None:  # Ray refuses to count by nothing
+        if more > 0 and self._metrics is not None:  # Ray refuses increments of zero
             self._metrics[name].inc(more, tags={**self._tags, "kind": kind})
 
     def _guard(self, call: Any) -> None:
         try:
             call()
-        except Exception as error:  # whatever Ray raises: a dashboard is not worth a training
+        except Exception as error:  # whatever Ray raises, the training goes on
             log.warning("no counters in Ray's dashboard: %s", error)
             self._metrics = None
 
 
 Values = dict[tuple[str, str], float]
-"""By name and kind."""
+"""Values by (name of the metric, kind)."""
 
 
 def totals(row: Row, plies: str | None) -> Values:
-    """What a row tells as totals."""
+    """Values of a row that are totals: of the run, or of the process for workers."""
     found: Values = {
         ("dancfr_samples", key.removeprefix("samples/")): value
         for key, value in _numbers(row, "samples/")
@@ -151,7 +137,7 @@ def totals(row: Row, plies: str | None) -> Values:
 
 
 def increments(row: Row, rate: str | None, plies: str | None) -> Values:
-    """What a row tells of its iteration alone."""
+    """Values of a row that belong to its iteration alone."""
     found: Values = {("dancfr_iterations", ""): 1}
     if rate is not None and _number(row, plies) is None:
         speed, seconds = _number(row, rate), _number(row, f"time/{rate.partition('/')[0]}_s")
@@ -173,7 +159,7 @@ def increments(row: Row, rate: str | None, plies: str | None) -> Values:
 
 
 def gauges(row: Row, rate: str | None, age: str | None) -> Values:
-    """What a row tells of the state of the run."""
+    """Values of a row that are the present state of the run."""
     found: Values = {("dancfr_iteration", ""): float(row["iteration"])}
     single = {
         "dancfr_plies_per_second": rate,

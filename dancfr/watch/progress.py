@@ -237,20 +237,10 @@ def describe_wins(latest: Mapping[str, float]) -> str:
     return "  ".join([*exact, *([f"wins {told}"] if told else [])])
 
 
-KNOWN_SPEEDS = (
-    Speed("traversal/decisions_per_second", "decisions"),
-    Speed("selfplay/decisions_per_second", "decisions"),
-    Speed("cfr/nodes_per_second", "nodes"),
-)
-"""Tried in turn by callers that pass no `Speed` yet."""
-
-
-def describe_speed(row: Mapping[str, Any], speed: Speed | None = None) -> str:
+def describe_speed(row: Mapping[str, Any], speed: Speed | None) -> str:
     """The speed in a training row: ``123k decisions/s``, ``4.5M nodes/s``; empty if the row has none."""
-    for each in KNOWN_SPEEDS if speed is None else (speed,):
-        if value := each.of(row):
-            return f"{readable(value)} {each.unit}/s"
-    return ""
+    value = None if speed is None else speed.of(row)
+    return f"{readable(value)} {speed.unit}/s" if speed and value else ""
 
 
 def describe_workers(row: Mapping[str, Any]) -> str:
