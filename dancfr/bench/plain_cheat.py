@@ -1,29 +1,59 @@
-"""Chance-sampled CFR on Mini-Cheat in plain Python: what the compiled solver is measured against, and tested with.
+"""Chance-sampled CFR on Mini-Cheat in plain Python: the compiled solver is measured against it, and tested with it.
 
-Rules and infosets are written here once more from paper 001, with tuples and dictionaries.
+The rules are those of `envs.cheat.turns`, run as plain Python on Python's own integers; infosets are kept in a
+dictionary, and regrets in lists.
 """
 
-from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field
-from itertools import combinations
-from typing import NamedTuple
+from inspect import isfunction, unwrap
+from types import FunctionType, SimpleNamespace
+from typing import Any
 
-Cards = tuple[int, ...]
-"""Count of each rank, from Ace."""
+from envs.cheat import Cheat
+from envs.cheat.cards import contains
+from envs.cheat.turns import ANSWERING, DISCARDING, answer, claim, pick
+
 Key = tuple[object, ...]
 
 
-class Turn(NamedTuple):
-    """Where a game of two players stands; `claimed` is 0 while a discard is chosen."""
+def as_plain_python(kernel: Any) -> Any:
+    """A compiled function, and every compiled function that it calls, as plain Python on Python's own integers.
 
-    hands: tuple[Cards, Cards]
-    pile: Cards
-    rank: int
-    health: tuple[int, int]
-    discarder: int
-    discard: Cards
-    claimed: int
-    log: tuple[tuple[int, bool], ...]
+    Its globals are copied with NumPy's integer types replaced by `int`, since arithmetic on NumPy's scalars is slow
+    outside compiled code.
+    """
+    function = unwrap(kernel)
+    scope: dict[str, Any] = {"__builtins__": __builtins__}
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if name == "np":
+            scope[name] = SimpleNamespace(uint64=int, int64=int)
+        elif value is not None:
+            compiled = isfunction(unwrap(value)) if callable(value) else False
+            scope[name] = as_plain_python(value) if compiled else int(value)
+    return FunctionType(function.__code__, scope, function.__name__)
+
+
+ANSWER, CLAIM, CONTAINS, PICK = (as_plain_python(kernel) for kernel in (answer, claim, contains, pick))
+
+
+class PlainGame:
+    """A game with the fields that `envs.cheat.turns` names, as Python's integers and lists."""
+
+    def __init__(self, hands: list[int], first: int, health: int) -> None:
+        self.hand, self.put, self.health = hands, [0, 0], [health, health]
+        self.discarder = self.mover = first
+        self.phase = DISCARDING
+        self.discard = self.rank = self.claimed = self.passes = self.ending = 0
+        self.log = 1
+        self.winner = self.loser = -1
+
+    def copy(self) -> "PlainGame":
+        """A game that can be played on without changing this one."""
+        other = copy(self)
+        other.hand, other.put, other.health = self.hand.copy(), self.put.copy(), self.health.copy()
+        return other
 
 
 @dataclass
@@ -36,7 +66,7 @@ class Infoset:
     stamp: int = 0
 
     def match(self, stamp: int) -> list[float]:
-        """The strategy of an iteration, fixed when it first comes here."""
+        """The strategy of an iteration, fixed at the first visit."""
         if self.stamp != stamp:
             positive = [max(regret, 0.0) for regret in self.regrets]
             total = sum(positive)
@@ -47,42 +77,47 @@ class Infoset:
 
 
 class PlainSolver:
-    """Both players' infosets of one agent of paper 001, 4.2, without abstraction.
+    """Both players' infosets of one agent of paper 001, 4.2, without abstractions.
 
     Args:
-        ranks: Ranks in the deck.
-        most: Cards of a discard at most.
+        game: Cheat for two players with ``discards="sets"``.
         agent: ``memoryless``, ``hp-aware``, ``history-aware`` or ``general``.
-        prune: Leave out what neither player reaches: it changes no number.
+        prune: Whether to skip subtrees that neither player reaches, which changes no result.
     """
 
-    def __init__(self, ranks: int, most: int, agent: str, prune: bool = True) -> None:
-        self.ranks, self.most, self.prune = ranks, most, prune
+    def __init__(self, game: Cheat, agent: str, prune: bool = True) -> None:
+        self.rules = game.rule_set._replace(full=int(game.rule_set.full))  # type: ignore[arg-type]
+        self.discards: list[int] = game.sets.tolist()
+        self.start_health, self.prune = game.health, prune
         self.health, self.history = agent in ("hp-aware", "general"), agent in ("history-aware", "general")
         self.infosets: dict[Key, Infoset] = {}
         self.stamp = 0
 
-    def iterate(self, hands: tuple[Cards, Cards], first: int, health: int) -> float:
-        """One iteration below a deal; the value of player 0."""
-        self.stamp += 1
-        nothing = (0,) * self.ranks
-        return self._walk(Turn(hands, nothing, 0, (health, health), first, nothing, 0, ()), (1.0, 1.0))
+    def iterate(self, hands: list[int], first: int) -> float:
+        """Runs one iteration below a deal; returns the value of player 0.
 
-    def _walk(self, turn: Turn, reach: tuple[float, float]) -> float:
+        Args:
+            hands: Cards of both players, words of `envs.cheat.cards`.
+            first: Player who begins.
+        """
+        self.stamp += 1
+        return self._walk(PlainGame(hands, first, self.start_health), (1.0, 1.0))
+
+    def _walk(self, game: PlainGame, reach: tuple[float, float]) -> float:
         """Value of player 0 below a node; adds to regrets and sums on the way back."""
-        mover = turn.discarder if turn.claimed == 0 else 1 - turn.discarder
-        followers = list(self._discards(turn) if turn.claimed == 0 else self._answers(turn))
-        infoset = self._infoset(turn, mover, len(followers))
+        mover = game.mover
+        children = self._children(game)
+        infoset = self._infoset(game, len(children))
         policy = infoset.match(self.stamp)
         values = []
-        for chance, follower in zip(policy, followers, strict=True):
+        for chance, child in zip(policy, children, strict=True):
             below = (reach[0] * chance, reach[1]) if mover == 0 else (reach[0], reach[1] * chance)
-            if isinstance(follower, int):
-                values.append(1.0 if follower == 0 else -1.0)
+            if child.winner >= 0:
+                values.append(1.0 if child.winner == 0 else -1.0)
             elif self.prune and below == (0.0, 0.0):
                 values.append(0.0)
             else:
-                values.append(self._walk(follower, below))
+                values.append(self._walk(child, below))
         value = sum(chance * v for chance, v in zip(policy, values, strict=True))
         counterfactual = reach[1 - mover] * (1.0 if mover == 0 else -1.0)
         for a, (chance, v) in enumerate(zip(policy, values, strict=True)):
@@ -90,49 +125,33 @@ class PlainSolver:
             infoset.sums[a] += reach[mover] * chance
         return value
 
-    def _infoset(self, turn: Turn, mover: int, count: int) -> Infoset:
-        kind = 1 + turn.claimed if turn.claimed else int(sum(turn.pile) > 0)
-        key: Key = (mover, turn.hands[mover], turn.rank, kind)
+    def _children(self, game: PlainGame) -> list[PlainGame]:
+        """The game after each action."""
+        children = []
+        if game.phase == ANSWERING:
+            for action in (0, 1):
+                children.append(game.copy())
+                ANSWER(children[-1], action, self.rules)
+            return children
+        hand = game.hand[game.mover]
+        for discard in self.discards:
+            if CONTAINS(hand, discard):
+                children.append(game.copy())
+                PICK(children[-1], discard)
+                CLAIM(children[-1])
+        return children
+
+    def _infoset(self, game: PlainGame, count: int) -> Infoset:
+        mover = game.mover
+        kind = 1 + game.claimed if game.claimed else int(sum(game.put) > 0)
+        key: Key = (mover, game.hand[mover], game.rank, kind)
         if self.health:
-            key += (turn.health[mover], turn.health[1 - mover])
+            key += (game.health[mover], game.health[1 - mover])
         if self.history:
-            key += (turn.log,)
+            key += (game.log,)
         if key not in self.infosets:
             self.infosets[key] = Infoset([0.0] * count, [0.0] * count)
         return self.infosets[key]
 
-    def _discards(self, turn: Turn) -> Iterator[Turn]:
-        """What follows each discard: fewer cards first, then by ranks counted from the current one."""
-        hand = turn.hands[turn.discarder]
-        held = [
-            (turn.rank + r) % self.ranks for r in range(self.ranks) for _ in range(hand[(turn.rank + r) % self.ranks])
-        ]
-        for size in range(1, self.most + 1):
-            for chosen in dict.fromkeys(combinations(held, size)):
-                discard = tuple(chosen.count(r) for r in range(self.ranks))
-                left = tuple(h - d for h, d in zip(hand, discard, strict=True))
-                hands = (left, turn.hands[1]) if turn.discarder == 0 else (turn.hands[0], left)
-                pile = tuple(p + d for p, d in zip(turn.pile, discard, strict=True))
-                yield turn._replace(hands=hands, pile=pile, discard=discard, claimed=size)
 
-    def _answers(self, turn: Turn) -> Iterator[Turn | int]:
-        """What follows a pass, and a challenge: a turn, or who has won."""
-        d = turn.discarder
-        empty = sum(turn.hands[d]) == 0
-        yield d if empty else self._next(turn, turn.hands, turn.pile, turn.health, False)
-        loser = d if turn.discard[turn.rank] < turn.claimed else 1 - d
-        health = (turn.health[0] - (loser == 0), turn.health[1] - (loser == 1))
-        if health[loser] == 0:
-            yield 1 - loser
-        elif empty and loser != d:
-            yield d
-        else:
-            taken = tuple(h + p for h, p in zip(turn.hands[loser], turn.pile, strict=True))
-            hands = (taken, turn.hands[1]) if loser == 0 else (turn.hands[0], taken)
-            yield self._next(turn, hands, (0,) * self.ranks, health, True)
-
-    def _next(
-        self, turn: Turn, hands: tuple[Cards, Cards], pile: Cards, health: tuple[int, int], challenged: bool
-    ) -> Turn:
-        rank, log = (turn.rank + 1) % self.ranks, (*turn.log, (turn.claimed, challenged))
-        return Turn(hands, pile, rank, health, 1 - turn.discarder, (0,) * self.ranks, 0, log)
+__all__ = ["PlainGame", "PlainSolver", "as_plain_python"]

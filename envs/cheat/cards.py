@@ -24,9 +24,9 @@ _RANK = np.uint64(15)
 
 @kernel
 def size_of(cards):
-    """How many cards a multiset has, up to 255."""
+    """Number of cards in a multiset, up to 255."""
     pairs = (cards & _LOW) + ((cards >> np.uint64(4)) & _LOW)
-    return np.int64((pairs * _ONES) >> np.uint64(56))
+    return np.int64(((pairs * _ONES) >> np.uint64(56)) & np.uint64(255))  # the mask is for integers that do not wrap
 
 
 @kernel

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from envs.cheat import rules
 from envs.cheat.cards import MOST_COPIES, MOST_RANKS, absolute, list_discards, pack, unpack
 from envs.cheat.observation import Layout, encode, observe
+from envs.cheat.turns import Rules, make_rules
 from envs.extensive import CHANCE, FactoredGame, check_types
 from envs.game import GameSpec, IllegalAction, Packed, States
 
@@ -64,6 +65,7 @@ class Cheat(FactoredGame):
     name: str = "cheat"
     spec: GameSpec = field(init=False, repr=False, compare=False)
     layout: Layout = field(init=False, repr=False, compare=False)
+    rule_set: Rules = field(init=False, repr=False, compare=False)
     _sets: NDArray[np.uint64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -104,7 +106,8 @@ class Cheat(FactoredGame):
             endings=rules.ENDINGS,
             max_plies=self._longest(),
         )
-        for name, value in (("layout", layout), ("spec", spec), ("_sets", sets)):
+        rule_set = make_rules(self.ranks, self.max_discard, picking, self.ply_limit)
+        for name, value in (("layout", layout), ("spec", spec), ("rule_set", rule_set), ("_sets", sets)):
             object.__setattr__(self, name, value)
 
     def _longest(self) -> int:
@@ -149,7 +152,7 @@ class Cheat(FactoredGame):
     def legal(self, states: States) -> NDArray[np.bool_]:
         out = np.empty((len(states), self.spec.num_actions), np.bool_)
         if self.picking:
-            rules.legal_picks(states, self.ranks, self.max_discard, out)
+            rules.legal_picks(states, self.ranks, out)
         else:
             rules.legal_sets(states, self._sets, out)
         return out
@@ -163,7 +166,7 @@ class Cheat(FactoredGame):
             raise IllegalAction(f"{self.place(states, bad)}: {self._told(chosen[bad])} is not legal")
 
     def _step(self, states: States, actions: NDArray[np.integer]) -> int:
-        bad: int = rules.step(states, actions, self._sets, self.ranks, self.max_discard, self.picking, self.ply_limit)
+        bad: int = rules.step(states, actions, self._sets, self.rule_set)
         return bad
 
     def chance(self, states: States) -> NDArray[np.float64]:

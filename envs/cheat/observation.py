@@ -117,14 +117,13 @@ def encode(packed: Packed, layout: Layout) -> NDArray[np.float32]:
     """
     out = np.zeros((len(packed), layout.inputs), np.float32)
     shape = layout.ranks, layout.copies, layout.players, layout.most
-    _encode(packed, *shape, np.float32(layout.health), layout.picking, out)
+    _encode(packed, *shape, np.float32(layout.health), layout.picking, log_width(layout.most), out)
     return out
 
 
 @kernel
-def _encode(packed, ranks, copies, players, most, health, picking, out):
+def _encode(packed, ranks, copies, players, most, health, picking, width, out):
     cards = np.float32(ranks * copies)
-    width = log_width(most)
     for b in range(packed.shape[0]):
         row, to = packed[b], out[b]
         to[np.int64(row[PHASE])] = 1

@@ -1,18 +1,30 @@
-"""What the agents of paper 001 tell apart: infoset keys of two-player Cheat (4.2 and 4.3).
+"""Infoset keys of two-player Cheat: what the agents of paper 001 distinguish (4.2 and 4.3).
 
-An infoset's key holds the player, his hand, and while he answers the claim, else whether there is a pile; then, as the
-agent wills, the current rank, both players' health, and the turns so far.
+A key is two words. The first holds the player's hand, the claim to be answered (or whether there is a pile), and the
+player; then, depending on the agent, the current rank and the health of both players. The second holds the log of past
+turns, or 0 for agents without a history.
+
+Example, Mini-Cheat (3 ranks, health bits 21): player 1 with two Aces and a 3, current rank A, answers a claim of 2
+cards with 3 health points against 2. From the lowest bit:
+
+    hand  counts 2 0 1    4 bits each    0x102
+    kind  1 + claim = 3   4 bits         3 << 12
+    player 1              1 bit          1 << 16
+    rank 0 (Ace)          4 bits         0 << 17
+    own health 3          21 bits        3 << 21
+    other's health 2      21 bits        2 << 42
 """
 
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.cheat import Cheat
 from envs.cheat.observation import CLAIMED, DIGESTS, HEAD, PHASE, RANK, VIEWER
-from envs.cheat.rules import ANSWERING, LOG_BITS, log_width
+from envs.cheat.turns import ANSWERING, LOG_BITS
 from envs.compiled import kernel
 from envs.game import Packed
 
@@ -20,19 +32,35 @@ MEMORYLESS, HP_AWARE, HISTORY_AWARE, GENERAL = "memoryless", "hp-aware", "histor
 AGENTS = (MEMORYLESS, HP_AWARE, HISTORY_AWARE, GENERAL)
 KIND_BITS, PLAYER_BITS, RANK_BITS = 4, 1, 4
 
-Form = NDArray[np.int64]
-"""A `KeyForm` for kernels: ranks, cards of a discard at most, whether the rank counts, bits of health, largest health,
-turns of the log or 0 for all or -1 for none."""
+
+class Form(NamedTuple):
+    """The layout of keys, for kernels.
+
+    Attributes:
+        ranks: Ranks in the deck.
+        has_rank: Whether the current rank is in the key.
+        health_bits: Bits for the health of one player; 0 leaves health out.
+        most_health: Health above this counts as this.
+        turns: Past turns in the key: 0 for all of them, -1 for none.
+        width: Bits of one turn in the log.
+    """
+
+    ranks: int
+    has_rank: bool
+    health_bits: int
+    most_health: int
+    turns: int
+    width: int
 
 
 @dataclass(frozen=True)
 class KeyForm:
-    """What an agent tells apart.
+    """What an agent distinguishes.
 
     Attributes:
         agent: One of `AGENTS`.
-        cards: Cards abstraction: the hand is counted from the current rank, and the rank left out.
-        turns: History abstraction: the last so many turns; 0 for all of them.
+        cards: Cards abstraction: the hand is counted from the current rank, and the rank is left out.
+        turns: History abstraction: the number of past turns that count; 0 for all of them.
     """
 
     agent: str = GENERAL
@@ -40,18 +68,23 @@ class KeyForm:
     turns: int = 0
 
     def check(self, game: Cheat) -> None:
-        """Raises ValueError where keys of that game cannot hold what the agent wants."""
+        """Raises ValueError if keys cannot describe infosets of the game."""
         if self.agent not in AGENTS:
-            raise ValueError(f"agent must be one of {', '.join(AGENTS)}, not {self.agent!r}")
+            raise ValueError(f"agent must be one of {', '.join(AGENTS)}, got {self.agent!r}")
         if game.players != 2 or game.picking:
-            raise ValueError("keys are of Cheat for 2 players with discards=sets")
+            raise ValueError("keys describe Cheat for 2 players with discards=sets only")
         if game.max_discard + 2 > 1 << KIND_BITS:
-            raise ValueError(f"keys hold claims of up to {(1 << KIND_BITS) - 2} cards, not {game.max_discard}")
-        if self.turns < 0 or self.turns * log_width(game.max_discard) >= LOG_BITS:
-            raise ValueError(f"keys hold up to {(LOG_BITS - 1) // log_width(game.max_discard)} turns, not {self.turns}")
-        if self.health and not 1 <= game.health < 1 << _health_bits(game.ranks):
-            most = (1 << _health_bits(game.ranks)) - 1
-            raise ValueError(f"with {game.ranks} ranks keys hold health from 1 to {most}, not {game.health}")
+            raise ValueError(
+                f"max_discard must be at most {(1 << KIND_BITS) - 2} for infoset keys, got {game.max_discard}"
+            )
+        most_turns = (LOG_BITS - 1) // game.rule_set.width
+        if not 0 <= self.turns <= most_turns:
+            raise ValueError(f"turns must be from 0 to {most_turns}, got {self.turns}")
+        most_health = (1 << _health_bits(game.ranks)) - 1
+        if self.health and not 1 <= game.health <= most_health:
+            raise ValueError(
+                f"health must be from 1 to {most_health} for infoset keys with {game.ranks} ranks, got {game.health}"
+            )
 
     @property
     def health(self) -> bool:
@@ -60,14 +93,14 @@ class KeyForm:
 
     @property
     def history(self) -> bool:
-        """Whether turns are in the key."""
+        """Whether past turns are in the key."""
         return self.agent in (HISTORY_AWARE, GENERAL)
 
     def form(self, game: Cheat, most_health: int) -> Form:
-        """For kernels; health above `most_health` counts as that."""
+        """The layout for kernels; health above `most_health` counts as `most_health`."""
         bits = _health_bits(game.ranks) if self.health else 0
         turns = self.turns if self.history else -1
-        return np.array([game.ranks, game.max_discard, not self.cards, bits, most_health, turns], np.int64)
+        return Form(game.ranks, not self.cards, bits, most_health, turns, game.rule_set.width)
 
 
 def _health_bits(ranks: int) -> int:
@@ -77,43 +110,51 @@ def _health_bits(ranks: int) -> int:
 
 @kernel
 def first_word(form, player, hand, kind, rank, own, other):
-    """First word of a key; `kind` is 0 or 1 for a discard without or with a pile, 1 + claim for an answer."""
-    shift = np.uint64(4 * form[0])
+    """First word of a key, `uint64`.
+
+    Args:
+        form: `Form`.
+        player: Player to move.
+        hand: That player's cards, a word of `envs.cheat.cards`.
+        kind: 1 + claim when the player answers; when the player discards, whether there is a pile.
+        rank: Current rank.
+        own, other: Health of the player and of the opponent.
+    """
+    shift = np.uint64(4 * form.ranks)
     word = hand | (np.uint64(kind) << shift)
     shift += np.uint64(KIND_BITS)
     word |= np.uint64(player) << shift
     shift += np.uint64(PLAYER_BITS)
-    if form[2] != 0:
+    if form.has_rank:
         word |= np.uint64(rank) << shift
-    if form[3] != 0:
+    if form.health_bits != 0:
         shift += np.uint64(RANK_BITS)
-        word |= np.uint64(min(own, form[4])) << shift
-        word |= np.uint64(min(other, form[4])) << (shift + np.uint64(form[3]))
+        word |= np.uint64(min(np.int64(own), form.most_health)) << shift
+        word |= np.uint64(min(np.int64(other), form.most_health)) << (shift + np.uint64(form.health_bits))
     return word
 
 
 @kernel
 def second_word(form, log):
-    """Second word of a key: the turns that the agent minds."""
-    turns = form[5]
-    if turns < 0:
+    """Second word of a key, `uint64`: the past turns that the agent distinguishes."""
+    if form.turns < 0:
         return np.uint64(0)
-    if turns == 0:
+    if form.turns == 0:
         return log
-    begin = np.uint64(1) << np.uint64(turns * log_width(form[1]))
+    begin = np.uint64(1) << np.uint64(form.turns * form.width)
     return log if log < begin else begin | (log & (begin - np.uint64(1)))
 
 
 @kernel
 def _infostate_keys(packed, form, out):
-    """Keys of packed infostates into `uint64[B, 2]`."""
-    ranks = form[0]
+    """Writes the keys of packed infostates to `uint64[B, 2]`."""
+    ranks = form.ranks
     for b in range(packed.shape[0]):
         row = packed[b]
         hand = np.uint64(0)
         for rank in range(ranks):
             hand |= np.uint64(row[HEAD + rank]) << np.uint64(4 * rank)
-        own, other = HEAD + 3 * ranks, HEAD + 3 * ranks + 3  # size, health and cards put of each
+        own, other = HEAD + 3 * ranks, HEAD + 3 * ranks + 3  # of each player: hand size, health, cards put
         if row[PHASE] == ANSWERING:
             kind = 1 + row[CLAIMED]
         else:
@@ -126,21 +167,31 @@ def _infostate_keys(packed, form, out):
 
 
 def keys_of(packed: Packed, form: Form) -> NDArray[np.uint64]:
-    """Keys of packed infostates of the players to move, `uint64[B, 2]`."""
+    """Keys of packed infostates `uint8[B, P]` of the players to move, `uint64[B, 2]`."""
     out = np.empty((len(packed), 2), np.uint64)
     _infostate_keys(packed, form, out)
     return out
 
 
 def raised(keys: NDArray[np.uint64], form: Form, before: int, now: int) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
-    """Keys with health above `before`, up to `now`, and the place of the key that stands for each so far.
+    """Keys of infosets with more health, for the next game of a curriculum (paper 001, 4.1.2).
 
-    Health of `before` had stood for all above it (paper 001, 4.1.2); agents that do not mind health have none.
+    Until now a health of `before` stood for every health above it.
+
+    Args:
+        keys: Known keys, `uint64[I, 2]`.
+        form: Their layout.
+        before: Largest health in the keys.
+        now: Largest health from now on.
+
+    Returns:
+        The new keys `uint64[n, 2]`, with a health above `before` and up to `now`, and for each of them the index of
+        the known key that stood for it, `intp[n]`. Both are empty for agents that do not distinguish health.
     """
-    bits = int(form[3])
+    bits = form.health_bits
     if not bits:
         return keys[:0], np.zeros(0, np.intp)
-    shift = np.uint64(4 * form[0] + KIND_BITS + PLAYER_BITS + RANK_BITS)
+    shift = np.uint64(4 * form.ranks + KIND_BITS + PLAYER_BITS + RANK_BITS)
     steps = np.uint64(1) << shift, np.uint64(1) << (shift + np.uint64(bits))
     mask = np.uint64((1 << bits) - 1)
     own, other = (keys[:, 0] >> shift) & mask, (keys[:, 0] >> (shift + np.uint64(bits))) & mask
@@ -156,4 +207,16 @@ def raised(keys: NDArray[np.uint64], form: Form, before: int, now: int) -> tuple
     return np.concatenate(found), np.concatenate(source)
 
 
-__all__ = ["AGENTS", "GENERAL", "HISTORY_AWARE", "HP_AWARE", "MEMORYLESS", "Form", "KeyForm", "keys_of", "raised"]
+__all__ = [
+    "AGENTS",
+    "GENERAL",
+    "HISTORY_AWARE",
+    "HP_AWARE",
+    "MEMORYLESS",
+    "Form",
+    "KeyForm",
+    "first_word",
+    "keys_of",
+    "raised",
+    "second_word",
+]

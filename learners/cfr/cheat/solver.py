@@ -1,4 +1,4 @@
-"""Chance-sampled CFR on two-player Cheat, deal by deal (paper 001, 5), with its curriculum (4.1.1)."""
+"""Chance-sampled CFR on two-player Cheat, one deal per iteration (paper 001, 5), with its curriculum (4.1.1)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,26 +14,26 @@ from envs.tree_size import estimate_below
 from learners.cfr.cheat.keys import Form, KeyForm, raised
 from learners.cfr.cheat.strategy import Strategy
 from learners.cfr.cheat.table import Table
-from learners.cfr.cheat.traversal import FRAME, LOG_FULL, traverse_deals
+from learners.cfr.cheat.traversal import LOG_FULL, Deals, Tree, make_scratch, walk_deals
 from learners.storage import ForeignState
 
 MOST_NODES = 3e9
-"""Nodes below a deal at most: the first iterations walk all of them, some 30 million a second."""
+"""Largest number of nodes below a deal. The first iterations walk all of them, some 30 million per second."""
 BLOCK = 1024
-"""Iterations whose deals are drawn together."""
+"""Number of deals drawn at a time."""
 PATHS = 4096
-"""Drawn to estimate their number."""
+"""Random paths that estimate the number of nodes."""
 
 
 class HistoryTooLong(ValueError):
-    """A game can have more turns than the key of an infoset holds."""
+    """A game can have more turns than an infoset key holds."""
 
 
 def check_size(game: Cheat) -> None:
-    """Raises ValueError where the tree below a deal is so large that no walk of it ends, see `MOST_NODES`.
+    """Raises ValueError if the tree below a deal has more than `MOST_NODES` nodes.
 
-    Random paths hardly ever come to the deep parts of games with many health points. Of those it is estimated by how
-    much the tree grows from two points to three.
+    Random paths hardly ever reach the deep parts of games with many health points. The size of such games is
+    extrapolated from the growth of the tree between two health points and three.
     """
     few = [replace(game, health=n) for n in range(1, min(game.health, 3) + 1)]
     sizes = []
@@ -45,13 +45,16 @@ def check_size(game: Cheat) -> None:
         roughly += (game.health - 3) * np.log10(sizes[-1] / sizes[-2])
     if roughly > np.log10(MOST_NODES):
         raise ValueError(
-            f"below a deal of {game.name} are some 10^{roughly:.0f} nodes or more, too many to walk in each iteration: "
+            f"below a deal of {game.name} are 10^{roughly:.0f} nodes or more, too many to walk in each iteration: "
             "choose less health or a smaller deck, or train DREAM (cheat-dream-5x3 and others)"
         )
 
 
 def draw_deals(game: Cheat, seed: int, iteration: int, count: int) -> States:
-    """The deals of `count` iterations after the first `iteration` ones: each has a stream of its own."""
+    """Deals of the `count` iterations that follow the first `iteration`, `state_type(2)[count]`.
+
+    Each iteration has a random stream of its own.
+    """
     deck = game.deck
     streams = (np.random.default_rng(np.random.SeedSequence((seed, iteration + i))) for i in range(count))
     draws = np.stack([stream.random(1 + len(deck)) for stream in streams])
@@ -61,20 +64,20 @@ def draw_deals(game: Cheat, seed: int, iteration: int, count: int) -> States:
 
 
 class CheatSolver:
-    """Regrets and strategy sums of both players. The same seed gives the same numbers, however runs are cut up.
+    """Regrets and strategy sums of both players. A seed gives the same numbers, however many calls `run` is split into.
 
     Args:
-        game: Two players, ``discards="sets"``, limited health; the first one of a curriculum.
-        keys: What infosets tell apart.
-        seed: Of the deals.
+        game: The first game of the curriculum: two players, ``discards="sets"``, limited health.
+        keys: What infosets distinguish.
+        seed: Seed of the deals.
 
     Attributes:
-        iteration: Deals so far.
-        nodes: Nodes walked so far.
+        iteration: Number of deals so far.
+        nodes: Number of nodes walked so far.
         table: Regrets and strategy sums.
 
     Raises:
-        ValueError: the keys do not fit the game, or it need not end.
+        ValueError: the keys do not fit the game, or a game can go on forever.
     """
 
     def __init__(self, game: Cheat, keys: KeyForm, seed: int = 0) -> None:
@@ -86,23 +89,22 @@ class CheatSolver:
     def _take(self, game: Cheat) -> None:
         if game.health == 0 or game.ply_limit:
             raise ValueError(
-                "CFR here needs games that end by health alone: choose health of at least 1 and ply_limit=0"
+                f"CFR on Cheat needs health of at least 1 and ply_limit=0, got {game.health} and {game.ply_limit}"
             )
         self.keys.check(game)
         self.game = game
-        depth, actions = game.spec.max_plies + 2, game.spec.num_actions
-        self._room = np.zeros(depth, FRAME), np.zeros((depth, actions), np.int32), np.zeros((depth, actions))
+        self._scratch = make_scratch(game.spec.max_plies + 2, game.spec.num_actions)
 
     @property
     def form(self) -> Form:
-        """The keys of the present game, for kernels."""
+        """Layout of the infoset keys of the present game."""
         return self.keys.form(self.game, self.game.health)
 
     def run(self, iterations: int) -> float:
-        """Adds as many iterations, of a deal each; the mean value of player 0 in them.
+        """Runs iterations, one deal each; returns their mean value for player 0.
 
         Raises:
-            HistoryTooLong: the turns of a game do not fit a key.
+            HistoryTooLong: a game has more turns than a key holds.
         """
         total = 0.0
         for begin in range(0, iterations, BLOCK):
@@ -113,37 +115,36 @@ class CheatSolver:
         return total / max(iterations, 1)
 
     def _walk(self, hands: NDArray[np.uint64], first: NDArray[np.integer], stamp: int, learn: bool) -> float:
-        """Walks the trees below deals `[n, 2]`; the sum of player 0's values."""
-        table, game = self.table, self.game
-        hands, first = np.ascontiguousarray(hands), first.astype(np.int64)
-        *changed, total, nodes, status = traverse_deals(
-            *(table.slots, table.used, table.values, table.filled),
-            *(self.form, game.sets, hands, first, game.health),
-            *(*self._room, float(stamp), learn),
+        """Walks the trees below deals; returns the sum of their values for player 0. See `walk_deals`."""
+        game = self.game
+        tree = Tree(self.form, game.rule_set, game.sets, game.health)
+        deals = Deals(np.ascontiguousarray(hands), first.astype(np.int64))
+        self.table.infosets, total, nodes, status = walk_deals(
+            self.table.infosets, tree, deals, self._scratch, stamp, learn
         )
-        table.slots, table.used, table.values, table.filled = changed
         self.nodes += nodes
         if status == LOG_FULL:
             raise HistoryTooLong(
-                f"games of {game.name} with health {game.health} have more turns than the key of an infoset holds: set "
-                "turns to how many of the last ones count"
+                f"a game of {game.name} with health {game.health} has more turns than an infoset key holds: set turns "
+                "to the number of past turns that the agent remembers"
             )
-        return float(total)
+        return total
 
     def enter(self, game: Cheat) -> None:
-        """Goes on with the next game of a curriculum.
+        """Continues with the next game of a curriculum.
 
-        Every infoset goes on with its regrets and sums; one of more health than there was with those of the most
-        health there was. Its next strategy is the average so far (paper 001, 4.1.1, step 3).
+        Infosets keep their regrets and strategy sums. An infoset with more health than before starts with the numbers
+        of the infoset with the largest health before. The next strategy of every infoset is its average strategy (paper
+        001, 4.1.1, step 3).
 
         Raises:
-            ValueError: the game differs in more than its health, or has less of it, or see `CheatSolver`.
+            ValueError: the game differs in more than its health, or has less health; see also `CheatSolver`.
         """
         before = self.game
         if replace(before, health=game.health, observation_health=game.observation_health) != game:
-            raise ValueError("the games of a curriculum may differ in their health points only")
+            raise ValueError("games of a curriculum must not differ in anything but health")
         if game.health < before.health:
-            raise ValueError(f"health must not fall along a curriculum, as from {before.health} to {game.health}")
+            raise ValueError(f"health must not fall during a curriculum, got {game.health} after {before.health}")
         here = self.table.occupied
         keys, source = raised(np.stack([here["first"], here["second"]], axis=1), self.form, before.health, game.health)
         self._take(game)
@@ -151,25 +152,25 @@ class CheatSolver:
         self.table.renew()
 
     def strategy(self) -> Strategy:
-        """The average and the last strategy."""
+        """The average strategy and the last one."""
         return Strategy.of(self.table)
 
     def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Everything, for a file: arrays, and what goes with them."""
+        """The whole state for a file: arrays and metadata."""
         return self.table.arrays(), {"iteration": self.iteration, "nodes": self.nodes, "health": self.game.health}
 
     def load_arrays(self, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
-        """Reverse of `state_arrays`.
+        """Restores a state from `state_arrays`.
 
         Raises:
-            ForeignState: it is the state of something else.
+            ForeignState: the arrays are not the state of this solver.
         """
         if arrays.keys() != {"slots", "values"} or not {"iteration", "nodes", "health"} <= meta.keys():
-            raise ForeignState("it holds no state of chance-sampled CFR on Cheat")
+            raise ForeignState("the file does not hold a state of chance-sampled CFR on Cheat")
         try:
             self.table.load(arrays["slots"], arrays["values"])
             if self.table.slots["count"].max() > self.game.spec.num_actions:
-                raise ValueError(f"an infoset has more actions than {self.game.name}")
+                raise ValueError(f"an infoset of the table has more actions than {self.game.name}")
         except ValueError as error:
             raise ForeignState(str(error)) from None
         self.iteration, self.nodes = int(meta["iteration"]), int(meta["nodes"])
@@ -177,7 +178,7 @@ class CheatSolver:
 
 
 def count_infosets(game: Cheat, keys: KeyForm) -> int:
-    """How many infosets of both players a game has, by walking all that can follow every deal.
+    """Number of infosets of both players, found by walking the tree below every deal.
 
     Raises:
         ValueError: see `CheatSolver` and `Cheat.deals`.
@@ -187,7 +188,7 @@ def count_infosets(game: Cheat, keys: KeyForm) -> int:
 
 
 def list_infosets(game: Cheat, keys: KeyForm) -> CheatSolver:
-    """A solver that has learnt nothing, with every infoset of the game; see `count_infosets`."""
+    """A solver with every infoset of the game and no regrets; see `count_infosets`."""
     solver = CheatSolver(game, keys)
     hands, _ = game.deals()
     for first in (0, 1):

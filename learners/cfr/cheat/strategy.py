@@ -1,4 +1,4 @@
-"""Strategies by infoset key, and agents that play them."""
+"""Strategies of two-player Cheat by infoset key, and the agent that plays them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from learners.cfr.cheat.table import SLOT, Table, probe
 
 @dataclass(frozen=True, eq=False)
 class Strategy:
-    """What a player of two-player Cheat does at every infoset that was met.
+    """Policies at all infosets that a solver has met.
 
     Attributes:
         keys: `uint64[I, 2]`, see `learners.cfr.cheat.keys`.
-        counts: Actions of each infoset, `int32[I]`, in the order of the game's.
-        policies: By name, such as ``average`` and ``last``: probabilities of all infosets one after the other,
-            `float64[sum of counts]`.
+        counts: Number of legal actions at each infoset, `int32[I]`.
+        policies: By name, such as ``average`` and ``last``: probabilities of the legal actions in the order of the
+            game's actions, concatenated over infosets, `float64[sum of counts]`.
     """
 
     keys: NDArray[np.uint64]
@@ -32,53 +32,53 @@ class Strategy:
 
     @classmethod
     def of(cls, table: Table) -> "Strategy":
-        """The average and the last strategy of a solver."""
+        """The average strategy and the last one of a solver."""
         here = table.occupied
         keys = np.stack([here["first"], here["second"]], axis=1)
         return cls(keys, here["count"].copy(), {"average": table.policies(True), "last": table.policies(False)})
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """For a file."""
+        """The strategy as arrays for a file."""
         return {"keys": self.keys, "counts": self.counts, **{f"policy.{k}": v for k, v in self.policies.items()}}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Strategy":
-        """Reverse of `arrays`.
+        """Restores a strategy from its `arrays`.
 
         Raises:
-            ValueError: they are no strategy.
+            ValueError: the arrays are not a strategy.
         """
         kinds: dict[str, tuple[type, int]] = {"keys": (np.uint64, 2), "counts": (np.int32, 1)}
         found = {name.removeprefix("policy."): a for name, a in arrays.items() if name.startswith("policy.")}
         kinds |= {f"policy.{name}": (np.float64, 1) for name in found}
         if not found or arrays.keys() != kinds.keys():
-            raise ValueError("there is no strategy of Cheat in it")
+            raise ValueError("the file does not hold a strategy of Cheat")
         if any((arrays[name].dtype, arrays[name].ndim) != kind for name, kind in kinds.items()):
-            raise ValueError("its arrays are of another kind")
+            raise ValueError("the arrays of the strategy have other types or dimensions")
         keys, counts = arrays["keys"], arrays["counts"]
         fits = keys.shape == (len(counts), 2) and len(counts) > 0 and (counts > 0).all()
         if not fits or any(len(policy) != counts.sum() for policy in found.values()):
-            raise ValueError("its arrays do not fit each other")
+            raise ValueError("the arrays of the strategy do not fit each other")
         for name, policy in found.items():
             sums = np.add.reduceat(policy, np.cumsum(counts) - counts)
             if not (policy >= 0).all() or (np.abs(sums - 1) > 1e-6).any():  # nor nan
-                raise ValueError(f"its policy {name} is no distribution")
+                raise ValueError(f"policy {name} must have probabilities that add up to 1 at each infoset")
         return cls(keys, counts, found)
 
 
 class CheatAgent:
-    """Plays a strategy of two-player Cheat; uniformly where it has none. Satisfies `envs.agent.Agent`.
+    """Plays a strategy of two-player Cheat, and uniformly at unknown infosets. Satisfies `envs.agent.Agent`.
 
     Args:
-        game: The game it was trained on. Health above that game's counts as that game's.
-        keys: What its infosets tell apart.
-        strategy: What it plays.
+        game: The game that the strategy was trained on. Health above the health of this game counts as that health.
+        keys: What the infosets of the strategy distinguish.
+        strategy: The strategy.
         policy: Name of one of its policies.
-        name: For messages.
+        name: Name of the agent in messages.
 
     Raises:
         ValueError: keys or strategy do not fit the game.
-        KeyError: there is no such policy.
+        KeyError: the strategy has no such policy.
     """
 
     def __init__(self, game: Cheat, keys: KeyForm, strategy: Strategy, policy: str = "average", name: str = "") -> None:
@@ -103,7 +103,7 @@ class CheatAgent:
         return (bounds <= draws[:, None]).sum(axis=1)
 
     def table(self, packed: NDArray[np.uint8], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Probabilities at infostates of the players to move, `float64[B, A]`."""
+        """Probabilities at packed infostates `uint8[B, P]` with legal actions `bool[B, A]`, `float64[B, A]`."""
         out = np.zeros(legal.shape)
         _look_up(keys_of(packed, self._form), legal, self._slots, self._policy, out)
         return out
@@ -125,7 +125,7 @@ def _place(slots, listed):
 
 @kernel
 def _look_up(keys, legal, slots, policy, out):
-    """Writes what each infoset's policy says of the legal actions in their order; uniform where it is unknown."""
+    """Writes the probabilities of the legal actions at each infoset to `float64[B, A]`; uniform if it is unknown."""
     for b in range(keys.shape[0]):
         slot = slots[probe(slots, keys[b, 0], keys[b, 1])]
         count = 0

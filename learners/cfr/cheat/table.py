@@ -1,10 +1,15 @@
-"""Regrets and average strategies by infoset, in an open-addressing table that grows as infosets are met.
+"""Regrets and average strategies by infoset, in a hash table that grows as infosets are met.
 
-A key is two words. Its slot says where the infoset's numbers lie in one array: a stamp, then regrets, strategy sums and
-the strategy of the present iteration, each for all actions of the infoset, so that a visit touches neighbours.
+Open addressing: a slot holds an infoset's key and says where its record begins in one array of numbers. A record of an
+infoset with `n` actions is contiguous, so a visit touches neighbouring memory:
+
+    at          stamp: the iteration that last set the strategy, or `FRESH`
+    at + 1      n regrets
+    at + 1 + n  n strategy sums
+    at + 1 + 2n n probabilities, the strategy of the present iteration
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +21,34 @@ SLOT = np.dtype(
     [("first", np.uint64), ("second", np.uint64), ("at", np.int64), ("count", np.int32), ("visited", np.int32)],
     align=True,
 )
-"""Key, where the numbers begin, how many actions; `count` 0 marks a free slot. `visited` is not 0 once an iteration has
-met the infoset, and not only a curriculum."""
+"""Key (two words), where the record begins, and the number of actions; `count` 0 marks a free slot. `visited` is 1 once
+an iteration has met the infoset since the last `Table.renew`."""
 
 HEAD = 1
+"""Numbers before the regrets in a record."""
 FRESH = -1.0
-"""Stamp of an infoset that takes its strategy from its sums at the next visit, as a curriculum wants."""
+"""Stamp of an infoset whose next strategy is its average (paper 001, 4.1.1, step 3)."""
 LOAD = 0.7
-"""Share of slots in use at most."""
+"""Largest share of slots in use."""
+
+
+class Infosets(NamedTuple):
+    """The arrays of a table, for kernels, which change them in place.
+
+    Attributes:
+        slots: `SLOT[S]`, S a power of 2.
+        values: Records one after the other, `float64[V]`.
+        sizes: Slots and values in use, `int64[2]`.
+    """
+
+    slots: NDArray[np.void]
+    values: NDArray[np.float64]
+    sizes: NDArray[np.int64]
 
 
 @kernel
 def probe(slots, first, second):
-    """Place of a key's slot, or of the free one where it belongs."""
+    """Index of the slot that holds a key, or of the free slot where it belongs."""
     mask = np.uint64(slots.shape[0] - 1)
     place = mixed(first, second * np.uint64(0x9E3779B97F4A7C15)) & mask
     while slots[place].count != 0 and (slots[place].first != first or slots[place].second != second):
@@ -37,34 +57,50 @@ def probe(slots, first, second):
 
 
 @kernel
-def enlarged(slots):
-    """The same keys in twice the slots."""
-    larger = np.zeros(2 * slots.shape[0], slots.dtype)
-    for i in range(slots.shape[0]):
-        if slots[i].count != 0:
-            larger[probe(larger, slots[i].first, slots[i].second)] = slots[i]
-    return larger
+def has_space(table, count):
+    """Whether an infoset with `count` actions can be added; if not, see `enlarged`."""
+    slots, values, sizes = table
+    return sizes[0] + 1 <= LOAD * slots.shape[0] and sizes[1] + record_size(count) <= values.shape[0]
 
 
 @kernel
-def lengthened(values, filled, needed):
-    """Room for at least `needed` numbers; those from `filled` on are 0."""
-    if needed <= values.shape[0]:
-        return values
-    longer = np.zeros(max(needed, values.shape[0] + values.shape[0] // 2), np.float64)
-    longer[:filled] = values[:filled]
-    return longer
+def add_infoset(table, place, first, second, count):
+    """Adds a key to the free slot `place`, with a record of zeros; the table must have space."""
+    slots, _, sizes = table
+    slot = slots[place]
+    slot.first, slot.second = first, second
+    slot.at, slot.count = sizes[1], count
+    sizes[0] += 1
+    sizes[1] += record_size(count)
+
+
+@kernel
+def enlarged(table, count):
+    """The same infosets, with space for one more that has `count` actions."""
+    slots, values, sizes = table
+    if sizes[0] + 1 > LOAD * slots.shape[0]:
+        larger = np.zeros(2 * slots.shape[0], slots.dtype)
+        for i in range(slots.shape[0]):
+            if slots[i].count != 0:
+                larger[probe(larger, slots[i].first, slots[i].second)] = slots[i]
+        slots = larger
+    needed = sizes[1] + record_size(count)
+    if needed > values.shape[0]:
+        longer = np.zeros(max(needed, values.shape[0] + values.shape[0] // 2), np.float64)
+        longer[: sizes[1]] = values[: sizes[1]]
+        values = longer
+    return Infosets(slots, values, sizes)
 
 
 @kernel
 def record_size(count):
-    """Numbers of an infoset with so many actions."""
+    """Numbers in the record of an infoset with `count` actions."""
     return HEAD + 3 * count
 
 
 @kernel
 def match_regrets(values, at, count, stamp):
-    """Writes the strategy of this iteration: regret matching, or the average of a fresh infoset."""
+    """Sets the strategy of iteration `stamp`: regret matching, or the average strategy if the infoset is `FRESH`."""
     regrets, sums, policy = at + HEAD, at + HEAD + count, at + HEAD + 2 * count
     source = sums if values[at] == FRESH else regrets
     values[at] = stamp
@@ -78,23 +114,19 @@ def match_regrets(values, at, count, stamp):
 
 
 @kernel
-def _copy_infosets(slots, used, values, filled, keys, at, counts):
-    """Adds infosets with the numbers that lie at `at`; those that are there already stay as they are."""
+def _copy_infosets(table, keys, at, counts):
+    """Adds the keys `uint64[n, 2]` that are missing, with copies of the records that begin at `at[n]`."""
     for i in range(keys.shape[0]):
-        place = probe(slots, keys[i, 0], keys[i, 1])
-        if slots[place].count != 0:
+        place = probe(table.slots, keys[i, 0], keys[i, 1])
+        if table.slots[place].count != 0:
             continue
-        if used + 1 > LOAD * slots.shape[0]:
-            slots = enlarged(slots)
-            place = probe(slots, keys[i, 0], keys[i, 1])
-        size = record_size(counts[i])
-        values = lengthened(values, filled, filled + size)
-        slots[place].first, slots[place].second = keys[i, 0], keys[i, 1]
-        slots[place].at, slots[place].count = filled, counts[i]
-        values[filled : filled + size] = values[at[i] : at[i] + size]
-        filled += size
-        used += 1
-    return slots, used, values, filled
+        if not has_space(table, counts[i]):
+            table = enlarged(table, counts[i])
+            place = probe(table.slots, keys[i, 0], keys[i, 1])
+        begin, size = table.sizes[1], record_size(counts[i])
+        add_infoset(table, place, keys[i, 0], keys[i, 1], counts[i])
+        table.values[begin : begin + size] = table.values[at[i] : at[i] + size]
+    return table
 
 
 @kernel
@@ -111,21 +143,40 @@ def _policies(slots, values, average, out):
         filled += count
 
 
+@kernel
+def _insert(slots, others):
+    for i in range(others.shape[0]):
+        slots[probe(slots, others[i].first, others[i].second)] = others[i]
+
+
 class Table:
-    """The table of one solver.
+    """The infosets of one solver.
 
     Attributes:
-        slots, used, values, filled: What kernels take and give back: slots and how many are in use, numbers and how
-            many are in use.
+        infosets: The arrays, for kernels.
     """
 
     def __init__(self) -> None:
-        self.slots, self.used = np.zeros(1024, SLOT), 0
-        self.values, self.filled = np.zeros(1 << 14), 0
+        self.infosets = Infosets(np.zeros(1024, SLOT), np.zeros(1 << 14), np.zeros(2, np.int64))
+
+    @property
+    def slots(self) -> NDArray[np.void]:
+        """All slots, `SLOT[S]`."""
+        return self.infosets.slots
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The records, `float64[V]`."""
+        return self.infosets.values
+
+    @property
+    def used(self) -> int:
+        """Number of infosets."""
+        return int(self.infosets.sizes[0])
 
     @property
     def occupied(self) -> NDArray[np.void]:
-        """Slots in use, in the order of their keys."""
+        """Slots in use, `SLOT[used]`, ordered by key."""
         here = self.slots[self.slots["count"] > 0]
         return here[np.lexsort((here["second"], here["first"]))]
 
@@ -137,58 +188,68 @@ class Table:
     @property
     def bytes(self) -> int:
         """Memory in use."""
-        return self.slots.nbytes + 8 * self.filled
+        return self.slots.nbytes + 8 * int(self.infosets.sizes[1])
 
     def renew(self) -> None:
-        """From now on infosets count as not yet met, and begin with their average strategy."""
+        """Marks every infoset as not yet visited; its next strategy is its average strategy."""
         self.slots["visited"] = 0
         self.values[self.slots["at"][self.slots["count"] > 0]] = FRESH
 
     def add_copies(self, keys: NDArray[np.uint64], of: NDArray[np.void]) -> None:
-        """Adds infosets `uint64[n, 2]` that are not there yet with the numbers of the slots `of`, `[n]`."""
-        table = self.slots, self.used, self.values, self.filled
-        self.slots, self.used, self.values, self.filled = _copy_infosets(*table, keys, of["at"], of["count"])
+        """Adds the keys `uint64[n, 2]` that are missing, with copies of the records of the slots `of`, `SLOT[n]`."""
+        if keys.shape != (len(of), 2):
+            raise ValueError(f"keys must be uint64[{len(of)}, 2], got {keys.dtype}{list(keys.shape)}")
+        self.infosets = Infosets(*_copy_infosets(self.infosets, keys, of["at"], of["count"]))
 
     def policies(self, average: bool) -> NDArray[np.float64]:
-        """Policies of all `occupied` infosets one after the other, `float64[sum of counts]`: the average of all
-        iterations, or what regret matching gives now."""
+        """Policies of all `occupied` infosets, concatenated, `float64[sum of counts]`.
+
+        Args:
+            average: Whether to return the average strategy of all iterations, or what regret matching gives now.
+        """
         here = self.occupied
         out = np.empty(int(here["count"].sum()))
         _policies(here, self.values, average, out)
         return out
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole table, for a file."""
-        return {"slots": self.occupied, "values": self.values[: self.filled]}
+        """The table as arrays for a file."""
+        return {"slots": self.occupied, "values": self.values[: self.infosets.sizes[1]]}
 
     def load(self, slots: NDArray[np.void], values: NDArray[np.float64]) -> None:
-        """Reverse of `arrays`.
+        """Restores a table from its `arrays`.
 
         Raises:
-            ValueError: the arrays are of another kind, or do not fit each other.
+            ValueError: the arrays have other types, or do not fit each other.
         """
         if slots.dtype != SLOT or values.dtype != np.float64 or values.ndim != 1 or slots.ndim != 1:
-            raise ValueError("the arrays are of no table of infosets")
+            raise ValueError("slots and values do not have the types of a table of infosets")
         sizes = HEAD + 3 * slots["count"].astype(np.int64)
         inside = (slots["at"] >= 0) & (slots["count"] >= 1) & (slots["at"] <= len(values) - sizes)
         if not inside.all():
-            raise ValueError("slots point outside the numbers of the table")
+            raise ValueError("slots of the table point outside its values")
         if not np.isfinite(values).all():
-            raise ValueError("the table holds numbers that are not finite")
+            raise ValueError("values of the table are not all finite")
         size = 1024
         while len(slots) > LOAD * size:
             size *= 2
-        self.slots, self.used = np.zeros(size, SLOT), len(slots)
-        listed = np.empty(len(slots), SLOT)  # with the alignment that kernels know, which no file keeps
+        listed = np.empty(len(slots), SLOT)  # aligned as kernels expect, which arrays from a file need not be
         listed[:] = slots
+        self.infosets = Infosets(np.zeros(size, SLOT), values.copy(), np.array([len(slots), len(values)]))
         _insert(self.slots, listed)
-        self.values, self.filled = values.copy(), len(values)
 
 
-@kernel
-def _insert(slots, others):
-    for i in range(others.shape[0]):
-        slots[probe(slots, others[i].first, others[i].second)] = others[i]
-
-
-__all__ = ["FRESH", "HEAD", "LOAD", "SLOT", "Table", "enlarged", "lengthened", "match_regrets", "probe", "record_size"]
+__all__ = [
+    "FRESH",
+    "HEAD",
+    "LOAD",
+    "SLOT",
+    "Infosets",
+    "Table",
+    "add_infoset",
+    "enlarged",
+    "has_space",
+    "match_regrets",
+    "probe",
+    "record_size",
+]

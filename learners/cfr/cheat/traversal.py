@@ -1,223 +1,292 @@
 """Chance-sampled CFR below one deal of two-player Cheat (Zinkevich et al. 2008; paper 001, 2.4), compiled.
 
-The whole tree below the deal is walked once with a stack of frames, for both players at a time. The strategy of an
-iteration is fixed when it first meets an infoset: with imperfect recall it meets one again and again.
+One walk visits the whole tree below a deal, depth first, for both players at once. `games[d]` and `frames[d]` hold the
+node at depth d of the present path, so no memory is allocated. The rules are those of `envs.cheat.turns`. Because of
+imperfect recall a walk meets an infoset many times; the strategy of an iteration is fixed at its first visit.
+
+Example, a node of player 0 with two actions, reached with probability 0.5 by player 0 and 0.2 by player 1. Its strategy
+is (0.25, 0.75), and the subtrees behind the two actions are worth +1 and -1 to player 0:
+
+    value of the node          0.25 * 1 - 0.75 * 1             = -0.5
+    regrets grow by            0.2 * (1 + 0.5), 0.2 * (-1 + 0.5) = 0.3, -0.1   (weighted by the opponent's reach)
+    strategy sums grow by      0.5 * 0.25, 0.5 * 0.75          = 0.125, 0.375  (weighted by the player's own reach)
+
+For a node of player 1 values and regrets change sign, since all values are those of player 0.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from envs.cheat.cards import contains, size_of, turned
-from envs.cheat.rules import LOG_BITS, log_width, logged
+from envs.cheat.cards import contains
+from envs.cheat.turns import ANSWERING, DISCARDING, Rules, answer, claim, pick, position_fields
 from envs.compiled import kernel
-from learners.cfr.cheat.keys import KIND_BITS, PLAYER_BITS, RANK_BITS, second_word
-from learners.cfr.cheat.table import HEAD, LOAD, enlarged, lengthened, match_regrets, probe, record_size
+from learners.cfr.cheat.keys import Form, first_word, second_word
+from learners.cfr.cheat.table import HEAD, Infosets, add_infoset, enlarged, has_space, match_regrets, probe
 
+GAME = np.dtype(position_fields(2), align=True)
+"""The position of a node."""
 FRAME = np.dtype(
     [
-        ("hand", np.uint64, (2,)),
-        ("pile", np.uint64),
-        ("discard", np.uint64),
-        ("log", np.uint64),
-        ("reach", np.float64, (2,)),
-        ("value", np.float64),  # of player 0, so far
-        ("at", np.int64),  # the infoset's numbers
-        ("health", np.int32, (2,)),
-        ("count", np.int32),
-        ("next", np.int32),
-        ("discarder", np.int8),
-        ("mover", np.int8),
-        ("rank", np.int8),
-        ("claimed", np.int8),  # 0 while a discard is chosen
+        ("reach", np.float64, (2,)),  # reach probability of each player
+        ("value", np.float64),  # of player 0, over the actions that are done
+        ("at", np.int64),  # where the record of the infoset begins
+        ("count", np.int32),  # number of actions
+        ("next", np.int32),  # the action that is valued now
     ],
     align=True,
 )
+"""How far the walk has come at a node."""
 
-DONE, LOG_FULL = 0, 1
+DONE, LOG_FULL, TABLE_FULL = 0, 1, 2
+
+
+class Tree(NamedTuple):
+    """What the tree below a deal depends on.
+
+    Attributes:
+        form: Layout of the infoset keys.
+        rules: Numbers of the rules.
+        discards: Every discard as a word of cards, `uint64[D]`.
+        health: Health points of both players at the start.
+    """
+
+    form: Form
+    rules: Rules
+    discards: NDArray[np.uint64]
+    health: int
+
+
+class Deals(NamedTuple):
+    """Deals to walk, one an iteration.
+
+    Attributes:
+        hands: Cards of both players, `uint64[N, 2]`.
+        first: Player who begins, `int64[N]`.
+    """
+
+    hands: NDArray[np.uint64]
+    first: NDArray[np.int64]
+
+
+class Scratch(NamedTuple):
+    """Scratch buffers by depth; a path has at most `D` nodes, a node at most `A` actions.
+
+    Attributes:
+        games: `GAME[D]`.
+        frames: `FRAME[D]`.
+        moves: Discards that the hand allows, as indices of `Tree.discards`, `int32[D, A]`.
+        values: Value of each action for player 0, `float64[D, A]`.
+    """
+
+    games: NDArray[np.void]
+    frames: NDArray[np.void]
+    moves: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+
+def make_scratch(depth: int, actions: int) -> Scratch:
+    """Scratch buffers for paths of `depth` nodes with up to `actions` actions each."""
+    return Scratch(
+        np.zeros(depth, GAME),
+        np.zeros(depth, FRAME),
+        np.zeros((depth, actions), np.int32),
+        np.zeros((depth, actions)),
+    )
+
+
+def walk_deals(
+    table: Infosets, tree: Tree, deals: Deals, scratch: Scratch, stamp: int, learn: bool
+) -> tuple[Infosets, float, int, int]:
+    """Runs one iteration below each deal.
+
+    Args:
+        table: The infosets; its arrays change in place.
+        tree: The game and its keys.
+        deals: N deals.
+        scratch: Buffers of `make_scratch`.
+        stamp: Number of the first iteration, from 1.
+        learn: Whether to add to regrets and strategy sums; otherwise infosets are only listed.
+
+    Returns:
+        The table, whose arrays may be new; the sum of the values of player 0; the number of nodes; and `DONE`, or
+        `LOG_FULL` if a game has more turns than a log holds.
+
+    Raises:
+        ValueError: the deals have other shapes or types.
+    """
+    hands, first = deals
+    if hands.dtype != np.uint64 or hands.ndim != 2 or hands.shape[1] != 2:
+        raise ValueError(f"hands must be uint64[N, 2], got {hands.dtype}{list(hands.shape)}")
+    if first.dtype != np.int64 or first.shape != (len(hands),) or not np.isin(first, (0, 1)).all():
+        raise ValueError(f"first must be int64[{len(hands)}] of players 0 and 1, got {first.dtype}{list(first.shape)}")
+    table, total, nodes, status = _walk_deals(table, tree, deals, scratch, float(stamp), learn)
+    return Infosets(*table), float(total), int(nodes), int(status)
 
 
 @kernel
-def traverse_deals(
-    slots, used, values, filled, form, sets, hands, first, health, frames, moves, utilities, stamp, learn
-):
-    """Iterations below deals, one after the other; arguments are those of `traverse`.
-
-    Args:
-        hands, first: The deals, `uint64[n, 2]` and `int64[n]`.
-        stamp: The first iteration.
-
-    Returns:
-        The table, the sum of the values of player 0, number of nodes, `DONE` or `LOG_FULL`.
-    """
+def _walk_deals(table, tree, deals, scratch, stamp, learn):
+    """See `walk_deals`."""
     total, nodes, status = 0.0, 0, DONE
-    for i in range(hands.shape[0]):
-        table = slots, used, values, filled
-        deal = form, sets, hands[i], first[i], health
-        slots, used, values, filled, value, walked, status = traverse(
-            table, deal, frames, moves, utilities, stamp + i, learn
-        )
+    for i in range(deals.first.shape[0]):
+        place_root(scratch, deals.hands[i], deals.first[i], tree.health)
+        status, depth = TABLE_FULL, 0
+        while status == TABLE_FULL:
+            status, depth, walked, value = walk(table, tree, scratch, depth, stamp + i, learn)
+            nodes += walked
+            if status == TABLE_FULL:
+                table = enlarged(table, scratch.values.shape[1])
         total += value
-        nodes += walked
         if status != DONE:
             break
-    return slots, used, values, filled, total, nodes, status
+    return table, total, nodes, status
 
 
 @kernel
-def traverse(table, deal, frames, moves, utilities, stamp, learn):
-    """One iteration below a deal.
+def place_root(scratch, hands, first, health):
+    """Writes the root of the tree below a deal to depth 0."""
+    game, frame = scratch.games[0], scratch.frames[0]
+    for p in range(2):
+        game.hand[p] = hands[p]
+        game.put[p] = np.uint64(0)
+        game.health[p] = health
+        frame.reach[p] = 1.0
+    game.discard = np.uint64(0)
+    game.log = np.uint64(1)
+    game.discarder = game.mover = first
+    game.rank = game.claimed = game.passes = 0
+    game.phase = DISCARDING
+    game.winner = game.loser = -1
+    game.ending = 0
+
+
+@kernel
+def walk(table, tree, scratch, depth, stamp, learn):
+    """One iteration below the root; see `walk_deals`.
+
+    Arrays that a loop replaces cost an atomic operation a round, so the table does not grow here: the walk stops with
+    `TABLE_FULL` when it arrives at a new node, and goes on there when it is called again with that node's depth.
 
     Args:
-        table: Slots, how many are used, numbers, and how many are filled, see `learners.cfr.cheat.table`.
-        deal: Form of the keys, see `learners.cfr.cheat.keys`; every discard; hands, who begins, and health points.
-        frames, moves, utilities: Room: `FRAME[D]`, `int32[D, A]`, `float64[D, A]`.
-        stamp: The iteration, from 1.
-        learn: Whether regrets and sums are added; else infosets are only listed.
+        depth: Where to begin: 0, or the depth at which the walk stopped.
 
     Returns:
-        The table, value of player 0, number of nodes, `DONE` or `LOG_FULL`.
+        `DONE`, `LOG_FULL` or `TABLE_FULL`; the depth at that time; nodes walked in this call; the value of player 0.
     """
-    slots, used, values, filled = table
-    form, sets, hands, first, health = deal
-    ranks, width, cap, turns = form[0], np.uint64(log_width(form[1])), form[4], form[5]
-    kind_shift = np.uint64(4 * ranks)
-    player_shift = kind_shift + np.uint64(KIND_BITS)
-    rank_shift = player_shift + np.uint64(PLAYER_BITS)
-    own_shift = rank_shift + np.uint64(RANK_BITS)
-    other_shift = own_shift + np.uint64(form[3])
-    knows_rank, knows_health = form[2] != 0, form[3] != 0
-    log_end = np.uint64(1) << (np.uint64(LOG_BITS) - width)
-    nodes = np.int64(0)
-    root = frames[0]
-    root.hand[0], root.hand[1] = hands[0], hands[1]
-    root.pile = root.discard = np.uint64(0)
-    root.log = np.uint64(1)
-    root.reach[0] = root.reach[1] = 1.0
-    root.health[0] = root.health[1] = health
-    root.discarder = root.mover = first
-    root.rank = 0
-    root.claimed = 0
-    depth = 0
-    entering = True
+    slots, values, _ = table
+    form, rules, discards, _ = tree
+    games, frames, moves, action_values = scratch
+    nodes = 0
+    arriving = True
     while True:
-        f = frames[depth]
-        if entering:  # find the infoset
-            nodes += 1
-            p = f.mover
-            kind = 1 + f.claimed if f.claimed > 0 else (1 if f.pile != 0 else 0)
-            word = f.hand[p] | (np.uint64(kind) << kind_shift) | (np.uint64(p) << player_shift)
-            if knows_rank:
-                word |= np.uint64(f.rank) << rank_shift
-            if knows_health:
-                word |= np.uint64(min(f.health[p], cap)) << own_shift
-                word |= np.uint64(min(f.health[1 - p], cap)) << other_shift
-            known = np.uint64(0)
-            if turns == 0:
-                known = f.log
-            elif turns > 0:
-                known = second_word(form, f.log)
-            if f.claimed > 0:
-                count = 2
-            else:
-                count = 0
-                for a in range(sets.shape[0]):
-                    if contains(f.hand[p], sets[a]):
-                        moves[depth, count] = a
-                        count += 1
-            place = probe(slots, word, known)
+        game, frame = games[depth], frames[depth]
+        if arriving:
+            # Find the infoset of this node; add it at its first visit, and fix its strategy once an iteration.
+            count = 2 if game.phase == ANSWERING else list_moves(game, discards, moves, depth)
+            first, second = key_of(game, form)
+            place = probe(slots, first, second)
             if slots[place].count == 0:
-                if used + 1 > LOAD * slots.shape[0]:
-                    slots = enlarged(slots)
-                    place = probe(slots, word, known)
-                size = record_size(count)
-                values = lengthened(values, filled, filled + size)
-                slots[place].first, slots[place].second = word, known
-                slots[place].at, slots[place].count = filled, count
-                filled += size
-                used += 1
+                if not has_space(table, count):
+                    return TABLE_FULL, depth, nodes, 0.0
+                add_infoset(table, place, first, second, count)
             slots[place].visited = 1
-            f.at = slots[place].at
-            f.count = count
-            f.next = 0
-            f.value = 0.0
-            if values[f.at] != stamp:
-                match_regrets(values, f.at, count, stamp)
-            entering = False
-        if f.next == f.count:  # all actions are done
-            if learn:
-                p = f.mover
-                sign = 1.0 if p == 0 else -1.0
-                counterfactual = sign * f.reach[1 - p]
-                regrets, sums, policy = f.at + HEAD, f.at + HEAD + f.count, f.at + HEAD + 2 * f.count
-                for a in range(f.count):
-                    values[regrets + a] += counterfactual * (utilities[depth, a] - f.value)
-                    values[sums + a] += f.reach[p] * values[policy + a]
-            if depth == 0:
-                return slots, used, values, filled, f.value, nodes, DONE
-            value = f.value
-            depth -= 1
-            g = frames[depth]
-            utilities[depth, g.next] = value
-            g.value += value * values[g.at + HEAD + 2 * g.count + g.next]
-            g.next += 1
-            continue
-        # the next action: its end, or its node
-        p = f.mover
-        chance = values[f.at + HEAD + 2 * f.count + f.next]
-        if learn and f.reach[1 - p] == 0 and (chance == 0 or f.reach[p] == 0):  # nothing below has any weight
-            utilities[depth, f.next] = 0.0
-            f.next += 1
-            continue
-        d = f.discarder
-        c = frames[depth + 1]
-        won = -1
-        if f.claimed == 0:
-            discard = sets[moves[depth, f.next]]
-            c.hand[0], c.hand[1] = f.hand[0], f.hand[1]
-            c.hand[p] -= discard
-            c.pile = f.pile + discard
-            c.discard = discard
-            c.log = f.log
-            c.health[0], c.health[1] = f.health[0], f.health[1]
-            c.discarder, c.mover = d, 1 - p
-            c.rank = f.rank
-            c.claimed = size_of(discard)
-        else:
-            challenged = f.next == 1
-            loser = -1
-            if challenged:
-                loser = d if f.discard >> np.uint64(4) != 0 else p
-                if f.health[loser] == 1:
-                    won = 1 - loser
-                elif f.hand[d] == 0 and loser != d:
-                    won = d
-            elif f.hand[d] == 0:
-                won = d
-            if won < 0:
-                if f.log >= log_end and turns == 0:
-                    return slots, used, values, filled, 0.0, nodes, LOG_FULL
-                for q in range(2):
-                    c.hand[q] = turned(f.hand[q] + f.pile if q == loser else f.hand[q], ranks)
-                    c.health[q] = f.health[q] - 1 if q == loser else f.health[q]
-                c.pile = np.uint64(0) if challenged else turned(f.pile, ranks)
-                c.log = (
-                    (f.log << width) | np.uint64(2 * (f.claimed - 1) + challenged)
-                    if turns == 0
-                    else logged(f.log, f.claimed, challenged, form[1])
-                )
-                c.discarder = c.mover = 1 - d
-                c.rank = f.rank + 1 if f.rank + 1 < ranks else 0
-                c.claimed = 0
-        if won >= 0:
+            frame.at = slots[place].at
+            frame.count = count
+            frame.next = 0
+            frame.value = 0.0
+            if values[frame.at] != stamp:
+                match_regrets(values, frame.at, count, stamp)
             nodes += 1
-            value = 1.0 if won == 0 else -1.0
-            utilities[depth, f.next] = value
-            f.value += value * chance
-            f.next += 1
+            arriving = False
+        if frame.next == frame.count:
+            # Every action has its value: update the infoset, and hand the value of the node to its parent.
+            if learn:
+                update_infoset(values, frame, game.mover, action_values, depth)
+            if depth == 0:
+                return DONE, depth, nodes, frame.value
+            depth -= 1
+            add_value(frames[depth], action_values, depth, values, frame.value)
+            continue
+        # Take the next action.
+        mover = game.mover
+        chance = values[frame.at + HEAD + 2 * frame.count + frame.next]
+        if learn and frame.reach[1 - mover] == 0 and (chance == 0 or frame.reach[mover] == 0):
+            # Neither player reaches what follows, so every number below would grow by 0.
+            action_values[depth, frame.next] = 0.0
+            frame.next += 1
+            continue
+        child = games[depth + 1]
+        games[depth + 1] = game
+        if game.phase == ANSWERING:
+            answer(child, frame.next, rules)
         else:
-            c.reach[p] = f.reach[p] * chance
-            c.reach[1 - p] = f.reach[1 - p]
-            depth += 1
-            entering = True
+            pick(child, discards[moves[depth, frame.next]])
+            claim(child)
+        if child.winner >= 0:
+            nodes += 1
+            add_value(frame, action_values, depth, values, 1.0 if child.winner == 0 else -1.0)
+            continue
+        if form.turns == 0 and child.phase == DISCARDING and game.log >= rules.full:
+            return LOG_FULL, depth, nodes, 0.0
+        # Go down to the child.
+        reach = frames[depth + 1].reach
+        reach[mover] = frame.reach[mover] * chance
+        reach[1 - mover] = frame.reach[1 - mover]
+        depth += 1
+        arriving = True
 
 
-__all__ = ["DONE", "FRAME", "LOG_FULL", "traverse_deals"]
+@kernel
+def list_moves(game, discards, moves, depth):
+    """Writes the discards that the hand allows to row `depth` of `moves`, `int32[D, A]`; returns their number."""
+    hand = game.hand[game.mover]
+    count = 0
+    for a in range(discards.shape[0]):
+        if contains(hand, discards[a]):
+            moves[depth, count] = a
+            count += 1
+    return count
+
+
+@kernel
+def key_of(game, form):
+    """Key of the infoset of the player to move, two words."""
+    mover = game.mover
+    if game.phase == ANSWERING:
+        kind = 1 + game.claimed
+    else:
+        kind = 1 if game.put[0] | game.put[1] != 0 else 0
+    health = game.health
+    word = first_word(form, mover, game.hand[mover], kind, game.rank, health[mover], health[1 - mover])
+    return word, second_word(form, game.log)
+
+
+@kernel
+def add_value(frame, action_values, depth, values, value):
+    """Notes the value of the present action for player 0, and moves on to the next action.
+
+    Args:
+        frame: The node, a record of `FRAME`; its value grows by the probability of the action times `value`.
+        action_values: Values of actions by depth, `float64[D, A]`.
+        depth: Depth of the node.
+        values: Records of the table, `float64[V]`.
+    """
+    action_values[depth, frame.next] = value
+    frame.value += value * values[frame.at + HEAD + 2 * frame.count + frame.next]
+    frame.next += 1
+
+
+@kernel
+def update_infoset(values, frame, mover, action_values, depth):
+    """Adds to the regrets and strategy sums of the node's infoset; arguments as of `add_value`."""
+    sign = 1.0 if mover == 0 else -1.0
+    counterfactual = sign * frame.reach[1 - mover]
+    count = frame.count
+    regrets, sums, policy = frame.at + HEAD, frame.at + HEAD + count, frame.at + HEAD + 2 * count
+    for a in range(count):
+        values[regrets + a] += counterfactual * (action_values[depth, a] - frame.value)
+        values[sums + a] += frame.reach[mover] * values[policy + a]
+
+
+__all__ = ["DONE", "LOG_FULL", "Deals", "Scratch", "Tree", "make_scratch", "walk_deals"]

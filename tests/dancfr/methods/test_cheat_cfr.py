@@ -109,11 +109,11 @@ def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
         (("curriculum.option=health", "curriculum.values=4"), "must not fall along a curriculum: 4, 3"),
         (("game_options.players=3", "game_options.dealt=1"), "Cheat for 2 players"),
         (("game_options.discards=cards",), "discards=sets"),
-        (("game_options.health=0", "game_options.ply_limit=9"), "end by health alone"),
+        (("game_options.health=0", "game_options.ply_limit=9"), "health of at least 1 and ply_limit=0"),
         (("game_options.health=12",), "too many to walk in each iteration"),
         (("game_options.health=10000",), "too many to walk in each iteration"),
         (("game=cheat", "game_options.discards=sets", "agent=memoryless"), "too many to walk in each iteration"),
-        (("turns=40",), "up to 31 turns, not 40"),
+        (("turns=40",), "turns must be from 0 to 31, got 40"),
         (("evaluation.opponents=rush",), "rush"),
     ],
 )
@@ -126,12 +126,12 @@ def test_what_does_not_fit_is_refused_in_a_line(overrides: tuple[str, ...], mess
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"policy.average": np.zeros(3)}, "its arrays do not fit each other"),
-        ({"keys": np.zeros((2, 2))}, "its arrays are of another kind"),
-        ({"nets": np.zeros(1)}, "there is no strategy of Cheat in it"),
-        ({"counts": None}, "its arrays do not fit each other"),
+        ({"policy.average": np.zeros(3)}, "do not fit each other"),
+        ({"keys": np.zeros((2, 2))}, "other types"),
+        ({"nets": np.zeros(1)}, "strategy of Cheat"),
+        ({"counts": None}, "do not fit each other"),
         ({"health": "three"}, "does not say for how many health points"),
-        ({"negative": True}, "its policy last is no distribution"),
+        ({"negative": True}, "policy last"),
         ({"damaged": True}, "damaged|truncated|checksum|not whole"),
     ],
 )
