@@ -13,9 +13,9 @@ from envs.game import Packed, States
 from envs.geister import Geister
 from learners.dream.regret_matching import sample_actions
 from learners.geister_beliefs.arrangements import Arrangements, Beliefs
-from learners.geister_beliefs.following import Follower
 from learners.geister_beliefs.policies import BeliefPolicies, BeliefWeights
 from learners.geister_beliefs.settings import SearchSettings
+from learners.geister_beliefs.tracker import BeliefTracker
 from learners.geister_beliefs.view import BeliefGeister
 from learners.networks.settings import NetworkSettings
 from learners.samples import advantage_dtype, infostate_value_dtype, pack_mask, policy_dtype
@@ -112,11 +112,11 @@ class BeliefSampler:
         """
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         policies = BeliefPolicies(self.game, self.network, self.value_network, weights)
-        follower = Follower(self.game, self._arrangements, policies, self.search.doubt)
-        met = self._play(task, follower, rng)
+        tracker = BeliefTracker(self.game, self._arrangements, policies, self.search.doubt)
+        met = self._play(task, tracker, rng)
         learnt = np.flatnonzero(self.game.to_move(met.states) != task.uniform)
         chosen = rng.permutation(learnt)[: task.states]
-        levels = self._search(met, np.sort(chosen), follower, rng, task.uniform)
+        levels = self._search(met, np.sort(chosen), tracker, rng, task.uniform)
         self._ascend(levels)
         advantages = np.concatenate([self._advantages(level, task.iteration) for level in levels])
         block = {
@@ -136,7 +136,7 @@ class BeliefSampler:
         }
         return stats, block
 
-    def _play(self, task: BeliefTask, follower: Follower, rng: np.random.Generator) -> _Met:
+    def _play(self, task: BeliefTask, tracker: BeliefTracker, rng: np.random.Generator) -> _Met:
         """Games by the average policy, mixed with the uniform one."""
         game = self.game
         states = game.reset(task.games, rng)
@@ -146,13 +146,13 @@ class BeliefSampler:
         met: list[tuple[States, Beliefs, Packed, NDArray[np.int64]]] = []
         while len(states):
             mover, legal = game.to_move(states), game.legal(states)
-            infostates = follower.observe(states, mover, beliefs)
+            infostates = tracker.observe(states, mover, beliefs)
             met.append((states.copy(), beliefs.copy(), infostates, ids))
-            policy = follower.policies.average(infostates, legal)
+            policy = tracker.policies.average(infostates, legal)
             if task.uniform is not None:
                 policy = _uniform_where(mover == task.uniform, policy, legal)
             actions = _draw(policy, legal, self.search.epsilon, rng)
-            follower.play(states, beliefs, actions)
+            tracker.play(states, beliefs, actions)
             over = game.finished(states)
             if over.any():
                 returns[ids[over]] = game.returns(states[over])
@@ -168,7 +168,7 @@ class BeliefSampler:
         self,
         met: _Met,
         chosen: NDArray[np.int64],
-        follower: Follower,
+        tracker: BeliefTracker,
         rng: np.random.Generator,
         uniform: int | None = None,
     ) -> list[_Level]:
@@ -198,13 +198,13 @@ class BeliefSampler:
                 states, of, traverser = take_records(states, keep), of[keep], traverser[keep]
                 above = above[0][keep], above[1][keep]
             mover = game.to_move(states)
-            infostates = follower.observe(states, mover, beliefs, of)
+            infostates = tracker.observe(states, mover, beliefs, of)
             mine = mover == traverser
             if depth == limit:
-                levels[-1].values[above] = self._leaves(follower, infostates, mine)
+                levels[-1].values[above] = self._leaves(tracker, infostates, mine)
                 break
             legal = game.legal(states)
-            policy = follower.policies.current(infostates, legal)
+            policy = tracker.policies.current(infostates, legal)
             if uniform is not None:
                 policy = _uniform_where(~mine, policy, legal)
             sampled = _draw(policy, legal, 0.0, rng)
@@ -223,13 +223,13 @@ class BeliefSampler:
                 break
         return levels
 
-    def _leaves(self, follower: Follower, infostates: Packed, mine: NDArray[np.bool_]) -> NDArray[np.float32]:
+    def _leaves(self, tracker: BeliefTracker, infostates: Packed, mine: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Values for the traverser at the depth limit, `float32[n]`."""
         if self.search.leaves == "mover":
-            value = follower.policies.value(infostates)
+            value = tracker.policies.value(infostates)
             return np.where(mine, value, -value)
         found = np.zeros(len(mine), np.float32)
-        found[mine] = follower.policies.value(infostates[mine])
+        found[mine] = tracker.policies.value(infostates[mine])
         return found
 
     def _ascend(self, levels: list[_Level]) -> None:

@@ -1,4 +1,4 @@
-"""The agent that plays a policy by belief state: what it remembers of a game is two beliefs and who stands where."""
+"""The agent that plays a policy by belief state; of each game it remembers the board and both beliefs."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from envs.game import Game, States
 from envs.geister import Geister
 from envs.geister.observation import OFF
 from envs.geister.rules import new_states
-from learners.geister_beliefs.belief import UPDATES, Update, play
+from learners.geister_beliefs.belief import UPDATES, BeliefRules, Update, play
 from learners.geister_beliefs.solver import check_game
 from learners.geister_beliefs.strategy import BeliefStrategy
 from learners.geister_beliefs.tables import LAST, LEGAL, NODE, ROWS_OF_OWN, SIZE, SLOTS, action_of, normalise, row_of
@@ -17,17 +17,17 @@ from learners.geister_beliefs.tables import LAST, LEGAL, NODE, ROWS_OF_OWN, SIZE
 class BeliefAgent:
     """Plays a policy by belief state. Satisfies `envs.agent.Agent`.
 
-    The opponent is taken to play by the same policy (paper 002, IV-A). Where an agent is shown a game that has gone on
-    without it, its beliefs are even.
+    The opponent is assumed to play the same policy (paper 002, IV-A). If moves were played that the agent has not seen,
+    its beliefs restart at even odds.
 
     Args:
         strategy: The policy.
         belief: How beliefs are updated.
-        name: For messages.
+        name: Name of the agent in messages.
 
     Attributes:
         belief: How beliefs are updated.
-        table: The policy, 0 in rows that are not listed, `float64[ROWS, 8]`.
+        table: The policy, `float64[ROWS, 8]`; 0 in rows that the strategy does not list.
     """
 
     def __init__(self, strategy: BeliefStrategy, belief: Update, name: str = "belief") -> None:
@@ -39,7 +39,7 @@ class BeliefAgent:
         self._game: Geister | None = None
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
-        """Raises ValueError where the game is not Mini Geister with colours drawn at the start."""
+        """Raises ValueError unless the game is Mini Geister with colours drawn at the start."""
         check_game(game)
         assert isinstance(game, Geister)
         self._game = game
@@ -51,7 +51,7 @@ class BeliefAgent:
         if game is None:
             raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
         packed = game.observe(states, game.to_move(states))
-        rules = self._update, int(game.forced_escape), game.ply_limit
+        rules = BeliefRules(self._update, int(game.forced_escape), game.ply_limit)
         draws = rng.random(len(states))
         actions = np.empty(len(states), np.int64)
         choose(packed, self._memory, games, self.table, rules, self._start[0], draws, actions)
@@ -60,19 +60,18 @@ class BeliefAgent:
 
 @kernel
 def choose(packed, memory, games, table, rules, start, draws, actions):
-    """Brings the memory of games up to date, and chooses a move in each.
+    """Brings the memory of `n` games up to date, and chooses a move in each.
 
     Args:
         packed: Infostates of the players to move, `uint8[n, 20]`.
-        memory: What is remembered of each game, after the agent's last move, `NODE[batch]`.
-        games: Places of the n games in it.
+        memory: Each game after the agent's last move, `NODE[batch]`; changed in place.
+        games: Indices of the n games in `memory`, `int64[n]`.
         table: The policy, `float64[ROWS, 8]`.
-        rules: How beliefs are updated, whether escapes are forced, and the ply limit.
-        start: The first position, a record of `STATE`.
-        draws: A uniform draw each.
-        actions: Where the moves go, `int64[n]`.
+        rules: `BeliefRules`.
+        start: The position at the start of a game, a record of `STATE`.
+        draws: Uniform draws from [0, 1), `float64[n]`.
+        actions: The chosen moves are written here, `int64[n]`.
     """
-    update, forced, ply_limit = rules
     policy = np.empty(SLOTS)
     for i in range(len(games)):
         row = packed[i]
@@ -83,12 +82,12 @@ def choose(packed, memory, games, table, rules, start, draws, actions):
             restart(node, start)
         moved = last_move(node, row, me) if node.ply == ply - 1 and ply > 0 else -1
         if moved >= 0:
-            play(node, moved, table, update, forced, ply_limit)
+            play(node, moved, table, rules)
         elif ply > 0:
             place(node, start, row, me, ply)
         node.red[me] = row[8]
         looked_up = row_of(node, me, row[8])
-        legal = LEGAL[forced, looked_up // ROWS_OF_OWN]
+        legal = LEGAL[rules.forced_escape, looked_up // ROWS_OF_OWN]
         normalise(table[looked_up], legal, policy)
         left = draws[i]
         chosen = -1
@@ -97,12 +96,12 @@ def choose(packed, memory, games, table, rules, start, draws, actions):
                 chosen = slot
                 left -= policy[slot]
         actions[i] = action_of(chosen, row[8])
-        play(node, actions[i], table, update, forced, ply_limit)
+        play(node, actions[i], table, rules)
 
 
 @kernel
 def restart(node, start):
-    """The first position, with even beliefs. The colours in it stand for nothing."""
+    """Resets a node to the start of a game with even beliefs. Its colours are placeholders."""
     node.occupied[:] = start.occupied
     node.square[:] = start.square
     node.taken[:] = 0
@@ -117,7 +116,7 @@ def restart(node, start):
 
 @kernel
 def last_move(node, row, me):
-    """The opponent's move that leads from what is remembered to what an infostate shows; -1 if none does."""
+    """The opponent's move that leads from the remembered position to an infostate, or -1."""
     other = 1 - me
     enemies = np.int64(row[9]) | (np.int64(row[10]) << 8)
     for ghost in range(2):
@@ -136,7 +135,7 @@ def last_move(node, row, me):
 
 @kernel
 def place(node, start, row, me, ply):
-    """Ghosts where an infostate shows them, those of the opponent in any order, with even beliefs."""
+    """Resets a node to the position that an infostate shows, with even beliefs; the opponent's ghosts in any order."""
     restart(node, start)
     node.ply = ply
     node.to_move = me

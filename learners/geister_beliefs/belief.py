@@ -1,6 +1,6 @@
 """Beta beliefs about which ghost of the opponent is blue, and how a move changes them (paper 002, IV-A)."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -18,34 +18,48 @@ from learners.geister_beliefs.tables import (
 )
 
 Update = Literal["paper", "exact", "none"]
-"""How a posterior becomes a Beta belief again. Either way the sum of its parameters grows by 1 a move.
+"""How a Beta belief follows from a posterior. With `paper` and `exact` the sum of its parameters grows by 1 each move.
 
-    paper: the posterior is added to the parameters, as eq. (7) says. Its mean is then not that of the posterior.
-    exact: the mean becomes that of the posterior, as the text says.
-    none: beliefs stay as they are, so that an agent knows nothing but the board.
+    paper: the posterior is added to the parameters (eq. 7); the mean is then not the mean of the posterior.
+    exact: the mean becomes the mean of the posterior, as the text of the paper says.
+    none: beliefs never change, so an agent knows nothing but the board.
 """
 UPDATES: dict[str, int] = {"none": 0, "paper": 1, "exact": 2}
-"""Their numbers in kernels."""
+"""Numbers of the updates in kernels."""
+
+
+class BeliefRules(NamedTuple):
+    """How a move changes a node.
+
+    Attributes:
+        update: A number of `UPDATES`.
+        forced_escape: 1 if a ghost that can escape must, else 0.
+        ply_limit: Plies after which a game is drawn.
+    """
+
+    update: int
+    forced_escape: int
+    ply_limit: int
 
 
 @kernel
-def believe(node, action, sums, update, forced):
-    """Changes the belief of the player who is not to move by the move that the other is about to make.
+def believe(node, action, sums, rules):
+    """Updates the belief of the player who is not to move by the move that the mover is about to make.
 
-    Its likelihoods are the average policy's, in the belief states that the mover would be in with either ghost blue
-    (eq. 6, whose likelihood we read as that of each state, since as printed it is the same for both). A move that the
-    average never makes in either state changes no mean.
+    The likelihood of the move is its probability in the average policy, in the belief state of the mover with either
+    ghost blue (eq. 6; as printed, its likelihood is the same for both states, so we read it as that of each state). A
+    move that has probability 0 in both states does not change the mean.
     """
-    if update == 0:
+    if rules.update == 0:
         return
     mover = node.to_move
     belief = node.belief[1 - mover]
     first, second = belief[0], belief[1]
     total = first + second
-    a = first * _likelihood(node, mover, action, np.uint8(FIRST_BLUE), sums, forced)
-    b = second * _likelihood(node, mover, action, np.uint8(3 - FIRST_BLUE), sums, forced)
+    a = first * _likelihood(node, mover, action, np.uint8(FIRST_BLUE), sums, rules.forced_escape)
+    b = second * _likelihood(node, mover, action, np.uint8(3 - FIRST_BLUE), sums, rules.forced_escape)
     mean = a / (a + b) if a + b > 0 else first / total
-    if update == 1:
+    if rules.update == 1:
         belief[0] = first + mean
         belief[1] = second + (1 - mean)
     else:
@@ -60,15 +74,15 @@ def _likelihood(node, mover, action, red, sums, forced):
 
 
 @kernel
-def play(node, action, sums, update, forced, ply_limit):
-    """A move, and what the opponent believes after it."""
-    believe(node, action, sums, update, forced)
-    move(node, action, SIZE, ply_limit)
+def play(node, action, sums, rules):
+    """Plays a move and updates the belief of the opponent."""
+    believe(node, action, sums, rules)
+    move(node, action, SIZE, rules.ply_limit)
 
 
 @kernel
 def begin(node, start, rng):
-    """A new game, its colours drawn, with even beliefs."""
+    """Begins a game: draws the colours and makes both beliefs even."""
     node.occupied[:] = start.occupied
     node.square[:] = start.square
     node.taken[:] = 0
@@ -84,7 +98,7 @@ def begin(node, start, rng):
 
 @kernel
 def regenerate(node, rng):
-    """Other beliefs, their means uniform and their sums as before; and colours drawn from them (paper 002, V-A)."""
+    """Draws new beliefs, with uniform means and unchanged sums, and colours from them (paper 002, V-A)."""
     for player in range(2):
         mean = rng.random()
         belief = node.belief[player]
@@ -94,4 +108,4 @@ def regenerate(node, rng):
         node.red[1 - player] = FIRST_BLUE if rng.random() < mean else 3 - FIRST_BLUE
 
 
-__all__ = ["NODE", "UPDATES", "Update", "begin", "believe", "play", "regenerate"]
+__all__ = ["NODE", "UPDATES", "BeliefRules", "Update", "begin", "believe", "play", "regenerate"]

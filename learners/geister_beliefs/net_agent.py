@@ -9,8 +9,8 @@ from envs.geister import Geister
 from learners.dream.regret_matching import sample_actions
 from learners.geister_beliefs.arrangements import Arrangements, Beliefs, contradicts
 from learners.geister_beliefs.belief import Update
-from learners.geister_beliefs.following import Follower
 from learners.geister_beliefs.policies import BeliefPolicies, BeliefWeights
+from learners.geister_beliefs.tracker import BeliefTracker
 from learners.geister_beliefs.view import BeliefGeister
 from learners.networks.settings import NetworkSettings
 
@@ -29,7 +29,7 @@ class BeliefNetAgent:
         belief: How beliefs are updated.
         name: For messages.
         threshold: Actions less probable than this share of the likeliest one are not played.
-        doubt: See `Follower`.
+        doubt: See `BeliefTracker`.
         policy: ``average`` plays the policy net; ``last`` by regret matching on the advantage net.
     """
 
@@ -52,7 +52,7 @@ class BeliefNetAgent:
         view = BeliefGeister.of(game)
         self._policies = BeliefPolicies(view, network, network, weights._replace(value=None))
         self._trained_on = view
-        self._follower: Follower | None = None
+        self._tracker: BeliefTracker | None = None
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         """Raises ValueError where the game is another one, or its colours are not drawn at the start."""
@@ -61,7 +61,7 @@ class BeliefNetAgent:
         if not game.random_setup:
             raise ValueError(f"{self.name}: beliefs begin when the colours are drawn: they need random_setup=true")
         arrangements = Arrangements(game.size, self._belief)
-        self._follower = Follower(BeliefGeister.of(game), arrangements, self._policies, self._doubt)
+        self._tracker = BeliefTracker(BeliefGeister.of(game), arrangements, self._policies, self._doubt)
         self._start = game.reset(1, np.random.default_rng(0))
         self._beliefs = arrangements.even(batch)
         self._states = np.repeat(self._start, batch)  # those of the own last moves,
@@ -69,15 +69,15 @@ class BeliefNetAgent:
         self._actions = np.zeros(batch, np.int64)  # and what was played there
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        follower = self._follower
-        if follower is None:
+        tracker = self._tracker
+        if tracker is None:
             raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
-        mover = follower.game.to_move(states)
+        mover = tracker.game.to_move(states)
         public = states.copy()
-        hide(public, mover, follower.arrangements.red)
-        self._catch_up(follower, public, mover, games)
-        legal = follower.game.legal(public)
-        policy = self._policy(follower.observe(public, mover, self._beliefs[games]), legal)
+        hide(public, mover, tracker.arrangements.red)
+        self._catch_up(tracker, public, mover, games)
+        legal = tracker.game.legal(public)
+        policy = self._policy(tracker.observe(public, mover, self._beliefs[games]), legal)
         actions, probability = np.empty(len(states), np.int64), np.empty(len(states), np.float32)
         none = np.zeros(len(states), np.float32)
         sample_actions(policy, legal, none, rng.random(len(states), dtype=np.float32), actions, probability)
@@ -91,32 +91,32 @@ class BeliefNetAgent:
         kept = np.where(policy >= self.threshold * policy.max(axis=1, keepdims=True), policy, np.float32(0))
         return np.asarray(kept / kept.sum(axis=1, keepdims=True))
 
-    def _catch_up(self, follower: Follower, now: States, mover: NDArray[np.int8], games: NDArray[np.int64]) -> None:
+    def _catch_up(self, tracker: BeliefTracker, now: States, mover: NDArray[np.int8], games: NDArray[np.int64]) -> None:
         """Takes the own last move and the opponent's answer into the beliefs. The own one waits until here, since only
         now the colour of a ghost that it took is known."""
         before, beliefs = self._states[games], self._beliefs[games]
         begins = now["ply"] <= 1
         before[begins] = self._start
         moved = ~begins & (before["ply"] == now["ply"] - 2)
-        beliefs[~moved] = follower.arrangements.even(1)
+        beliefs[~moved] = tracker.arrangements.even(1)
         before["red"] = now["red"]
         at = np.flatnonzero(moved)
         if len(at):
-            self._play(follower, before, beliefs, at, self._actions[games][at])
+            self._play(tracker, before, beliefs, at, self._actions[games][at])
         answers = np.empty(len(now), np.int64)
-        last_actions(before, now, mover, follower.game.size, answers)
+        last_actions(before, now, mover, tracker.game.size, answers)
         at = np.flatnonzero(answers >= 0)
         if len(at):
-            self._play(follower, before, beliefs, at, answers[at])
+            self._play(tracker, before, beliefs, at, answers[at])
         self._beliefs[games] = beliefs
 
     @staticmethod
     def _play(
-        follower: Follower, states: States, beliefs: Beliefs, at: NDArray[np.int64], actions: NDArray[np.int64]
+        tracker: BeliefTracker, states: States, beliefs: Beliefs, at: NDArray[np.int64], actions: NDArray[np.int64]
     ) -> None:
         """Plays in some of the games, in place."""
         some, believed = states[at], beliefs[at]
-        follower.play(some, believed, actions)
+        tracker.play(some, believed, actions)
         states[at], beliefs[at] = some, believed
 
 

@@ -1,7 +1,7 @@
-"""What paper 002 compares with: outcome-sampling MCCFR and tabular DREAM on the same tables, compiled.
+"""The methods that paper 002 compares with, on the same tables: outcome-sampling MCCFR and tabular DREAM, compiled.
 
-Lanctot et al. 2009 and Steinberger et al. 2020: of each game one path is sampled to its end, and what is known of the
-values of other actions (baselines) makes up for those not taken; without baselines that is outcome sampling.
+Both sample one path to the end of a game (Lanctot et al. 2009). DREAM corrects the sampled value by baselines, learnt
+values of the actions that were not taken (Steinberger et al. 2020); without baselines it is outcome sampling.
 """
 
 from envs.compiled import kernel
@@ -20,81 +20,91 @@ from learners.geister_beliefs.tables import (
 
 
 @kernel
-def sample_game(tables, rules, start, room, traverser, epsilon, weight, rng):
-    """Plays a game, the traverser with exploration, and adds the policies of the other player to the sums.
+def sample_game(tables, rules, start, scratch, traverser, epsilon, weight, rng):
+    """Plays a game, the traverser with exploration, and adds the policies of the other player to the strategy sums.
 
     Args:
-        tables, rules: See `learners.geister_beliefs.traversal.traverse`.
-        room: `NODE[1]`, rows and columns `int64[2, D]`, policies and sampling policies `float64[2, D, 8]`.
+        tables: `learners.geister_beliefs.traversal.Tables`.
+        rules: `BeliefRules`.
+        start: The position at the start of a game, a record of `STATE`.
+        scratch: `learners.geister_beliefs.traversal.Scratch` for as many moves as a game can have. Only its first node
+            is used; `rows`, `slots`, `policy` and the sampling policies in `numbers` describe the path.
+        traverser: Player who explores.
         epsilon: Share of uniform moves of the traverser.
-        weight: Of policies: the iteration.
+        weight: Weight of policies: the iteration.
+        rng: Generator.
 
     Returns:
-        Length of the game, and its result for the traverser.
+        Number of moves, and the return of the traverser.
     """
-    regrets, sums, _ = tables
-    update, forced, ply_limit = rules
-    nodes, places, numbers = room
-    node = nodes[0]
+    node = scratch.nodes[0]
     begin(node, start, rng)
     d = 0
-    reach = 1.0  # with which the traverser's exploring policy has come here
+    reach = 1.0  # probability of the traverser's sampled moves so far
     while node.ending == RUNNING:
         player = node.to_move
         red = node.red[player]
         row = row_of(node, player, red)
-        legal = LEGAL[forced, row // ROWS_OF_OWN]
-        policy, sampled = numbers[0, d], numbers[1, d]
-        normalise(regrets[row], legal, policy)
+        legal = LEGAL[rules.forced_escape, row // ROWS_OF_OWN]
+        policy, sampled = scratch.policy[d], scratch.numbers[d]
+        # The current policy by regret matching; only the traverser mixes it with the uniform one.
+        normalise(tables.regrets[row], legal, policy)
         sampled[:] = policy
         if player == traverser:
             explore(sampled, legal, epsilon)
         else:
             for slot in range(SLOTS):
-                sums[row, slot] += weight / reach * policy[slot]
+                tables.sums[row, slot] += weight / reach * policy[slot]
+        # Sample a move and play it.
         slot = draw_slot(sampled, rng)
-        places[0, d], places[1, d] = row, slot
+        scratch.rows[d], scratch.slots[d] = row, slot
         if player == traverser:
             reach *= sampled[slot]
-        play(node, action_of(slot, red), sums, update, forced, ply_limit)
+        play(node, action_of(slot, red), tables.sums, rules)
         d += 1
     result = 0.0 if node.winner < 0 else (1.0 if node.winner == traverser else -1.0)
     return d, result
 
 
 @kernel
-def learn_from_game(tables, forced, room, length, result, traverser, weight, decay):
-    """Regrets of the traverser, and baselines of both players' rows, from the end of a sampled game to its start.
+def learn_from_game(tables, rules, scratch, length, result, traverser, weight, decay):
+    """Learns from a sampled game, backwards: regrets of the traverser, and baselines of both players.
 
-    A baseline learns what the baselines of the next position expect there (Steinberger et al. 2020, eq. 11), not the
-    corrected value: corrections multiply along a game, and what learns from them runs away.
+    A baseline moves towards the value that the baselines of the next position give (Steinberger et al. 2020, eq. 11),
+    not towards the corrected value: corrections multiply along a game, and their estimates diverge.
 
     Args:
-        tables: Regrets, strategy sums and baselines, `float64[ROWS, 8]`; a baseline is the value of a column for the
-            player whose row it is.
-        decay: Share of a baseline that a new value replaces; 0 keeps all of them at 0.
+        tables: As of `sample_game`; a baseline is the value of a column for the player whose row it is.
+        rules: `BeliefRules`.
+        scratch: The path of `sample_game`.
+        length, result: As returned by `sample_game`.
+        traverser: Player whose regrets are learnt.
+        weight: Weight of regrets: the iteration.
+        decay: Share of a baseline that a new value replaces; 0 keeps all baselines at 0.
     """
     regrets, _, baselines = tables
-    _, places, numbers = room
     reach = 1.0
     for d in range(length):
         if d % 2 == traverser:
-            reach *= numbers[1, d, places[1, d]]
-    value = expected = result  # of the position after move d, by the game and by the baselines alone
+            reach *= scratch.numbers[d, scratch.slots[d]]
+    value = expected = result  # of the position after move d: corrected by the game, and by baselines alone
     for d in range(length - 1, -1, -1):
-        row, taken = places[0, d], places[1, d]
-        policy, sampled = numbers[0, d], numbers[1, d]
-        legal = LEGAL[forced, row // ROWS_OF_OWN]
+        row, taken = scratch.rows[d], scratch.slots[d]
+        policy, sampled = scratch.policy[d], scratch.numbers[d]
+        legal = LEGAL[rules.forced_escape, row // ROWS_OF_OWN]
         mine = d % 2 == traverser  # player 0 moves first, and nobody passes
         sign = 1.0 if mine else -1.0
+        # The value of the sampled column, corrected by its baseline; the baseline itself learns.
         baseline = sign * baselines[row, taken]
         corrected = baseline + (value - baseline) / sampled[taken]
         baselines[row, taken] += decay * (sign * expected - baselines[row, taken])
+        # The values of this position for the traverser.
         value = expected = 0.0
         for slot in range(SLOTS):
             if (legal >> slot) & 1:
                 expected += policy[slot] * sign * baselines[row, slot]
                 value += policy[slot] * (corrected if slot == taken else sign * baselines[row, slot])
+        # Regrets of the traverser, divided by the probability of sampling this position.
         if mine:
             reach /= sampled[taken]
             for slot in range(SLOTS):
@@ -104,13 +114,17 @@ def learn_from_game(tables, forced, room, length, result, traverser, weight, dec
 
 
 @kernel
-def iterate_games(tables, rules, start, room, first, iterations, games, epsilon, decay, rng):
-    """Iterations `first`, `first` + 1, ..., each of so many games with either traverser; the number of nodes."""
+def iterate_games(tables, rules, start, scratch, first, iterations, games, epsilon, decay, rng):
+    """Runs iterations `first`, `first` + 1, ..., each with `games` games for either traverser; arguments as above.
+
+    Returns:
+        The number of nodes.
+    """
     total = 0
     for t in range(first, first + iterations):
         for _ in range(games):
             for traverser in range(2):
-                length, result = sample_game(tables, rules, start, room, traverser, epsilon, float(t), rng)
-                learn_from_game(tables, rules[1], room, length, result, traverser, float(t), decay)
+                length, result = sample_game(tables, rules, start, scratch, traverser, epsilon, float(t), rng)
+                learn_from_game(tables, rules, scratch, length, result, traverser, float(t), decay)
                 total += length + 1
     return total

@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 
 from envs.geister import Geister
 from envs.geister.rules import RUNNING, new_states
-from learners.geister_beliefs.belief import UPDATES
+from learners.geister_beliefs.belief import UPDATES, BeliefRules
 from learners.geister_beliefs.outcome import iterate_games
 from learners.geister_beliefs.settings import TableSettings
 from learners.geister_beliefs.strategy import BeliefStrategy
 from learners.geister_beliefs.tables import NODE, ROWS, SIZE, SLOTS
-from learners.geister_beliefs.traversal import iterate
+from learners.geister_beliefs.traversal import Search, SelfPlay, Tables, check_tables, iterate, make_scratch
 from learners.storage import ForeignState
 
 
 def check_game(game: Any) -> None:
-    """Raises ValueError unless that is Mini Geister with colours drawn at the start."""
+    """Raises ValueError unless the game is Mini Geister with colours drawn at the start."""
     if not isinstance(game, Geister) or game.size != SIZE:
         raise ValueError(f"tables of belief states are for mini-geister, not for {game.spec.name}")
     if not game.random_setup:
@@ -26,67 +26,66 @@ def check_game(game: Any) -> None:
 
 
 class BeliefSolver:
-    """The tables of both players. The same seed gives the same numbers, however runs are cut up.
+    """The tables of both players. A seed gives the same numbers, however many calls `run` is split into.
 
     Args:
         game: Mini Geister.
         settings: Method and options.
-        seed: Of everything drawn.
+        seed: Seed of all random draws.
 
     Attributes:
-        iteration: Iterations so far.
-        nodes: Nodes walked so far.
+        iteration: Number of iterations so far.
+        nodes: Number of nodes walked so far.
 
     Raises:
-        ValueError: another game.
+        ValueError: see `check_game`.
     """
 
     def __init__(self, game: Geister, settings: TableSettings, seed: int = 0) -> None:
         check_game(game)
         self.game, self.settings, self.seed = game, settings, seed
         self.iteration = self.nodes = 0
-        self._rules = UPDATES[settings.belief], int(game.forced_escape), game.ply_limit
+        self._rules = BeliefRules(UPDATES[settings.belief], int(game.forced_escape), game.ply_limit)
         self._start = new_states(1, SIZE, np.zeros((1, 2), np.uint8))
         deep = settings.method == "depth-limited"
-        self._regrets, self._sums = np.zeros((ROWS, SLOTS)), np.zeros((ROWS, SLOTS))
-        self._values = np.zeros((2, ROWS) if deep else (ROWS, SLOTS))
+        values = (2, ROWS) if deep else (ROWS, SLOTS)
+        self._tables = Tables(np.zeros((ROWS, SLOTS)), np.zeros((ROWS, SLOTS)), np.zeros(values))
+        check_tables(self._tables, values)
         self._game = np.zeros(1, NODE)
         self._game["ending"] = RUNNING + 1  # the first one begins at once
         self._roots = np.zeros(settings.states, NODE)
-        room = settings.depth if deep else game.ply_limit
-        self._room = np.zeros(room + 1, NODE), np.zeros((2, room), np.int64), np.zeros((2, room, SLOTS))
+        self._scratch = make_scratch(settings.depth if deep else game.ply_limit)
         self._rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
 
     def run(self, iterations: int) -> int:
-        """Adds so many iterations; the number of nodes walked."""
+        """Runs iterations; returns the number of nodes walked."""
         given, first = self.settings, self.iteration + 1
         decay = given.decay if given.baseline and given.method != "outcome-sampling" else 0.0
-        tables = self._regrets, self._sums, self._values
         if given.method == "depth-limited":
-            sampling = given.epsilon, given.epsilon_belief if given.belief != "none" else 0.0
-            where = self._start[0], self._game, self._roots, self._room
+            redraw = given.epsilon_belief if given.belief != "none" else 0.0
+            self_play = SelfPlay(self._start, self._game, self._roots, given.epsilon, redraw)
+            search = Search(given.depth, decay)
             times = first, iterations, given.passes
-            nodes = iterate(tables, self._rules, *where, *times, sampling, given.depth, decay, self._rng)
+            nodes = iterate(self._tables, self._rules, self_play, self._scratch, search, *times, self._rng)
         else:
             times = first, iterations, given.passes * given.states
-            nodes = iterate_games(
-                tables, self._rules, self._start[0], self._room, *times, given.explore, decay, self._rng
-            )
+            where = self._start[0], self._scratch
+            nodes = iterate_games(self._tables, self._rules, *where, *times, given.explore, decay, self._rng)
         self.iteration += iterations
         self.nodes += int(nodes)
         return int(nodes)
 
     @property
     def visited(self) -> int:
-        """Rows that have a policy."""
-        return int(np.count_nonzero(self._sums.any(axis=1)))
+        """Number of rows with an average policy."""
+        return int(np.count_nonzero(self._tables.sums.any(axis=1)))
 
     def strategy(self) -> BeliefStrategy:
-        """The average policy as it is now."""
-        return BeliefStrategy.of_sums(self._sums)
+        """The average policy."""
+        return BeliefStrategy.of_sums(self._tables.sums)
 
     def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Everything that further iterations depend on."""
+        """The whole state, as arrays and metadata."""
         inner: Any = self._rng.bit_generator.state
         meta = {
             "settings": self.settings.model_dump(mode="json"),
@@ -94,14 +93,13 @@ class BeliefSolver:
             "nodes": self.nodes,
             "rng": {key: str(value) for key, value in inner["state"].items()},
         }
-        arrays = {"regrets": self._regrets, "sums": self._sums, "values": self._values}
-        return {**arrays, "game": self._game.view(np.uint8)}, meta
+        return {**self._tables._asdict(), "game": self._game.view(np.uint8)}, meta
 
     def load_arrays(self, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
-        """Reverse of `state_arrays`.
+        """Restores a state from `state_arrays`.
 
         Raises:
-            ForeignState: it is of another solver.
+            ForeignState: the state belongs to another solver.
         """
         own, said = self.state_arrays()
         if meta.get("settings") != said["settings"] or arrays.keys() != own.keys():

@@ -8,9 +8,9 @@ import pytest
 from actors.belief_sampling import BeliefSampler, BeliefTask
 from envs.geister import Geister
 from learners.geister_beliefs.arrangements import Arrangements
-from learners.geister_beliefs.following import Follower
 from learners.geister_beliefs.policies import BeliefWeights
 from learners.geister_beliefs.settings import SearchSettings
+from learners.geister_beliefs.tracker import BeliefTracker
 from learners.geister_beliefs.view import BeliefGeister
 from tests.learners.geister_beliefs.nets import NETWORK, VALUE, policies_of, random_weights
 
@@ -29,20 +29,20 @@ def test_values_are_those_of_a_plain_search(depth: int, leaves: str) -> None:
     made = sampler(depth=depth, leaves=leaves, epsilon_belief=0.0)
     weights = random_weights(GAME)
     view, policies = BeliefGeister.of(GAME), policies_of(GAME, weights)
-    follower = Follower(view, Arrangements(6), policies)
+    tracker = BeliefTracker(view, Arrangements(6), policies)
     rng = np.random.default_rng(1)
-    met = made._play(TASK, follower, rng)
+    met = made._play(TASK, tracker, rng)
     chosen = np.arange(0, len(met.states), 7)
     roots = met.states[chosen].copy()
     before = met.beliefs[chosen].copy()
-    levels = made._search(met, chosen, follower, np.random.default_rng(2))
+    levels = made._search(met, chosen, tracker, np.random.default_rng(2))
     made._ascend(levels)
 
     def value(state: Any, belief: Any, traverser: int, level: int, place: int) -> float:
         if GAME.finished(state)[0]:
             return float(GAME.returns(state)[0, traverser])
         mover = GAME.to_move(state)
-        packed = follower.observe(state, mover, belief)
+        packed = tracker.observe(state, mover, belief)
         if level == depth:
             if mover[0] != traverser and leaves == "traverser":
                 return 0.0
@@ -115,14 +115,14 @@ def test_against_uniform_play_the_other_player_alone_learns(player: int) -> None
     task = BeliefTask((1, 2, 3), 5, 6, 10_000, uniform=player)
     stats, block = made.sample(task, weights)
     assert stats["rows"]["policies"] == 0
-    follower = Follower(BeliefGeister.of(GAME), Arrangements(6), policies_of(GAME, weights), 0.25)
-    met = made._play(task, follower, np.random.default_rng(np.random.SeedSequence(task.seed)))
+    tracker = BeliefTracker(BeliefGeister.of(GAME), Arrangements(6), policies_of(GAME, weights), 0.25)
+    met = made._play(task, tracker, np.random.default_rng(np.random.SeedSequence(task.seed)))
     learnt = GAME.to_move(met.states) != player
     assert stats["states"] == learnt.sum()
     assert len(block["advantages"]) == learnt.sum(), "in a search of two moves the other player is to move but once"
     first = block["advantages"]["infostate"][:, 19]  # whether the observer moves first
     assert set(first.tolist()) == {player}
-    level = made._search(met, np.flatnonzero(learnt), follower, np.random.default_rng(1), player)[1]
+    level = made._search(met, np.flatnonzero(learnt), tracker, np.random.default_rng(1), player)[1]
     positive = level.policy > 0
     np.testing.assert_array_equal(positive, level.legal)
     np.testing.assert_allclose(level.policy[positive], (1 / positive.sum(axis=1))[np.nonzero(positive)[0]], rtol=1e-5)
@@ -134,7 +134,7 @@ def test_doubt_mixes_likelihoods_with_those_of_uniform_play() -> None:
     beliefs, movers = Arrangements(6).even(20), GAME.to_move(states)
     actions = np.array([np.flatnonzero(row)[0] for row in GAME.legal(states)])
     found = [
-        Follower(view, Arrangements(6), policies, doubt).likelihood(states, movers, beliefs, actions)
+        BeliefTracker(view, Arrangements(6), policies, doubt).likelihood(states, movers, beliefs, actions)
         for doubt in (0.0, 0.25, 1.0)
     ]
     np.testing.assert_allclose(found[1], 0.75 * found[0] + 0.25 * found[2], atol=1e-6)

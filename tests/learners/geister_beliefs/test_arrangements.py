@@ -8,17 +8,17 @@ import pytest
 from envs.geister import Geister
 from envs.players import RandomAgent
 from learners.geister_beliefs.arrangements import Arrangements
-from learners.geister_beliefs.following import Follower
 from learners.geister_beliefs.net_agent import BeliefNetAgent, hide
+from learners.geister_beliefs.tracker import BeliefTracker
 from learners.geister_beliefs.view import PLAIN, BeliefGeister
 from tests.learners.geister_beliefs.nets import NETWORK, policies_of, random_weights
 
 FULL, MINI = Geister(ply_limit=300), Geister(size=4, ply_limit=30)
 
 
-def follower_of(game: Geister, update: Any = "exact", seed: int = 0) -> Follower:
+def tracker_of(game: Geister, update: Any = "exact", seed: int = 0) -> BeliefTracker:
     policies = policies_of(game, random_weights(game, seed))
-    return Follower(BeliefGeister.of(game), Arrangements(game.size, update), policies)
+    return BeliefTracker(BeliefGeister.of(game), Arrangements(game.size, update), policies)
 
 
 def games_of(game: Geister, count: int, plies: int, seed: int) -> Any:
@@ -34,10 +34,10 @@ def games_of(game: Geister, count: int, plies: int, seed: int) -> Any:
 @pytest.mark.parametrize("game", [FULL, MINI], ids=["full", "mini"])
 def test_an_exact_belief_is_bayes_over_the_whole_game(game: Geister) -> None:
     """The product of all likelihoods, each computed by asking the policy net once for each arrangement."""
-    follower, rng, games = follower_of(game), np.random.default_rng(1), 4
-    states, beliefs = game.reset(games, rng), follower.arrangements.even(games)
+    tracker, rng, games = tracker_of(game), np.random.default_rng(1), 4
+    states, beliefs = game.reset(games, rng), tracker.arrangements.even(games)
     product = np.ones_like(beliefs, np.float64)
-    reds, view = follower.arrangements.red, follower.game
+    reds, view = tracker.arrangements.red, tracker.game
     compared = 0
     for _ in range(20):
         if game.finished(states).any():
@@ -45,15 +45,15 @@ def test_an_exact_belief_is_bayes_over_the_whole_game(game: Geister) -> None:
         mover = game.to_move(states)
         legal = game.legal(states)
         actions = np.array([rng.choice(np.flatnonzero(row)) for row in legal])
-        red = follower.arrangements.red_probabilities(states, mover, beliefs)
+        red = tracker.arrangements.red_probabilities(states, mover, beliefs)
         for b in range(games):
             for k, arrangement in enumerate(reds):
                 supposed = states[b : b + 1].copy()
                 supposed["red"][0, mover[b]] = arrangement
                 packed = view.observe_with(supposed, mover[b : b + 1], red[b : b + 1])
-                policy = follower.policies.average(packed, view.legal(supposed))[0]
+                policy = tracker.policies.average(packed, view.legal(supposed))[0]
                 product[b, 1 - mover[b], k] *= policy[actions[b]]
-        follower.play(states, beliefs, actions)
+        tracker.play(states, beliefs, actions)
         for b in range(games):
             for player in (0, 1):
                 taken = states["square"][b, 1 - player] == -1
@@ -159,13 +159,13 @@ def test_an_infostate_shows_beliefs_at_the_squares_of_the_ghosts_they_are_of() -
 @pytest.mark.parametrize("game", [FULL, MINI], ids=["full", "mini"])
 def test_an_agent_holds_the_beliefs_of_the_game(game: Geister) -> None:
     """Before each of its moves what it believes is what the moves so far make of beliefs; twice with one agent."""
-    follower, weights = follower_of(game), random_weights(game)
+    tracker, weights = tracker_of(game), random_weights(game)
     agent, bot = BeliefNetAgent(game, NETWORK, weights, "exact"), RandomAgent()
     rng, games = np.random.default_rng(9), 30
     for _ in range(2):
         agent.begin(game, games, rng)
         bot.begin(game, games, rng)
-        states, beliefs = game.reset(games, rng), follower.arrangements.even(games)
+        states, beliefs = game.reset(games, rng), tracker.arrangements.even(games)
         seat, compared = np.arange(games) % 2, 0
         for _ in range(60):
             running = np.flatnonzero(~game.finished(states))
@@ -180,7 +180,7 @@ def test_an_agent_holds_the_beliefs_of_the_game(game: Geister) -> None:
                     np.testing.assert_allclose(agent._beliefs[part], beliefs[part], rtol=1e-3, atol=1e-5)
                     compared += len(part)
                 moved, believed = states[part], beliefs[part]
-                follower.play(moved, believed, actions)
+                tracker.play(moved, believed, actions)
                 states[part], beliefs[part] = moved, believed
         assert compared > 5 * games
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from envs.geister import Geister
+from learners.geister_beliefs.belief import BeliefRules
 from learners.geister_beliefs.outcome import iterate_games, learn_from_game, sample_game
-from learners.geister_beliefs.tables import NODE, ROWS, SLOTS
+from learners.geister_beliefs.tables import ROWS, SLOTS
+from learners.geister_beliefs.traversal import Tables, make_scratch
 from tests.learners.geister_beliefs.oracle import Oracle, Position, normalised, row_of
 
 LIMIT = 4
@@ -63,15 +65,15 @@ def test_sampled_regrets_are_counterfactual_regrets_on_average(baselines: bool, 
     exact = exact_regrets(start, regrets, traverser)
     assert len(exact) > 20
     rows = sorted(exact, key=lambda row: -np.abs(exact[row]).max())[:3]
-    room = np.zeros(1, NODE), np.zeros((2, LIMIT), np.int64), np.zeros((2, LIMIT, SLOTS))
-    tables = regrets.copy(), sums, values
+    scratch, rules = make_scratch(LIMIT), BeliefRules(0, 1, LIMIT)
+    tables = Tables(regrets.copy(), sums, values)
     sampled = np.zeros((games, 3, SLOTS))
     for i in range(games):
-        length, result = sample_game(tables, (0, 1, LIMIT), start[0], room, traverser, EPSILON, 1.0, rng)
-        learn_from_game(tables, 1, room, length, result, traverser, 1.0, 0.0)
+        length, result = sample_game(tables, rules, start[0], scratch, traverser, EPSILON, 1.0, rng)
+        learn_from_game(tables, rules, scratch, length, result, traverser, 1.0, 0.0)
         for place, row in enumerate(rows):
             sampled[i, place] = tables[0][row] - regrets[row]
-        touched = room[1][0, :length]
+        touched = scratch.rows[:length]
         tables[0][touched] = regrets[touched]
     mean, error = sampled.mean(axis=0), sampled.std(axis=0) / games**0.5
     for place, row in enumerate(rows):
@@ -80,10 +82,11 @@ def test_sampled_regrets_are_counterfactual_regrets_on_average(baselines: bool, 
 
 
 def test_baselines_stay_within_the_returns() -> None:
-    tables = np.zeros((ROWS, SLOTS)), np.zeros((ROWS, SLOTS)), np.zeros((ROWS, SLOTS))
-    room = np.zeros(1, NODE), np.zeros((2, 30), np.int64), np.zeros((2, 30, SLOTS))
+    tables = Tables(np.zeros((ROWS, SLOTS)), np.zeros((ROWS, SLOTS)), np.zeros((ROWS, SLOTS)))
     start = SHORT.reset(1, np.random.default_rng(0))
-    nodes = iterate_games(tables, (1, 1, 30), start[0], room, 1, 5, 500, EPSILON, 0.5, np.random.default_rng(3))
+    nodes = iterate_games(
+        tables, BeliefRules(1, 1, 30), start[0], make_scratch(30), 1, 5, 500, EPSILON, 0.5, np.random.default_rng(3)
+    )
     assert nodes > 5 * 500 * 2 * 10
     assert 0.9 < np.abs(tables[2]).max() <= 1
     assert np.isfinite(tables[0]).all()

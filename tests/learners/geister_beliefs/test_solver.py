@@ -9,7 +9,7 @@ from envs.geister import Geister
 from envs.geister.players import heuristic
 from envs.players import RandomAgent
 from learners.geister_beliefs.agent import BeliefAgent
-from learners.geister_beliefs.belief import UPDATES, play
+from learners.geister_beliefs.belief import UPDATES, BeliefRules, play
 from learners.geister_beliefs.settings import TableSettings
 from learners.geister_beliefs.solver import BeliefSolver
 from learners.geister_beliefs.strategy import BeliefStrategy
@@ -132,7 +132,7 @@ def test_an_agent_remembers_the_beliefs_of_the_game(update: Any, opponent: Any) 
                 GAME.step(moved, actions)
                 states[part] = moved
                 for game, action in zip(part, actions, strict=True):
-                    play(nodes[game], int(action), table, UPDATES[update], 1, GAME.ply_limit)
+                    play(nodes[game], int(action), table, BeliefRules(UPDATES[update], 1, GAME.ply_limit))
                 if player is agent:
                     still = part[~GAME.finished(moved)]
                     np.testing.assert_allclose(agent._memory["belief"][still], nodes["belief"][still])

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learners.geister_beliefs.belief import UPDATES, play
+from learners.geister_beliefs.belief import UPDATES, BeliefRules, play
 from learners.geister_beliefs.tables import NODE, ROWS, SLOTS
-from learners.geister_beliefs.traversal import collect, traverse
+from learners.geister_beliefs.traversal import Search, SelfPlay, Tables, collect, make_scratch, traverse
 from tests.learners.geister_beliefs.oracle import GAME, Oracle, Position, column_of
 
 RULES = int(GAME.forced_escape), GAME.ply_limit
@@ -36,11 +36,11 @@ def some_positions(count: int, seed: int) -> list[Position]:
     return found
 
 
-def tables(seed: int) -> tuple[Any, Any, Any]:
+def tables(seed: int) -> Tables:
     rng = np.random.default_rng(seed)
     regrets = rng.normal(size=(ROWS, SLOTS))
     sums = rng.exponential(size=(ROWS, SLOTS)) * (rng.random((ROWS, 1)) < 0.7)
-    return regrets, sums, rng.uniform(-1, 1, (2, ROWS))
+    return Tables(regrets, sums, rng.uniform(-1, 1, (2, ROWS)))
 
 
 @pytest.mark.parametrize("update", list(UPDATES))
@@ -50,11 +50,11 @@ def test_values_and_tables_are_those_of_the_recursion(update: str, limit: int) -
     mine[1][:] = np.where(legal_mask(), mine[1], 0)
     plain = Oracle(mine[0].copy(), mine[1].copy(), mine[2].copy(), update, 0.5, np.random.default_rng(7))
     rng = np.random.default_rng(7)
-    room = np.zeros(limit + 1, NODE), np.zeros((2, limit), np.int64), np.zeros((2, limit, SLOTS))
+    scratch, rules, search = make_scratch(limit), BeliefRules(UPDATES[update], *RULES), Search(limit, 0.5)
     for t, at in enumerate(some_positions(60, seed=limit), start=1):
         for traverser in (0, 1):
-            room[0][:1] = node_of(at)
-            value, _ = traverse(mine, (UPDATES[update], *RULES), room, limit, traverser, float(t), 0.5, rng)
+            scratch.nodes[:1] = node_of(at)
+            value, _ = traverse(mine, rules, scratch, search, traverser, float(t), rng)
             assert value == pytest.approx(plain.traverse(at, traverser, 0, limit, t), abs=1e-12)
     assert len(set(plain.visits)) > 50
     for own, other in zip(mine, (plain.regrets, plain.sums, plain.values), strict=True):
@@ -79,7 +79,7 @@ def test_beliefs_are_those_of_the_recursion(update: str) -> None:
         mover = int(at.state["to_move"][0])
 
         expected = plain.after(at, column_of(action, int(at.state["red"][0, mover])))
-        play(node[0], action, sums, UPDATES[update], *RULES)
+        play(node[0], action, sums, BeliefRules(UPDATES[update], *RULES))
         np.testing.assert_allclose(node["belief"][0], expected.belief, rtol=1e-12)
         for name in ("square", "ending", "to_move", "ply", "winner"):
             np.testing.assert_array_equal(node[name], expected.state[name])
@@ -99,7 +99,7 @@ def test_an_exact_belief_is_bayes_over_the_whole_game() -> None:
             action = int(rng.choice(np.flatnonzero(GAME.legal(at.state)[0])))
             at = Position(at.state, node["belief"][0].copy())
             odds[1 - mover] *= [plain.likelihood(at, action, blue) for blue in (0, 1)]
-            play(node[0], action, sums, UPDATES["exact"], *RULES)
+            play(node[0], action, sums, BeliefRules(UPDATES["exact"], *RULES))
             GAME.step(at.state, np.array([action]))
             belief = node["belief"][0, 1 - mover]
             if odds[1 - mover].sum() == 0:
@@ -117,10 +117,10 @@ def test_staying_on_an_exit_shows_that_the_ghost_is_red() -> None:
     at.state["occupied"][0, 0] = 1 | 1 << 9
     at.state["red"][0, 0] = 1  # ghost 0, on the exit, is red
     node = node_of(at)
-    play(node[0], 4 * 1 + 1, np.zeros((ROWS, SLOTS)), UPDATES["exact"], *RULES)
+    play(node[0], 4 * 1 + 1, np.zeros((ROWS, SLOTS)), BeliefRules(UPDATES["exact"], *RULES))
     np.testing.assert_allclose(node["belief"][0, 1], [0, 2])
     node = node_of(at)
-    play(node[0], 4 * 1 + 1, np.zeros((ROWS, SLOTS)), UPDATES["paper"], *RULES)
+    play(node[0], 4 * 1 + 1, np.zeros((ROWS, SLOTS)), BeliefRules(UPDATES["paper"], *RULES))
     np.testing.assert_allclose(node["belief"][0, 1], [0.5, 1.5])
 
 
@@ -131,12 +131,13 @@ def test_self_play_meets_the_states_of_whole_games() -> None:
     roots, game = np.zeros(4000, NODE), np.zeros(1, NODE)
     game["ending"] = 1
     rng = np.random.default_rng(2)
-    collect(sums, (1, *RULES), start[0], game, len(roots), 0.25, 0.0, np.zeros(SLOTS), roots, rng)
+    rules = BeliefRules(1, *RULES)
+    collect(sums, rules, SelfPlay(start, game, roots, 0.25, 0.0), np.zeros(SLOTS), rng)
     assert (roots["ending"] == 0).all()
     steps = np.diff(roots["ply"])
     assert set(np.unique(steps[steps != 1] + roots["ply"][:-1][steps != 1])) == {0}, "a game begins where one has ended"
     game["ending"] = 1
-    collect(sums, (1, *RULES), start[0], game, len(roots), 0.25, 1.0, np.zeros(SLOTS), roots, rng)
+    collect(sums, rules, SelfPlay(start, game, roots, 0.25, 1.0), np.zeros(SLOTS), rng)
     mean = roots["belief"][:, 0, 0] / roots["belief"][:, 0].sum(axis=1)
     blue = roots["red"][:, 1] == 2
     assert np.histogram(mean, 4, (0, 1))[0].min() > 850  # of 1000 each; seven standard deviations

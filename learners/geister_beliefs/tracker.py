@@ -11,7 +11,7 @@ from learners.geister_beliefs.policies import BeliefPolicies
 from learners.geister_beliefs.view import BeliefGeister
 
 
-class Follower:
+class BeliefTracker:
     """Beliefs of games in lock step.
 
     Args:
