@@ -26,10 +26,10 @@ class QLearner(NetLearner):
     """A Q-network with its training.
 
     Args:
-        game: For unpacking infostates and actions.
-        network: The net.
-        training: How to fit.
-        device: Where to compute.
+        game: Unpacks and encodes infostates and actions.
+        network: The architecture.
+        training: Optimiser, minibatches, and so on.
+        device: Where to train; the CPU by default.
         seed: Of the initial weights.
 
     Raises:

@@ -19,7 +19,7 @@ from learners.settings import Fitting, TrainingSettings
 
 
 class Targets(NamedTuple):
-    """A minibatch as the loss takes it.
+    """A minibatch, unpacked and encoded for the loss.
 
     Attributes:
         inputs: Encoded infostates, of the network's encoding.
@@ -40,15 +40,15 @@ class AdvantageLearner(ValueNetLearner):
     """One player's advantage net; mean squared error, each sample weighted by a power of its iteration t.
 
     Args:
-        game: For unpacking infostates.
-        network: The net.
-        training: How to fit.
+        game: Unpacks and encodes infostates.
+        network: The architecture.
+        training: Optimiser, minibatches, and so on.
         importance: Weight samples by 1 / x^xi(s) of the traverser's own sampling too (paper 000, 4.7): ``none``,
             ``full``, or ``clipped`` at `importance_clip` times the mean weight.
         iteration_power: Samples weigh t to this power: 1 is linear CFR, 0 plain CFR, more forgets faster (discounted
             CFR, Brown and Sandholm 2019).
         merge: Samples of one infostate become one row before a fit, see `learners.dream.merging`.
-        device: Where to compute.
+        device: Where to train; the CPU by default.
         seed: Of the initial weights.
     """
 
@@ -128,7 +128,7 @@ class AdvantageLearner(ValueNetLearner):
         return np.asarray(weight)
 
     def _prepare(self, part: NDArray[np.void], weight: NDArray[np.floating[Any]]) -> Targets:
-        """What the loss of a minibatch needs, unpacked."""
+        """Unpacks and encodes a minibatch."""
         infostate = np.ascontiguousarray(part["infostate"])
         legal = unpack_mask(np.ascontiguousarray(part["legal"]), self.game.spec.num_actions)
         target = self.trainer.tensor(np.ascontiguousarray(part["advantage"]))

@@ -22,11 +22,11 @@ class AveragePolicyLearner(ValueNetLearner):
     each sample weighted by a power of its iteration t.
 
     Args:
-        game: For unpacking infostates.
-        network: The net.
-        training: How to fit.
+        game: Unpacks and encodes infostates.
+        network: The architecture.
+        training: Optimiser, minibatches, and so on.
         iteration_power: Samples weigh t to this power: 1 is linear averaging.
-        device: Where to compute.
+        device: Where to train; the CPU by default.
         seed: Of the initial weights.
     """
 

@@ -21,10 +21,10 @@ class BaselineLearner(ValueNetLearner):
     game the value of the other is its negative, so one set of outputs serves decisions of both.
 
     Args:
-        game: For unpacking infostates.
-        network: The net, with two views.
-        training: How to fit.
-        device: Where to compute.
+        game: Unpacks and encodes infostates.
+        network: The architecture; the net has two views.
+        training: Optimiser, minibatches, and so on.
+        device: Where to train; the CPU by default.
         seed: Of the initial weights.
     """
 
