@@ -1,7 +1,10 @@
 """External-sampling traversals, many games level by level (Lanctot et al. 2009; Deep CFR: Brown et al. 2019).
 
-The traverser's actions are all followed, one action of the other player and of chance is sampled. So the values below
-a decision are exact but for what is sampled there, and neither baseline nor importance weights are needed.
+All actions of the traverser are followed; one action of the other player and one outcome of chance are sampled. The
+values of the traverser's actions are therefore unbiased with a low variance, without baselines or importance weights.
+
+A chunk descends level by level: the states of one level are the successors of all followed actions of the level above.
+Then values ascend from the ends of the games to the first decisions.
 """
 
 from dataclasses import dataclass
@@ -19,7 +22,7 @@ from learners.networks.settings import NetworkSettings
 from learners.samples import advantage_dtype, pack_mask, policy_dtype
 
 MOST_NODES = 5_000_000
-"""Nodes of a chunk at most: in games with many decisions, following every action never ends."""
+"""Maximum number of decisions in a chunk: games with many decisions are too large for following every action."""
 
 
 class TooManyNodes(RuntimeError):
@@ -28,15 +31,16 @@ class TooManyNodes(RuntimeError):
 
 @dataclass
 class _Level:
-    """Decisions of one depth: `n` of them, `A` actions.
+    """The `n` decisions of one depth.
 
     Attributes:
         mine: Whether the traverser moves, `bool[n]`.
-        infostates: Of the movers, `uint8[n, P]`.
-        legal, followed: `bool[n, A]`.
-        policy: `float32[n, A]`.
-        values: Return of the traverser after each action that was followed, `float32[n, A]`, once it is known.
-        above: Which decision, and which action of it, led to each: places in the `values` of the level before.
+        infostates: Infostates of the players to move, `uint8[n, P]`.
+        legal: Legal actions, `bool[n, A]`.
+        followed: Actions whose successors are on the next level, `bool[n, A]`.
+        policy: Policy of the player to move, `float32[n, A]`.
+        values: Value of each followed action for the traverser, `float32[n, A]`; written by `_ascend`.
+        above: Decision and action of the level above that led to each decision, two `int64[n]`.
     """
 
     mine: NDArray[np.bool_]
@@ -53,7 +57,7 @@ class ExternalTraverser:
 
     Args:
         game: Batched game of two players.
-        network: Advantage nets.
+        network: Settings of the advantage nets.
     """
 
     def __init__(self, game: Game, network: NetworkSettings) -> None:
@@ -67,7 +71,7 @@ class ExternalTraverser:
             Statistics of the chunk, and its samples: ``advantages`` of the traverser, ``policies`` of the other player.
 
         Raises:
-            TooManyNodes: more than `MOST_NODES`.
+            TooManyNodes: the chunk has more than `MOST_NODES` decisions.
         """
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         policies = Policies(self.game, self.network, weights.policies)
@@ -91,7 +95,11 @@ class ExternalTraverser:
     def _descend(
         self, task: TraversalTask, policies: Policies, rng: np.random.Generator
     ) -> tuple[list[_Level], NDArray[np.int64]]:
-        """Follows the games to their ends, whose returns it writes into the levels; counts the endings."""
+        """Plays all followed actions to the ends of the games.
+
+        Returns:
+            The levels, with the returns of finished games in `values`, and the number of each ending.
+        """
         game, traverser = self.game, task.traverser
         states = game.reset(task.games, rng)
         above = np.arange(task.games), np.zeros(task.games, np.int64)
@@ -111,7 +119,7 @@ class ExternalTraverser:
             nodes += len(states)
             if nodes > MOST_NODES:
                 raise TooManyNodes(
-                    f"external sampling meets more than {MOST_NODES:,} decisions in a chunk of {task.games} games of "
+                    f"external sampling has more than {MOST_NODES:,} decisions in a chunk of {task.games} games of "
                     f"{game.spec.name}: lower chunk, or use sampling.method=outcome"
                 )
             levels.append(self._level(states, above, policies, traverser, rng))
@@ -128,6 +136,7 @@ class ExternalTraverser:
         traverser: int,
         rng: np.random.Generator,
     ) -> _Level:
+        """Evaluates the decisions of one depth: all legal actions of the traverser, one sampled action of the other."""
         game, count = self.game, len(states)
         mover, legal = game.to_move(states), game.legal(states)
         infostates = game.observe(states, mover)
@@ -142,7 +151,7 @@ class ExternalTraverser:
         return _Level(mine, infostates, legal, followed, policy, np.zeros(legal.shape, np.float32), above)
 
     def _ascend(self, levels: list[_Level]) -> NDArray[np.float32]:
-        """Writes the values of decisions into the levels above, from the ends up; returns those of the first ones."""
+        """Writes the values of decisions into the levels above, from the last level up; returns those of the first."""
         value = np.zeros(0, np.float32)
         for depth in range(len(levels) - 1, -1, -1):
             level = levels[depth]
@@ -153,6 +162,7 @@ class ExternalTraverser:
         return value
 
     def _advantages(self, level: _Level, iteration: int) -> NDArray[np.void]:
+        """Returns the samples of the traverser: value of each action minus value of the policy."""
         at = np.flatnonzero(level.mine)
         values, policy = level.values[at], level.policy[at]
         samples = np.zeros(len(at), advantage_dtype(self.game.spec))
@@ -163,6 +173,7 @@ class ExternalTraverser:
         return samples
 
     def _policies(self, level: _Level, iteration: int) -> NDArray[np.void]:
+        """Returns the policies of the other player, samples of the average policy."""
         at = np.flatnonzero(~level.mine)
         samples = np.zeros(len(at), policy_dtype(self.game.spec))
         samples["infostate"] = level.infostates[at]

@@ -1,8 +1,8 @@
 """Self-play of Deep Monte-Carlo, many tables in lock step (paper 004, IV-B1, algorithm 1).
 
-A chunk is a number of games with one seed. Every seat plays by the same Q-net: with probability epsilon a random one of
-its choices, else the one of highest value. A decision with one choice costs no inference and makes no sample. When a
-round ends, its return is the target of all decisions that were made in it.
+A chunk is a number of games with one seed. Every seat plays by the same Q-net: a random choice with probability
+epsilon, else the choice of the highest value. Decisions with a single choice need no inference and give no sample. The
+return of a round is the target of all decisions in it.
 """
 
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ from learners.samples import pack_actions, value_dtype
 
 @dataclass(frozen=True)
 class SelfPlayTask:
-    """One chunk of games. `seed` makes it repeatable: the same task and weights give the same samples.
+    """A chunk of games. The same task and weights always give the same samples.
 
     Attributes:
-        seed: Entropy, (run seed, iteration, chunk).
+        seed: Entropy of the random generator, (run seed, iteration, chunk).
         games: Number of games.
-        tables: How many of them are played at a time.
+        tables: Number of games played at the same time.
     """
 
     seed: tuple[int, ...]
@@ -39,11 +39,11 @@ class SelfPlayTask:
 
 @dataclass(frozen=True)
 class SelfPlayWeights:
-    """What all seats play by.
+    """Weights of the net of all seats.
 
     Attributes:
-        version: Number of the fit that made these weights; 0 for those of a fresh net.
-        net: The Q-net.
+        version: Number of the fit that produced these weights; 0 for a new net.
+        net: Weights of the Q-net.
     """
 
     version: int
@@ -55,14 +55,14 @@ Block = dict[str, NDArray]
 
 
 class SelfPlayer:
-    """Plays chunks; one a process. Keeps its memory between chunks.
+    """Plays chunks of games; reuses its buffers between chunks.
 
     Args:
-        game: Rules.
-        network: Description of the Q-net.
-        epsilon: Share of random choices.
-        learn_scripted: Decide and sample too what the game would leave to its heuristic (`RaggedGame.scripted`).
-        device: Where the net runs: ``cpu``, by compiled kernels, or ``cuda``.
+        game: Batched game.
+        network: Settings of the Q-net.
+        epsilon: Probability of a random choice.
+        learn_scripted: Whether the net also decides what the game leaves to a heuristic (`RaggedGame.scripted`).
+        device: Device of the net: ``cpu``, by compiled kernels, or ``cuda``.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class SelfPlayer:
         )
         self._version = -1
         self._inference: QForward
-        self._decisions = self._evaluated = 0  # of a chunk: decisions, and rows that went through the net
+        self._decisions = self._evaluated = 0  # of the chunk: decisions, and rows evaluated by the net
 
     def play(self, task: SelfPlayTask, weights: SelfPlayWeights) -> tuple[dict[str, float], Block]:
-        """Plays one chunk; returns small statistics and the samples."""
+        """Plays a chunk; returns its statistics and samples, see `Block`."""
         started = perf_counter()
         if weights.version != self._version:
             self._inference, self._version = self._make_inference(weights.net), weights.version
@@ -121,7 +121,7 @@ class SelfPlayer:
         return TorchQInference(self.network, net, device=self.device)
 
     def _play_games(self, task: SelfPlayTask, rng: np.random.Generator) -> NDArray[np.float32]:
-        """All games of a chunk, `tables` at a time. Rounds are numbered in the order in which they begin.
+        """Plays all games of a chunk, `tables` at a time. Rounds are numbered in the order in which they start.
 
         Returns:
             The return of each round, `float32[rounds, players]`.
@@ -129,10 +129,11 @@ class SelfPlayer:
         game = self.game
         states = game.reset(min(task.tables, task.games), rng)
         begun = rounds = len(states)
-        number, ended = np.arange(begun), np.zeros(begun, np.int64)  # the round each table is at, and those behind it
+        number, ended = np.arange(begun), np.zeros(begun, np.int64)  # current round, and finished rounds, of each table
         numbers, returns = [], []
         while len(states):
             game.step(states, self._decide(states, number, rng))
+            # Store the returns of finished rounds; their tables start the next rounds.
             over = np.flatnonzero(game.rounds(states) > ended)
             if not len(over):
                 continue
@@ -155,7 +156,7 @@ class SelfPlayer:
         begun: int,
         rng: np.random.Generator,
     ) -> tuple[States, NDArray[np.int64], NDArray[np.int64], int]:
-        """New games at tables that have finished theirs, as long as there are games to play."""
+        """Starts new games at finished tables while games are left; removes the other finished tables."""
         free = np.flatnonzero(self.game.finished(states))
         new = min(len(free), task.games - begun)
         if new:
@@ -166,7 +167,7 @@ class SelfPlayer:
         return states[keep], number[keep], ended[keep], begun + new
 
     def _decide(self, states: States, number: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
-        """The actions at all tables, `[B]` records. Keeps the samples."""
+        """Chooses the actions at all tables, `[B]` records, and appends the decisions of the net to the rows."""
         game = self.game
         self._decisions += len(states)
         choices = game.choices(states)
@@ -190,7 +191,7 @@ class SelfPlayer:
     def _pick(
         self, packed: Packed, lists: Ragged, rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Epsilon-greedy rows of the lists, and their values."""
+        """Chooses a row of each list epsilon-greedily, `int64[n]`; returns their values too, `float32[n]`."""
         game = self.game
         values = self._inference(game.encode(packed, self._encoding), lists.offsets, game.encode_actions(lists.rows))
         picked = best_rows(lists.offsets, values)
@@ -201,7 +202,7 @@ class SelfPlayer:
         return picked, values[picked]
 
     def _samples(self, returns: NDArray[np.float32]) -> NDArray[np.void]:
-        """The chunk's decisions with their returns, `[n]` records."""
+        """Returns the decisions of the chunk with the returns of their rounds, `[n]` records."""
         rows = self._rows
         block = np.empty(rows.length, self._dtype)
         for name in ("infostate", "action", "q"):
@@ -212,7 +213,7 @@ class SelfPlayer:
 
 
 def merge_stats(stats: list[dict[str, float]], seconds: float) -> dict[str, Any]:
-    """Statistics of an iteration from those of its chunks, which took `seconds` together, as metrics of the run."""
+    """Merges the statistics of chunks that took `seconds` together into metrics of the run."""
     total = {key: sum(s[key] for s in stats) for key in stats[0]}
     samples = max(total["samples"], 1)
     return {

@@ -1,8 +1,12 @@
 """Outcome-sampling traversals of DREAM, many games in lock step (paper 000, 4.7; Steinberger et al. 2020, algorithm 1).
 
-A chunk is a number of games with one traverser and one seed. The traverser samples from
-xi = epsilon * uniform + (1 - epsilon) * pi, the others from pi; the baseline net is not needed for that and is
-evaluated on all decisions of the chunk afterwards, in large batches.
+A chunk is a number of games with one traverser and one seed. Its samples come in four steps:
+
+1. Play all games (`_play`). The traverser samples actions from xi = epsilon * uniform + (1 - epsilon) * pi, the others
+   from pi. Every decision is appended as a row, with the importance weight of the traverser's sampling reach.
+2. Evaluate the baseline net on all rows, in large batches (`_evaluate_baseline`); playing does not need it.
+3. Compute sampled advantages by the recursion from the end of each game (`_advantages`).
+4. Link each decision to the next one as transitions, the samples of the baseline net (`_transitions`).
 """
 
 from dataclasses import dataclass
@@ -27,11 +31,11 @@ BASELINE_BATCH = 512  # larger ones leave the second-level cache
 
 @dataclass(frozen=True)
 class TraversalTask:
-    """One chunk of games. `seed` makes it repeatable: the same task and weights give the same samples.
+    """A chunk of games. The same task and weights always give the same samples.
 
     Attributes:
-        seed: Entropy, (run seed, iteration, chunk).
-        iteration: t, stored with every sample.
+        seed: Entropy of the random generator, (run seed, iteration, chunk).
+        iteration: Iteration t of DREAM, stored with every sample.
         traverser: Player whose advantages are sampled.
         games: Number of games.
     """
@@ -44,12 +48,12 @@ class TraversalTask:
 
 @dataclass(frozen=True)
 class TraversalWeights:
-    """What a traversal plays by; None stands for the uniform policy, or for no baseline.
+    """Weights of the nets of a traversal; None stands for the uniform policy or for no baseline.
 
     Attributes:
-        version: Iteration after which these weights were made.
-        policies: Advantage net of each player.
-        baseline: Baseline net of the traverser.
+        version: Iteration whose fit produced these weights.
+        policies: Weights of the advantage net of each player.
+        baseline: Weights of the baseline net of the traverser.
     """
 
     version: int
@@ -65,11 +69,11 @@ class DreamTraverser:
     """Plays chunks of games and turns them into samples.
 
     Args:
-        game: Batched game, of two players with zero sum if there is a baseline.
-        network: Advantage nets.
-        baseline_network: Baseline nets; None leaves out the baseline (Q = 0) and its samples.
+        game: Batched game; it must be a zero-sum game of two players if there is a baseline.
+        network: Settings of the advantage nets.
+        baseline_network: Settings of the baseline nets; None disables the baseline (Q = 0) and its samples.
         sampling: Exploration and bounds.
-        slots: Games played at the same time.
+        slots: Number of games played at the same time.
     """
 
     def __init__(
@@ -106,7 +110,7 @@ class DreamTraverser:
         """Samples `task.games` games.
 
         Returns:
-            Statistics of the chunk, and its samples.
+            Statistics of the chunk, and its samples, see `Block`.
         """
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         returns, endings = self._play(task, weights, rng)
@@ -133,7 +137,11 @@ class DreamTraverser:
     def _play(
         self, task: TraversalTask, weights: TraversalWeights, rng: np.random.Generator
     ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        """Plays all games, filling `self._rows`; returns and endings by game."""
+        """Plays all games and appends every decision to `self._rows`.
+
+        Returns:
+            Returns of the players, `float32[games, players]`, and endings, `int8[games]`.
+        """
         game, rows = self.game, self._rows
         policies = Policies(game, self.network, weights.policies)
         players = game.spec.num_players
@@ -145,9 +153,10 @@ class DreamTraverser:
         started = min(self.slots, task.games)
         states = game.reset(started, rng)
         ids = np.arange(started, dtype=np.int32)
-        log_reach = np.zeros(started, np.float32)  # log of the traverser's own sampling reach
+        log_reach = np.zeros(started, np.float32)  # log of the traverser's sampling reach probability
         lock_step = 0
         while len(states):
+            # Append a row for the current decision of every running game.
             mover = game.to_move(states)
             legal = game.legal(states)
             infostates = game.observe(states, mover)
@@ -159,12 +168,14 @@ class DreamTraverser:
             if self.baseline_network is not None:
                 new["infostates"][:, 1] = game.observe(states, 1 - mover)
             np.negative(log_reach, out=new["log_weight"])
+            # Sample an action of each game, and play it.
             policies.write(mover, infostates, legal, new["policy"])
             draws = rng.random(len(states), dtype=np.float32)
             sample_actions(new["policy"], new["legal"], explore[mover], draws, new["action"], new["probability"])
             np.add(log_reach, np.log(new["probability"]), out=log_reach, where=mover == task.traverser)
             game.step(states, new["action"], rng)
             lock_step += 1
+            # Drop the finished games, and start others in their slots.
             over = game.finished(states)
             if over.any():
                 ended = take_records(states, np.flatnonzero(over))
@@ -174,7 +185,7 @@ class DreamTraverser:
                 states, ids, log_reach = take_records(states, keep), ids[keep], log_reach[keep]
             if len(states) == 0:
                 lock_step = 0
-            if lock_step % players == 0:  # so that in most games all slots have the same mover
+            if lock_step % players == 0:  # then all slots have the same mover in most games, and one net a step
                 fresh = min(self.slots - len(states), task.games - started)
                 if fresh:
                     states = join_records(states, game.reset(fresh, rng))
@@ -184,9 +195,9 @@ class DreamTraverser:
         return returns, endings
 
     def _evaluate_baseline(self, task: TraversalTask, weights: TraversalWeights) -> None:
-        """Writes Q of the actor for every row: of the actions that the recursion asks for, else 0.
+        """Writes the baseline Q of the acting player for every row: for actions that the recursion uses, else 0.
 
-        At the other player's decisions it does not matter where the policy is 0.
+        The recursion uses all legal actions of the traverser, and those of the other player with a positive policy.
         """
         rows, settings = self._rows, self.baseline_network
         if weights.baseline is None or settings is None:
@@ -205,7 +216,7 @@ class DreamTraverser:
             net.action_values(views, slots, needed, rows["baseline"][None, batch])
 
     def _advantages(self, task: TraversalTask, returns: NDArray[np.float32]) -> tuple[NDArray[np.void], float]:
-        """The traverser's samples, and the sum of their squared advantages."""
+        """Returns the samples of the traverser, and the sum of their squared advantages."""
         rows, sampling = self._rows, self.sampling
         sampled_advantages(
             rows["game"],
@@ -236,6 +247,7 @@ class DreamTraverser:
         return samples, squares
 
     def _transitions(self, returns: NDArray[np.float32]) -> NDArray[np.void]:
+        """Returns every decision with its successor in the same game, as samples of the baseline net."""
         rows = self._rows
         following = np.empty(rows.length, np.int64)
         link_rows(rows["game"], len(returns), following)
@@ -258,7 +270,7 @@ def _bound(bound: float | None) -> np.float32:
 
 
 def log_moments(log_weight: NDArray[np.float64]) -> tuple[int, float, float]:
-    """(n, log sum w, log sum w^2): enough to add up effective sample sizes over chunks."""
+    """Returns (n, log sum w, log sum w^2), from which effective sample sizes over several chunks follow."""
     if len(log_weight) == 0:
         return 0, -np.inf, -np.inf
     greatest = log_weight.max()
@@ -271,7 +283,7 @@ def log_moments(log_weight: NDArray[np.float64]) -> tuple[int, float, float]:
 
 
 def effective_sample_size(moments: list[tuple[int, float, float]]) -> float:
-    """(sum w)^2 / (n sum w^2) over chunks: the share of samples that importance weights would leave effective."""
+    """Returns (sum w)^2 / (n sum w^2) over chunks: the effective share of samples under importance weighting."""
     count = sum(n for n, _, _ in moments)
     if count == 0:
         return 0.0

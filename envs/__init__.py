@@ -1,6 +1,6 @@
-"""Games as compiled batched rules, with PettingZoo views of the same rules.
+"""Games: compiled rules over batches of states, and PettingZoo environments that are views of the same rules.
 
-Importing this package decides where Numba keeps its compiled kernels, see `envs.compiled`.
+Importing this package sets the folder in which Numba caches compiled kernels, see `envs.compiled`.
 """
 
 from envs import compiled as compiled

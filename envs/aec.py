@@ -1,13 +1,12 @@
-"""Any two-player PettingZoo AEC environment as a `Game`: slower than compiled rules, with the same learners.
+"""Adapts any two-player PettingZoo AEC environment to `Game`: slower than compiled rules, for the same learners.
 
-PettingZoo offers no way to copy an environment, while states of a `Game` are values: they may be copied,
-dropped, overwritten and sent to another process. So a state here is what the game grew from, the seed of its
-reset and the actions since, and the adapter keeps a table of live environments by exactly that key. A state
-whose environment is not in the table (a second copy that is stepped, a state from another process, one that
-was pushed out) gets one by replay.
+PettingZoo environments cannot be copied, whereas states of a `Game` are values that may be copied, dropped, overwritten
+and sent to other processes. A state here is therefore the history of a game: the seed of its reset and the actions
+since. The adapter keeps a table of live environments with the histories as keys. A state whose environment is not in
+the table (a second copy that is stepped, a state from another process, an evicted one) gets one by replay.
 
-Nothing can leak: nobody owns an environment but the table, which holds at most twice as many as the largest
-batch it was asked about (and at least `reserve`); those of ended games are the first to be used again.
+The table owns all environments. It holds at most twice as many as the largest batch so far (and at least `reserve`),
+and reuses those of ended games first.
 """
 
 from collections import OrderedDict
@@ -38,27 +37,25 @@ class _Live:
 
 
 class AecGame:
-    """A two-player PettingZoo AEC environment behind the `Game` seam. Satisfies `envs.game.Game`.
+    """A two-player PettingZoo AEC environment as a `Game`. Implements `envs.game.Game`.
 
-    The environment must have discrete actions, the same for both players; observations are either a
-    dictionary with `observation` and `action_mask`, or anything that gymnasium can flatten, then with the
-    mask in ``infos[agent]["action_mask"]`` or else with all actions legal. ``reset(seed)`` must settle all
-    chance, which is checked wherever a state is replayed. A packed infostate is the flattened observation of
-    that player, as bytes of its own type or of float32 where that is shorter. A return is the undiscounted
-    sum of rewards.
+    The environment must have the same discrete actions for both players. An observation is either a dict with
+    `observation` and `action_mask`, or any space that gymnasium can flatten; in that case the mask is
+    ``infos[agent]["action_mask"]``, or else all actions are legal. ``reset(seed)`` must determine all chance events,
+    which every replay verifies. A packed infostate is the flattened observation of a player, as bytes of its own type
+    or of float32 if that is shorter. A return is the undiscounted sum of rewards.
 
     Args:
-        factory: Makes a new environment, wrapped or not; picklable if the game is to travel to other
-            processes.
-        name: Name of the game; ``metadata["name"]`` if left out.
+        factory: Creates an environment, wrapped or not; must be picklable if the game is sent to other processes.
+        name: Name of the game; by default ``metadata["name"]``.
         max_plies: Longer games are cut off with the ending ``ply limit`` and the returns so far.
         max_return: Largest absolute return, after scaling.
         scale: Factor on all rewards.
-        reserve: Number of environments to keep at least, once there were so many.
+        reserve: Number of environments that are kept in any case.
 
     Raises:
-        ValueError: the environment is not of this kind; or, from `step`, a return exceeds `max_return`.
-        RuntimeError: the same seed and actions led to another state.
+        ValueError: the environment does not meet these conditions; or, from `step`, a return exceeds `max_return`.
+        RuntimeError: a replay of the same seed and actions led to another state.
     """
 
     def __init__(
@@ -98,9 +95,9 @@ class AecGame:
             [
                 ("seed", np.int64),
                 ("plies", np.int32),
-                ("to_move", np.int8),  # -1 once the game has ended
+                ("to_move", np.int8),  # -1 after the end
                 ("ending", np.int8),
-                ("total", np.float64, (2,)),  # of each player's rewards, not scaled
+                ("total", np.float64, (2,)),  # sum of the rewards of each player, not scaled
                 ("actions", np.min_scalar_type(actions - 1), (max_plies,)),
             ]
         )
@@ -108,13 +105,13 @@ class AecGame:
         self._spare.append(env)
 
     def _forget(self) -> None:
-        self._running: OrderedDict[Key, _Live] = OrderedDict()  # the one used last is at the end
+        self._running: OrderedDict[Key, _Live] = OrderedDict()  # in the order of their last use
         self._ended: OrderedDict[Key, _Live] = OrderedDict()
         self._spare: list[AECEnv] = []
-        self._room = self.reserve
+        self._capacity = self.reserve
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_running", "_ended", "_spare", "_room")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_running", "_ended", "_spare", "_capacity")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -122,11 +119,11 @@ class AecGame:
 
     @property
     def live(self) -> int:
-        """How many environments the adapter holds at present."""
+        """Number of environments that the adapter holds."""
         return len(self._running) + len(self._ended) + len(self._spare)
 
     def close(self) -> None:
-        """Closes all environments. States stay valid, at the price of a replay."""
+        """Closes all environments. States stay valid; using them needs a replay."""
         for env in [*self._spare, *(live.env for t in (self._running, self._ended) for live in t.values())]:
             env.close()
         self._forget()
@@ -134,27 +131,27 @@ class AecGame:
     # The table of environments
 
     def _take_env(self, replay: bool) -> AECEnv:
-        """One to reset: spare, or of an ended game, or new, or else the one that was not used for longest.
+        """Returns an environment to reset: a spare one, that of an ended game, a new one, or the least recently used.
 
-        For a replay a new one comes before that of an ended game, whose state may be asked for next.
+        A replay prefers a new one to that of an ended game, whose state may be needed next.
         """
         if self._spare:
             return self._spare.pop()
-        if self._ended and (not replay or self.live >= self._room):
+        if self._ended and (not replay or self.live >= self._capacity):
             return self._ended.popitem(last=False)[1].env
-        if self.live < self._room:
+        if self.live < self._capacity:
             return self.factory()
         return self._running.popitem(last=False)[1].env
 
     def _keep(self, key: Key, live: _Live, ending: int) -> None:
         table = self._running if ending == RUNNING else self._ended
-        replaced = table.pop(key, None)  # two copies of one state were stepped alike
+        replaced = table.pop(key, None)  # two copies of one state were stepped with the same action
         if replaced is not None:
             self._spare.append(replaced.env)
         table[key] = live
 
     def _find(self, state: np.void) -> _Live:
-        """The environment at this state, from the table or by replay."""
+        """Returns the environment at a state, from the table or by replay."""
         key = _key(state)
         table = self._running if state["ending"] == RUNNING else self._ended
         live = table.get(key)
@@ -184,7 +181,7 @@ class AecGame:
         return self._look(env, state)
 
     def _advance(self, env: AECEnv, state: np.void, action: int) -> _Live:
-        """Plays one action in `env` and writes what followed into its state."""
+        """Plays one action in `env` and updates its state."""
         env.step(action)
         state["total"] += [float(env.rewards.get(agent, 0.0)) for agent in self.agents]
         state["actions"][state["plies"]] = action
@@ -192,7 +189,7 @@ class AecGame:
         return self._look(env, state)
 
     def _look(self, env: AECEnv, state: np.void) -> _Live:
-        """Reads mover, ending and mask. An agent that is out while the other plays on takes its dead step."""
+        """Reads mover, ending and mask. An agent that is out while the other plays on takes its dead step (None)."""
         dead = {a: env.terminations[a] or env.truncations[a] for a in env.agents}
         while not all(dead.values()) and dead[env.agent_selection]:
             del dead[env.agent_selection]
@@ -218,10 +215,10 @@ class AecGame:
             return np.ones(self.spec.num_actions, np.bool_)
         return np.asarray(mask).astype(np.bool_)
 
-    # The seam
+    # The interface `Game`
 
     def _allow_for(self, states: States) -> None:
-        self._room = max(self._room, 2 * len(states))
+        self._capacity = max(self._capacity, 2 * len(states))
 
     def reset(self, batch: int, rng: np.random.Generator) -> States:
         states = np.zeros(batch, self.state_dtype)
@@ -290,7 +287,7 @@ class AecGame:
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
         if encoding not in self.spec.shapes:
-            raise ValueError(f"{self.spec.name} has the encoding 'flat' only, not {encoding!r}")
+            raise ValueError(f"{self.spec.name} has only the encoding 'flat', got {encoding!r}")
         return np.ascontiguousarray(packed).view(self._dtype).astype(np.float32)
 
     def output_slots(self, packed: Packed, layout: str = "action", other: Packed | None = None) -> NDArray[np.int16]:
@@ -303,17 +300,17 @@ def _key(state: np.void) -> Key:
 
 
 def _common_actions(env: AECEnv, agents: list[Any], name: str) -> int:
-    """Their number; raises ValueError unless there are two players with the same discrete actions from 0."""
+    """Returns the number of actions; raises a ValueError unless both players have the same discrete actions from 0."""
     if len(agents) != 2:
-        raise ValueError(f"{name}: only games of 2 players can be adapted, this one has {len(agents)}")
+        raise ValueError(f"{name}: only games of 2 players can be adapted, got {len(agents)} players")
     first, second = (env.action_space(agent) for agent in agents)
     if not isinstance(first, gymnasium.spaces.Discrete) or first != second or first.start != 0:
-        raise ValueError(f"{name}: both players need the same Discrete actions from 0, not {first} and {second}")
+        raise ValueError(f"{name}: both players need the same Discrete actions from 0, got {first} and {second}")
     return int(first.n)
 
 
 def _common_observation(env: AECEnv, agents: list[Any], name: str) -> tuple[gymnasium.Space[Any], gymnasium.spaces.Box]:
-    """What a player sees, without the mask, and its flat form; raises ValueError if it has none."""
+    """Returns the observation space without the mask, and its flat form; raises a ValueError if it has none."""
     inner = []
     for agent in agents:
         space = env.observation_space(agent)
@@ -321,7 +318,7 @@ def _common_observation(env: AECEnv, agents: list[Any], name: str) -> tuple[gymn
         inner.append(space.spaces["observation"] if masked else space)
     flat = gymnasium.spaces.flatten_space(inner[0])
     if inner[0] != inner[1] or not isinstance(flat, gymnasium.spaces.Box):
-        raise ValueError(f"{name}: both players need the same observations that can be flattened, not {inner}")
+        raise ValueError(f"{name}: both players need the same observation space that can be flattened, got {inner}")
     return inner[0], flat
 
 

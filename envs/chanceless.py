@@ -1,4 +1,4 @@
-"""Any `Game` without chance as an `ExtensiveGame`, so that it has a tree: what is observed is what `observe` shows."""
+"""Adapts any `Game` without chance events to `ExtensiveGame`, so that its tree can be built."""
 
 from typing import Any, NoReturn
 
@@ -10,28 +10,28 @@ from envs.game import Game, GameSpec, Packed, RaggedGame, States
 
 
 class ChanceDrawn(TypeError):
-    """A game has drawn chance that it does not enumerate."""
+    """A game drew a chance event that it cannot enumerate."""
 
 
 class _NoChance:
-    """Stands in the place of a generator; whatever is asked of it is chance."""
+    """Takes the place of a random generator; any use of it is a chance event."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, attribute: str) -> NoReturn:
         raise ChanceDrawn(
-            f"{self._name} has no tree: its rules draw chance and do not enumerate it, see docs/trees-and-cfr.md"
+            f"{self._name} has no tree: its rules draw chance events without listing them, see docs/trees-and-cfr.md"
         )
 
 
 class Chanceless:
-    """A game that never draws chance. Satisfies `envs.extensive.ExtensiveGame`.
+    """A game without chance events. Implements `envs.extensive.ExtensiveGame`.
 
-    A player's history is what `observe` has shown him so far, with his own actions; nothing is public.
+    The history of a player consists of the own actions and of everything that `observe` has shown; nothing is public.
 
     Args:
-        game: The game.
+        game: The game to adapt.
 
     Raises:
         ChanceDrawn: from `initial` and `apply`, if the game draws chance after all.
@@ -43,7 +43,7 @@ class Chanceless:
         self._rng: Any = _NoChance(game.spec.name)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.game, name)  # what is not said here is as in the game
+        return getattr(self.game, name)  # all else is inherited from the game
 
     def initial(self, batch: int) -> States:
         return self.game.reset(batch, self._rng)
@@ -59,11 +59,11 @@ class Chanceless:
         self.game.step(states, np.asarray(choices), self._rng)
 
     def public(self, states: States) -> NDArray[np.int64]:
-        """Nothing."""
+        """Nothing is public."""
         return np.zeros(len(states), np.int64)
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """A number for what `observe` shows, equal in one batch where that is equal; 0 after the end."""
+        """Numbers what `observe` shows, from 1, equally within the batch where that is equal; 0 after the end."""
         codes = np.zeros(len(states), np.int64)
         running = np.flatnonzero(~self.game.finished(states))
         if len(running):
@@ -77,16 +77,16 @@ class Chanceless:
 
 
 def extensive(game: Any) -> ExtensiveGame:
-    """The game itself if it lets its chance be enumerated, else as one without chance.
+    """Returns the game itself if it is an `ExtensiveGame`, else adapts it as a game without chance events.
 
     Raises:
-        TypeError: it is no `Game`, or one whose actions are not numbered.
+        TypeError: `game` is not a `Game` with numbered actions.
     """
     if isinstance(game, ExtensiveGame):
         return game
     name = getattr(getattr(game, "spec", None), "name", type(game).__name__)
     if isinstance(game, RaggedGame) or not isinstance(game, Game):
-        raise TypeError(f"{name} has no tree: that is for games whose actions are numbered (envs.game.Game)")
+        raise TypeError(f"{name} has no tree: trees need a game with numbered actions (envs.game.Game)")
     chanceless: Any = Chanceless(game)
     return chanceless
 

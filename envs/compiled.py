@@ -1,8 +1,8 @@
-"""Where compiled kernels are cached, and the decorator that every kernel uses.
+"""The decorators of compiled kernels, and the folder in which Numba caches them.
 
-Numba's on-disk cache looks only at the file of the function itself: editing a callee in another file leaves a stale
-kernel behind, and wrong results. So the cache folder is named after a digest of all sources that hold kernels;
-an edit anywhere gives a fresh folder.
+Numba's on-disk cache checks only the file of the function itself: after an edit of a callee in another file it would
+reuse a stale kernel and give wrong results. The cache folder is therefore named after a digest of all sources that
+contain kernels, so that any edit starts a fresh folder.
 """
 
 import functools
@@ -21,7 +21,7 @@ _PACKAGES = ("envs", "learners", "actors")
 
 
 def source_digest() -> str:
-    """Hex digest over every Python file that may hold a kernel, and over the Numba and Python versions."""
+    """Returns a hex digest of every Python file that may contain a kernel, and of the Numba and Python versions."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     for package in _PACKAGES:
         for path in sorted((_ROOT / package).rglob("*.py")):
@@ -38,7 +38,7 @@ def _choose_cache_dir() -> Path:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             pass
-    except OSError:  # a read-only home: kernels are compiled again in each process, and results stay right
+    except OSError:  # for instance a read-only home
         folder = Path(tempfile.gettempdir()) / f"dancfr-numba-{os.getuid()}-{source_digest()}"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if folder.stat().st_uid != os.getuid():
@@ -46,12 +46,12 @@ def _choose_cache_dir() -> Path:
     return folder
 
 
-# Below NUMBA_CACHE_DIR too, where a user has set it: Numba itself would go on with stale kernels there.
+# This applies to a NUMBA_CACHE_DIR set by the user as well: Numba itself would reuse stale kernels there.
 numba.config.CACHE_DIR = str(_choose_cache_dir())  # type: ignore[attr-defined]
 
 
 class _Record(np.record):  # type: ignore[misc]
-    """A record whose fields are its attributes, also one that is named like an attribute of NumPy's, such as size."""
+    """A record whose fields are attributes, even those that are named like an attribute of NumPy, such as `size`."""
 
     def __getattribute__(self, name):
         fields = np.record.__getattribute__(self, "dtype").fields
@@ -62,10 +62,10 @@ class _Record(np.record):  # type: ignore[misc]
 
 
 def _interpreted(function):
-    """What `kernel` is under NUMBA_DISABLE_JIT=1, for debuggers and coverage.
+    """Replaces `kernel` under NUMBA_DISABLE_JIT=1, for debuggers and coverage.
 
-    Outside compiled code the fields of a state are attributes only if its type says so, and a uint64 that wraps, as it
-    should, gives a warning.
+    Outside compiled code the fields of a record are attributes only if its type is `_Record`, and uint64 arithmetic
+    that wraps around, as intended, would warn.
     """
 
     @functools.wraps(function)
@@ -82,8 +82,8 @@ def _interpreted(function):
 
 _interpret = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
 kernel = _interpreted if _interpret else njit(cache=True, nogil=True, error_model="numpy")
-"""Decorator of every compiled function: cached on disk, releases the GIL, C-like division."""
+"""Decorator of compiled functions: cached on disk, without the GIL, with C-like division."""
 fast = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-"""Decorator of kernels in which sums may be reordered, so that they are vectorised."""
+"""Decorator of kernels whose sums may be reordered, so that LLVM can vectorise them."""
 
 __all__ = ["fast", "kernel", "source_digest"]

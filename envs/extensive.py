@@ -1,8 +1,9 @@
-"""The seam for games of which all can be computed: chance moves openly, and observations are public or private.
+"""The `ExtensiveGame` interface: games whose chance events can be enumerated and whose observations are factored.
 
-Beyond what `envs.game.Game` asks, such a game lets chance be enumerated instead of drawn, and says of every transition
-what all players see of it and what one player sees alone (a factored-observation game: Kovařík, Schmid, Burch, Bowling
-and Lisý 2022, definition 2.1). From that follow infostates of perfect recall and public states, see `envs.tree`.
+In addition to `envs.game.Game`, such a game lists the outcomes of chance with their probabilities, and splits what the
+players observe of each transition into a public part and a private part of each player (a factored-observation game:
+Kovařík, Schmid, Burch, Bowling and Lisý 2022, definition 2.1). Infostates of perfect recall and public states follow
+from these observations, see `envs.tree`.
 """
 
 from abc import ABC, abstractmethod
@@ -15,46 +16,46 @@ from numpy.typing import NDArray
 from envs.game import Game, GameSpec, IllegalAction, Packed, States
 
 OVER, CHANCE = -1, -2
-"""Movers that are no players: the game has ended; chance is to move."""
+"""Movers that are not players: the game has ended, or chance is to move."""
 
 
 @runtime_checkable
 class ExtensiveGame(Game, Protocol):
-    """A game whose chance moves can be enumerated. Methods that are not described are those of `Game`."""
+    """A game whose chance events can be enumerated. Methods without a docstring are those of `Game`."""
 
     def initial(self, batch: int) -> States:
-        """`batch` games before anything has happened, chance included."""
+        """Returns `batch` games before their first chance event."""
         ...
 
     def mover(self, states: States) -> NDArray[np.int8]:
-        """Player to move, `int8[B]`; `CHANCE`, or `OVER`."""
+        """Returns the player to move, `CHANCE` or `OVER`, `int8[B]`."""
         ...
 
     def chance(self, states: States) -> NDArray[np.float64]:
-        """Probability of each outcome, `float64[B, O]`, where chance is to move; what stands elsewhere is unsaid."""
+        """Returns the probability of each outcome, `float64[B, O]`; rows where chance is not to move are undefined."""
         ...
 
     def apply(self, states: States, choices: NDArray[np.integer]) -> None:
-        """Plays `choices[b]`, a legal action or an outcome of chance, in place, without drawing or checking."""
+        """Plays `choices[b]`, a legal action or an outcome of chance, in place; neither draws chance nor checks."""
         ...
 
     def public(self, states: States) -> NDArray[np.int64]:
-        """What all players saw of the last transition, `int64[B]`, any code from 0."""
+        """Returns the public observation of the last transition as a code from 0, `int64[B]`."""
         ...
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """What `player` saw of it besides, his own action left out, `int64[B]`, any code from 0."""
+        """Returns the private observation of `player` as a code from 0, `int64[B]`; it omits the own action."""
         ...
 
     def utilities(self, states: States) -> NDArray[np.float64]:
-        """Return of each player, `float64[B, players]`; all zero while a game runs."""
+        """Returns the return of each player, `float64[B, players]`; zeros while a game runs."""
         ...
 
 
 class ListedChance(ABC):
-    """What games that list their chance have in common: drawing it, checking actions, and what follows from `apply`.
+    """Base class of games that enumerate chance: draws chance, checks actions, and plays them by `apply`.
 
-    The states of a subclass have a field ``mover``, which `apply` keeps.
+    The states of a subclass have a field ``mover``, which `apply` updates.
     """
 
     spec: GameSpec
@@ -76,7 +77,7 @@ class ListedChance(ABC):
 
     @abstractmethod
     def place(self, states: States, b: int) -> str:
-        """Where game b stands, for messages."""
+        """Names game b and its position, for error messages."""
 
     def mover(self, states: States) -> NDArray[np.int8]:
         return states["mover"].copy()
@@ -103,11 +104,11 @@ class ListedChance(ABC):
 
         Raises:
             IllegalAction: an action is not legal; no state has been changed.
-            ValueError: the actions are not an integer for each game; no state has been changed.
+            ValueError: `actions` is not an integer array `[B]`; no state has been changed.
         """
         chosen = np.asarray(actions)
         if chosen.shape != states.shape or chosen.dtype.kind not in "iu":
-            raise ValueError(f"{len(states)} games need an integer each, not {chosen.dtype}{list(chosen.shape)}")
+            raise ValueError(f"actions must be integers [{len(states)}], got {chosen.dtype}{list(chosen.shape)}")
         running = states["mover"] >= 0
         inside = (chosen >= 0) & (chosen < self.spec.num_actions)
         legal = self.legal(states)[np.arange(len(states)), np.where(inside, chosen, 0)] & inside
@@ -121,7 +122,7 @@ class ListedChance(ABC):
             states[running] = part
 
     def _draw_chance(self, states: States, rng: np.random.Generator) -> None:
-        """Lets chance move until it is no longer to move anywhere."""
+        """Draws chance events until a player is to move, or the game is over, everywhere."""
         while len(at := np.flatnonzero(states["mover"] == CHANCE)):
             part = states[at]
             bounds = np.cumsum(self.chance(part), axis=1)
@@ -130,16 +131,16 @@ class ListedChance(ABC):
             states[at] = part
 
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
-        """``action``: an output for each action."""
+        """The only layout, ``action``, has one output per action."""
         every = np.arange(self.spec.num_actions, dtype=np.int16)[None, :, None]
         return np.broadcast_to(every, (len(packed), self.spec.num_actions, 1))
 
 
 class FactoredGame(ListedChance):
-    """A game that also tells public from private observations, and describes itself. Satisfies `ExtensiveGame`."""
+    """Base class of games with public and private observations and a text form. Implements `ExtensiveGame`."""
 
     may_differ: ClassVar[frozenset[str]] = frozenset()
-    """Options in which an agent may meet other values than those it was trained with."""
+    """Options whose value may differ between the training of an agent and its games."""
 
     @abstractmethod
     def public(self, states: States) -> NDArray[np.int64]: ...
@@ -155,29 +156,29 @@ class FactoredGame(ListedChance):
 
     @abstractmethod
     def describe(self, state: np.void, view: int | None = None) -> str:
-        """The state in a line; with `view`, as that player sees it."""
+        """Describes a state in one line, as the player `view` sees it, or completely for None."""
 
     @abstractmethod
     def describe_action(self, action: int) -> str:
-        """Name of an action."""
+        """Returns the name of an action."""
 
     def place(self, states: States, b: int) -> str:
-        told = self.describe(states[b], int(states["mover"][b]))  # the mover may read it: nothing hidden
-        return f"game {b} ({told})"
+        position = self.describe(states[b], int(states["mover"][b]))  # the mover reads it: show nothing hidden
+        return f"game {b} ({position})"
 
 
 def one_hot(values: NDArray[np.integer], size: int) -> NDArray[np.float32]:
-    """`float32[..., size]` with a 1 at each value; all 0 for values outside."""
+    """Encodes integers as one-hot vectors, `float32[..., size]`; values out of range become zeros."""
     return (np.asarray(values)[..., None] == np.arange(size)).astype(np.float32)
 
 
 def check_types(game: object, types: Mapping[str, type]) -> None:
-    """Raises TypeError where an option of a game is not of its type: `True` is no number."""
+    """Raises a TypeError if an option of a game has another type than stated; `True` is not an integer here."""
     for name, kind in types.items():
         value = getattr(game, name)
         if type(value) is not kind:
-            wanted = {int: "an integer", bool: "true or false", str: "a text"}[kind]
-            raise TypeError(f"{name} must be {wanted}, not {value!r}")
+            wanted = {int: "an integer", bool: "true or false", str: "a string"}[kind]
+            raise TypeError(f"{name} must be {wanted}, got {value!r}")
 
 
 __all__ = ["CHANCE", "OVER", "ExtensiveGame", "FactoredGame", "ListedChance", "check_types", "one_hot"]

@@ -1,4 +1,4 @@
-"""PettingZoo view of the small games, with text as their picture."""
+"""PettingZoo environments of the small games, rendered as text."""
 
 from typing import Any
 
@@ -13,15 +13,17 @@ FACTORED_METADATA = {**METADATA, "render_modes": ["human", "ansi"]}
 
 
 class FactoredEnv(GameEnv):
-    """A `FactoredGame` without wrappers, see `GameEnv`. Rewards are in the game's own unit and come with the end.
+    """A `FactoredGame` as a PettingZoo environment without wrappers, see `GameEnv`.
+
+    The rewards are the returns of the game, in its own unit, paid at the end.
 
     Args:
         game: The rules.
         render_mode: ``ansi``, or ``human``, which prints the text after each move.
-        view: Whose private observations a picture shows: 0 or 1, or None for a spectator who sees all.
+        view: Player whose private observations are rendered, 0 or 1, or None for a spectator who sees everything.
 
     Raises:
-        ValueError: an unknown render mode or view.
+        ValueError: unknown render mode or view.
     """
 
     metadata = FACTORED_METADATA
@@ -29,7 +31,7 @@ class FactoredEnv(GameEnv):
 
     def __init__(self, game: FactoredGame, render_mode: str | None = None, view: int | None = None) -> None:
         if view is not None and (type(view) is not int or view not in (0, 1)):
-            raise ValueError(f"view must be None, 0 or 1, not {view!r}")
+            raise ValueError(f"view must be None, 0 or 1, got {view!r}")
         name = f"{game.spec.name}_v0"
         super().__init__(game, name, "flat", render_mode)
         EzPickle.__init__(self, game, render_mode, view)
@@ -43,7 +45,7 @@ class FactoredEnv(GameEnv):
 
 
 def make_raw_env(rules: type[Any]) -> Any:
-    """The function `raw_env` of a game: keyword arguments are options of its rules, or of `FactoredEnv`."""
+    """Makes the function `raw_env` of a game; its keyword arguments are options of the rules or of `FactoredEnv`."""
 
     def raw_env(render_mode: str | None = None, view: int | None = None, **options: Any) -> FactoredEnv:
         return FactoredEnv(rules(**options), render_mode, view)

@@ -1,8 +1,8 @@
-"""The `Game` seam: what a learner may ask of a game, always over a batch of B states.
+"""The `Game` interface: what learners and actors call of a game, always for a batch of `B` states.
 
-A game is a stateless object that holds its options. Its states are a NumPy structured array with one record a game
-(`B` records); nothing is allocated per game. Infostates leave the game *packed* (`uint8[B, P]`, a few dozen bytes) and
-are unpacked to `float32` only when a network wants them.
+A game is an immutable object that holds the options of the rules. Its states are a NumPy structured array of `B`
+records; there is no Python object per game. Infostates leave the game *packed* (`uint8[B, P]`, a few dozen bytes) and
+are unpacked to `float32` only as the input of a network.
 """
 
 from dataclasses import dataclass
@@ -22,28 +22,27 @@ class IllegalAction(ValueError):
 
 
 class GameOver(RuntimeError):
-    """A move, or an observation of the player to move, was asked of a game that has ended or not begun."""
+    """A game that has ended or has not begun was asked for a move or an observation."""
 
 
 @dataclass(frozen=True)
 class GameSpec:
-    """What never changes while a game is played.
+    """Constants of a game.
 
     Attributes:
         name: Name on the command line, e.g. ``geister``.
-        num_players: Number of players. The learners here need 2 with zero sum.
-        num_actions: `A`. Actions are 0 .. A-1, those not legal are masked.
-        packed_size: `P`, bytes of a packed infostate.
-        shapes: Float shape of an unpacked infostate for each encoding that the game offers,
-            e.g. ``{"planes": (6, 6, 6), "flat": (111,)}``. The first is the default.
-        slots: Number of network outputs for each output layout, e.g. ``{"ghost": 32, "square": 144}``, see
-            `Game.output_slots`. The first has one output an action.
-        endings: Name of each reason for which a game can end, index 0 meaning "still running".
-        max_plies: No game has more decisions than this.
+        num_players: Number of players. Most learners need two players and zero-sum returns.
+        num_actions: Number of actions `A`. Actions are 0 .. A-1; illegal ones are masked.
+        packed_size: Bytes `P` of a packed infostate.
+        shapes: Shape of an unpacked infostate by name of the encoding, e.g. ``{"planes": (6, 6, 6), "flat": (111,)}``.
+            The first encoding is the default.
+        slots: Number of network outputs by name of the output layout, e.g. ``{"ghost": 32, "square": 144}``, see
+            `Game.output_slots`. The first layout has one output per action.
+        endings: Names of the ways in which a game can end; index 0 means "still running".
+        max_plies: Upper bound on the decisions of a game.
         max_return: Largest absolute return.
-        action_features: Length of the vector that describes one action where the legal actions are ragged, see
-            `RaggedGame`; 0 where they are fixed.
-        teams: Team of each player; empty where everybody plays for himself.
+        action_features: Length of the vector that describes an action of a `RaggedGame`; 0 for other games.
+        teams: Team of each player; empty if there are no teams.
     """
 
     name: str
@@ -60,10 +59,10 @@ class GameSpec:
 
 
 class Ragged(NamedTuple):
-    """Legal actions of B states, one list after the other.
+    """Legal actions of `B` states, one list after the other.
 
     Attributes:
-        offsets: Where each list begins, and the end of the last one, `int64[B + 1]`.
+        offsets: List b is `rows[offsets[b] : offsets[b + 1]]`, `int64[B + 1]`.
         rows: The actions, `[N]` records of the game's action type.
     """
 
@@ -73,31 +72,31 @@ class Ragged(NamedTuple):
 
 @runtime_checkable
 class Game(Protocol):
-    """Batched rules of one game. Arrays over a batch have the batch as first dimension."""
+    """Rules of a game over batches of states. The first dimension of every array is the batch."""
 
     @property
     def spec(self) -> GameSpec:
-        """What never changes while the game is played."""
+        """Constants of the game."""
         ...
 
     def reset(self, batch: int, rng: np.random.Generator) -> States:
-        """New games, `[batch]` records, chance at the start already drawn from `rng`."""
+        """Starts games, `[batch]` records; draws the chance events at the start from `rng`."""
         ...
 
     def to_move(self, states: States) -> NDArray[np.int8]:
-        """Player to move, `int8[B]`; -1 where the game has ended."""
+        """Returns the player to move, `int8[B]`; -1 where the game has ended."""
         ...
 
     def legal(self, states: States) -> NDArray[np.bool_]:
-        """Legal actions of the player to move, `bool[B, A]`; all False where the game has ended."""
+        """Returns the legal actions of the player to move, `bool[B, A]`; all False where the game has ended."""
         ...
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
-        """Packed infostate of `players[b]` in game b, `uint8[B, P]`."""
+        """Returns the packed infostate of `players[b]` in game b, `uint8[B, P]`."""
         ...
 
     def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator) -> None:
-        """Plays `actions[b]` in game b, in place. Finished games are left alone.
+        """Plays `actions[b]` in game b, in place. Finished games do not change.
 
         Raises:
             IllegalAction: an action is not legal; no state has been changed.
@@ -105,15 +104,15 @@ class Game(Protocol):
         ...
 
     def finished(self, states: States) -> NDArray[np.bool_]:
-        """Which games have ended, `bool[B]`."""
+        """Returns which games have ended, `bool[B]`."""
         ...
 
     def returns(self, states: States) -> NDArray[np.float32]:
-        """Return of each player so far, `float32[B, players]`; all zero while a game runs."""
+        """Returns the return of each player, `float32[B, players]`; zeros while a game runs."""
         ...
 
     def endings(self, states: States) -> NDArray[np.int8]:
-        """Index into `spec.endings`, `int8[B]`; 0 while the game runs."""
+        """Returns how each game ended as an index of `spec.endings`, `int8[B]`; 0 while it runs."""
         ...
 
     def encode(self, packed: Packed, encoding: str) -> NDArray[np.float32]:
@@ -121,30 +120,30 @@ class Game(Protocol):
         ...
 
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
-        """The network outputs whose sum stands for each action, `int16[B, A, K]`; -1 for none.
+        """Returns the network outputs whose sum is the value of each action, `int16[B, A, K]`; -1 is padding.
 
         Args:
             packed: Infostates of the players to move, `uint8[B, P]`.
-            layout: Key of `spec.slots`; `K` depends on it.
-            other: Infostates of the other players, for networks that see both.
+            layout: A key of `spec.slots`; determines `K`.
+            other: Infostates of the opponents, `uint8[B, P]`, for networks that see both.
         """
         ...
 
 
 @runtime_checkable
 class SparseGame(Game, Protocol):
-    """A game that knows which inputs of its flat encoding are not 0: networks then skip the others."""
+    """A game with a sparse form of its flat encoding, which lets networks skip the inputs that are 0."""
 
     def encode_sparse(self, packed: Packed) -> Sparse:
-        """Encoding ``flat`` of infostates `uint8[B, P]` by its inputs that are not 0."""
+        """Unpacks infostates `uint8[B, P]` to the nonzero inputs of the encoding ``flat``."""
         ...
 
 
 @runtime_checkable
 class RaggedGame(Protocol):
-    """Batched rules of a game whose actions are too many to be numbered: each state lists its own.
+    """Batched rules of a game with too many actions to number them: each state lists its legal actions.
 
-    An action is a record of `action_dtype` that says all of it. Methods that are not described are those of `Game`.
+    An action is a record of `action_dtype`. Methods without a docstring are those of `Game`.
     """
 
     @property
@@ -160,15 +159,15 @@ class RaggedGame(Protocol):
     def to_move(self, states: States) -> NDArray[np.int8]: ...
 
     def legal(self, states: States) -> Ragged:
-        """Every legal action of the player to move; an empty list where the game has ended."""
+        """Lists every legal action of the player to move; the list is empty where the game has ended."""
         ...
 
     def choices(self, states: States) -> Ragged:
-        """`legal` without actions that have the same vector as another one: what a learner chooses among."""
+        """Lists the legal actions with different feature vectors, one per vector: the choices of a learner."""
         ...
 
     def step(self, states: States, actions: NDArray[np.void]) -> None:
-        """Plays `actions[b]`, `[B]` records, in game b, in place. Finished games are left alone.
+        """Plays `actions[b]`, `[B]` records, in game b, in place. Finished games do not change.
 
         Raises:
             IllegalAction: an action is not legal; no state has been changed.
@@ -180,7 +179,7 @@ class RaggedGame(Protocol):
     def encode(self, packed: Packed, encoding: str) -> NDArray[np.float32]: ...
 
     def encode_actions(self, actions: NDArray[np.void]) -> Sparse:
-        """The vectors of actions, `spec.action_features` long, by their entries that are not 0."""
+        """Returns the feature vectors of actions, of length `spec.action_features`, in sparse form."""
         ...
 
     def finished(self, states: States) -> NDArray[np.bool_]: ...
@@ -190,17 +189,17 @@ class RaggedGame(Protocol):
     def endings(self, states: States) -> NDArray[np.int8]: ...
 
     def rounds(self, states: States) -> NDArray[np.int64]:
-        """Rounds, each with a return of its own, that have ended in each game, `int64[B]`."""
+        """Returns the number of finished rounds of each game, `int64[B]`. Each round has a return of its own."""
         ...
 
     def round_returns(self, states: States) -> NDArray[np.float32]:
-        """Returns of the last round that has ended, `float32[B, players]`."""
+        """Returns the returns of the last finished round, `float32[B, players]`."""
         ...
 
     def scripted(self, states: States) -> NDArray[np.bool_]:
-        """Decisions that are left to `script` unless they are to be learnt too, `bool[B]`."""
+        """Returns which decisions belong to the heuristic `script` unless they are learned too, `bool[B]`."""
         ...
 
     def script(self, states: States, choices: Ragged) -> NDArray[np.int64]:
-        """A heuristic's choice for states that are all scripted: rows of `choices`, `int64[B]`."""
+        """Returns the choices of a heuristic for states that are all scripted, as rows of `choices`, `int64[B]`."""
         ...

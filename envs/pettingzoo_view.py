@@ -1,4 +1,4 @@
-"""Any `Game` as a PettingZoo AEC environment: a view of one state, never a second implementation."""
+"""PettingZoo AEC environments over the batched rules: an environment is a view of a batch of one state."""
 
 import operator
 from typing import Any
@@ -13,25 +13,25 @@ from pettingzoo.utils import wrappers
 from envs.game import Game, GameOver, IllegalAction, RaggedGame
 
 METADATA: dict[str, Any] = {"render_modes": [], "is_parallelizable": False, "render_fps": 2}
-"""What PettingZoo's tools ask of a class; each environment adds its name."""
+"""Metadata common to all environments; each class adds its name."""
 
 Observation = dict[str, NDArray[Any]]
 
 
 class GameView(AECEnv, EzPickle):
-    """What the views of `Game` and of `RaggedGame` share: agents, turns, endings, rendering.
+    """Base class of the environments of `Game` and `RaggedGame`: agents, turns, endings, rendering.
 
-    Players are ``player_0``, ``player_1``, ... An observation has the player's infostate as ``observation``, float32,
-    and an ``action_mask``, `int8[A]`; the mask is all zero for a player who is not to move, and also stands in
-    ``infos[agent]``, which names the ``ending`` once there is one. Every ending is a termination, a ply limit that the
-    rules count as a draw included.
+    The agents are ``player_0``, ``player_1``, ... An observation is a dict of the agent's infostate, ``observation``
+    (float32), and an ``action_mask``, `int8[A]`, which is zero for an agent that is not to move. ``infos[agent]``
+    contains the ``action_mask`` too and, after the end, the name of the ``ending``. Every ending is a termination, even
+    a ply limit, which is a draw by the rules.
 
     Args:
         game: The rules.
-        name: ``metadata["name"]``; the game's own name if left out.
-        encoding: One of `game.spec.shapes`; the first if left out.
-        render_mode: One of ``metadata["render_modes"]``. This class draws nothing; a subclass lists its modes
-            and overrides `picture`.
+        name: ``metadata["name"]``; by default the name of the game.
+        encoding: One of `game.spec.shapes`; by default the first.
+        render_mode: One of ``metadata["render_modes"]``. This class renders nothing; a subclass lists its modes and
+            overrides `picture`.
 
     Raises:
         ValueError: unknown encoding or render mode.
@@ -51,11 +51,11 @@ class GameView(AECEnv, EzPickle):
         AECEnv.__init__(self)
         modes = self.metadata["render_modes"]
         if render_mode is not None and render_mode not in modes:
-            raise ValueError(f"render_mode must be one of {modes} or None, not {render_mode!r}")
+            raise ValueError(f"render_mode must be one of {modes} or None, got {render_mode!r}")
         spec = game.spec
         self.encoding = next(iter(spec.shapes)) if encoding is None else encoding
         if not isinstance(self.encoding, str) or self.encoding not in spec.shapes:
-            raise ValueError(f"encoding must be one of {list(spec.shapes)}, not {encoding!r}")
+            raise ValueError(f"encoding must be one of {list(spec.shapes)}, got {encoding!r}")
         self.game = game
         self.metadata = {**type(self).metadata, "name": name or spec.name}
         self.render_mode = render_mode
@@ -69,7 +69,7 @@ class GameView(AECEnv, EzPickle):
         self._begun = False
 
     def observation_parts(self) -> dict[str, gymnasium.Space]:
-        """The spaces of an observation's parts by name, new ones each time."""
+        """Creates the spaces of the parts of an observation, by name."""
         low, high = self.observation_bounds()
         shape = self.game.spec.shapes[self.encoding]
         return {
@@ -78,28 +78,27 @@ class GameView(AECEnv, EzPickle):
         }
 
     def observation_bounds(self) -> tuple[float, float]:
-        """Smallest and largest number in an infostate; for subclasses that know better than the range of float32:
-        encodings need not stay within [0, 1]."""
+        """Returns the bounds of the numbers in an infostate. Subclasses narrow them where they can."""
         return -np.inf, np.inf
 
     def picture(self, state: np.void) -> str | NDArray[np.uint8]:
-        """What `render` shows of the state in the current mode; for subclasses."""
-        raise NotImplementedError(f"{self.metadata['name']} has no picture for render_mode {self.render_mode!r}")
+        """Renders the state in the current mode. Subclasses with render modes override this method."""
+        raise NotImplementedError(f"{self.metadata['name']} cannot be rendered in render_mode {self.render_mode!r}")
 
     def legal_mask(self) -> NDArray[np.int8]:
-        """Which numbers of actions the player to move has, `int8[A]`."""
+        """Returns the legal actions of the agent to move, `int8[A]`."""
         raise NotImplementedError
 
     def play(self, agent: str, action: object) -> None:
-        """The action of the player to move.
+        """Plays the action of the agent to move.
 
         Raises:
-            IllegalAction: the rules do not allow it; nothing has changed.
+            IllegalAction: the rules do not allow the action; nothing has changed.
         """
         raise NotImplementedError
 
     def gained(self) -> NDArray[np.float32]:
-        """Reward of each player for the last action, `float32[players]`; the return, when the game has ended."""
+        """Returns the reward of each player for the last action, `float32[players]`: 0, or the return at the end."""
         return self.game.returns(self.states)[0]  # all zero until the last move
 
     def observation_space(self, agent: str) -> gymnasium.Space:
@@ -109,7 +108,7 @@ class GameView(AECEnv, EzPickle):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begins a game; `seed` starts a new stream of chance, else the old one goes on. `options` are ignored."""
+        """Starts a game. `seed` starts a new random stream, otherwise the last one continues; `options` are ignored."""
         if seed is not None:
             self.np_random = np.random.default_rng(seed)
         self.states = self.game.reset(1, self.np_random)
@@ -125,7 +124,7 @@ class GameView(AECEnv, EzPickle):
             self.render()
 
     def require_game(self) -> None:
-        """Raises GameOver before the first `reset`: there is nothing to see and nothing to do yet."""
+        """Raises GameOver before the first `reset`."""
         if not self._begun:
             raise GameOver(f"{self.metadata['name']}: no game has begun; call reset() first")
 
@@ -135,7 +134,7 @@ class GameView(AECEnv, EzPickle):
             raise GameOver(f"{self.metadata['name']}: the game has ended; call reset() first")
 
     def _look(self) -> None:
-        """Reads the mover, the mask and the infos from the state."""
+        """Updates the agent to move, the mask and the infos from the state."""
         mover = int(self.game.to_move(self.states)[0])
         if mover >= 0:
             self.agent_selection = self.possible_agents[mover]
@@ -150,14 +149,15 @@ class GameView(AECEnv, EzPickle):
         return self._mask.copy() if agent == self.agent_selection else np.zeros_like(self._mask)
 
     def observe(self, agent: str) -> Observation:
-        """What `agent` may know.
+        """Returns what `agent` knows, see `GameView`.
 
         Raises:
-            GameOver: no game has begun, or the agent is no longer in it.
+            GameOver: no game has begun, or the agent has left it.
+            ValueError: unknown agent.
         """
         self.require_game()
         if agent not in self.possible_agents:
-            raise ValueError(f"{self.metadata['name']}: there is no agent {agent!r}, but {self.possible_agents}")
+            raise ValueError(f"{self.metadata['name']}: agent must be one of {self.possible_agents}, got {agent!r}")
         if agent not in self.agents:
             raise GameOver(f"{self.metadata['name']}: {agent} is not in a running game; call reset() first")
         players = np.array([self.possible_agents.index(agent)], np.int8)
@@ -168,8 +168,9 @@ class GameView(AECEnv, EzPickle):
         }
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Of `agent_selection`: observation (None unless `observe`), reward since it last acted, whether it is
-        terminated, whether it is truncated, infos.
+        """Returns observation (None unless `observe`), reward, termination, truncation and infos of `agent_selection`.
+
+        The reward is the sum since the last action of that agent.
 
         Raises:
             GameOver: no game has begun, or no agent is left.
@@ -179,7 +180,7 @@ class GameView(AECEnv, EzPickle):
         return found
 
     def agent_iter(self, max_iter: int = 2**63) -> Any:
-        """`agent_selection`, again and again until no agent is left or `max_iter` times; `step` in between.
+        """Iterates over `agent_selection` until no agent is left, at most `max_iter` times. Call `step` in between.
 
         Raises:
             GameOver: no game has begun.
@@ -188,12 +189,12 @@ class GameView(AECEnv, EzPickle):
         return super().agent_iter(max_iter)
 
     def step(self, action: int | None) -> None:
-        """Plays for `agent_selection`; None, and only None, once that agent is terminated.
+        """Plays an action of `agent_selection`; after its termination the only valid action is None.
 
         Raises:
             GameOver: no game has begun, or no agent is left.
             IllegalAction: the rules do not allow the action; nothing has changed.
-            ValueError: an action for a terminated agent.
+            ValueError: an action of a terminated agent is not None.
         """
         self._require_running()
         agent = self.agent_selection
@@ -213,7 +214,7 @@ class GameView(AECEnv, EzPickle):
             self.render()
 
     def render(self) -> Any:
-        """The picture: text (``ansi``), an array (``rgb_array``), or None after printing (``human``).
+        """Renders the state as text (``ansi``), as an array (``rgb_array``), or prints it and returns None (``human``).
 
         Raises:
             GameOver: no game has begun.
@@ -229,11 +230,11 @@ class GameView(AECEnv, EzPickle):
         return shown
 
     def close(self) -> None:
-        """Nothing is held open; PettingZoo asks for this of every environment that renders."""
+        """Does nothing; PettingZoo requires the method of every environment that renders."""
 
 
 class GameEnv(GameView):
-    """One game of any `Game`, player by player, see `GameView`. Rewards come with the last move."""
+    """Any `Game` as a PettingZoo environment, see `GameView`. Rewards are paid at the end of the game."""
 
     game: Game
 
@@ -244,12 +245,14 @@ class GameEnv(GameView):
         chosen = as_index(action)
         if not 0 <= chosen < len(self._mask) or not self._mask[chosen]:
             legal = np.flatnonzero(self._mask).tolist()
-            raise IllegalAction(f"{self.metadata['name']}: {action} is not legal for {agent}, but one of {legal} is")
+            raise IllegalAction(
+                f"{self.metadata['name']}: action {action} is not legal for {agent}; legal actions are {legal}"
+            )
         self.game.step(self.states, np.array([chosen]), self.np_random)
 
 
 def as_index(action: object) -> int:
-    """The action as an integer; -1, which is never legal, for what is none, truth values among them."""
+    """Converts an action to an integer; to -1, which is never legal, if it is a bool or not an integer."""
     if isinstance(action, (bool, np.bool_)):
         return -1
     try:
@@ -259,17 +262,20 @@ def as_index(action: object) -> int:
 
 
 class _InBounds(wrappers.AssertOutOfBoundsWrapper):
-    """Refuses truth values as well, which gymnasium's spaces take for the numbers 0 and 1."""
+    """Rejects bools too, which the spaces of gymnasium accept as 0 and 1."""
 
     def step(self, action: Any) -> None:
         if isinstance(action, (bool, np.bool_)):
-            raise IllegalAction(f"{self}: {action} is no action: actions are integers")
+            raise IllegalAction(f"{self}: an action must be an integer, got {action}")
         super().step(action)
 
 
 def wrapped(raw: AECEnv, illegal_reward: float = -1.0) -> AECEnv:
-    """The usual wrappers: an illegal move ends the game with `illegal_reward` for its player and 0 for the others;
-    actions out of range, truth values, and calls out of order raise."""
+    """Adds the usual wrappers of PettingZoo.
+
+    An illegal action ends the game with `illegal_reward` for its player and 0 for the others. Actions out of range,
+    bools, and calls out of order raise errors.
+    """
     env: AECEnv = wrappers.TerminateIllegalWrapper(raw, illegal_reward=illegal_reward)
     env = _InBounds(env)
     return wrappers.OrderEnforcingWrapper(env)

@@ -1,4 +1,4 @@
-"""Players that need to know nothing of a game but its `Game` seam."""
+"""The uniformly random player, for any `Game`."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ HIGHS = np.uint64(0x8080808080808080)
 
 @kernel
 def _choose_by_bytes(mask, u, actions):
-    """`choose_uniform` for masks of any width: counts the prefixes that hold at most k allowed actions."""
+    """`choose_uniform` for masks of any width: counts the prefixes with at most k allowed actions."""
     for b in range(mask.shape[0]):
         row = mask[b]
         count = np.int32(0)
@@ -30,10 +30,13 @@ def _choose_by_bytes(mask, u, actions):
 
 @kernel
 def _choose_by_words(words, u, actions):
-    """The same for masks that are a multiple of eight wide, up to 128, eight actions at a time.
+    """`choose_uniform` for masks whose width is a multiple of 8, up to 128; handles eight actions at a time.
 
-    A word times `ONES` holds in its byte i how many of its actions 0 .. i are allowed. Taken from bytes of
-    128 + k, that leaves the high bit standing exactly where the prefix holds at most k.
+    Byte i of a word times `ONES` is the number of allowed actions among 0 .. i. Subtracted from bytes of 128 + k it
+    leaves the high bit set exactly where the prefix has at most k allowed actions.
+
+    Example, with three bytes: the mask 1 0 1 has the prefix counts 1 1 2. For k = 1, the second allowed action,
+    129 - (1 1 2) = 128 128 127 has two high bits, so the chosen action is 2.
     """
     for b in range(words.shape[0]):
         count = np.int64(0)
@@ -52,13 +55,13 @@ def _choose_by_words(words, u, actions):
 
 @kernel
 def choose_uniform(mask, u):
-    """One allowed action a row, each with equal probability.
+    """Chooses one allowed action per row uniformly.
 
     No branch depends on the mask, which is random and would be mispredicted.
 
     Args:
         mask: Allowed actions, `bool[B, A]`, C-contiguous.
-        u: One uniform draw from [0, 1) a row, `float32[B]` or `float64[B]`.
+        u: One uniform draw from [0, 1) per row, `float32[B]` or `float64[B]`.
 
     Returns:
         The actions, `int64[B]`; -1 in rows that allow none.
@@ -72,7 +75,7 @@ def choose_uniform(mask, u):
 
 
 class RandomAgent:
-    """Plays a legal action of any game, each with equal probability. Satisfies `envs.agent.Agent`."""
+    """Plays a uniformly random legal action of any game. Implements `envs.agent.Agent`."""
 
     name = "random"
 
@@ -88,7 +91,7 @@ class RandomAgent:
         return choose_uniform(self._game.legal(states), rng.random(len(states)))
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
-        """The policy of both players on a tree, `float64[S]`."""
+        """Returns the policy of both players on a tree, `float64[S]`."""
         return tree.uniform()
 
 

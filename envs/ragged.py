@@ -1,4 +1,4 @@
-"""Choosing from ragged lists of actions, compiled: uniformly, by value, some of the lists."""
+"""Compiled operations on ragged lists of actions: choose uniformly or by value, and take a part of the lists."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,14 +9,14 @@ from envs.game import Ragged
 
 @kernel
 def choose_rows(offsets, u):
-    """One row of each list, each with equal probability.
+    """Chooses one row of each list uniformly.
 
     Args:
         offsets: `int64[B + 1]`.
-        u: One uniform draw from [0, 1) a list, `float64[B]`.
+        u: One uniform draw from [0, 1) per list, `float64[B]`.
 
     Returns:
-        The rows, `int64[B]`; -1 for empty lists.
+        The chosen rows, `int64[B]`; -1 for empty lists.
     """
     rows = np.empty(u.shape[0], np.int64)
     for b in range(u.shape[0]):
@@ -27,7 +27,7 @@ def choose_rows(offsets, u):
 
 @kernel
 def best_rows(offsets, values):
-    """The row with the highest value of each list, the first of equal ones; -1 for empty lists, `int64[B]`."""
+    """Returns the row with the highest value of each list, `int64[B]`: the first of equals, -1 for empty lists."""
     rows = np.empty(offsets.shape[0] - 1, np.int64)
     for b in range(rows.shape[0]):
         best = -1
@@ -50,12 +50,12 @@ def _take_into(offsets, which, taken, source):
 
 
 def take_lists(ragged: Ragged, which: NDArray[np.int64]) -> tuple[Ragged, NDArray[np.int64]]:
-    """The lists of some states, and the rows where their actions stood, `int64[n]`."""
+    """Returns the lists of the states `which`, and the rows of their actions in `ragged`, `int64[n]`."""
     offsets = np.empty(len(which) + 1, np.int64)
     total = int((ragged.offsets[which + 1] - ragged.offsets[which]).sum())
     source = np.empty(total, np.int64)
     _take_into(ragged.offsets, which, offsets, source)
-    opaque = f"V{ragged.rows.dtype.itemsize}"  # NumPy moves records field by field
+    opaque = f"V{ragged.rows.dtype.itemsize}"  # NumPy would copy records field by field
     rows = ragged.rows.view(opaque)[source].view(ragged.rows.dtype)
     return Ragged(offsets, rows), source
 

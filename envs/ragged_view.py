@@ -1,4 +1,4 @@
-"""Any `RaggedGame` as a PettingZoo AEC environment: actions are numbers of the list that is legal just now."""
+"""PettingZoo AEC environments of `RaggedGame`: an action is an index of the current list of legal actions."""
 
 from typing import Any
 
@@ -12,17 +12,17 @@ from envs.sparse import dense
 
 
 class RaggedGameEnv(GameView):
-    """One game of any `RaggedGame`, player by player, see `GameView`.
+    """Any `RaggedGame` as a PettingZoo environment, see `GameView`.
 
-    Action i is the i-th of the present list of legal actions, in the order of `RaggedGame.legal`; so with n of them
-    the first n entries of the ``action_mask`` are 1, `A = spec.num_actions` being a number that no list exceeds.
+    Action i is entry i of the current list of legal actions, in the order of `RaggedGame.legal`. With n legal actions
+    the first n entries of the ``action_mask`` are 1; its length `A = spec.num_actions` bounds the length of every list.
 
-    An observation holds the list itself as ``legal_actions``, `[n, F]`, one row an action in the order of their
-    numbers and no row for a player who is not to move. Its space is a stacked `gymnasium.spaces.Sequence`: a box
-    padded to `A` rows would be thousands of times larger than what it holds. `gymnasium.spaces.flatten` leaves it a
-    list, and refuses one that is empty.
+    An observation contains the list itself as ``legal_actions``, `[n, F]`: one row per action, and no rows for an agent
+    that is not to move. Its space is a stacked `gymnasium.spaces.Sequence`, because a box padded to `A` rows would be
+    thousands of times larger than its content. `gymnasium.spaces.flatten` keeps such a part as a list, and rejects an
+    empty one.
 
-    Rewards come with the last action of every round, in games of several rounds too.
+    Rewards are paid with the last action of every round.
     """
 
     game: RaggedGame
@@ -32,21 +32,21 @@ class RaggedGameEnv(GameView):
         return {**super().observation_parts(), "legal_actions": listed}
 
     def action_box(self) -> gymnasium.spaces.Box:
-        """Space of one row of ``legal_actions``; for subclasses that know bounds, or have more to say than vectors."""
+        """Returns the space of one row of ``legal_actions``. Override it together with `action_rows`."""
         return gymnasium.spaces.Box(-np.inf, np.inf, (self.game.spec.action_features,), np.float32)
 
     def action_rows(self, actions: NDArray[np.void]) -> NDArray[Any]:
-        """What ``legal_actions`` shows of actions `[n]`, `[n, F]`; by default their vectors."""
+        """Converts actions, `[n]` records, to the rows of ``legal_actions``, `[n, F]`; by default feature vectors."""
         vectors = np.empty((len(actions), self.game.spec.action_features), np.float32)
         dense(*self.game.encode_actions(actions), vectors)
         return vectors
 
     def describe(self, action: np.void) -> str:
-        """An action in a line, for messages."""
+        """Describes an action in one line, for error messages."""
         return str(action)
 
     def legal_mask(self) -> NDArray[np.int8]:
-        self._legal = self.game.legal(self.states).rows.copy()  # a copy lets go of a buffer for the longest list
+        self._legal = self.game.legal(self.states).rows.copy()  # the copy frees the buffer of the longest list
         mask = np.zeros(self.game.spec.num_actions, np.int8)
         mask[: len(self._legal)] = 1
         return mask
@@ -60,8 +60,8 @@ class RaggedGameEnv(GameView):
         chosen, count = as_index(action), len(self._legal)
         if not 0 <= chosen < count:
             raise IllegalAction(
-                f"{self.metadata['name']}: action {action!r} is not legal for {agent}, who has {count}, "
-                f"numbered from 0: 0 is {self.describe(self._legal[0])}"
+                f"{self.metadata['name']}: action {action!r} is not legal for {agent}; "
+                f"legal actions are 0 to {count - 1}, and 0 is {self.describe(self._legal[0])}"
             )
         before = self.game.rounds(self.states)[0]
         self.game.step(self.states, self._legal[chosen : chosen + 1])

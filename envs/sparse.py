@@ -1,4 +1,4 @@
-"""Flat encodings by the few inputs that are not 0."""
+"""Sparse form of flat encodings: only the nonzero inputs."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ from envs.compiled import kernel
 
 
 class Sparse(NamedTuple):
-    """`B` rows of a flat encoding with at most `K` inputs that are not 0.
+    """`B` rows of a flat encoding, each with at most `K` nonzero inputs.
 
     Attributes:
-        place: Which inputs, `int16[B, K]`; `K` is a multiple of 4.
-        value: Their values, `float32[B, K]`; 0 for places that are not used.
+        place: Indices of the inputs, `int16[B, K]`; `K` is a multiple of 4.
+        value: Their values, `float32[B, K]`; 0 is padding.
     """
 
     place: NDArray[np.int16]
@@ -22,7 +22,7 @@ class Sparse(NamedTuple):
 
 @kernel
 def dense(place, value, out):
-    """The encoding itself into `out`, `float32[B, inputs]`."""
+    """Writes the dense encoding into `out`, `float32[B, inputs]`."""
     for b in range(out.shape[0]):
         for i in range(out.shape[1]):
             out[b, i] = 0

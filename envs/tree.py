@@ -1,8 +1,8 @@
-"""Games as explicit trees in flat arrays: nodes level by level, infosets, sequences, public states.
+"""Game trees in flat arrays: nodes level by level, infosets, sequences and public states.
 
-`N` nodes, `I` infosets of both players together, `S` slots: a slot is a legal action of an infoset, so that a policy of
-both players is `float64[S]`. With the empty sequence of each player the slots are the sequences of the sequence form
-(von Stengel 1996).
+A tree has `N` nodes, `I` infosets of both players together, and `S` slots. A slot is a legal action of an infoset, so
+that a policy of both players is a `float64[S]`. The slots and the empty sequence of each player are the sequences of
+the sequence form (von Stengel 1996).
 """
 
 import time
@@ -18,44 +18,44 @@ from envs.game import Game, States
 from envs.tree_size import estimate_nodes
 
 MOST_NODES = 20_000_000
-"""Default limit: 4 to 5 GB while the tree is made, 1 GB once it is."""
+"""Default limit on the nodes: 4 to 5 GB while the tree is built, 1 GB afterwards."""
 
 Ints = NDArray[np.int32]
 
 
 class TreeTooLarge(ValueError):
-    """The game has more nodes than were allowed."""
+    """The tree has more nodes than allowed."""
 
 
 class ImperfectRecall(ValueError):
-    """A player forgets what he has seen or done: sequences, and CFR's guarantees, need that nobody does."""
+    """A player forgets an observation or an own action; sequences, and the guarantees of CFR, need perfect recall."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A two-player zero-sum game node by node. Children of a node are neighbours, parents come before children.
+    """The tree of a two-player zero-sum game. The children of a node are contiguous; parents precede children.
 
     Attributes:
-        name: Of the game.
-        num_actions: `A` of the game.
-        mover: Who moves, `int8[N]`; `CHANCE`, or `OVER`.
-        parent: `int32[N]`; -1 for the root, node 0.
-        children: Children of node n are nodes ``children[n]`` to ``children[n + 1]`` - 1, `int32[N + 1]`.
-        action: What led to the node, an action or an outcome of chance, `int16[N]`; -1 for the root.
-        probability: Of that outcome of chance, `float64[N]`; 1 for what players did.
-        utility: Return of player 0 where the game has ended, else 0, `float64[N]`.
-        levels: Nodes of depth d are ``levels[d]`` to ``levels[d + 1]`` - 1, `int32[D + 1]`.
-        infoset: Of the mover, `int32[N]`; -1 where no player moves. Those of player 0 come first, and of one player
-            in the order in which they are first met, so that parents precede children.
-        history: Action-observation history of each player, numbered over both, `int32[N, 2]`; also where he does not
-            move. None where the game does not say what is observed.
-        public: Public state, `int32[N]`; None likewise.
-        player: Whose an infoset is, `int8[I]`.
-        slots: Slots of infoset i are ``slots[i]`` to ``slots[i + 1]`` - 1, `int32[I + 1]`.
-        slot_action: `int16[S]`.
-        parent_slot: Slot of the player's last action before the infoset, `int32[I]`; -1 if there was none.
+        name: Name of the game.
+        num_actions: Number of actions `A` of the game.
+        mover: Player to move, `CHANCE` or `OVER`, `int8[N]`.
+        parent: Parent of each node, `int32[N]`; -1 for the root, which is node 0.
+        children: The children of node n are ``children[n]`` .. ``children[n + 1]`` - 1, `int32[N + 1]`.
+        action: Action or outcome of chance that led to the node, `int16[N]`; -1 for the root.
+        probability: Probability of that outcome of chance, `float64[N]`; 1 after a player's action.
+        utility: Return of player 0 at terminal nodes, else 0, `float64[N]`.
+        levels: The nodes of depth d are ``levels[d]`` .. ``levels[d + 1]`` - 1, `int32[D + 1]`.
+        infoset: Infoset of the player to move, `int32[N]`; -1 at other nodes. Infosets of player 0 come first; those of
+            one player are in breadth-first order, so that parents precede children.
+        history: Action-observation history of each player at every node, numbered over both players, `int32[N, 2]`;
+            None if the game does not define observations.
+        public: Public state, `int32[N]`; None if the game does not define observations.
+        player: Player of each infoset, `int8[I]`.
+        slots: The slots of infoset i are ``slots[i]`` .. ``slots[i + 1]`` - 1, `int32[I + 1]`.
+        slot_action: Action of each slot, `int16[S]`.
+        parent_slot: Slot of the player's last action before the infoset, `int32[I]`; -1 if there is none.
         observed: Packed infostate of each infoset, `uint8[I, P]`.
-        seconds: What making it took.
+        seconds: Time that building the tree took.
     """
 
     name: str
@@ -87,23 +87,23 @@ class Tree:
 
     @property
     def num_infosets(self) -> tuple[int, int]:
-        """Infosets of each player, forced moves included."""
+        """Number of infosets of each player, including those with one action."""
         first = int((self.player == 0).sum())
         return first, len(self.player) - first
 
     @property
     def num_public_states(self) -> int | None:
-        """Public states; None where the game does not say what is public."""
+        """Number of public states; None if the game does not define them."""
         return None if self.public is None else int(self.public.max()) + 1
 
     @property
     def max_utility(self) -> float:
-        """Largest absolute return: what exploitability is normalised by (paper 003, 5)."""
+        """Largest absolute return, by which exploitability is normalised (paper 003, 5)."""
         return float(np.abs(self.utility).max())
 
     @property
     def bytes(self) -> int:
-        """Memory of the arrays."""
+        """Memory of the arrays in bytes."""
         return sum(array.nbytes for array in vars(self).values() if isinstance(array, np.ndarray))
 
     @property
@@ -112,28 +112,28 @@ class Tree:
         return np.repeat(np.arange(len(self.player), dtype=np.int32), np.diff(self.slots))
 
     def legal(self) -> NDArray[np.bool_]:
-        """Legal actions by infoset, `bool[I, A]`."""
+        """Returns the legal actions of each infoset, `bool[I, A]`."""
         mask = np.zeros((len(self.player), self.num_actions), np.bool_)
         mask[self.slot_infoset, self.slot_action] = True
         return mask
 
     def to_slots(self, table: NDArray[np.floating]) -> NDArray[np.float64]:
-        """A policy given as `[I, A]` by slot, `float64[S]`."""
+        """Converts a policy `[I, A]` to `float64[S]`, one probability per slot."""
         return table[self.slot_infoset, self.slot_action].astype(np.float64)
 
     def to_table(self, policy: NDArray[np.floating]) -> NDArray[np.float64]:
-        """A policy given by slot, as `float64[I, A]`; 0 where an action is not legal."""
+        """Converts a policy `[S]` to `float64[I, A]`; illegal actions are 0."""
         table = np.zeros((len(self.player), self.num_actions))
         table[self.slot_infoset, self.slot_action] = policy
         return table
 
     def uniform(self) -> NDArray[np.float64]:
-        """Equal probabilities, `float64[S]`."""
+        """Returns the uniform policy, `float64[S]`."""
         counts = np.diff(self.slots)
         return np.repeat(1.0 / counts, counts)
 
     def node_slots(self) -> Ints:
-        """Slot that led to each node, `int32[N]`; -1 after chance and for the root."""
+        """Returns the slot that led to each node, `int32[N]`; -1 after chance and for the root."""
         after = self.mover[self.parent] >= 0
         after[0] = False
         first = self.children[self.parent]
@@ -142,22 +142,22 @@ class Tree:
 
 
 def compile_tree(game: Game, most_nodes: int = MOST_NODES) -> Tree:
-    """The whole tree of a game, from its rules alone.
+    """Builds the whole tree of a game.
 
     Args:
-        game: An `ExtensiveGame`, or any `Game` without chance, see `envs.chanceless`.
-        most_nodes: Limit on the size.
+        game: An `ExtensiveGame`, or any `Game` without chance events, see `envs.chanceless`.
+        most_nodes: Limit on the number of nodes.
 
     Raises:
-        TypeError: the game draws chance that cannot be enumerated, or its actions are not numbered.
-        ValueError: it is not for two players, or not zero-sum; a node has no choices, chances do not sum to 1, or a
-            packed infostate shows more than the player has observed.
+        TypeError: the game draws chance events without listing them, or its actions are not numbered.
+        ValueError: the game does not have two players or is not zero-sum; a node has no choices; the probabilities of a
+            chance node do not sum to 1; or a packed infostate reveals more than the player has observed.
         TreeTooLarge: more than `most_nodes` nodes.
-        ImperfectRecall: a player cannot tell nodes with different legal actions apart.
+        ImperfectRecall: nodes of one infoset differ in their legal actions or in the own actions before them.
     """
     game = extensive(game)
     if game.spec.num_players != 2:
-        raise ValueError(f"trees are for games of 2 players; {game.spec.name} has {game.spec.num_players}")
+        raise ValueError(f"trees need a game of 2 players; {game.spec.name} has {game.spec.num_players}")
     started = time.perf_counter()
     roughly = estimate_nodes(game, np.random.default_rng(0), enough=100.0 * most_nodes)
     if roughly > 10 * most_nodes:
@@ -182,7 +182,7 @@ def compile_tree(game: Game, most_nodes: int = MOST_NODES) -> Tree:
 
 
 class _Layer:
-    """Nodes of one depth, with their states."""
+    """The nodes of one depth, with their states."""
 
     FIELDS = ("mover", "parent", "action", "probability", "utility")
 
@@ -203,7 +203,7 @@ class _Layer:
         excess = np.abs(returns.sum(axis=1))
         if excess.max() > 1e-9:
             found = returns[excess.argmax()].tolist()
-            raise ValueError(f"trees are for zero-sum games; {game.spec.name} has returns {found}")
+            raise ValueError(f"trees need a zero-sum game; {game.spec.name} has returns {found}")
         self.utility = np.where(self.mover == OVER, returns[:, 0], 0.0)
         self.observed = np.zeros((len(states), game.spec.packed_size), np.uint8)
         if len(at := np.flatnonzero(self.mover >= 0)):
@@ -218,16 +218,16 @@ class _Layer:
     def running(self) -> bool:
         return bool((self.mover != OVER).any())
 
-    def expand(self, game: ExtensiveGame, room: int, offset: int) -> "_Layer":
-        """The next layer; `offset` is the number of this layer's first node."""
+    def expand(self, game: ExtensiveGame, limit: int, offset: int) -> "_Layer":
+        """Builds the next layer of at most `limit` nodes; `offset` is the number of this layer's first node."""
         rows, choices, probability = self._moves(game)
-        if len(rows) > room:
+        if len(rows) > limit:
             raise TreeTooLarge(
-                f"{game.spec.name} has more nodes than the {room + offset + len(self.mover):,} allowed: choose smaller "
-                "options of the game, or allow more"
+                f"{game.spec.name} has more nodes than the {limit + offset + len(self.mover):,} allowed: "
+                "choose smaller options of the game, or allow more"
             )
         states = self.states[rows]
-        self.states = self.states[:0].copy()  # the rest is given up
+        self.states = self.states[:0].copy()  # frees the memory of these states
         game.apply(states, choices)
         seen = game.public(states)
         history = np.empty((len(rows), 2), np.int64)
@@ -238,7 +238,7 @@ class _Layer:
         return _Layer(game, states, rows + offset, choices, probability, public, history)
 
     def _moves(self, game: ExtensiveGame) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Node, choice and probability of every child, in the order of the nodes."""
+        """Lists node, choice and probability of every child, ordered by node."""
         legal, by_chance = game.legal(self.states), np.flatnonzero(self.mover == CHANCE)
         weight = np.zeros((len(self.mover), legal.shape[1]))
         weight[legal & (self.mover >= 0)[:, None]] = 1.0
@@ -247,13 +247,13 @@ class _Layer:
             weight = np.pad(weight, ((0, 0), (0, max(0, chances.shape[1] - weight.shape[1]))))
             weight[by_chance, : chances.shape[1]] = chances
         if ((self.mover != OVER) & ~weight.any(axis=1)).any():
-            raise ValueError(f"{game.spec.name}: a game has not ended, and there is nothing to choose")
+            raise ValueError(f"{game.spec.name}: a state that has not ended has no legal action")
         rows, choices = np.nonzero(weight)
         return rows, choices, weight[rows, choices]
 
 
 def _join(layers: Sequence[_Layer], name: str) -> NDArray:
-    """An array of all layers as one. They give theirs up: both would not fit where the tree is large."""
+    """Joins an array of all layers and deletes it from them: large trees would not fit in memory twice."""
     whole = np.concatenate([getattr(layer, name) for layer in layers])
     for layer in layers:
         delattr(layer, name)
@@ -261,17 +261,17 @@ def _join(layers: Sequence[_Layer], name: str) -> NDArray:
 
 
 def _number(*columns: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Numbers rows from 0 so that equal rows have equal numbers."""
+    """Numbers the rows of `columns` from 0 so that equal rows have equal numbers."""
     number = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        if column.max(initial=0) > len(column):  # so large that the product below might not fit
+        if column.max(initial=0) > len(column):  # otherwise the product below might overflow
             column = np.unique(column, return_inverse=True)[1]
         _, number = np.unique(number * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
     return number
 
 
 def _number_histories(layers: Sequence[_Layer]) -> None:
-    """Makes the numbers of histories and public states, so far by layer, distinct over the tree, in place."""
+    """Renumbers histories and public states in place, from numbers within a layer to numbers within the tree."""
     histories = publics = 0
     for layer in layers:
         for player in (0, 1):
@@ -293,32 +293,32 @@ def assemble(
     *,
     started: float,
 ) -> Tree:
-    """Lays out a tree of nodes that are listed level by level, children in the order of their parents.
+    """Builds a `Tree` from nodes listed level by level, with children in the order of their parents.
 
     Args:
         name, num_actions: See `Tree`.
-        widths: Nodes of each depth.
+        widths: Number of nodes of each depth.
         nodes: The fields ``mover``, ``parent``, ``action``, ``probability`` and ``utility`` of `Tree`.
-        keys: A number for each infoset, `int64[N]`, distinct over the players; -1 where no player moves.
-        observed: Packed infostate of each node's mover, `uint8[N, P]`.
+        keys: Number of the infoset of each node, `int64[N]`, distinct over the players; -1 where no player moves.
+        observed: Packed infostate of the player to move at each node, `uint8[N, P]`.
         history, public: See `Tree`.
-        started: When work on it began, by `time.perf_counter`.
+        started: Start of the work, by `time.perf_counter`.
 
     Raises:
-        ValueError: chances do not sum to 1, or packed infostates differ within an infoset.
-        ImperfectRecall: nodes of an infoset differ in their actions, or in what the player did before.
+        ValueError: probabilities of chance do not sum to 1, or packed infostates differ within an infoset.
+        ImperfectRecall: nodes of an infoset differ in their legal actions or in the own actions before them.
     """
     mover, parent = nodes["mover"].astype(np.int8), nodes["parent"].astype(np.int32)
     counts = np.bincount(parent[1:], minlength=len(parent))
     children = np.concatenate([[1], 1 + np.cumsum(counts)]).astype(np.int32)
     decisions = np.flatnonzero(mover >= 0)
     _, first, which = np.unique(keys[decisions], return_index=True, return_inverse=True)
-    order = np.lexsort((first, mover[decisions[first]]))  # by player, then as they are first met
+    order = np.lexsort((first, mover[decisions[first]]))  # by player, then in breadth-first order
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     infoset = np.full(len(mover), -1, np.int32)
     infoset[decisions] = rank[which]
-    met = decisions[first[order]]  # the node of each infoset that is met first
+    met = decisions[first[order]]  # first node of each infoset
     slots = np.concatenate([[0], np.cumsum(counts[met])]).astype(np.int32)
     offsets = np.arange(slots[-1]) - np.repeat(slots[:-1], counts[met])
     action = nodes["action"].astype(np.int16)
@@ -346,20 +346,22 @@ def assemble(
     _check_actions(tree, counts)
     _link_slots(tree, met)
     if (observed[decisions] != tree.observed[infoset[decisions]]).any():
-        raise ValueError(f"{name}: a packed infostate shows more than the player has observed")
+        raise ValueError(f"{name}: a packed infostate reveals more than the player has observed")
     object.__setattr__(tree, "seconds", time.perf_counter() - started)
     return tree
 
 
 def _check_chance(tree: Tree) -> None:
-    """Raises ValueError where the chances of the outcomes do not sum to 1."""
+    """Raises a ValueError if the probabilities at a chance node do not sum to 1."""
     sums = np.bincount(tree.parent[1:], tree.probability[1:], tree.num_nodes)
     if len(wrong := np.flatnonzero((tree.mover == CHANCE) & (np.abs(sums - 1) > 1e-9))):
-        raise ValueError(f"{tree.name}: chances sum to {sums[wrong[0]]:.6g}, not to 1")
+        raise ValueError(
+            f"{tree.name}: the probabilities of chance must sum to 1, got {sums[wrong[0]]:.6g} at node {wrong[0]}"
+        )
 
 
 def _check_actions(tree: Tree, counts: NDArray[np.int64]) -> None:
-    """Raises ImperfectRecall where nodes of one infoset have other actions."""
+    """Raises ImperfectRecall if nodes of one infoset have different legal actions."""
     decisions = np.flatnonzero(tree.mover >= 0)
     alike = (counts[decisions] == np.diff(tree.slots)[tree.infoset[decisions]]).all()
     if alike:
@@ -367,11 +369,11 @@ def _check_actions(tree: Tree, counts: NDArray[np.int64]) -> None:
         after = np.flatnonzero(slot >= 0)
         alike = (tree.slot_action[slot[after]] == tree.action[after]).all()
     if not alike:
-        raise ImperfectRecall(f"{tree.name}: an infoset has nodes with other legal actions")
+        raise ImperfectRecall(f"{tree.name}: an infoset has nodes with different legal actions")
 
 
 def _link_slots(tree: Tree, met: NDArray[np.int64]) -> None:
-    """Fills `parent_slot`; raises ImperfectRecall where nodes of an infoset follow other own actions."""
+    """Fills `parent_slot`; raises ImperfectRecall if nodes of an infoset follow different own actions."""
     slot = tree.node_slots()
     last = np.full((tree.num_nodes, 2), -1, np.int32)
     for begin, end in zip(tree.levels[1:-1], tree.levels[2:], strict=True):

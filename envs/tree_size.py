@@ -1,4 +1,4 @@
-"""How many nodes a game's tree has, roughly, before it is made."""
+"""Estimates the number of nodes of a game's tree without building it."""
 
 import numpy as np
 
@@ -9,21 +9,21 @@ PATHS = 256
 
 
 def estimate_nodes(game: ExtensiveGame, rng: np.random.Generator, paths: int = PATHS, enough: float = np.inf) -> float:
-    """Nodes of a game's whole tree, see `estimate_below`; `paths` is how many are drawn."""
+    """Estimates the nodes of the whole tree from `paths` random paths, see `estimate_below`."""
     return estimate_below(game, game.initial(paths), rng, enough)
 
 
 def estimate_below(game: ExtensiveGame, states: States, rng: np.random.Generator, enough: float = np.inf) -> float:
-    """Nodes at and below a state, mean over `states`: Knuth's estimate (1975) over random paths, 1 + b1 + b1 b2 + ...,
-    with b the number of choices on the way.
+    """Estimates the mean number of nodes at and below `states` by random paths (Knuth 1975).
 
-    Without bias, and exact where all nodes of a depth have as many choices.
+    A path with b1, b2, ... choices at its nodes gives the estimate 1 + b1 + b1 b2 + ... The mean is unbiased, and exact
+    if all nodes of a depth have the same number of choices.
 
     Args:
         game: The game.
-        states: Where paths begin, `[B]`; played on in place.
+        states: First states of the paths, `[B]` records; changed in place.
         rng: Draws the paths.
-        enough: Stop at the first depth at which the estimate is larger than this.
+        enough: The estimation stops at the first depth at which the estimate exceeds this number.
     """
     paths = len(states)
     ways, total = np.ones(paths), 1.0

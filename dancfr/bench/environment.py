@@ -1,4 +1,4 @@
-"""Random play of Geister by its public batch interface."""
+"""Benchmark of random play of Geister by its batch interface."""
 
 from typing import Any
 
@@ -10,27 +10,27 @@ from envs.geister import Geister
 from envs.players import choose_uniform
 
 BATCH = 512
-STEPS = 200  # lock steps a call
+STEPS = 200  # lock steps per call
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Plies/s of legal masks, a uniform choice, a checked step and new games for those that ended."""
+    """Measures plies/s of legal masks, a uniform choice, a checked step and new games for finished ones."""
     return result("geister-env", *measure_play(Geister(), "plies/s", seconds))
 
 
 def measure_play(
     game: Game, unit: str, seconds: float, steps: int = STEPS
 ) -> tuple[float, str, float, float, dict[str, Any]]:
-    """What a benchmark of random play says of a game, without a name.
+    """Measures random play of a game; returns the arguments of `timing.result` after the name.
 
-    The limit is the memory that one ply cannot but move: reading and writing the states and writing the masks, by the
-    fastest copy there is. The parts in the detail are measured alone, on positions in the middle of games.
+    The limit is the memory traffic that every ply needs: reading and writing the states and writing the masks, by a
+    plain copy. The parts in the detail are measured separately, on positions in the middle of games.
 
     Args:
-        game: Its actions are numbered.
-        unit: Of the rate.
-        seconds: To spend, roughly.
-        steps: Lock steps that are timed as one.
+        game: A game with numbered actions.
+        unit: Unit of the rate.
+        seconds: Approximate time to spend.
+        steps: Lock steps per timed call.
     """
     rng = np.random.default_rng(1)
     states = game.reset(BATCH, rng)
@@ -56,7 +56,7 @@ def measure_play(
 
 
 def play(game: Game, states: States, steps: int, rng: np.random.Generator) -> int:
-    """Plays random moves in place; games that end begin anew. Returns how many did."""
+    """Plays random moves in place and restarts finished games; returns the number of restarts."""
     ended = 0
     for _ in range(steps):
         actions = choose_uniform(game.legal(states), rng.random(len(states), dtype=np.float32))
@@ -69,7 +69,7 @@ def play(game: Game, states: States, steps: int, rng: np.random.Generator) -> in
 
 
 def _parts(game: Game, rng: np.random.Generator, seconds: float) -> dict[str, float]:
-    """Nanoseconds a ply of each part of the loop."""
+    """Measures nanoseconds per ply of each part of the loop."""
     states = game.reset(BATCH, rng)
     ended = max(1, round(play(game, states, 40, rng) / 40))
     mask, draws = game.legal(states), rng.random(BATCH, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Random play of whole matches of GuanDan by its public batch interface."""
+"""Benchmark of random play of whole matches of GuanDan by its batch interface."""
 
 from typing import Any
 
@@ -10,17 +10,16 @@ from envs.guandan import GuanDan
 from envs.ragged import choose_rows
 
 TABLES = 512
-STEPS = 50  # lock steps a call
+STEPS = 50  # lock steps per call
 RECORDED_ENGINE = 6_065
-"""Decisions/s of the engine whose matches are the tests' recordings, with trivial clients, on one core."""
+"""Decisions/s of the engine that recorded the matches of the tests, with trivial clients, on one core."""
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Decisions/s of all legal actions, a uniform choice, a checked step and new matches for those that ended.
+    """Measures decisions/s of all legal actions, a uniform choice, a checked step and new matches for finished ones.
 
-    The limit is the memory that a decision cannot but move: reading and writing the table and writing its legal
-    actions, by the fastest copy there is. Its parts in the detail are measured alone, on tables in the middle of
-    matches.
+    The limit is the memory traffic that every decision needs: reading and writing the table and writing its legal
+    actions, by a plain copy. The parts in the detail are measured separately, on tables in the middle of matches.
     """
     game, rng = GuanDan(length="match", situation="first"), np.random.default_rng(1)
     states = game.reset(TABLES, rng)
@@ -48,7 +47,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 def play(game: GuanDan, states: States, steps: int, rng: np.random.Generator) -> int:
-    """Plays random actions in place, new matches where one has ended; the number of legal actions there were."""
+    """Plays random actions in place and restarts finished matches; returns the total number of legal actions."""
     actions = 0
     for _ in range(steps):
         legal = game.legal(states)
@@ -61,7 +60,7 @@ def play(game: GuanDan, states: States, steps: int, rng: np.random.Generator) ->
 
 
 def _mean_actions(game: GuanDan, rng: np.random.Generator) -> float:
-    """Legal actions of a decision in whole matches, each begun and ended."""
+    """Returns the mean number of legal actions of a decision, over complete matches."""
     states, actions, decisions = game.reset(64, rng), 0, 0
     while len(states):
         legal = game.legal(states)
@@ -73,7 +72,7 @@ def _mean_actions(game: GuanDan, rng: np.random.Generator) -> float:
 
 
 def _parts(game: GuanDan, rng: np.random.Generator, seconds: float) -> dict[str, float]:
-    """Nanoseconds a decision of each part of the loop."""
+    """Measures nanoseconds per decision of each part of the loop."""
     states = game.reset(TABLES, rng)
     play(game, states, 400, rng)
     legal = game.legal(states)

@@ -1,4 +1,4 @@
-"""Self-play of Deep Monte-Carlo on GuanDan, beside bare inference of the same rows."""
+"""Benchmark of self-play of Deep Monte-Carlo on GuanDan, compared to inference of the same rows."""
 
 from typing import Any
 
@@ -13,15 +13,16 @@ from learners.dmc.network import QNet
 from learners.networks.q_inference import QInference
 
 GAMES, FEW_GAMES = 16, 2
-"""Rounds a call, and where a benchmark is to take less than `SHORT` seconds."""
+"""Rounds per call, and the same for benchmarks of less than `SHORT` seconds."""
 SHORT = 10.0
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Decisions/s of rounds of self-play with the paper's network: rules, features, inference, choices and samples.
+    """Measures decisions/s of self-play with the paper's network: rules, features, inference, choices and samples.
 
-    The limit is its inference alone, on the very decisions of this self-play, encoded before; of a state its part of
-    the first layer is computed once, as in self-play. The detail has `guandan-quick`'s network as well.
+    The limit is the inference alone, on the encoded decisions of the same self-play; the part of the first layer that
+    depends on the state is computed once per state, as in self-play. The detail includes the network of
+    `guandan-quick`.
     """
     paper = _measure("guandan-dmc", seconds * 0.7)
     quick = _measure("guandan-quick", seconds * 0.3)
@@ -63,7 +64,7 @@ def _measure(preset: str, seconds: float) -> dict[str, Any]:
 
 
 class _Recorder(SelfPlayer):
-    """Keeps what its network was given, while `inputs` is a list."""
+    """Records the inputs of its network while `inputs` is a list."""
 
     inputs: list[tuple[np.ndarray, np.ndarray, Sparse]] | None = None
 

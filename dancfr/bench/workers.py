@@ -1,4 +1,4 @@
-"""Self-play on one and on two workers of Ray, with no learner beside them."""
+"""Benchmark of self-play on one and on two Ray workers, without a learner."""
 
 from time import perf_counter
 from typing import Any
@@ -14,15 +14,15 @@ from learners.dmc.network import QNet
 WORKERS = 2
 REPEATS = 3
 CHUNK, SHORT_CHUNK = 16, 1
-"""Games of a chunk, and where a benchmark is to take less than `SHORT` seconds."""
+"""Games per chunk, and the same for benchmarks of less than `SHORT` seconds."""
 SHORT = 30.0
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Samples/s of two workers with the paper's network, by the clock on the wall, beside twice those of one worker.
+    """Measures samples/s of two workers with the paper's network by wall-clock time; the limit is twice one worker.
 
-    One worker and two take turns, so that what else runs on a shared machine hits both alike; of two workers the
-    chunks are twice as many.
+    One worker and two workers take turns, so that other load on the machine affects both equally. Two workers play
+    twice as many chunks.
     """
     config: Any = PRESETS["guandan-dmc"].config
     game = GuanDan(length="round", situation="drawn")

@@ -1,4 +1,4 @@
-"""Geister: a two-player board game of hidden colours, as batched rules and as a PettingZoo environment."""
+"""Geister, a two-player board game of hidden colours: batched rules and PettingZoo environment."""
 
 from envs.geister.env import env, raw_env
 from envs.geister.game import Geister

@@ -17,16 +17,16 @@ GEISTER_METADATA = {**METADATA, "render_modes": ["human", "ansi", "rgb_array"], 
 class raw_env(GameEnv):
     """Geister (`size` 6) or Mini Geister (4) without wrappers, see `GameEnv`.
 
-    Observations are the planes of paper 000, `float32[6, size, size]`: own blue; own red; opponent's ghosts;
-    opponent's blue taken / 3; red taken / 3; ply / `observation_limit`.
+    Observations are the planes of paper 000, `float32[6, size, size]`: own blue ghosts, own red ghosts, the opponent's
+    ghosts, the opponent's blue ghosts taken / 3, red ghosts taken / 3, and ply / `observation_limit`.
 
     Args:
         size, ply_limit, random_setup, forced_escape, observation_limit, clip_ply: See `envs.geister.Geister`.
         render_mode: ``ansi``, ``rgb_array``, or ``human``, which prints the text after each move.
-        view: Whose colours a picture shows: 0 or 1, or None for a spectator who sees all.
+        view: Player whose colours are rendered, 0 or 1, or None for a spectator who sees all colours.
 
     Raises:
-        ValueError: an option that is out of range.
+        ValueError: an option is out of range.
         IllegalAction: from `step`, if the rules do not allow the action.
         GameOver: before the first `reset`, and from `step`, `observe` and `last` after the end.
     """
@@ -46,7 +46,7 @@ class raw_env(GameEnv):
         view: int | None = None,
     ) -> None:
         if view is not None and as_index(view) not in (0, 1):
-            raise ValueError(f"view must be None, 0 or 1, not {view!r}")
+            raise ValueError(f"view must be None, 0 or 1, got {view!r}")
         game = Geister(size, ply_limit, random_setup, forced_escape, observation_limit, clip_ply)
         super().__init__(game, "geister_v0", "planes", render_mode)
         EzPickle.__init__(
@@ -55,7 +55,7 @@ class raw_env(GameEnv):
         self.view = view
 
     def observation_bounds(self) -> tuple[float, float]:
-        """Ghosts taken reach 4/3, and the ply passes 1 where it is not clipped."""
+        """Returns 0 and the maximum: 4/3 for ghosts taken, or the ply where it is not clipped."""
         game = self.game
         ply = 1.0 if game.clip_ply else game.ply_limit / game.observation_limit
         return 0.0, max(4 / 3, ply)
@@ -66,10 +66,10 @@ class raw_env(GameEnv):
 
 
 def env(**options: Any) -> AECEnv:
-    """Geister with PettingZoo's usual wrappers: an illegal move ends the game with -1 for its player.
+    """Creates Geister with the usual wrappers; an illegal action ends the game with -1 for its player.
 
     Args:
-        options: Those of `raw_env`.
+        options: Options of `raw_env`.
     """
     return wrapped(raw_env(**options))
 

@@ -1,4 +1,4 @@
-"""Geister and Mini Geister behind the `Game` seam."""
+"""Geister and Mini Geister as an `envs.game.SparseGame`."""
 
 from dataclasses import dataclass, field, fields
 
@@ -9,26 +9,27 @@ from envs.game import GameSpec, IllegalAction, Packed, States
 from envs.geister import observation, rules
 from envs.sparse import Sparse, dense
 
-_RETURNS = np.array([[1, -1], [-1, 1], [0, 0]], np.float32)  # by winner; the last row is for -1, nobody
+_RETURNS = np.array([[1, -1], [-1, 1], [0, 0]], np.float32)  # by winner; the last row, -1, is a draw
 
 
 @dataclass(frozen=True)
 class Geister:
-    """Batched Geister (6x6) or Mini Geister (4x4). Satisfies `envs.game.SparseGame`.
+    """Batched Geister (6x6) or Mini Geister (4x4). Implements `envs.game.SparseGame`.
 
     Attributes:
-        size: 6 or 4.
-        ply_limit: Both players' moves after which the game is a draw. Paper 000: 100 in training, 300 in
-            evaluation.
-        random_setup: Colour layouts are drawn at the start; otherwise each player's first action chooses one.
-        forced_escape: Who can escape must ("finishing blow assistance", paper 000, 5.1).
-        observation_limit: What the ply is divided by in an observation.
-        clip_ply: Keep that quotient at most 1, as games longer than `observation_limit` would leave the trained
-            range.
+        size: Width of the board, 6 or 4.
+        ply_limit: Number of moves of both players after which the game is a draw. Paper 000 uses 100 in training and
+            300 in evaluation.
+        random_setup: Whether the colour layouts are drawn at the start; otherwise the first action of each player
+            chooses a layout.
+        forced_escape: Whether a player who can escape must ("finishing blow assistance", paper 000, 5.1).
+        observation_limit: Divisor of the ply in an observation.
+        clip_ply: Whether that quotient is limited to 1, so that games longer than `observation_limit` stay in the range
+            of the training.
 
     Raises:
-        TypeError: a value of another type.
-        ValueError: impossible size or limit.
+        TypeError: an option of the wrong type.
+        ValueError: an option is out of range.
     """
 
     size: int = 6
@@ -41,16 +42,16 @@ class Geister:
     _layouts: NDArray[np.uint8] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for each in fields(self):  # `True` would do as a number, and any text as true
+        for each in fields(self):  # otherwise `True` would pass as a number, and any string as true
             value = getattr(self, each.name) if each.init else None
             if each.init and type(value) is not type(each.default):
                 kind = "true or false" if isinstance(each.default, bool) else "an integer"
-                raise TypeError(f"{each.name} must be {kind}, not {value!r}")
+                raise TypeError(f"{each.name} must be {kind}, got {value!r}")
         layouts = rules.layouts(self.size)
         if not 1 <= self.ply_limit <= 32_000:
-            raise ValueError(f"ply_limit must be from 1 to 32000, not {self.ply_limit}")
+            raise ValueError(f"ply_limit must be from 1 to 32000, got {self.ply_limit}")
         if self.observation_limit < 1:
-            raise ValueError(f"observation_limit must be at least 1, not {self.observation_limit}")
+            raise ValueError(f"observation_limit must be at least 1, got {self.observation_limit}")
         object.__setattr__(self, "_layouts", layouts)
         moves = 4 * rules.ghost_count(self.size)
         area = self.size * self.size
@@ -73,7 +74,7 @@ class Geister:
     def reset(self, batch: int, rng: np.random.Generator) -> States:
         reds = None
         if self.random_setup:
-            # scaled draws: `rng.integers` has a fixed cost of 7 us, more than all else here
+            # scaled draws: the fixed cost of `rng.integers`, 7 us, exceeds that of all the rest
             reds = self._layouts[(rng.random((batch, 2)) * len(self._layouts)).astype(np.intp)]
         return rules.new_states(batch, self.size, reds)
 
@@ -94,11 +95,13 @@ class Geister:
         return wide
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        _check_length(players, len(states), "players")
         packed = np.empty((len(states), observation.PACKED_SIZE), np.uint8)
         observation.observe_into(states, players, self.size, packed)
         return packed
 
     def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None) -> None:
+        _check_length(actions, len(states), "actions")
         bad = rules.step_batch(states, actions, self.size, self.ply_limit, self.forced_escape, self._layouts)
         if bad >= 0:
             raise IllegalAction(
@@ -115,6 +118,7 @@ class Geister:
         return states["ending"].copy()
 
     def encode(self, packed: Packed, encoding: str = "planes") -> NDArray[np.float32]:
+        _check_packed(packed)
         out = np.empty((len(packed), *self.spec.shapes[encoding]), np.float32)
         if encoding == "planes":
             observation.encode_planes(packed, self.size, self.observation_limit, self.clip_ply, out)
@@ -123,14 +127,22 @@ class Geister:
         return out
 
     def encode_sparse(self, packed: Packed) -> Sparse:
+        _check_packed(packed)
         shape = len(packed), observation.SPARSE_INPUTS
         place, value = np.empty(shape, np.int16), np.empty(shape, np.float32)
         observation.encode_sparse(packed, self.size, self.observation_limit, self.clip_ply, place, value)
         return Sparse(place, value)
 
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
-        """``ghost``: by ghost and direction; ``square``: by square and direction, since the planes do not show
-        which ghost is which; ``move``: ``square`` plus an output for each kind of move, shared by all squares."""
+        """See `Game.output_slots`.
+
+        Layout ``ghost`` has an output per ghost and direction; ``square`` per square and direction, because the planes
+        do not tell ghosts of one colour apart; ``move`` adds to ``square`` an output per kind of move, which all
+        squares share.
+        """
+        _check_packed(packed)
+        if other is not None and other.shape != packed.shape:
+            raise ValueError(f"other must have the shape {list(packed.shape)} of packed, got {list(other.shape)}")
         actions, moves = self.spec.num_actions, 4 * rules.ghost_count(self.size)
         if layout == "ghost":
             every = np.arange(actions, dtype=np.int16)[None, :, None]
@@ -143,7 +155,19 @@ class Geister:
         return slots
 
     def describe(self, action: int) -> str:
-        """Name of an action, such as ``A NORTH``; of a layout by its number."""
+        """Describes an action, such as ``action 0 (A NORTH)``; a layout by its number."""
         if 0 <= action < 4 * rules.ghost_count(self.size):
             return f"action {action} ({'ABCDEFGH'[action // 4]} {rules.DIRECTIONS[action % 4]})"
         return f"action {action}"
+
+
+def _check_length(array: NDArray[np.integer], length: int, name: str) -> None:
+    """Raises a ValueError unless an array has one entry per game: compiled code does not check bounds."""
+    if array.shape != (length,):
+        raise ValueError(f"{name} must have the shape [{length}], one for each game, got {list(array.shape)}")
+
+
+def _check_packed(packed: Packed) -> None:
+    """Raises a ValueError unless `packed` is an array of packed infostates, `uint8[B, 20]`."""
+    if packed.ndim != 2 or packed.shape[1] != observation.PACKED_SIZE:
+        raise ValueError(f"packed infostates must be [B, {observation.PACKED_SIZE}], got {list(packed.shape)}")

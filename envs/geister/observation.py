@@ -1,16 +1,17 @@
-"""What a player of Geister may know, packed into 20 bytes, and unpacked for networks.
+"""Infostates of Geister, packed into 20 bytes, and unpacked as inputs of networks.
 
-Packed layout (own view of the observer):
-    0-7    own squares, ghost by ghost; 255 where the ghost is off the board
+The bytes of a packed infostate, in the own view of the observer:
+
+    0-7    square of each own ghost; 255 if the ghost is off the board
     8      own red ghosts as bits
     9-13   squares of the opponent's ghosts as bits, little endian
-    14     opponent's blue ghosts taken so far
-    15     opponent's red ghosts taken so far
+    14     number of the opponent's blue ghosts taken
+    15     number of the opponent's red ghosts taken
     16-17  ply, little endian
     18     1 while the layouts are being chosen
     19     1 if the observer moves first in this game
 
-Nothing here depends on the colour of an opponent's ghost that is still on the board.
+No byte depends on the colour of an opponent's ghost on the board.
 """
 
 import numpy as np
@@ -50,7 +51,7 @@ def observe_into(states, players, size, packed):
 
 @kernel
 def _enemies(packed, b):
-    """Squares of the opponent's ghosts as bits."""
+    """Returns the squares of the opponent's ghosts as bits."""
     bits = np.uint64(0)
     for byte in range(5):
         bits |= np.uint64(packed[b, 9 + byte]) << np.uint64(8 * byte)
@@ -59,16 +60,16 @@ def _enemies(packed, b):
 
 @kernel
 def _bit(board, square):
-    """1 if that square is in a set of squares, else 0."""
+    """Returns 1 if a square is in a set of squares, else 0."""
     return np.int32((board >> np.uint64(square)) & np.uint64(1))
 
 
 @kernel
 def encode_planes(packed, size, scale, clip, out):
-    """The six planes of paper 000, Table 1, into `out`, `float32[B, 6, size, size]`.
+    """Writes the six planes of paper 000, Table 1, into `out`, `float32[B, 6, size, size]`.
 
-    Own blue; own red; opponent's ghosts; opponent's blue taken / 3; opponent's red taken / 3; ply / `scale`
-    (at most 1 with `clip`).
+    The planes are own blue ghosts, own red ghosts, the opponent's ghosts, the opponent's blue ghosts taken / 3, red
+    ghosts taken / 3, and ply / `scale` (at most 1 with `clip`).
     """
     area = size * size
     flat = out.reshape(out.shape[0], 6, area)
@@ -96,10 +97,10 @@ SPARSE_INPUTS = 20
 
 @kernel
 def encode_sparse(packed, size, scale, clip, place, value):
-    """The same facts without the constant planes, `3 * size * size + 4` inputs, as an `envs.sparse.Sparse`.
+    """Writes the encoding ``flat``, `3 * size * size + 4` inputs, in the sparse form of `envs.sparse.Sparse`.
 
-    Three planes of squares, opponent's blue and red taken (/ 3), ply / `scale`, and whether the layouts are still
-    being chosen.
+    It has the three planes of squares of `encode_planes`, one input each for the opponent's blue and red ghosts taken
+    (/ 3) and ply / `scale`, and one that is 1 while the layouts are being chosen.
     """
     area = size * size
     for b in range(packed.shape[0]):
@@ -110,7 +111,7 @@ def encode_sparse(packed, size, scale, clip, place, value):
             value[b, ghost] = square != OFF
         enemies = _enemies(packed, b)
         n = np.int64(0)
-        for s in range(area):  # no branch; a place that turns out not to count is overwritten
+        for s in range(area):  # without a branch: a place that does not count is overwritten by the next
             place[b, 8 + n] = 2 * area + s
             n += _bit(enemies, s)
         for k in range(8):
@@ -126,13 +127,14 @@ def encode_sparse(packed, size, scale, clip, place, value):
 
 
 KINDS = 49
-"""Kinds of moves in layout ``move``: `24 * red mover + 8 * target + 4 * next to an enemy after the move
-+ 2 * next to one before it + ends on an exit`, with target 0 empty, 1 an enemy (blue, where it is known), 2 a red
-enemy; and 48 for an escape."""
+"""Number of kinds of moves in the layout ``move``. A kind is `24 * (the ghost is red) + 8 * target + 4 * (next to an
+enemy after the move) + 2 * (next to an enemy before the move) + (ends on an exit)`. The target is 0 for an empty
+square,
+1 for an enemy (blue, if colours are known), and 2 for an enemy known to be red. An escape has the kind 48."""
 
 
 def column(size: int, x: int) -> np.uint64:
-    """The squares of one column as bits."""
+    """Returns the squares of a column as bits."""
     return np.uint64(sum(1 << (y * size + x) for y in range(size)))
 
 
@@ -142,9 +144,15 @@ LEFT_4, RIGHT_4 = column(4, 0), column(4, 3)
 
 @kernel
 def square_slots(packed, size, actions, slots):
-    """Slot `4 * own square + direction` of each move into `slots`, `int16[B, A, 1]`; -1 for a ghost off the board.
+    """Writes the slot `4 * square + direction` of each move into `slots`, `int16[B, A, 1]`.
 
-    While layouts are being chosen an action stands for itself (both layouts of outputs have room for that).
+    Moves of ghosts off the board have the slot -1. While layouts are being chosen, action a has the slot a.
+
+    Args:
+        packed: Infostates, `uint8[B, 20]`.
+        size: Width of the board.
+        actions: Number of moves, 4 per ghost.
+        slots: Written.
     """
     for b in range(packed.shape[0]):
         if packed[b, 18]:
@@ -161,16 +169,22 @@ def square_slots(packed, size, actions, slots):
 
 @kernel
 def move_slots(packed, other, size, actions, slots):
-    """The slot of `square_slots`, and slot `4 * size * size + kind`, see `KINDS`, of each move into `slots`,
-    `int16[B, A, 2]`.
+    """Writes the slot of `square_slots` and the slot `4 * size * size + kind` of each move, `int16[B, A, 2]`.
+
+    Example: a blue ghost that moves onto an empty square next to an enemy, and was next to none, has the kind
+    24 * 0 + 8 * 0 + 4 * 1 + 2 * 0 + 0 = 4.
 
     Args:
-        other: The opponents' infostates, which tell the colour of a ghost that would be taken; or of length 0.
+        packed: Infostates, `uint8[B, 20]`.
+        other: Infostates of the opponents, from which the colours of their ghosts are known; or `uint8[0, 20]`.
+        size: Width of the board.
+        actions: Number of moves, 4 per ghost.
+        slots: Written.
     """
     area = size * size
     left, right = (LEFT_6, RIGHT_6) if size == 6 else (LEFT_4, RIGHT_4)
     exits = (np.uint64(1) << np.uint64(size - 1)) | np.uint64(1)
-    board = np.zeros(area, np.int16)  # what a move's kind owes to the square where it ends
+    board = np.zeros(area, np.int16)  # the part of the slot that depends on the target square
     for b in range(packed.shape[0]):
         choosing = packed[b, 18]
         for a in range(0 if choosing else actions, slots.shape[1]):
@@ -181,13 +195,13 @@ def move_slots(packed, other, size, actions, slots):
         enemies = _enemies(packed, b)
         beside = ((enemies & ~right) << np.uint64(1)) | ((enemies & ~left) >> np.uint64(1))
         near = beside | (enemies << np.uint64(size)) | (enemies >> np.uint64(size))
-        reds = np.uint64(0)  # squares of those that are known to be red
+        reds = np.uint64(0)  # squares of enemies known to be red
         if len(other):
             for enemy in range(actions >> 2):
                 square = np.int64(other[b, enemy])
                 red = np.uint64(square != OFF) & np.uint64((other[b, 8] >> enemy) & 1)
                 reds |= red << (np.uint64(area - 1 - square) & np.uint64(63))
-        for s in range(area):
+        for s in range(area):  # target, next to an enemy after the move, exit
             kind = 8 * _bit(enemies, s) + 8 * _bit(reds, s) + 4 * _bit(near, s) + _bit(exits, s)
             board[s] = 4 * area + kind
         for ghost in range(actions >> 2):
@@ -196,7 +210,7 @@ def move_slots(packed, other, size, actions, slots):
                 slots[b, 4 * ghost : 4 * ghost + 4] = -1
                 continue
             kind = 24 * np.int64((packed[b, 8] >> ghost) & 1) + 2 * _bit(near, square)
-            for direction in range(4):  # without branches, which would depend on where the ghosts stand
+            for direction in range(4):  # without branches, which would depend on the squares of the ghosts
                 width = size if direction in (NORTH, SOUTH) else 1
                 target = square + (width if direction in (EAST, SOUTH) else -width)
                 slot = board[min(max(target, 0), area - 1)] + kind if target >= 0 else 4 * area + 48

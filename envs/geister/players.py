@@ -1,13 +1,16 @@
 """Bots for Geister and Mini Geister: `random`, `heuristic` and `rush`.
 
-The two heuristic players score every legal move by the position after it,
+The two heuristic bots score every legal move by the position after it,
 
-    - attack * (moves an own blue ghost needs to leave the board) - capture * [takes a ghost]
-    - neighbours * (enemy ghosts orthogonally next to own blue ghosts) - defence * (distance kept from the own
-    corners) + Gumbel(0, temperature),
+    - attack * (moves that an own blue ghost needs to leave the board)
+    - capture * (1 if the move captures a ghost)
+    - neighbours * (number of enemy ghosts orthogonally next to own blue ghosts)
+    - defence * (distance from the own corners)
+    + Gumbel(0, temperature),
 
-and play the best, ties at random. Paper 002 names the features; the weights here are those under which its
-win rates against random play come out. The bots read packed infostates, so a hidden colour cannot reach them.
+and play the move of the highest score; ties are broken at random. The features are those of paper 002; the weights are
+chosen so that its win rates against random play are reproduced. The bots read packed infostates, which do not contain
+hidden colours.
 """
 
 from collections.abc import Callable
@@ -25,25 +28,24 @@ from envs.geister.game import Geister
 from envs.geister.observation import OFF
 from envs.players import RandomAgent
 
-TIE = 1e-9  # sums of decimal weights that are equal on paper differ by less than this
+TIE = 1e-9  # rounding errors of equal sums of decimal weights are smaller
 
 
 @dataclass(frozen=True)
 class HeuristicWeights:
-    """What a heuristic player minds; larger means more.
+    """Weights of the scores of a heuristic bot.
 
     Attributes:
-        attack: Price of each move that the own blue ghost nearest to an exit still needs, leaving included.
-        capture: Price of taking a ghost.
-        neighbours: Price of each enemy ghost orthogonally next to an own blue ghost, summed over the blue
-            ghosts.
-        defence: Price of each step of distance to the own corners, through which the opponent leaves.
+        attack: Cost of each move that the own blue ghost nearest to an exit needs to leave the board.
+        capture: Cost of capturing a ghost.
+        neighbours: Cost of each enemy ghost orthogonally next to an own blue ghost, summed over the blue ghosts.
+        defence: Cost of each step of distance to the own corners, where the opponent leaves the board.
         temperature: Scale of the Gumbel noise; 0 plays the best move.
-        kind: ``corners`` sums over both corners the distance of the nearest own ghost, of either colour;
-            ``reds`` sums over the own red ghosts the distance to the nearer corner.
+        kind: Distance that `defence` counts: ``corners``, of the nearest own ghost of either colour, summed over both
+            corners; ``reds``, to the nearer corner, summed over the own red ghosts.
 
     Raises:
-        ValueError: unknown kind, negative temperature, or a weight that is no finite number.
+        ValueError: unknown kind, negative temperature, or a weight that is not finite.
     """
 
     attack: float = 1.0
@@ -55,27 +57,27 @@ class HeuristicWeights:
 
     def __post_init__(self) -> None:
         if self.kind not in ("corners", "reds"):
-            raise ValueError(f"kind of defence must be 'corners' or 'reds', not {self.kind!r}")
+            raise ValueError(f"kind must be 'corners' or 'reds', got {self.kind!r}")
         if self.temperature < 0:
-            raise ValueError(f"temperature must not be negative, but is {self.temperature}")
+            raise ValueError(f"temperature must be at least 0, got {self.temperature}")
         if not np.isfinite(self.numbers()).all():
-            raise ValueError(f"weights must be finite numbers, not {self}")
+            raise ValueError(f"weights must be finite, got {self}")
 
     def numbers(self) -> NDArray[np.float64]:
-        """The five numbers in the order of the fields, `float64[5]`."""
+        """Returns the five weights in the order of the fields, `float64[5]`."""
         return np.array([self.attack, self.capture, self.neighbours, self.defence, self.temperature], np.float64)
 
 
 CAREFUL = HeuristicWeights()
-"""Minds its blue ghosts' neighbours. Beats random play about as often as paper 002 says."""
+"""Keeps its blue ghosts away from enemies. Its win rate against random play is about that of paper 002."""
 
 RUSH = HeuristicWeights(neighbours=0.5, defence=0.5, temperature=0.0, kind="reds")
-"""Runs for the exit. Beats CAREFUL nearly always."""
+"""Runs for the exit. Beats `CAREFUL` nearly always."""
 
 
 @cache
 def _distances(size: int) -> NDArray[np.int64]:
-    """Steps from each square to the nearer exit, the left own corner and the right one, `[3, size**2]`."""
+    """Returns the distance of each square to the nearer exit, the left own corner and the right one, `[3, size**2]`."""
     y, x = np.divmod(np.arange(size * size), size)
     left, right = x, size - 1 - x
     home = size - 1 - y
@@ -84,7 +86,7 @@ def _distances(size: int) -> NDArray[np.int64]:
 
 @cache
 def _around(size: int) -> NDArray[np.uint64]:
-    """Orthogonal neighbours of each square as bits, `uint64[size**2]`."""
+    """Returns the orthogonal neighbours of each square as bits, `uint64[size**2]`."""
     y, x = np.divmod(np.arange(size * size), size)
     near = np.abs(y[:, None] - y) + np.abs(x[:, None] - x) == 1
     bit = np.uint64(1) << np.arange(size * size, dtype=np.uint64)
@@ -93,7 +95,7 @@ def _around(size: int) -> NDArray[np.uint64]:
 
 @kernel
 def _enemy_bits(row):
-    """The opponent's squares of a packed infostate as bits, own view."""
+    """Returns the squares of the opponent's ghosts in a packed infostate as bits, own view."""
     bits = np.uint64(0)
     for byte in range(5):
         bits |= np.uint64(row[9 + byte]) << np.uint64(8 * byte)
@@ -102,7 +104,7 @@ def _enemy_bits(row):
 
 @kernel
 def _score(row, ghost, target, enemies, distance, around, weights, guard_with_reds):
-    """Score without noise of moving `ghost` to the square `target`, which is negative off the board."""
+    """Scores moving `ghost` to the square `target`, negative off the board, without noise."""
     far = 1_000
     attack = 0 if target < 0 else far
     neighbours = 0
@@ -138,17 +140,16 @@ def _score(row, ghost, target, enemies, distance, around, weights, guard_with_re
 
 @kernel
 def choose_heuristic(packed, mask, u, size, distance, around, weights, guard_with_reds):
-    """The move of a heuristic player for each packed infostate.
+    """Chooses the move of a heuristic bot for each packed infostate.
 
     Args:
         packed: Infostates of the players to move, `uint8[B, 20]`.
         mask: Their legal actions, `bool[B, A]`.
-        u: Uniform draws from [0, 1), `float64[B, A]`: the Gumbel noise, or what decides ties. While the
-            layouts are being chosen all actions tie.
+        u: Uniform draws from [0, 1), `float64[B, A]`, for the Gumbel noise and to break ties. All layouts tie.
         size: Width of the board.
         distance, around: Tables of the board, see `_distances` and `_around`.
         weights: See `HeuristicWeights.numbers`.
-        guard_with_reds: Whether the defence is of the kind ``reds``.
+        guard_with_reds: Whether the kind of the defence is ``reds``.
 
     Returns:
         The actions, `int64[B]`; -1 in rows that allow none.
@@ -182,10 +183,10 @@ def choose_heuristic(packed, mask, u, size, distance, around, weights, guard_wit
 
 @kernel
 def heuristic_policy(packed, mask, size, distance, around, weights, guard_with_reds):
-    """How probable each move of `choose_heuristic` is there, `float64[B, A]`: a softmax of the scores divided by the
-    temperature, which is what the best of scores with Gumbel noise comes to, or the best in equal shares.
+    """Returns the probability of each move of `choose_heuristic`, `float64[B, A]`.
 
-    Args: as there, but for the draws.
+    The maximum of scores with Gumbel noise has the distribution of a softmax of the scores divided by the temperature;
+    at temperature 0 the best moves have equal probability. The arguments are those of `choose_heuristic`.
     """
     policy = np.zeros(mask.shape)
     offsets = (-size, 1, -1, size)
@@ -214,10 +215,10 @@ def heuristic_policy(packed, mask, size, distance, around, weights, guard_with_r
 
 
 class HeuristicAgent:
-    """Plays the move that `HeuristicWeights` score best. Satisfies `envs.agent.Agent`.
+    """Plays the move of the highest score by `HeuristicWeights`. Implements `envs.agent.Agent`.
 
     Raises:
-        ValueError: `begin` is called with another game than Geister.
+        ValueError: `begin` is called with a game other than Geister.
     """
 
     def __init__(self, weights: HeuristicWeights = CAREFUL, name: str = "heuristic") -> None:
@@ -243,7 +244,7 @@ class HeuristicAgent:
         return choose_heuristic(packed, mask, noise, size, _distances(size), _around(size), self._numbers, guard)
 
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float64]:
-        """Policy `float64[B, A]` at the infostates `uint8[B, P]` of games that run, with legal actions `bool[B, A]`.
+        """Returns the policy, `float64[B, A]`, at infostates `uint8[B, P]` with legal actions `bool[B, A]`.
 
         Raises:
             RuntimeError: `begin` has not been called.
@@ -258,17 +259,17 @@ class HeuristicAgent:
 
 
 def heuristic() -> HeuristicAgent:
-    """The careful player."""
+    """Returns the bot with the weights `CAREFUL`."""
     return HeuristicAgent(CAREFUL, "heuristic")
 
 
 def rush() -> HeuristicAgent:
-    """The rushing player."""
+    """Returns the bot with the weights `RUSH`."""
     return HeuristicAgent(RUSH, "rush")
 
 
 BOTS: dict[str, Callable[[], Agent]] = {"random": RandomAgent, "heuristic": heuristic, "rush": rush}
-"""The bots of Geister by the name they have on the command line."""
+"""The bots of Geister by their names on the command line."""
 
 __all__ = [
     "BOTS",

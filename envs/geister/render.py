@@ -23,12 +23,12 @@ _COLOURS = {rules.BLUE: (66, 120, 196), rules.RED: (204, 74, 62), UNKNOWN: (140,
 
 @dataclass(frozen=True)
 class Piece:
-    """A ghost as somebody sees it.
+    """A ghost as the viewer sees it.
 
     Attributes:
-        owner: Player who moves it.
-        ghost: Its number, 0 .. 7.
-        colour: rules.BLUE, rules.RED, or UNKNOWN to the viewer.
+        owner: Player who owns it.
+        ghost: Number of the ghost, 0 .. 7.
+        colour: rules.BLUE, rules.RED, or UNKNOWN if hidden from the viewer.
         cell: Column and row on the drawn board; None off the board.
         escaped: Whether it left through an exit (otherwise, off the board, it was taken).
     """
@@ -41,9 +41,9 @@ class Piece:
 
 
 def seen(state: np.void, size: int, view: int | None) -> list[Piece]:
-    """All ghosts of one game as the spectator (None) or a player sees them; player 0's first."""
+    """Lists all ghosts of one game as the spectator (None) or a player sees them; those of player 0 come first."""
     if view not in (None, 0, 1):
-        raise ValueError(f"view must be None, 0 or 1, not {view!r}")
+        raise ValueError(f"view must be None, 0 or 1, got {view!r}")
     bottom = view or 0
     pieces = []
     for owner in (0, 1):
@@ -61,7 +61,7 @@ def seen(state: np.void, size: int, view: int | None) -> list[Piece]:
 
 
 def headline(state: np.void, ply_limit: int) -> str:
-    """What there is to say of a game in one line."""
+    """Describes a game in one line: the ply, and the player to move or the result."""
     ply = f"ply {state['ply']} of {ply_limit}"
     if state["ending"] != rules.RUNNING:
         winner = f"player_{state['winner']} wins" if state["winner"] >= 0 else "a draw"
@@ -70,10 +70,10 @@ def headline(state: np.void, ply_limit: int) -> str:
 
 
 def ansi(state: np.void, size: int, ply_limit: int, view: int | None = None) -> str:
-    """Text of one game.
+    """Renders one game as text.
 
-    A ghost is its letter, upper case for the player at the bottom, and its colour, ``b``, ``r`` or ``?``.
-    Empty exits are ``^^`` (of the player at the bottom) and ``vv``.
+    A ghost is a letter, in upper case for the player at the bottom, and its colour, ``b``, ``r`` or ``?``. Empty exits
+    are ``^^`` (of the player at the bottom) and ``vv``.
     """
     bottom = view or 0
     board = [[" ."] * size for _ in range(size)]
@@ -100,7 +100,7 @@ def ansi(state: np.void, size: int, ply_limit: int, view: int | None = None) -> 
 
 @cache
 def _ghost(colour: int, pixels: int, upright: bool) -> Image.Image:
-    """A figure with a head on a widening body; that of the side above is upside down and has a light outline."""
+    """Draws a ghost, a head on a widening body; those of the side above are upside down with a light outline."""
 
     def paint(draw: ImageDraw.ImageDraw, scale: int) -> None:
         unit = pixels * scale

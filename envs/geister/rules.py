@@ -1,10 +1,14 @@
-"""The rules of Geister on a batch of games, compiled.
+"""Compiled rules of Geister over batches of games.
 
-A state is one record of `STATE`; every function takes an array of B of them. Squares are numbered
-`y * size + x` in a player's *own view*, in which that player's home rows are at the bottom; the other player's
-view of square `s` is `size * size - 1 - s`. Ghosts of a player are numbered by their starting square: 0-3 (A-D)
-on the upper home row, 4-7 (E-H) on the lower; Mini Geister has only 0 and 1. An action is
-`4 * ghost + direction`.
+A state is a record of `STATE`. Squares are numbered `y * size + x` in the *own view* of a player, in which the home
+rows of that player are at the bottom; the opponent sees square `s` as `size * size - 1 - s`. The ghosts of a player are
+numbered by starting square: 0-3 (A-D) on the upper home row, 4-7 (E-H) on the lower. Mini Geister has only 0 and 1. An
+action is `4 * ghost + direction`.
+
+Sets of squares are words with a bit per square, so that one shift moves a whole set by a row or a column. Example: on
+the board of width 6 the ghost A starts on square 25 (x = 1, y = 4). Its targets are 19 (north), 26 (east, an own ghost,
+hence illegal), 24 (west) and 31 (south, own ghost). `legal_moves` finds these for all ghosts at once: `own << 6` has a
+bit at every square whose northern neighbour is an own ghost.
 """
 
 from functools import cache
@@ -16,12 +20,12 @@ from numpy.typing import NDArray
 from envs.compiled import kernel
 from envs.game import States
 
-GHOSTS = 8  # room for so many ghosts a player in every record; Mini Geister uses the first two
+GHOSTS = 8  # ghosts of a player in a record; Mini Geister uses the first two
 NORTH, EAST, WEST, SOUTH = 0, 1, 2, 3
 DIRECTIONS = ("NORTH", "EAST", "WEST", "SOUTH")
-ESCAPE_DIRECTION = NORTH  # stands for both directions off the board at an exit, which would mean the same
+ESCAPE_DIRECTION = NORTH  # the escape has one action, though two directions lead off the board at an exit
 
-CAPTURED, ESCAPED = -1, -2  # in place of a square
+CAPTURED, ESCAPED = -1, -2  # instead of a square
 BLUE, RED = 0, 1
 
 RUNNING, BY_ESCAPE, BY_BLUES_TAKEN, BY_REDS_TAKEN, BY_PLY_LIMIT = 0, 1, 2, 3, 4
@@ -30,36 +34,36 @@ ENDINGS = ("running", "escape", "blues taken", "reds taken", "ply limit")
 STATE = np.dtype(
     [
         ("occupied", np.uint64, (2,)),  # squares of each player's ghosts as bits, own view
-        ("square", np.int8, (2, GHOSTS)),  # of each ghost, own view; or CAPTURED or ESCAPED
-        ("taken", np.int8, (2, 2)),  # [player, colour]: how many of that player's ghosts were captured
+        ("square", np.int8, (2, GHOSTS)),  # square of each ghost, own view, or CAPTURED or ESCAPED
+        ("taken", np.int8, (2, 2)),  # [player, colour]: number of captured ghosts of that player
         ("red", np.uint8, (2,)),  # red ghosts of each player as bits
-        ("ply", np.int16),  # moves made by both players together
+        ("ply", np.int16),  # number of moves of both players
         ("to_move", np.int8),
-        ("winner", np.int8),  # -1: nobody (yet)
+        ("winner", np.int8),  # -1 for a draw and while the game runs
         ("ending", np.int8),
-        ("placed", np.int8),  # how many players have a layout of colours
+        ("placed", np.int8),  # number of players with a colour layout
     ],
     align=True,
 )
 
 
 def start_squares(size: int) -> NDArray[np.int8]:
-    """Own-view starting square of each ghost, `int8[ghosts]`."""
+    """Returns the starting square of each ghost in the own view, `int8[ghosts]`."""
     if size not in (4, 6):
-        raise ValueError(f"a Geister board is 6 or 4 squares wide, not {size}")
+        raise ValueError(f"size must be 6 or 4, got {size}")
     rows = (4, 5) if size == 6 else (3,)
     return np.array([y * size + x for y in rows for x in range(1, size - 1)], np.int8)
 
 
 def layouts(size: int) -> NDArray[np.uint8]:
-    """Every way to colour the ghosts, half of them red, as bit sets of the red ones: 70 or 2 of them."""
+    """Returns all colour layouts, half of the ghosts red, as bits of the red ghosts, `uint8[70]` or `uint8[2]`."""
     ghosts = len(start_squares(size))
     halves = combinations(range(ghosts), ghosts // 2)
     return np.array([sum(1 << ghost for ghost in reds) for reds in halves], np.uint8)
 
 
 def leads_on(size: int) -> NDArray[np.uint64]:
-    """For each direction the squares from which it leads to another square, as bits, `uint64[4]`."""
+    """Returns the squares from which each direction stays on the board, as bits, `uint64[4]`."""
     squares = np.zeros(4, np.uint64)
     for square in range(size * size):
         y, x = divmod(square, size)
@@ -73,13 +77,13 @@ LEADS_ON_6, LEADS_ON_4 = leads_on(6), leads_on(4)
 
 @kernel
 def ghost_count(size):
-    """How many ghosts each player has."""
+    """Returns the number of ghosts of each player."""
     return 8 if size == 6 else 2
 
 
 @kernel
 def movers(states, out):
-    """Player to move into `out`, `int8[B]`; -1 where the game has ended."""
+    """Writes the player to move into `out`, `int8[B]`; -1 where the game has ended."""
     for b in range(states.shape[0]):
         state = states[b]
         out[b] = state.to_move if state.ending == RUNNING else -1
@@ -87,20 +91,20 @@ def movers(states, out):
 
 @kernel
 def _exits(size):
-    """The squares from which an own blue ghost may leave the board, as bits."""
+    """Returns the squares from which an own blue ghost may leave the board, as bits."""
     return np.uint64(1) | (np.uint64(1) << np.uint64(size - 1))
 
 
 @kernel
 def _can_escape(state, player, ghost, size):
-    """Whether that ghost may leave the board now."""
+    """Returns whether a ghost may leave the board now."""
     square = state.square[player, ghost]
     return (square == 0 or square == size - 1) and (state.red[player] >> ghost) & 1 == 0
 
 
 @kernel
 def _any_escape(state, player, size):
-    """Whether any ghost of the player may leave the board now."""
+    """Returns whether any ghost of a player may leave the board now."""
     if state.occupied[player] & _exits(size) == 0:
         return False
     any_escape = False
@@ -111,7 +115,7 @@ def _any_escape(state, player, size):
 
 @kernel
 def _add_escapes(state, player, size, forced_escape, row):
-    """Puts the escapes into one row of `legal_moves`; if there is one and it is forced, only them."""
+    """Adds the escapes to one row of `legal_moves`; if they are forced, removes all other moves."""
     if not _any_escape(state, player, size):
         return
     for ghost in range(row.shape[0]):
@@ -123,10 +127,12 @@ def _add_escapes(state, player, size, forced_escape, row):
 
 @kernel
 def legal_moves(states, size, forced_escape, moves):
-    """Legal moves of the players to move into `moves`, `uint32[B, ghosts]`: byte d of a ghost's word is 1 if it
-    may move in direction d. All zero where the game has ended and while layouts are being chosen.
+    """Writes the legal moves of the players to move into `moves`, `uint32[B, ghosts]`.
 
-    No branch depends on where the ghosts stand: the squares -1 and -2 of those off the board read bits 63 and
+    Byte d of a ghost's word is 1 if the ghost may move in direction d. The words are 0 where the game has ended and
+    while layouts are being chosen.
+
+    No branch depends on the squares of the ghosts: the squares -1 and -2 of ghosts off the board read the bits 63 and
     62, which are 0.
     """
     leads_on = LEADS_ON_6 if size == 6 else LEADS_ON_4
@@ -137,6 +143,7 @@ def legal_moves(states, size, forced_escape, moves):
             continue
         player = state.to_move
         own = state.occupied[player]
+        # The squares from which each direction is free.
         north = leads_on[NORTH] & ~(own << np.uint64(size))
         east = leads_on[EAST] & ~(own >> np.uint64(1))
         west = leads_on[WEST] & ~(own << np.uint64(1))
@@ -155,13 +162,14 @@ def legal_moves(states, size, forced_escape, moves):
 
 @kernel
 def _target(square, direction, size):
-    """Where a move leads; below 0 north of the board."""
+    """Returns the target square of a move; it is negative if the move leaves the board to the north."""
     width = size if direction in (NORTH, SOUTH) else 1
     return square + (width if direction in (EAST, SOUTH) else -width)
 
 
 @kernel
 def _is_legal(state, action, size, forced_escape, layout_count):
+    """Returns whether the player to move may play an action, a move or the choice of a layout."""
     if state.placed < 2:
         return 0 <= action < layout_count
     if action < 0 or action >= 4 * ghost_count(size):
@@ -185,7 +193,7 @@ def _is_legal(state, action, size, forced_escape, layout_count):
 
 @kernel
 def _capture(state, mover, square, size):
-    """Takes the enemy ghost on the mover's `square`; ends the game when it was the last of its colour."""
+    """Captures the enemy ghost on a square in the mover's view; ends the game if it was the last of its colour."""
     enemy = 1 - mover
     there = size * size - 1 - square
     for ghost in range(GHOSTS):
@@ -226,10 +234,10 @@ def move(state, action, size, ply_limit):
 
 @kernel
 def step_batch(states, actions, size, ply_limit, forced_escape, layout_bits):
-    """Plays one action in each running game, in place, unless one of them is not legal.
+    """Plays one action in each running game, in place, unless one of them is illegal.
 
     Returns:
-        Index of the first game whose action is not legal, no state having been changed; else -1.
+        -1, or the first game with an illegal action; in that case no state has changed.
     """
     for b in range(states.shape[0]):
         state = states[b]
@@ -252,7 +260,7 @@ def step_batch(states, actions, size, ply_limit, forced_escape, layout_bits):
 
 @cache
 def _start(size: int) -> States:
-    """The starting position with both layouts still to be chosen, `STATE[1]`."""
+    """Returns the starting position before both layouts are chosen, `STATE[1]`."""
     start = start_squares(size)
     state = np.zeros(1, STATE)
     state["square"] = CAPTURED
@@ -263,10 +271,12 @@ def _start(size: int) -> States:
 
 
 def new_states(batch: int, size: int, reds: NDArray[np.uint8] | None) -> States:
-    """Starting positions, `STATE[batch]`.
+    """Returns starting positions, `STATE[batch]`.
 
     Args:
-        reds: Red ghosts of both players as bits, `uint8[batch, 2]`; None leaves both layouts to be chosen.
+        batch: Number of games.
+        size: Width of the board.
+        reds: Red ghosts of both players as bits, `uint8[batch, 2]`; None if the players choose their layouts.
     """
     states = _start(size).repeat(batch)
     if reds is not None:

@@ -1,4 +1,4 @@
-"""Goofspiel with hidden bids behind the `Game` seam, as a factored-observation game."""
+"""Goofspiel with hidden bids as an `envs.extensive.ExtensiveGame`."""
 
 from dataclasses import dataclass, field
 
@@ -12,20 +12,20 @@ from envs.goofspiel import rules
 
 @dataclass(frozen=True)
 class Goofspiel(FactoredGame):
-    """Goofspiel for two players with hidden bids (Lanctot et al. 2013). Satisfies `envs.extensive.ExtensiveGame`.
+    """Goofspiel for two players with hidden bids (Lanctot et al. 2013). Implements `envs.extensive.ExtensiveGame`.
 
-    Each player holds the cards 1 .. N, action k bids card k + 1. Both bid in turn, the second without seeing the
-    first bid; then only who took the prize is told. Returns are points less the opponent's. The last bid, which is
-    forced, is a move too.
+    Each player holds the cards 1 .. N; action k bids card k + 1. The players bid in turn, the second without seeing
+    the first bid; both then learn who took the prize, but not the bids. Returns are the points minus the opponent's.
+    The last bid is forced, and is a decision nevertheless.
 
     Attributes:
-        cards: `N` cards and prizes.
-        prizes: Order of the prizes: ``descending``, ``ascending``, or ``random``, turned up one a round.
-        name: On the command line.
+        cards: Number of cards and prizes, `N`.
+        prizes: Order of the prizes: ``descending``, ``ascending``, or ``random``, turned up one per round.
+        name: Name on the command line.
 
     Raises:
-        TypeError: a value of another type.
-        ValueError: an option that is out of range.
+        TypeError: an option of the wrong type.
+        ValueError: an option is out of range.
     """
 
     cards: int = 5
@@ -36,9 +36,9 @@ class Goofspiel(FactoredGame):
     def __post_init__(self) -> None:
         check_types(self, {"cards": int, "prizes": str, "name": str})
         if not 2 <= self.cards <= rules.MOST_CARDS:
-            raise ValueError(f"cards must be from 2 to {rules.MOST_CARDS}, not {self.cards}")
+            raise ValueError(f"cards must be from 2 to {rules.MOST_CARDS}, got {self.cards}")
         if self.prizes not in ("descending", "ascending", "random"):
-            raise ValueError(f"prizes must be descending, ascending or random, not {self.prizes!r}")
+            raise ValueError(f"prizes must be descending, ascending or random, got {self.prizes!r}")
         n = self.cards
         spec = GameSpec(
             name=self.name,
@@ -49,7 +49,7 @@ class Goofspiel(FactoredGame):
             slots={"action": n},
             endings=("running", "over"),
             max_plies=2 * n,
-            max_return=float(n * (n + 1) // 2 - 2),  # all prizes but the least, which is lost
+            max_return=float(n * (n + 1) // 2 - 2),  # all prizes but the least, which the opponent takes
         )
         object.__setattr__(self, "spec", spec)
 
@@ -78,7 +78,7 @@ class Goofspiel(FactoredGame):
         rules.apply(states, np.asarray(choices, np.int64), self.cards, self.prizes == "random")
 
     def public(self, states: States) -> NDArray[np.int64]:
-        """0 after the first bid; 1 + who took the prize after the second; 4 + the prize that was turned up."""
+        """0 after the first bid, 1 + result of the round after the second, 4 + prize after a prize was turned up."""
         done = states["round"].astype(np.int64)
         result = states["results"][np.arange(len(states)), np.maximum(done, 1) - 1].astype(np.int64) + 1
         code = np.where(states["mover"] == 1, 0, np.where(done > 0, result, 3))
@@ -88,7 +88,7 @@ class Goofspiel(FactoredGame):
         return code
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """Nothing besides the own bids."""
+        """Players observe nothing in private besides their own bids."""
         return np.zeros(len(states), np.int64)
 
     def utilities(self, states: States) -> NDArray[np.float64]:
@@ -105,7 +105,7 @@ class Goofspiel(FactoredGame):
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
-        """One-hot: player; of each round the own bid, who took the prize, the prize."""
+        """One-hot vectors of the player and, for each round, of the own bid, the result and the prize."""
         n, rows = self.cards, len(packed)
         parts = [one_hot(packed[:, 0], 2)]
         for k, size in enumerate((n, 3, n)):

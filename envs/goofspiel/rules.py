@@ -1,4 +1,4 @@
-"""Goofspiel, compiled: both players bid a card for a prize, hidden; who bids more takes it, a tie goes to nobody."""
+"""Compiled rules of goofspiel: both players bid a card for each prize; the higher bid takes it, a tie nobody."""
 
 import numpy as np
 
@@ -8,23 +8,30 @@ from envs.extensive import CHANCE, OVER
 MOST_CARDS = 13
 NONE = 255
 TIE, FIRST, SECOND = 0, 1, 2
-"""Results of a round: who took the prize."""
+"""Results of a round."""
 
 STATE = np.dtype(
     [
         ("mover", np.int8),
         ("round", np.uint8),
-        ("prizes", np.uint8, (MOST_CARDS,)),  # index of the prize of each round, NONE where not yet known
+        ("prizes", np.uint8, (MOST_CARDS,)),  # prize of each round, NONE until turned up
         ("bids", np.uint8, (2, MOST_CARDS)),  # card of each round
         ("results", np.uint8, (MOST_CARDS,)),
-        ("difference", np.int16),  # points of player 0 less those of player 1
+        ("difference", np.int16),  # points of player 0 minus those of player 1
     ]
 )
 
 
 @kernel
 def apply(states, choices, cards, drawn):
-    """Turns up prize `choices[b]` where chance is to move, else bids that card; `drawn` prizes come by chance."""
+    """Turns up prize `choices[b]` where chance is to move, else bids that card.
+
+    Args:
+        states: `[B]` records, changed in place.
+        choices: Prizes or cards, `int64[B]`.
+        cards: Number of cards.
+        drawn: Whether chance turns up the prizes.
+    """
     for b in range(states.shape[0]):
         s = states[b]
         if s.mover == OVER:
@@ -57,7 +64,7 @@ def apply(states, choices, cards, drawn):
 
 @kernel
 def legal(states, out):
-    """Cards that the player to move still holds."""
+    """Writes the cards in the hand of the player to move into `out`, `bool[B, cards]`."""
     for b in range(states.shape[0]):
         s = states[b]
         out[b, :] = s.mover >= 0
@@ -68,7 +75,7 @@ def legal(states, out):
 
 @kernel
 def prizes_left(states, out):
-    """1 for each prize that has not been turned up."""
+    """Writes 1 for each prize that has not been turned up, else 0, into `out`, `float64[B, cards]`."""
     for b in range(states.shape[0]):
         out[b, :] = 1.0
         for r in range(states[b].round):

@@ -1,4 +1,4 @@
-"""GuanDan: a card game of two teams with wild cards, levels and tributes, as batched rules and in PettingZoo."""
+"""GuanDan, a card game of two teams with wild cards, levels and tributes: batched rules and PettingZoo environment."""
 
 from envs.guandan.env import env, raw_env
 from envs.guandan.game import GuanDan

@@ -1,4 +1,4 @@
-"""What the bots have in common that know GuanDan alone."""
+"""Base class of the bots that play only GuanDan."""
 
 import numpy as np
 
@@ -7,11 +7,11 @@ from envs.guandan.game import GuanDan
 
 
 class GuanDanBot:
-    """Remembers the game it plays.
+    """Keeps the game that `begin` was called with.
 
     Raises:
-        ValueError: `begin` is called with another game than GuanDan.
-        RuntimeError: a move is asked for before `begin`.
+        ValueError: `begin` is called with a game other than GuanDan.
+        RuntimeError: a move is requested before `begin`.
     """
 
     name = "bot"
@@ -27,7 +27,7 @@ class GuanDanBot:
 
     @property
     def game(self) -> GuanDan:
-        """The game that is being played."""
+        """The game being played."""
         if self._game is None:
             raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
         return self._game

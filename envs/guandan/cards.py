@@ -1,10 +1,14 @@
-"""Cards, sets of cards and actions of GuanDan: how they are written and how compiled code holds them.
+"""Cards, multisets of cards and actions of GuanDan: their notation, and their representation in compiled code.
 
-A card is a suit and a rank, ``S3``, ``HT``, ``DA``, or a joker, ``SB`` (black) or ``HR`` (red); there are two of each.
+A card is written as suit and rank, ``S3``, ``HT``, ``DA``, or is a joker, ``SB`` (black) or ``HR`` (red). There are two
+of each card.
 
-A multiset of cards is two `uint64`, of which the bytes are ranks: `low` has 2 .. 9, `high` has T J Q K A and, in its
-byte 5, the jokers. In the byte of a rank, two bits count each suit, in the order H S C D from the lowest; in the byte
-of the jokers they count SB and HR. So the union of disjoint multisets is a sum and the rest of a hand a difference.
+A multiset of cards is a pair of words, `uint64` `low` and `high`, with one byte per rank: `low` has the ranks 2 .. 9,
+`high` has T J Q K A and, in byte 5, the jokers. The byte of a rank has a count of two bits for each suit, in the order
+H S C D from the lowest bits; the byte of the jokers counts SB and HR. The words of a disjoint union are therefore sums,
+and those of a hand without some cards differences.
+
+Example: H3 H3 S3 D2 has byte 0 (rank 2) = 0b01_00_00_00 and byte 1 (rank 3) = 0b00_00_01_10, so `low` is 0x0640.
 """
 
 from collections.abc import Sequence
@@ -19,11 +23,11 @@ RANKS = "23456789TJQKA"
 SUITS = "HSCD"
 JOKERS = ("SB", "HR")
 CARDS = (*(suit + rank for rank in RANKS for suit in SUITS), *JOKERS)
-"""The 54 cards by their index, rank * 4 + suit: the places of a card vector."""
+"""The 54 cards by index, rank * 4 + suit; also the entries of a card vector."""
 
 ACE, JOKER_RANK = 12, 13
 LEVEL_VALUE, BLACK_VALUE, RED_VALUE = 13, 14, 15
-"""Above the natural ranks 0 .. 12 in the order of singles, pairs, triples and bombs."""
+"""Values above the natural ranks 0 .. 12 in the order of singles, pairs, triples and bombs."""
 
 DECK_LOW, DECK_HIGH = np.uint64(0xAAAAAAAAAAAAAAAA), np.uint64(0x00000AAAAAAAAAAA)
 """Two of every card."""
@@ -66,16 +70,16 @@ _RANK_FIELDS = f"{RANKS}BR"
 action_dtype = np.dtype(
     [("low", np.uint64), ("high", np.uint64), ("kind", np.uint16), ("rank", np.uint16), ("size", np.uint32)]
 )
-"""One action: its cards, its kind, and its rank 0 .. 12 for 2 .. A (of a sequence that of the lowest card, A = ace low;
-13 and 14 for the jokers; 0 where the notation has none), and how many cards there are. 24 bytes, all in use."""
+"""An action: its cards, kind, rank and number of cards; 24 bytes without padding. The rank is 0 .. 12 for 2 .. A and 13
+or 14 for a joker; of a sequence it is the lowest rank (A if the ace is low); 0 if the notation has no rank."""
 
 Cards = tuple[int, int]
 Notation = tuple[str, str, list[str] | str]
-"""An action as it is written: ``("Pair", "3", ["S3", "H3"])``, ``("PASS", "PASS", "PASS")``."""
+"""Notation of an action, such as ``("Pair", "3", ["S3", "H3"])`` or ``("PASS", "PASS", "PASS")``."""
 
 
 class NoSuchCard(ValueError):
-    """What was written is no card, no hand, or no action of GuanDan."""
+    """Text that is not a card, a hand or an action of GuanDan."""
 
 
 _SHOWN = sorted(range(len(CARDS)), key=lambda i: (i // 4, "SHCD".index(CARDS[i][0]) if i < 52 else i))
@@ -83,50 +87,50 @@ _INDEX = {card: index for index, card in enumerate(CARDS)}
 
 
 def card_bit(index: int) -> Cards:
-    """One card as a multiset."""
+    """Returns one card as a multiset of Python integers."""
     bit = 1 << 2 * index
     return bit & (2**64 - 1), bit >> 64
 
 
 def pack(cards: Sequence[str]) -> Cards:
-    """A multiset from the names of its cards.
+    """Converts names of cards to a multiset.
 
     Raises:
-        NoSuchCard: a name is no card, or a card comes more than twice.
+        NoSuchCard: a name is not a card, or a card occurs more than twice.
     """
     if isinstance(cards, (str, bytes)) or not isinstance(cards, Sequence):
-        raise NoSuchCard(f"a list of cards such as ['S3', 'HT'] was expected, not {cards!r}")
+        raise NoSuchCard(f"cards must be a list such as ['S3', 'HT'], got {cards!r}")
     total, counts = 0, [0] * len(CARDS)
     for card in cards:
         index = _INDEX.get(card) if isinstance(card, str) else None
         if index is None:
-            raise NoSuchCard(f"{card!r} is no card: write suit and rank, as in S3, HT or DA, or SB or HR for a joker")
+            raise NoSuchCard(f"a card is suit and rank, as in S3, HT or DA, or SB or HR for a joker, got {card!r}")
         counts[index] += 1
         if counts[index] > 2:
-            raise NoSuchCard(f"{card} comes more than twice, but two decks hold it twice only")
+            raise NoSuchCard(f"{card} occurs more than twice, but two decks have only two of it")
         total += 1 << 2 * index
     return total & (2**64 - 1), total >> 64
 
 
 def unpack(low: int, high: int) -> list[str]:
-    """Names of the cards of a multiset, by rank and then in the order S H C D."""
+    """Lists the names of the cards of a multiset, by rank and then in the order S H C D."""
     total = int(low) | int(high) << 64
     return [CARDS[index] for index in _SHOWN for _ in range(total >> 2 * index & 3)]
 
 
 def parse_level(level: str | int) -> int:
-    """Index of a level's rank, 0 .. 12, from ``"2"`` .. ``"A"``.
+    """Converts a level, ``"2"`` .. ``"A"``, to the index of its rank, 0 .. 12.
 
     Raises:
-        NoSuchCard: it is none.
+        NoSuchCard: `level` is not a level.
     """
     if isinstance(level, str) and len(level) == 1 and level in RANKS:
         return RANKS.index(level)
-    raise NoSuchCard(f"{level!r} is no level: one of {', '.join(RANKS)} was expected")
+    raise NoSuchCard(f"level must be one of {', '.join(RANKS)}, got {level!r}")
 
 
 def notation(action: np.void) -> Notation:
-    """An action as it is written."""
+    """Returns the notation of an action."""
     kind = int(action["kind"])
     name = KINDS[kind]
     if kind == PASS:
@@ -139,16 +143,16 @@ def notation(action: np.void) -> Notation:
 
 
 def parse_action(written: Sequence[Any]) -> NDArray[np.void]:
-    """An action from its notation, `[1]` records; whether it follows the rules is not looked at.
+    """Converts the notation of an action to a record, `[1]`, without checking that its cards make such an action.
 
-    The joker bomb may be written as in the recordings, ``FourKings``, or as by the competition's bots, ``Bomb`` with
-    rank ``JOKER``.
+    The bomb of four jokers is ``FourKings``, as in the recordings, or ``Bomb`` with rank ``JOKER``, as the bots of the
+    competition write it.
 
     Raises:
-        NoSuchCard: it is no action.
+        NoSuchCard: `written` is not the notation of an action.
     """
     if isinstance(written, (str, bytes)) or not isinstance(written, Sequence) or len(written) != 3:
-        raise NoSuchCard(f"an action is written as kind, rank and cards, not {written!r}")
+        raise NoSuchCard(f"an action must be kind, rank and cards, got {written!r}")
     kind, rank, cards = written
     action = np.zeros(1, action_dtype)
     if kind == "PASS":
@@ -156,7 +160,7 @@ def parse_action(written: Sequence[Any]) -> NDArray[np.void]:
     if kind == "Bomb" and rank == "JOKER":
         kind, rank = "FourKings", "B"
     if not isinstance(kind, str) or kind not in KINDS:
-        raise NoSuchCard(f"{kind!r} is no kind of action: {', '.join(KINDS)}")
+        raise NoSuchCard(f"the kind of an action must be one of {', '.join(KINDS)}, got {kind!r}")
     low, high = pack(cards)
     index = KINDS.index(kind)
     action["low"], action["high"], action["kind"], action["size"] = low, high, index, len(cards)
@@ -165,14 +169,14 @@ def parse_action(written: Sequence[Any]) -> NDArray[np.void]:
         action["rank"] = card // 4 if card < 52 else card - 39
     elif index not in (TRIBUTE, BACK, FOUR_KINGS):
         if not isinstance(rank, str) or len(rank) != 1 or rank not in _RANK_FIELDS:
-            raise NoSuchCard(f"{rank!r} is no rank: one of {', '.join(_RANK_FIELDS)} was expected")
+            raise NoSuchCard(f"the rank of an action must be one of {', '.join(_RANK_FIELDS)}, got {rank!r}")
         action["rank"] = _RANK_FIELDS.index(rank)
     return action
 
 
 @kernel
 def byte_of(low, high, rank):
-    """The byte of a rank in a multiset, or of the jokers for rank 13."""
+    """Returns the byte of a rank in a multiset; rank 13 is the jokers."""
     if rank < 8:
         return (low >> np.uint64(8 * rank)) & np.uint64(255)
     return (high >> np.uint64(8 * (rank - 8))) & np.uint64(255)
@@ -180,7 +184,7 @@ def byte_of(low, high, rank):
 
 @kernel
 def count_of(low, high, index):
-    """How many of the card with that index a multiset holds."""
+    """Counts the cards with an index in a multiset."""
     if index < 32:
         return np.int64((low >> np.uint64(2 * index)) & np.uint64(3))
     return np.int64((high >> np.uint64(2 * index - 64)) & np.uint64(3))
@@ -188,7 +192,7 @@ def count_of(low, high, index):
 
 @kernel
 def holds(low, high, part_low, part_high):
-    """Whether a multiset holds another one."""
+    """Returns whether a multiset contains another one."""
     enough = True
     for index in range(54):
         enough &= count_of(low, high, index) >= count_of(part_low, part_high, index)
@@ -197,7 +201,7 @@ def holds(low, high, part_low, part_high):
 
 @kernel
 def size_of(low, high):
-    """Number of cards in a multiset."""
+    """Counts the cards of a multiset."""
     total = np.int64(0)
     for word in (low, high):
         pairs = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))

@@ -1,7 +1,7 @@
-"""What beats what, and whether cards can be read as a combination.
+"""Which action beats which, and whether cards can be read as a combination.
 
-`value_of` orders actions of one kind; bombs are ordered by class first. Nothing here depends on how legal actions are
-generated, so the one checks the other.
+`value_of` orders the actions of one kind; `bomb_class` orders bombs first. This module is independent of the generator
+of legal actions (`generation`), so that each is a check of the other.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ NO_LEVEL = 13  # no card is wild
 
 @kernel
 def rank_value(rank, level):
-    """Place of a rank (13 and 14 are the jokers) in the order 2 < .. < A < level < SB < HR."""
+    """Returns the value of a rank (13 and 14 are the jokers) in the order 2 < .. < A < level < SB < HR."""
     if rank >= JOKER_RANK:
         return np.int64(rank) - JOKER_RANK + BLACK_VALUE
     return np.int64(LEVEL_VALUE) if rank == level else np.int64(rank)
@@ -47,25 +47,25 @@ def rank_at(position):
 
 @kernel
 def rank_of(index):
-    """Rank of a card by its index: 0 .. 12, 13 and 14 for the jokers."""
+    """Returns the rank of the card with an index: 0 .. 12, or 13 and 14 for the jokers."""
     return index // 4 if index < 52 else index - 39
 
 
 @kernel
 def card_value(index, level):
-    """Value of a card by its index, as a single."""
+    """Returns the value of the card with an index, as a single."""
     return rank_value(rank_of(index), level)
 
 
 @kernel
 def is_sequence(kind):
-    """Whether the kind has consecutive ranks: natural order, ace low or high, and the level does not count."""
+    """Returns whether a kind has consecutive ranks. Sequences ignore the level, and the ace is low or high."""
     return kind in (THREE_PAIR, TWO_TRIPS, STRAIGHT, STRAIGHT_FLUSH)
 
 
 @kernel
 def value_of(kind, rank, level):
-    """Place of an action among those of its kind (and, for bombs, size)."""
+    """Returns the value of an action among those of its kind and, for bombs, of its size."""
     if kind in (FOUR_KINGS, PASS):
         return np.int64(0)
     if is_sequence(kind):
@@ -75,7 +75,10 @@ def value_of(kind, rank, level):
 
 @kernel
 def bomb_class(kind, size):
-    """4 < 5 < straight flush < 6 < .. < 10 equal cards < four jokers; `NOT_A_BOMB` for all else."""
+    """Returns the class of a bomb, 0 .. 8: 4 < 5 < straight flush < 6 < .. < 10 equal cards < four jokers.
+
+    Other actions have the class `NOT_A_BOMB`.
+    """
     if kind == BOMB:
         return np.int64(size) - 4 if size < 6 else np.int64(size) - 3
     if kind == STRAIGHT_FLUSH:
@@ -87,7 +90,7 @@ def bomb_class(kind, size):
 
 @kernel
 def beats(kind, rank, size, other_kind, other_rank, other_size, level):
-    """Whether an action may be played upon another one. An equal one never beats."""
+    """Returns whether an action beats another one. Actions of equal strength do not beat each other."""
     mine, theirs = bomb_class(kind, size), bomb_class(other_kind, other_size)
     if mine != theirs:
         return mine > theirs
@@ -98,7 +101,7 @@ def beats(kind, rank, size, other_kind, other_rank, other_size, level):
 
 @kernel
 def _natural_count(low, high, rank, level):
-    """Cards of a rank that are not wild."""
+    """Counts the cards of a rank that are not wild."""
     byte = byte_of(low, high, rank)
     if rank == level:
         byte &= np.uint64(0xFC)
@@ -109,7 +112,7 @@ def _natural_count(low, high, rank, level):
 
 @kernel
 def _one_suit(low, high, level):
-    """Whether all natural cards have the same suit."""
+    """Returns whether all natural cards have the same suit."""
     suits = np.int64(0)
     for index in range(52):
         if index != 4 * level and count_of(low, high, index) > 0:
@@ -119,7 +122,7 @@ def _one_suit(low, high, level):
 
 @kernel
 def _reads_as_equals(low, high, rank, size, level):
-    """`size` cards of one rank; jokers only without others."""
+    """Returns whether the cards are `size` of one rank. Wild cards do not stand for jokers."""
     if rank >= JOKER_RANK:
         return count_of(low, high, 52 + rank - JOKER_RANK) == size and size <= 2
     natural, wild = _natural_count(low, high, rank, level), count_of(low, high, 4 * level)
@@ -128,7 +131,7 @@ def _reads_as_equals(low, high, rank, size, level):
 
 @kernel
 def _reads_as_full_house(low, high, rank, level):
-    """Three of `rank` and two of another one; a wild card stands for either."""
+    """Returns whether the cards are three of `rank` and two of another; wild cards stand for either rank."""
     wild, triple = count_of(low, high, 4 * level), _natural_count(low, high, rank, level)
     if rank >= JOKER_RANK or triple > 3 or (triple == 0 and rank != level):
         return False
@@ -149,7 +152,10 @@ def _reads_as_full_house(low, high, rank, level):
 
 @kernel
 def _reads_as_run(low, high, rank, ranks, each, level):
-    """`ranks` consecutive ranks, `each` cards of each, from `rank` up; wild cards fill what is missing."""
+    """Returns whether the cards are `each` of each of `ranks` consecutive ranks from `rank` up.
+
+    Wild cards stand for all missing cards.
+    """
     first = (np.int64(rank) + 1) % 13
     if first + ranks > 14:
         return False
@@ -167,9 +173,9 @@ def _reads_as_run(low, high, rank, ranks, each, level):
 
 @kernel
 def reads_as(low, high, kind, rank, level):
-    """Whether a multiset of cards can be read as a combination of that kind and rank.
+    """Returns whether a multiset of cards can be read as a combination of a kind and rank.
 
-    Five cards of one suit, a wild card being a heart, are a straight flush and no straight.
+    Five consecutive cards of one suit, where a wild card is a heart, are a straight flush and not a straight.
     """
     size = size_of(low, high)
     if rank > JOKER_RANK + 1 or (rank != 0 and kind in (PASS, FOUR_KINGS)):

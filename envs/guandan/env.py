@@ -26,31 +26,32 @@ COLUMNS = (*(2,) * len(CARDS), len(KINDS) - 1, HIGHEST_RANK)
 class raw_env(RaggedGameEnv):
     """GuanDan for four without wrappers: ``player_0`` and ``player_2`` against ``player_1`` and ``player_3``.
 
-    A step is a play, a pass, a tribute or the return of a card. An action is a number of the list of legal actions that
-    the mover's observation shows, see `RaggedGameEnv`. A row of ``legal_actions``, `int8[56]`, is an action's card
-    vector of 54 numbers (see `envs.guandan.cards`), its kind, 0 .. 12 by `cards.KINDS`, and its rank, 0 .. 12 for
-    2 .. A and 13, 14 for the jokers, of a sequence that of the lowest card: the same cards can be read in several ways.
-    `legal_actions` gives the same list as people write it. ``observation`` is the vector of `GuanDan.encode`, for a
-    player who is out of cards as well.
+    A step is a play, a pass, a tribute or the return of a card. An action is an index of the list of legal actions in
+    the observation of the agent to move, see `RaggedGameEnv`. A row of ``legal_actions``, `int8[56]`, consists of the
+    54 counts of an action's cards (by `envs.guandan.cards.CARDS`), its kind, 0 .. 12 by `cards.KINDS`, and its rank:
+    0 .. 12 for 2 .. A, 13 and 14 for the jokers, of a sequence the lowest rank. Kind and rank are there because the
+    same cards can have several readings. `legal_actions` returns the same list in notation for people. ``observation``
+    is the vector of `GuanDan.encode`, which players who are out of cards receive too.
 
-    Rewards are points, in a match too: at the end of every round 3, 2 or 1 for each of the winners and the negative for
-    the others, or 0 for all if the winners were to close a level A and could not. Their undiscounted sum says nothing
-    of who won a match; that is in the infos.
+    Rewards are points, also in a match. At the end of every round each winner receives 3, 2 or 1 and each loser the
+    negative, or all receive 0 if the winners failed to close their level A. The sum of the rewards does not determine
+    the winner of a match, which is in the infos.
 
-    ``infos[agent]`` has the ``action_mask``; from the end of the first round on ``last_round``: its number from 1, the
-    players in the ``order`` in which they went out, and of each player the ``points`` and the ``level`` that its team
-    has reached; and at the end of the game the ``winners`` and the ``ending`` of its last round.
+    ``infos[agent]`` contains the ``action_mask``. From the end of the first round on it contains ``last_round``: its
+    ``number`` from 1, the ``order`` in which the players went out, and the ``points`` and the ``level`` of each
+    player's team. At the end of the game it contains the ``winners`` and the ``ending`` of the last round.
 
     Args:
         length, situation, double_tribute, a_attempts: See `envs.guandan.GuanDan`.
-        encoding: One of those of `GuanDan.encode`: ``flat``, 513 numbers, ``no_wild_flags``, 501, or either of them
-            with two for the phase, ``tribute`` and ``tribute_no_wild_flags``.
+        encoding: ``flat`` (513 inputs), ``no_wild_flags`` (501), or either with two inputs for the tribute phases,
+            ``tribute`` and ``tribute_no_wild_flags``.
         render_mode: ``ansi``, ``rgb_array``, or ``human``, which prints the text after each step.
-        view: Whose cards a picture shows: a seat, 0 .. 3, or None for a spectator who sees all.
+        view: Seat whose cards are rendered, 0 .. 3, or None for a spectator who sees all cards.
 
     Raises:
-        TypeError, ValueError: an option that is none of those allowed.
-        IllegalAction: from `step`, for a number beyond the list.
+        TypeError: an option of the wrong type.
+        ValueError: an option is out of range.
+        IllegalAction: from `step`, if the action is not an index of the list.
         GameOver: before the first `reset`, and from `step`, `observe` and `last` after the end.
     """
 
@@ -74,7 +75,7 @@ class raw_env(RaggedGameEnv):
         self.view = view
 
     def observation_bounds(self) -> tuple[float, float]:
-        """A partner's last move is -1 when the partner is out, and there are two of a card."""
+        """Returns -1, for the last move of a partner who is out, and 2, the number of equal cards."""
         return -1.0, 2.0
 
     def action_box(self) -> gymnasium.spaces.Box:
@@ -92,7 +93,7 @@ class raw_env(RaggedGameEnv):
         return describe(action)
 
     def legal_actions(self) -> list[Notation]:
-        """What the player to move may do, by number, such as ``("Pair", "3", ["S3", "H3"])``.
+        """Lists the legal actions by index, in notation such as ``("Pair", "3", ["S3", "H3"])``.
 
         Raises:
             GameOver: no game has begun.
@@ -130,10 +131,10 @@ class raw_env(RaggedGameEnv):
 
 
 def env(**options: Any) -> AECEnv:
-    """GuanDan with PettingZoo's usual wrappers: an illegal move ends the game with -3 for its player and 0 for others.
+    """Creates GuanDan with the usual wrappers; an illegal action ends the game with -3 for its player and 0 for others.
 
     Args:
-        options: Those of `raw_env`.
+        options: Options of `raw_env`.
     """
     raw = raw_env(**options)
     return wrapped(raw, illegal_reward=-raw.game.spec.max_return)

@@ -1,4 +1,4 @@
-"""GuanDan behind the `RaggedGame` seam."""
+"""GuanDan as an `envs.game.RaggedGame`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -17,11 +17,11 @@ from envs.guandan.tribute import tribute_choice
 from envs.sparse import Sparse
 
 ENDINGS = ("running", "double", "partner third", "partner last")
-"""How the last round ended: the winner's partner second, third or last."""
+"""Endings of the last round, by the place of the winner's partner."""
 
 _SIGNS = np.array([1, -1, 1, -1], np.float32)  # by seat
 
-_ENCODINGS = {  # inputs, whether the wild flags are among them, and the phase
+_ENCODINGS = {  # number of inputs, whether with the wild flags, whether with the phase
     "flat": (observation.INPUTS, True, False),
     "no_wild_flags": (observation.INPUTS - observation.FLAGS, False, False),
     "tribute": (observation.INPUTS + 2, True, True),
@@ -31,19 +31,19 @@ _ENCODINGS = {  # inputs, whether the wild flags are among them, and the phase
 
 @dataclass(frozen=True)
 class GuanDan:
-    """Batched GuanDan for four. Satisfies `envs.game.RaggedGame`; a state is a table of `envs.guandan.state`.
+    """Batched GuanDan for four players. Implements `envs.game.RaggedGame`; a state is a record of `state_dtype`.
 
     Attributes:
-        length: ``round`` ends with the first round; ``match`` when a team has won at its own level A.
-        situation: Where a table starts: ``first``, at level 2 without tributes; ``drawn``, at a round drawn from the
-            course of a match, with its levels and tributes.
-        double_tribute: Where the higher of two tributes goes: ``by_card``, to the first of the previous round (paper
-            004, III); ``by_seat``, each payer's to the seat before it, as the recorded engine does.
-        a_attempts: Who fails so often at the own level A goes back to level 2; 0 is never.
+        length: A game is a single ``round``, or a ``match`` that ends when a team wins at its own level A.
+        situation: Start of a game: ``first``, at level 2 without tributes; ``drawn``, at a random round of a match,
+            with its levels and tributes.
+        double_tribute: Receivers of two tributes: ``by_card``, the higher goes to the first seat of the previous round
+            (paper 004, III); ``by_seat``, each goes to the seat before its payer, as in the recorded engine.
+        a_attempts: Failed attempts at the own level A after which a team falls back to level 2; 0 disables this rule.
 
     Raises:
-        TypeError: a value of another type.
-        ValueError: a value that is none of those allowed.
+        TypeError: an option of the wrong type.
+        ValueError: an option is out of range.
     """
 
     length: Literal["round", "match"] = "round"
@@ -56,17 +56,17 @@ class GuanDan:
         for each in fields(self):
             value = getattr(self, each.name) if each.init else None
             if each.init and type(value) is not type(each.default):
-                kind = "an integer" if isinstance(each.default, int) else "a word"
-                raise TypeError(f"{each.name} must be {kind}, not {value!r}")
+                kind = "an integer" if isinstance(each.default, int) else "a string"
+                raise TypeError(f"{each.name} must be {kind}, got {value!r}")
         for name, allowed in (
             ("length", ("round", "match")),
             ("situation", ("first", "drawn")),
             ("double_tribute", ("by_card", "by_seat")),
         ):
             if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be {' or '.join(allowed)}, not {getattr(self, name)!r}")
+                raise ValueError(f"{name} must be {' or '.join(allowed)}, got {getattr(self, name)!r}")
         if not 0 <= self.a_attempts <= 255:
-            raise ValueError(f"a_attempts must be from 0 to 255, not {self.a_attempts}")
+            raise ValueError(f"a_attempts must be from 0 to 255, got {self.a_attempts}")
         spec = GameSpec(
             name="guandan",
             num_players=4,
@@ -90,17 +90,17 @@ class GuanDan:
         return self.start(rng.integers(0, 2**64, batch, np.uint64))
 
     def start(self, seeds: NDArray[np.uint64]) -> States:
-        """Tables by their seeds: all cards and leads that are random at a table follow from its seed.
+        """Starts tables from seeds; the seed of a table determines all its deals and random leads.
 
         Args:
-            seeds: `uint64[B]`, or other integers from 0.
+            seeds: Integers from 0, `uint64[B]` or another integer type.
 
         Raises:
-            ValueError: the seeds are no one-dimensional array of such integers.
+            ValueError: `seeds` is not a one-dimensional array of integers from 0.
         """
         found = np.asarray(seeds)
         if found.ndim != 1 or (found.size and (found.dtype.kind not in "ui" or found.min() < 0)):
-            raise ValueError(f"seeds are an array [B] of integers from 0, not {found.dtype}{list(found.shape)}")
+            raise ValueError(f"seeds must be integers from 0, [B], got {found.dtype}{list(found.shape)}")
         states = np.zeros(len(found), state_dtype)
         rules.start_tables(states, np.ascontiguousarray(found, np.uint64), self.situation == "drawn")
         return states
@@ -108,29 +108,29 @@ class GuanDan:
     def deal(
         self, states: States, hands: Sequence[Sequence[Sequence[str]]], leads: Sequence[int] | None = None
     ) -> None:
-        """Begins the present round of each table anew with the hands given, for replays and puzzles.
+        """Restarts the current round of each table with given hands, for replays and puzzles.
 
         Args:
             states: `[B]` records, changed in place.
-            hands: For each table the four seats' cards by name.
-            leads: Who leads, for tables at which that is random, in the first round; by the seed if left out.
+            hands: Names of the cards of each table and seat, `[B][4][27]`.
+            leads: Seats that lead, `[B]`, used at tables in their first round; by default the seed decides.
 
         Raises:
-            NoSuchCard: what is given for a table is no deal of two decks; nothing has been changed.
-            ValueError: the leads are no seats.
+            NoSuchCard: the hands of a table are not a deal of two decks; no state has been changed.
+            ValueError: `leads` are not `B` seats.
         """
         seats = None if leads is None else np.asarray(leads)
         if seats is not None and (
             seats.shape != states.shape or seats.dtype.kind != "i" or not ((seats >= 0) & (seats < SEATS)).all()
         ):
-            raise ValueError(f"leads are {len(states)} seats from 0 to 3, not {leads!r}")
+            raise ValueError(f"leads must be {len(states)} seats from 0 to 3, got {leads!r}")
         if not isinstance(hands, Sequence) or len(hands) != len(states):
-            raise NoSuchCard(f"{len(states)} deals were expected, one for each table")
+            raise NoSuchCard(f"hands must be a list of {len(states)} deals, one for each table")
         packed = [[pack(hand) for hand in table] for table in hands]
         for table, words in zip(hands, packed, strict=True):
             total = (sum(low for low, _ in words), sum(high for _, high in words))
             if [len(hand) for hand in table] != [27] * SEATS or total != (int(DECK_LOW), int(DECK_HIGH)):
-                raise NoSuchCard("a deal is four hands of 27 cards that make up two decks")
+                raise NoSuchCard("a deal must be four hands of 27 cards that make up two decks")
         dealt = np.array(packed, np.uint64).reshape(len(states), SEATS, 2)
         rules.deal_hands(states, dealt[:, :, 0].copy(), dealt[:, :, 1].copy())
         if seats is not None:
@@ -141,17 +141,17 @@ class GuanDan:
         return states["to_move"].copy()
 
     def legal(self, states: States) -> Ragged:
-        """See `RaggedGame.legal`. Every multiset of cards in every reading; a pass comes first."""
+        """See `RaggedGame.legal`. Lists every multiset of cards in every reading; a pass comes first."""
         return _listed(states, merged=False)
 
     def choices(self, states: States) -> Ragged:
-        """See `RaggedGame.choices`. Of cards that can be read in several ways the strongest reading."""
+        """See `RaggedGame.choices`. Lists every multiset of cards in its strongest reading."""
         return _listed(states, merged=True)
 
     def step(self, states: States, actions: NDArray[np.void]) -> None:
         found = np.asarray(actions)
         if found.shape != states.shape or found.dtype != action_dtype:
-            raise IllegalAction(f"{len(states)} actions were expected, not {found.dtype}{list(found.shape)}")
+            raise IllegalAction(f"actions must be {len(states)} action records, got {found.dtype}{list(found.shape)}")
         by_card = self.double_tribute == "by_card"
         bad = rules.step_batch(states, actions, by_card, self.a_attempts, self.length == "round")
         if bad >= 0:
@@ -174,19 +174,19 @@ class GuanDan:
         return states["number"].astype(np.int64) + self.finished(states)
 
     def round_returns(self, states: States) -> NDArray[np.float32]:
-        """Of the last round that has ended, `float32[B, 4]`: see `returns`; 0 before."""
+        """Returns the points of the last finished round, `float32[B, 4]`; 0 before the first."""
         return states["points"].astype(np.float32)[:, None] * _SIGNS
 
     def scripted(self, states: States) -> NDArray[np.bool_]:
-        """Decisions that DanZero leaves to a heuristic: tributes and what is given back for them."""
+        """Returns which decisions are tributes or returns of cards, `bool[B]`; DanZero leaves them to a heuristic."""
         return (states["phase"] == PAY) | (states["phase"] == GIVE_BACK)
 
     def script(self, states: States, choices: Ragged) -> NDArray[np.int64]:
-        """The heuristic of `envs.guandan.tribute`; see `RaggedGame.script`."""
+        """See `RaggedGame.script`; the heuristic is `envs.guandan.tribute`."""
         return tribute_choice(states, choices)
 
     def winners(self, states: States) -> NDArray[np.int8]:
-        """The team that won the round or the match, `int8[B]`; -1 while the game runs."""
+        """Returns the team that won the round or the match, `int8[B]`; -1 while the game runs."""
         return states["winner"].copy()
 
     def endings(self, states: States) -> NDArray[np.int8]:
@@ -199,16 +199,18 @@ class GuanDan:
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
         seats = np.asarray(players, np.int64)
         if seats.shape != states.shape or not ((seats >= 0) & (seats < SEATS)).all():
-            raise ValueError(f"players are {len(states)} seats from 0 to 3")
+            raise ValueError(f"players must be {len(states)} seats from 0 to 3, got {players!r}")
         packed = np.empty((len(states), observation.PACKED_SIZE), np.uint8)
         observation.observe_into(states, seats, packed)
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
         if encoding not in self.spec.shapes:
-            raise ValueError(f"guandan has the encodings {', '.join(self.spec.shapes)}, not {encoding!r}")
+            raise ValueError(f"encoding must be one of {', '.join(self.spec.shapes)}, got {encoding!r}")
         if packed.shape[1:] != (observation.PACKED_SIZE,):
-            raise ValueError(f"a packed infostate has {observation.PACKED_SIZE} bytes, not {list(packed.shape[1:])}")
+            raise ValueError(
+                f"packed infostates must be uint8[B, {observation.PACKED_SIZE}], got shape {list(packed.shape)}"
+            )
         out = np.empty((len(packed), *self.spec.shapes[encoding]), np.float32)
         _, with_flags, with_phase = _ENCODINGS[encoding]
         observation.encode_into(packed, with_flags, with_phase, out)
@@ -222,6 +224,7 @@ class GuanDan:
 
 
 def _listed(states: States, merged: bool) -> Ragged:
+    """Lists the legal actions of all tables, with one reading per multiset if `merged`; enlarges the rows as needed."""
     offsets = np.zeros(len(states) + 1, np.int64)
     table = np.full(TABLE if merged else 1, -1, np.int64)
     rows = np.empty(LONGEST + 64 * len(states), action_dtype)
@@ -233,7 +236,7 @@ def _listed(states: States, merged: bool) -> Ragged:
 
 
 def describe(action: np.void) -> str:
-    """An action in a line, such as ``Pair 3 [S3 H3]``; what no action looks like, by its numbers."""
+    """Describes an action in one line, such as ``Pair 3 [S3 H3]``; an invalid record by its numbers."""
     if action["kind"] >= len(KINDS) or action["rank"] > JOKER_RANK + 1:
         return f"kind {action['kind']} rank {action['rank']}"
     kind, rank, cards = notation(action)

@@ -92,9 +92,9 @@ class Hand(NamedTuple):
     """
 
     natural: NDArray[np.uint64]
-    wild: int
-    jokers: int
-    level: int
+    wild: np.int64
+    jokers: np.int64
+    level: np.int64
 
 
 class Slots(NamedTuple):
@@ -103,13 +103,13 @@ class Slots(NamedTuple):
     Attributes:
         low, high: Each such card as a multiset, `uint64[5, 4]`.
         suit: Its suit as a bit, `int64[5, 4]`.
-        count: Number of such cards in each slot, `int64[5]`.
+        cards: Number of such cards in each slot, `int64[5]`.
     """
 
     low: NDArray[np.uint64]
     high: NDArray[np.uint64]
     suit: NDArray[np.int64]
-    count: NDArray[np.int64]
+    cards: NDArray[np.int64]
 
 
 @kernel
@@ -278,18 +278,18 @@ def _fill_slots(hand, first, wild_slots, slots):
         Whether every other slot has a natural card.
     """
     for i in range(5):
-        slots.count[i] = 0
+        slots.cards[i] = 0
         if wild_slots >> i & 1:  # the wild cards themselves are added once for all slots; each is a heart
-            slots.low[i, 0], slots.high[i, 0], slots.suit[i, 0], slots.count[i] = _NOTHING, _NOTHING, 1, 1
+            slots.low[i, 0], slots.high[i, 0], slots.suit[i, 0], slots.cards[i] = _NOTHING, _NOTHING, 1, 1
             continue
         rank = rank_at(first + i)
         for suit in range(4):
             if (hand.natural[rank] >> np.uint64(2 * suit)) & np.uint64(3):
-                k = slots.count[i]
+                k = slots.cards[i]
                 slots.low[i, k], slots.high[i, k] = add_byte(_NOTHING, _NOTHING, 1 << 2 * suit, rank)
                 slots.suit[i, k] = 1 << suit
-                slots.count[i] += 1
-        if slots.count[i] == 0:
+                slots.cards[i] += 1
+        if slots.cards[i] == 0:
             return False
     return True
 
@@ -297,15 +297,15 @@ def _fill_slots(hand, first, wild_slots, slots):
 @kernel
 def _straights_of(slots, wild_low, wild_high, rank, rows, n):
     """Every choice of a card for each slot, except those of a single suit, which are straight flushes."""
-    low, high, suit, count = slots
-    for a in range(count[0]):
-        for b in range(count[1]):
-            for c in range(count[2]):
+    low, high, suit, cards = slots
+    for a in range(cards[0]):
+        for b in range(cards[1]):
+            for c in range(cards[2]):
                 three_low = wild_low + low[0, a] + low[1, b] + low[2, c]
                 three_high = wild_high + high[0, a] + high[1, b] + high[2, c]
-                for d in range(count[3]):
+                for d in range(cards[3]):
                     suits = suit[0, a] | suit[1, b] | suit[2, c] | suit[3, d]
-                    for e in range(count[4]):
+                    for e in range(cards[4]):
                         if _bits(suits | suit[4, e]) == 1:
                             continue
                         five_low = three_low + low[3, d] + low[4, e]

@@ -1,4 +1,4 @@
-"""Which cards may be paid as a tribute, and given back for one."""
+"""Legal tributes, and legal cards to give back for them."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from envs.guandan.comparison import card_value, rank_of
 
 @kernel
 def may_pay(low, high, level, index):
-    """Whether a card of the hand is one of the highest, wild ones left out."""
+    """Returns whether a hand may pay a card: the highest of its cards that are not wild."""
     best = np.int64(-1)
     for other in range(54):
         if other != 4 * level and count_of(low, high, other) > 0:
@@ -19,8 +19,10 @@ def may_pay(low, high, level, index):
 
 @kernel
 def may_give_back(low, high, level, index):
-    """Whether a card of the hand has a natural rank of 10 or less and is not of the level; of a hand that has no such
-    card, whether it is one of the lowest, wild ones left out."""
+    """Returns whether a hand may give back a card: one of rank 10 or less, except wild cards and those of the level.
+
+    A hand without such cards gives back one of the lowest that are not wild.
+    """
     if count_of(low, high, index) == 0 or index == 4 * level:
         return False
     lowest, low_cards = np.int64(99), False
@@ -35,7 +37,7 @@ def may_give_back(low, high, level, index):
 
 @kernel
 def tributes(low, high, level, rows, n):
-    """Writes the tributes that a hand may pay as action records from row n on; the row after the last one."""
+    """Writes the legal tributes of a hand as action records from row n on; returns the row after the last."""
     for index in range(54):
         if may_pay(low, high, level, index):
             n = _emit_card(rows, n, index, TRIBUTE)
@@ -44,7 +46,7 @@ def tributes(low, high, level, rows, n):
 
 @kernel
 def returns(low, high, level, rows, n):
-    """The same for what may be given back."""
+    """Writes the legal cards to give back from row n on; returns the row after the last."""
     for index in range(54):
         if may_give_back(low, high, level, index):
             n = _emit_card(rows, n, index, BACK)

@@ -1,4 +1,4 @@
-"""The plays of a split as actions: which cards go where."""
+"""Converts a split to actions: assigns the cards of a hand to its plays."""
 
 import numpy as np
 
@@ -22,12 +22,12 @@ from envs.guandan.splits import by_value, carried_pairs, spread, total_of
 
 MOST_PLAYS = 28
 
-_JOKER_SHIFT = np.uint64(40)  # of the jokers' byte in the high word
+_JOKER_SHIFT = np.uint64(40)  # position of the jokers' byte in the high word
 
 
 @kernel
 def _draw(desk, rank, suit):
-    """One natural card of a rank off the desk, of that suit if there is one; its index, or -1."""
+    """Takes one natural card of a rank off the desk, preferably of a suit; returns its index, or -1."""
     shift = np.uint64(4 * rank)
     for i in range(4):
         s = (suit + i) & 3
@@ -39,7 +39,7 @@ def _draw(desk, rank, suit):
 
 @kernel
 def _write_sequence(desk, item, level, rows, n):
-    """A sequence with its cards. One whose natural cards have a single suit is a straight flush."""
+    """Writes a sequence with its cards as row n; a straight of one suit becomes a straight flush."""
     kind, first, each = desk.items[item, 0], desk.items[item, 1], desk.items[item, 3]
     low, high, suits, size = np.uint64(0), np.uint64(0), np.int64(0), 0
     for i in range(total_of(desk.window[item])):
@@ -61,7 +61,7 @@ def _write_sequence(desk, item, level, rows, n):
 
 @kernel
 def _rank_of(value, level):
-    """The rank with a value; 13 and 14 for the jokers."""
+    """Returns the rank with a value; 13 and 14 are the jokers."""
     if value > LEVEL_VALUE:
         return value - 1
     return level if value == LEVEL_VALUE else value
@@ -69,7 +69,7 @@ def _rank_of(value, level):
 
 @kernel
 def _group_cards(desk, rank, size, level):
-    """The cards of a group: all natural ones that are left of a rank, and wild ones up to its size."""
+    """Takes the cards of a group: natural cards of a rank as far as there are, then wild cards."""
     low, high = np.uint64(0), np.uint64(0)
     for _ in range(size):
         if rank >= JOKER_RANK:
@@ -83,7 +83,7 @@ def _group_cards(desk, rank, size, level):
 
 @kernel
 def _write_groups(desk, word, level, price, rows, n):
-    """The groups with their cards. The weakest triples carry the weakest pairs."""
+    """Writes the groups with their cards from row n on; the weakest triples carry the weakest pairs."""
     carried = carried_pairs(word, price)[0]
     first_triple, done = n, 0
     for value in range(14):
@@ -116,13 +116,17 @@ def _write_groups(desk, word, level, price, rows, n):
 
 @kernel
 def write_split(desk, low, high, level, price, rows):
-    """The plays of the split that `split` has just found for the same hand and prices, as action records.
+    """Writes the plays of a split as action records.
 
     Args:
-        rows: Where to write them, with room for `MOST_PLAYS`.
+        desk: The desk after `split` of the same hand at the same prices.
+        low, high: The hand.
+        level: Rank of the round's level.
+        price: Price of each play, see `splits.PRICES`.
+        rows: Action records, `[MOST_PLAYS]` or more; written.
 
     Returns:
-        How many there are.
+        Number of plays.
     """
     spread(desk, low, high, level)
     count = desk.counts[0]

@@ -1,16 +1,16 @@
-"""What a seat knows, packed and as the vectors that networks read (paper 004, IV-A; 513 inputs and 54 of the action).
+"""Infostates of GuanDan, packed and as input vectors of networks (paper 004, IV-A; 513 inputs and 54 of the action).
 
-    own hand                                 54     cards, see `cards.CARDS`: 0, 1 or 2 of each
+    own hand                                 54     counts of `cards.CARDS`, 0 .. 2
     wild cards                               12     flags, see `wild_flags`
     cards in the other three hands           54
-    move to beat                             54     zeros for a leader
-    partner's last move                      54     zeros for a pass, -1 when the partner is out
+    move to beat                             54     zeros if the mover leads
+    partner's last move                      54     zeros for a pass, -1 if the partner is out
     played by next, partner, previous    3 * 54
-    cards left of these                  3 * 28     one-hot, 0 .. 27
+    cards left of the same seats         3 * 28     one-hot, 0 .. 27
     levels                               3 * 13     one-hot: own team's, opponents', the round's
 
-and, where tributes are learnt too, two more: pays a tribute, gives a card back. Packed, sets of cards stay 14 bytes.
-A hand of 28 cards, which only a receiver of a tribute holds, shows as 27.
+If tributes are learned too, two inputs follow: pays a tribute, gives a card back. A packed multiset of cards has 14
+bytes. A hand of 28 cards, which only the receiver of a tribute has, is shown as 27.
 """
 
 import numpy as np
@@ -25,10 +25,10 @@ CARD_BYTES = 14
 HAND, OTHERS, BEAT, PARTNER, NEXT_PLAYED, PARTNER_PLAYED, PREVIOUS_PLAYED = (CARD_BYTES * i for i in range(7))
 LEFT = 7 * CARD_BYTES  # cards left of next, partner, previous
 LEVELS = LEFT + 3  # own, opponents', round's
-WILD = LEVELS + 3  # flags as bits, 2 bytes
+WILD = LEVELS + 3  # the flags as bits, 2 bytes
 PHASE = WILD + 2
 PACKED_SIZE = PHASE + 1
-SPARSE_CARDS = 12  # places of an action's vector: at most 10 cards, a multiple of 4
+SPARSE_CARDS = 12  # nonzero inputs of an action: at most 10 cards, rounded up to a multiple of 4
 
 
 @kernel
@@ -39,7 +39,7 @@ def _write_cards(low, high, packed, at):
 
 @kernel
 def observe_into(states, players, packed):
-    """Packed infostates of `players [B]`, into `uint8[B, PACKED_SIZE]`."""
+    """Packs the infostates of `players`, `int64[B]`, into `packed`, `uint8[B, PACKED_SIZE]`."""
     for b in range(states.shape[0]):
         state, me, row = states[b], players[b], packed[b]
         nxt, partner, previous = (me + 1) % SEATS, (me + 2) % SEATS, (me + 3) % SEATS
@@ -68,13 +68,13 @@ def observe_into(states, players, packed):
 
 @kernel
 def wild_flags(low, high, level):
-    """The twelve flags of paper 004, IV-A, as bits: with at least one wild card in its place, can the hand make
+    """Returns the twelve flags of paper 004, IV-A, as bits: what the hand can make with at least one wild card.
 
-    0 anything, that is: has it a wild card at all; 1, 2, 3, 4 a bomb of 4, 5, 6, or 7 and more equal cards;
-    5 a straight flush; 6 a straight; 7 a tube (three pairs in a row); 8 a plate (two triples in a row); 9 a full house;
-    10 a triple; 11 a pair.
+    Bit 0: anything, that is, the hand has a wild card; 1, 2, 3, 4: a bomb of 4, 5, 6, or 7 and more equal cards;
+    5: a straight flush; 6: a straight; 7: a tube (three pairs in a row); 8: a plate (two triples in a row);
+    9: a full house; 10: a triple; 11: a pair.
 
-    A wild card that stands for its own rank counts as well, as the rules let it.
+    A wild card may stand for its own rank, as in the rules.
     """
     wild = count_of(low, high, 4 * level)
     if wild == 0:
@@ -89,8 +89,8 @@ def wild_flags(low, high, level):
                 count[rank] += suits[rank, suit]
         best = max(best, count[rank])
     flags = np.int64(1)
-    longest = best + wild  # equal cards, all wild ones among them
-    for size in range(4, 7):  # with fewer natural cards of the rank than the size, and a wild one in their place
+    longest = best + wild  # equal cards, including all wild cards
+    for size in range(4, 7):  # a wild card can always replace a natural one
         flags |= (longest >= size) << (size - 3)
     flags |= (longest >= 7) << 4
     flags |= _run_flags(count, suits, wild)
@@ -102,9 +102,9 @@ def wild_flags(low, high, level):
 
 @kernel
 def _run_flags(count, suits, wild):
-    """Bits 5 to 8: straight flush, straight, tube and plate."""
+    """Returns bits 5 to 8: straight flush, straight, tube and plate."""
     flags = np.int64(0)
-    for first in range(13):  # by value: 0 is the low ace
+    for first in range(13):  # position of the lowest rank, 0 is the low ace
         pairs, triples, ranks = np.int64(0), np.int64(0), np.int64(0)
         for i in range(5):
             rank = rank_at(first + i)
@@ -126,7 +126,7 @@ def _run_flags(count, suits, wild):
 
 @kernel
 def _full_house(count, wild, level, low, high):
-    """Whether a triple and another pair are there with a wild card in one of them."""
+    """Returns whether the hand has a full house with a wild card in it."""
     jokers = count_of(low, high, 52) == 2 or count_of(low, high, 53) == 2
     for triple in range(13):
         for used in range(wild + 1):
@@ -144,7 +144,7 @@ def _full_house(count, wild, level, low, high):
 
 @kernel
 def _cards_into(packed, at, out, start):
-    """The vector of a packed set of cards into out[start : start + 54]."""
+    """Writes the vector of a packed multiset of cards into out[start : start + 54]."""
     for rank in range(13):
         byte = packed[at + rank]
         for suit in range(4):
@@ -155,7 +155,7 @@ def _cards_into(packed, at, out, start):
 
 @kernel
 def encode_into(packed, with_flags, with_phase, out):
-    """The vectors of packed infostates into `float32[B, 513]`, or `[B, 501]` without the flags, or two wider."""
+    """Unpacks infostates into `out`, `float32[B, 513]`: 12 inputs fewer without flags, 2 more with the phase."""
     for b in range(packed.shape[0]):
         row, x = packed[b], out[b]
         _cards_into(row, HAND, x, 0)
@@ -168,7 +168,7 @@ def encode_into(packed, with_flags, with_phase, out):
         for part in range(1, 7):
             _cards_into(row, CARD_BYTES * part, x, n)
             n += 54
-        if row[LEFT + 1] == 0:  # the partner's last move is in the third of these parts
+        if row[LEFT + 1] == 0:  # n - 4 * 54 is where the partner's last move begins
             for i in range(54):
                 x[n - 4 * 54 + i] = -1
         for i in range(3):
@@ -186,7 +186,7 @@ def encode_into(packed, with_flags, with_phase, out):
 
 @kernel
 def encode_actions(actions, place, value):
-    """The vectors of actions by their cards: places 0 .. 53 and how many, padded with zeros."""
+    """Writes the vectors of actions in sparse form: indices of cards, 0 .. 53, and their counts, padded with zeros."""
     for n in range(actions.shape[0]):
         low, high = actions[n].low, actions[n].high
         k = 0

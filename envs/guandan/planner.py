@@ -1,10 +1,10 @@
-"""`planner`: splits its hand into the cheapest plays, follows the plan, and knows a partner from an opponent.
+"""The bot `planner`: splits its hand into the cheapest plays and follows that plan, helping its partner.
 
-A play costs what it takes to be rid of it: about 1 if anybody beats it, less the stronger it is, and less than nothing
-for bombs, which take the lead when another play would not (`prospects`). So the price of the cheapest split says about
-how often the hand needs the lead. The planner plays what leaves the cheapest hand, but for what `weighing` adds: the
-worth of the lead, more if it can run out or if an opponent is about to go out, and a partner's play that should stand.
-It leads with the plays of its plan, and follows with whatever of the legal plays scores best.
+A play costs about 1 if anybody can beat it, less the stronger it is, and bombs have negative prices because they regain
+the lead (`prospects`). The price of the cheapest split is therefore about the number of times that the hand needs the
+lead. The planner prefers the play that leaves the cheapest hand, corrected by `weighing`: the value of the lead, which
+rises when the planner can run out or an opponent is about to, and of leaving the partner's play unbeaten. It leads with
+plays of its plan, and follows with the legal play of the best score.
 """
 
 from typing import NamedTuple
@@ -25,17 +25,17 @@ from envs.guandan.tribute import tribute_choice
 from envs.guandan.weighing import Manners, look, new_view, place_in, score_pass, score_play
 
 MOST_CANDIDATES = 256
-_FEW = 3  # with fewer cards somebody may go out upon a single or a pair
+_FEW = 3  # a seat with fewer cards may go out upon a single or a pair
 
 
 class Notes(NamedTuple):
-    """Scratch for a decision.
+    """Scratch of a decision.
 
     Attributes:
-        free: The hand without the plan's straight flushes, the two words of a multiset, `uint64[2]`.
-        planned: Marks of the plan's plays, see `_mark`, `uint64[28, 3]`.
+        free: The hand without the straight flushes of the plan, words of a multiset, `uint64[2]`.
+        planned: Marks of the plays of the plan, see `_mark`, `uint64[28, 3]`.
         marks: Marks of the candidates, `uint64[257, 3]`.
-        candidates: Their rows, `int64[256]`.
+        candidates: Rows of the candidates, `int64[256]`.
     """
 
     free: NDArray[np.uint64]
@@ -56,7 +56,7 @@ def _new_notes():
 
 @kernel
 def _by_rank(word):
-    """Cards of each rank in a word of a multiset, in its bytes."""
+    """Counts the cards of each rank in a word of a multiset; the counts are its bytes."""
     twos, fours = np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
     word = (word & twos) + ((word >> np.uint64(2)) & twos)
     return (word & fours) + ((word >> np.uint64(4)) & fours)
@@ -64,7 +64,7 @@ def _by_rank(word):
 
 @kernel
 def _mark(marks, k, row, level):
-    """Writes what an action has in common with those that differ from it in suits only."""
+    """Writes mark k: what an action has in common with the actions that differ from it only in suits."""
     wild = count_of(row.low, row.high, 4 * level)
     marks[k, 0], marks[k, 1] = _by_rank(row.low), _by_rank(row.high)
     marks[k, 2] = np.uint64(np.int64(row.kind) << 16 | np.int64(row.rank) << 8 | wild)
@@ -72,7 +72,7 @@ def _mark(marks, k, row, level):
 
 @kernel
 def _find(marks, n, mark):
-    """The last of the first n marks that equals this one, or -1."""
+    """Returns the last of the first n marks that equals `mark`, or -1."""
     for i in range(n - 1, -1, -1):
         if marks[i, 0] == mark[0] and marks[i, 1] == mark[1] and marks[i, 2] == mark[2]:
             return i
@@ -81,12 +81,13 @@ def _find(marks, n, mark):
 
 @kernel
 def _spares(notes, row):
-    """Whether an action leaves the plan's straight flushes alone."""
+    """Returns whether an action uses no card of the straight flushes of the plan."""
     return holds(notes.free[0], notes.free[1], row.low, row.high)
 
 
 @kernel
 def _note_plan(notes, low, high, level, plan, planned):
+    """Writes the marks of the plan, and the hand without its straight flushes."""
     notes.free[0], notes.free[1] = low, high
     for i in range(planned):
         _mark(notes.planned, i, plan[i], level)
@@ -97,7 +98,10 @@ def _note_plan(notes, low, high, level, plan, planned):
 
 @kernel
 def _pick_candidates(notes, rows, start, end, level):
-    """Of plays that differ in suits only one, if possible one that spares the plan's straight flushes; how many."""
+    """Picks one of each set of plays that differ only in suits; returns the number of candidates.
+
+    It prefers plays that spare the straight flushes of the plan.
+    """
     n = 0
     for i in range(start, end):
         _mark(notes.marks, n, rows[i], level)
@@ -113,7 +117,7 @@ def _pick_candidates(notes, rows, start, end, level):
 
 @kernel
 def _in_plan(notes, row, mark, plan, planned):
-    """Whether the plan has an action, in these suits or in others."""
+    """Returns whether the plan contains an action, in these or other suits."""
     if row.kind != STRAIGHT_FLUSH:
         return _find(notes.planned, planned, mark) >= 0 and _spares(notes, row)
     for i in range(planned):
@@ -135,7 +139,7 @@ def _price(action, level, price):
 
 @kernel
 def _lead(view, state, me, manners, whole, plan, planned, out):
-    """The best play of the plan, written into `out`, and its score."""
+    """Writes the best play of the plan into `out`, and returns its score."""
     best = -np.inf
     level = np.int64(state.level)
     for i in range(planned):
@@ -148,14 +152,14 @@ def _lead(view, state, me, manners, whole, plan, planned, out):
 
 @kernel
 def _singles_and_pairs(state, me, rows):
-    """Writes all singles and pairs that a leader may play, if a seat has few cards; how many."""
+    """Writes all singles and pairs that a leader may play, if a seat has few cards; returns their number."""
     few = False
     for other in range(1, SEATS):
         few = few or 0 < state.left[(me + other) % SEATS] < _FEW
     if not few:
         return 0
     level = np.int64(state.level)
-    end = plays(state.low[me], state.high[me], level, SINGLE, -1, 1, rows, 0)  # upon a rank below the lowest
+    end = plays(state.low[me], state.high[me], level, SINGLE, -1, 1, rows, 0)  # rank -1 is below every rank
     end = plays(state.low[me], state.high[me], level, PAIR, -1, 2, rows, end)
     n = 0
     for i in range(end):
@@ -167,7 +171,7 @@ def _singles_and_pairs(state, me, rows):
 
 @kernel
 def _choose(state, strengths, manners, desk, view, notes, plan, rows, out):
-    """The action of the player to move, written into `out`, `[1]` records."""
+    """Writes the action of the player to move into `out`, `[1]` records."""
     me, level = np.int64(state.to_move), np.int64(state.level)
     low, high = state.low[me], state.high[me]
     start, end = 0, 0
@@ -188,7 +192,7 @@ def _choose(state, strengths, manners, desk, view, notes, plan, rows, out):
     _note_plan(notes, low, high, level, plan, planned)
     for k in range(_pick_candidates(notes, rows, start, end, level)):
         row = rows[notes.candidates[k]]
-        after = whole - _price(row, level, view.price)  # no split of what is left is cheaper
+        after = whole - _price(row, level, view.price)  # a lower bound: no split of the rest is cheaper
         if score_play(view, state, me, manners, row, after) <= best:
             continue
         if not _in_plan(notes, row, notes.marks[k], plan, planned):
@@ -201,13 +205,13 @@ def _choose(state, strengths, manners, desk, view, notes, plan, rows, out):
 
 @kernel
 def choose_planned(states, strengths, manners, rows, actions):
-    """The planner's actions, into `actions [B]`, for tables at which a card is to be played; others are left alone.
+    """Writes the actions of the planner at tables in the playing phase; other tables are skipped.
 
     Args:
         states: `[B]` records.
-        strengths, manners: How plays and situations are judged.
-        rows: Scratch, action records, `LONGEST`.
-        actions: `[B]` records.
+        strengths, manners: Weights of plays and situations.
+        rows: Scratch, action records, `[LONGEST]`.
+        actions: Action records, `[B]`; written.
     """
     desk, view, notes = new_desk(), new_view(), _new_notes()
     plan = np.zeros_like(rows[:MOST_PLAYS])
@@ -217,15 +221,14 @@ def choose_planned(states, strengths, manners, rows, actions):
 
 
 class PlannerBot(GuanDanBot):
-    """Splits its hand into the cheapest plays and helps its partner. See the module; an `envs.agent.RaggedAgent` that
-    draws nothing.
+    """Plays by the cheapest split of its hand, see the module. Deterministic; implements `envs.agent.RaggedAgent`.
 
     Args:
-        strengths: What plays cost.
-        manners: What else counts.
+        strengths: Weights of the prices of plays.
+        manners: Weights of situations.
 
     Raises:
-        ValueError: `begin` is called with another game than GuanDan.
+        ValueError: `begin` is called with a game other than GuanDan.
     """
 
     name = "planner"

@@ -1,11 +1,12 @@
 """The bots of GuanDan: `random`, `greedy` and `planner`.
 
-`greedy` plays the weakest action that suffices, and knows no partner: it passes only if it can do nothing else. Bombs
-come after all other actions, and wild cards last among each. As a leader it plays all cards of its weakest rank, of
-which it has no four. Tributes it chooses like `planner`, by `tribute.tribute_choice`; `random` chooses them at random.
+`greedy` plays the weakest action that beats the last move, even its partner's, and passes only if there is none. It
+plays bombs after all other actions, and actions with wild cards after those without. As a leader it plays all cards of
+its weakest rank with fewer than four cards. Like `planner` it chooses tributes by `tribute.tribute_choice`; `random`
+chooses them at random.
 
-They look only at what their seat knows: its hand, the cards played, how many the others have left, the level, and the
-move to beat.
+The bots use only what their seat knows: its hand, the cards played, the number of cards of the others, the level, and
+the move to beat.
 """
 
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from envs.ragged import choose_rows
 
 @kernel
 def _size_of_group(low, high, rank, level):
-    """Natural cards of a rank, or how many of a joker there are."""
+    """Counts the natural cards of a rank, or the cards of a joker."""
     if rank >= JOKER_RANK:
         return count_of(low, high, 39 + rank)
     total = np.int64(0)
@@ -39,8 +40,11 @@ def _size_of_group(low, high, rank, level):
 
 @kernel
 def _effort(action, low, high, level, leads):
-    """What greedy plays last has the highest: a pass; a leader's sequences and full houses; parts of a leader's ranks;
-    then by class of bombs, by wild cards, and by strength."""
+    """Returns the rank of an action in the preference of `greedy`, which plays the lowest.
+
+    The highest are, in this order: a pass; a leader's sequences and full houses; a leader's plays of a part of a rank.
+    Then come the class of a bomb, the number of wild cards, and the value.
+    """
     kind, rank, size = np.int64(action.kind), np.int64(action.rank), np.int64(action.size)
     if kind == PASS:
         return np.int64(1) << 40
@@ -55,7 +59,7 @@ def _effort(action, low, high, level, leads):
 
 @kernel
 def choose_greedy(states, offsets, rows):
-    """The rows of `GuanDan.choices` that greedy plays, `int64[B]`; -1 at tables where no card is to be played."""
+    """Returns the rows of `GuanDan.choices` that `greedy` plays, `int64[B]`; -1 outside of the playing phase."""
     chosen = np.full(states.shape[0], -1, np.int64)
     for b in range(states.shape[0]):
         state = states[b]
@@ -71,8 +75,7 @@ def choose_greedy(states, offsets, rows):
 
 
 class RandomBot:
-    """Plays each legal action with equal probability, tributes too. Satisfies `envs.agent.RaggedAgent`; for any
-    `RaggedGame`."""
+    """Plays a uniformly random legal action of any `RaggedGame`. Implements `envs.agent.RaggedAgent`."""
 
     name = "random"
 
@@ -90,11 +93,10 @@ class RandomBot:
 
 
 class GreedyBot(GuanDanBot):
-    """Plays the weakest action that suffices and knows no partner. See the module; satisfies `envs.agent.RaggedAgent`,
-    and draws nothing.
+    """Plays the weakest sufficient action, see the module. Deterministic; implements `envs.agent.RaggedAgent`.
 
     Raises:
-        ValueError: `begin` is called with another game than GuanDan.
+        ValueError: `begin` is called with a game other than GuanDan.
     """
 
     name = "greedy"
@@ -106,6 +108,6 @@ class GreedyBot(GuanDanBot):
 
 
 BOTS: dict[str, Callable[[], RaggedAgent]] = {"random": RandomBot, "greedy": GreedyBot, "planner": PlannerBot}
-"""The bots of GuanDan by the name they have on the command line."""
+"""The bots of GuanDan by their names on the command line."""
 
 __all__ = ["BOTS", "GreedyBot", "PlannerBot", "RandomBot", "choose_greedy"]

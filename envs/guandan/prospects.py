@@ -1,8 +1,9 @@
-"""How strong a play is against the cards that a seat has not seen, and so what it costs to have it in the hand.
+"""Prices of plays: how strong a play is against the cards that a seat has not seen.
 
-A seat knows which cards are unseen and how many of them each other seat holds. Were they dealt at random, a seat with
-the share f of them held k or more of u cards with a binomial probability. `h`, the expected number of better plays of
-one kind in the hands of both opponents, makes exp(-willing * h) the chance that nobody beats a play.
+A seat knows the unseen cards and how many of them each other seat holds. If they were dealt at random, a seat with the
+share f of them would hold k or more of u given cards with a binomial probability. With `h`, the expected number of
+better plays of a kind in the hands of both opponents, the chance that nobody beats a play is modelled as
+exp(-willing * h), where `willing` is a weight of the kind, see `Strengths`.
 """
 
 from typing import NamedTuple
@@ -15,19 +16,19 @@ from envs.guandan.comparison import rank_at
 from envs.guandan.splits import FLUSHES, FULL_HOUSES, PLATES, STRAIGHTS, TUBES
 from envs.guandan.state import SEATS
 
-_MOST = 8  # equal cards
+_MOST = 8  # largest number of equal natural cards
 
 
 class Strengths(NamedTuple):
-    """How willing opponents are to beat plays of a kind, and what plays cost.
+    """Weights of the prices.
 
     Attributes:
-        singles, pairs, triples, full_houses, straights, tubes, plates, bombs: See the module: how much a better play in
-            the opponents' hands counts against one of the kind.
-        risk: The same for a bomb against anything else.
+        singles, pairs, triples, full_houses, straights, tubes, plates, bombs: Willingness of the opponents to beat a
+            play of this kind with a better one, see the module.
+        risk: Willingness to bomb any other play.
         flush: Expected number of straight flushes in a full hand.
         turns: A play costs 1 - turns * chance that nobody beats it.
-        bomb: What a bomb costs less than that, for it may be played upon anything.
+        bomb: Discount of a bomb, which beats plays of all kinds.
     """
 
     singles: float = 0.75
@@ -46,7 +47,7 @@ class Strengths(NamedTuple):
 
 @kernel
 def unseen_cards(state, me):
-    """The cards in the other hands as a multiset: those of two decks that are neither held nor played."""
+    """Returns the cards in the other hands as a multiset: those of two decks that are neither held nor played."""
     low, high = DECK_LOW - state.low[me], DECK_HIGH - state.high[me]
     for seat in range(SEATS):
         low -= state.played_low[seat]
@@ -56,6 +57,7 @@ def unseen_cards(state, me):
 
 @kernel
 def _sizes(byte):
+    """Counts the cards in the byte of a rank."""
     total = np.int64(0)
     for suit in range(4):
         total += np.int64((byte >> np.uint64(2 * suit)) & np.uint64(3))
@@ -64,7 +66,7 @@ def _sizes(byte):
 
 @kernel
 def count_unseen(low, high, level, count):
-    """Unseen cards by rank 0 .. 12 without wild ones, and by value 16 + 0 .. 15 with them, into `count [32]`."""
+    """Counts unseen cards into `count`, `int64[32]`: by rank 0 .. 12 without wild cards, by 16 + value with them."""
     count[:] = 0
     for rank in range(13):
         size = _sizes(byte_of(low, high, rank))
@@ -77,10 +79,10 @@ def count_unseen(low, high, level, count):
 
 @kernel
 def _tails(left, total, tail):
-    """Chance that a seat with `left` of `total` cards holds k or more of u of them, into `tail[k, u]`."""
+    """Writes the chance that a seat with `left` of `total` cards holds k or more of u of them into `tail[k, u]`."""
     f = left / total if total > 0 else 0.0
     for u in range(_MOST + 1):
-        chance = (1.0 - f) ** u  # of none
+        chance = (1.0 - f) ** u  # of holding exactly k
         above = 1.0
         for k in range(_MOST + 1):
             tail[k, u] = above if k <= left and k <= u else 0.0
@@ -90,7 +92,7 @@ def _tails(left, total, tail):
 
 @kernel
 def _add_opponent(count, tail, weight, better):
-    """Adds to `better[value, column]` what an opponent is expected to hold of exactly that strength."""
+    """Adds the plays of exactly each strength that an opponent is expected to hold to `better[value, column]`."""
     for value in range(16):
         u = min(count[16 + value], _MOST)
         for size in range(1, 8):
@@ -111,16 +113,16 @@ def _add_opponent(count, tail, weight, better):
 
 @kernel
 def judge(state, me, strengths, count, tail, win, price):
-    """Tables of what plays are worth to a seat, by value and column as in `splits.PRICES`.
+    """Writes the chances and prices of plays for a seat, by value and column as in `splits.PRICES`.
 
     Args:
         state: A table.
         me: The seat.
         strengths: See `Strengths`.
-        count: Scratch, into which go the unseen cards, see `count_unseen`.
+        count: Unseen cards, `int64[32]`, see `count_unseen`; written.
         tail: Scratch, `float64[9, 9]`.
-        win: Chances that neither opponent beats a play, `float64[16, 16]`.
-        price: Prices, `float64[16, 16]`.
+        win: Chances that neither opponent beats a play, `float64[16, 16]`; written.
+        price: Prices, `float64[16, 16]`; written.
     """
     level = np.int64(state.level)
     low, high = unseen_cards(state, me)
@@ -163,7 +165,7 @@ def _willing(column, strengths):
 
 @kernel
 def _sum_above(win, strengths):
-    """From the expected numbers of plays of each strength to the chances that nobody beats one."""
+    """Converts expected numbers of plays of each strength to the chances that nobody beats one, in place."""
     flushes = win[9, FLUSHES]
     whole = np.zeros(12)
     for size in range(4, 11):

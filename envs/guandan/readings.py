@@ -1,4 +1,4 @@
-"""Cards that can be read in several ways: which reading stays where each multiset is to be listed once."""
+"""Merges actions with the same cards: keeps the strongest reading of each multiset."""
 
 import numpy as np
 
@@ -6,20 +6,21 @@ from envs.compiled import kernel
 from envs.guandan.cards import count_of, emit
 
 TABLE = 65_536
-"""Slots of the hash table for `merge_readings`; a power of 2."""
+"""Size of the hash table of `merge_readings`, a power of 2."""
 
 
 @kernel
 def merge_readings(rows, start, end, level, table):
-    """Leaves one row for each multiset of cards, with its strongest reading.
+    """Removes all rows but one of each multiset of cards, in place, keeping the strongest reading.
 
-    Only rows with wild cards can have a second reading.
+    Only rows with wild cards can have a second reading. They are found by a hash table with linear probing, whose
+    entries are row numbers. Entries outside of start .. n are of earlier lists and count as empty.
 
     Args:
-        rows: Action records; of equal multisets the later row is the stronger, as `plays` orders them.
-        start, end: The list.
+        rows: Action records, `[N]`; of equal multisets the later row is the stronger, as `plays` orders them.
+        start, end: First row of the list, and the row after the last.
         level: Rank of the round's level.
-        table: Scratch, `int64[TABLE]`, in which earlier lists of this array of rows may have left theirs.
+        table: Scratch, `int64[TABLE]`; entries of earlier lists in the same `rows` need not be cleared.
 
     Returns:
         The new end of the list.

@@ -30,9 +30,9 @@ _LIGHT, _DIM, _GOLD, _INK = (240, 238, 226), (150, 186, 168), (250, 204, 84), (4
 
 
 def ansi(state: np.void, view: int | None = None) -> str:
-    """Text of one table, as the spectator (None) or a seat sees it.
+    """Renders one table as text, as the spectator (None) or a seat sees it.
 
-    Cards are written as in actions, S3 or HT; ranks are set apart, and the wild cards have a star.
+    Cards are written as in actions, S3 or HT, with a double space between ranks and a star at wild cards.
     """
     scene = seen(state, view)
     lines = [_headline(scene)]
@@ -51,7 +51,7 @@ def _headline(scene: Scene) -> str:
 
 
 def _seat_lines(scene: Scene, seat: int) -> list[str]:
-    """Who it is and what it did, and its cards."""
+    """Lines of a seat: its name and last move, and its cards."""
     shown = scene.seats[seat]
     mark = ">" if seat == scene.mover else " "
     first = f"{mark} player_{seat}  {_state_of(shown):<8}  {_last_move(scene, seat)}".rstrip()
@@ -77,12 +77,12 @@ def _last_move(scene: Scene, seat: int) -> str:
 
 
 def marked(card: str, wild: str | None) -> str:
-    """The name of a card, with a star if it is wild."""
+    """Returns the name of a card, with a star if it is wild."""
     return f"{card}*" if card == wild else card
 
 
 def in_ranks(cards: list[str], wild: str | None) -> str:
-    """Names of cards in their order, ranks set apart; both jokers are one rank."""
+    """Joins names of cards in order, with a double space between ranks; both jokers are one rank."""
     text = ""
     for i, card in enumerate(cards):
         rank = _rank(card)
@@ -120,12 +120,12 @@ def _draw_bar(draw: ImageDraw.ImageDraw, text: str, top: int, size: int) -> None
 
 
 def places(count: int, side: int, hidden: bool) -> list[tuple[int, int]]:
-    """Top and left of each card of a hand: a row or, on the sides, a column, centred; hidden cards lie closer.
+    """Returns top and left of each card of a hand: a centred row or, at the sides, a centred column.
 
     Args:
         count: Number of cards, at most 28.
-        side: 0 below, 1 on the right, 2 above, 3 on the left.
-        hidden: Whether they lie on their faces.
+        side: 0 below, 1 at the right, 2 above, 3 at the left.
+        hidden: Whether the cards lie face down, and so closer.
     """
     upright = side % 2 == 1
     step = (STEP_DOWN if upright else STEP) // (2 if hidden else 1)
@@ -167,7 +167,7 @@ def _draw_move(image: Image.Image, draw: ImageDraw.ImageDraw, scene: Scene, seat
 
 
 def _rows_of_move(side: int) -> tuple[int, int]:
-    """Top of a seat's plate and of the cards of its last move."""
+    """Returns the top of the plate of a seat, and of the cards of its last move."""
     apart = 3 * _GAP // 2
     if side == 0:
         plate = SIZE[0] - _HEAD - HEIGHT - _GAP - _PLATE
@@ -180,7 +180,7 @@ def _rows_of_move(side: int) -> tuple[int, int]:
 
 
 def _left_of_move(side: int, width: int) -> int:
-    """Left of what lies before a seat: at the side, or centred."""
+    """Returns the left of something of a width that lies before a seat: at the side, or centred."""
     return {1: SIZE[1] - _SIDE - width, 3: _SIDE}.get(side, (SIZE[1] - width) // 2)
 
 

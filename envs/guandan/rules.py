@@ -1,4 +1,4 @@
-"""The rules of GuanDan over batches of tables: legal actions, moves, the end of a round, levels and the match."""
+"""Compiled rules of GuanDan over batches of tables: legal actions, moves, ends of rounds, levels and the match."""
 
 import numpy as np
 
@@ -28,10 +28,10 @@ ACE_LEVEL = 12
 
 @kernel
 def start_tables(states, seeds, drawn):
-    """New tables from their seeds, at the first round of a match or, if `drawn`, in the midst of one.
+    """Starts tables from their seeds, at the first round of a match or, if `drawn`, at a random round of one.
 
-    A drawn situation is a round chosen uniformly among those of a match in which every order of going out is equally
-    likely: levels, whose level is played, failures at A and the order of the round before.
+    A drawn situation is a uniformly random round of a match in which all orders of going out are equally likely. It
+    consists of the levels, the team whose level is played, the failed attempts at A, and the order of the last round.
     """
     deck = np.empty(108, np.int64)
     for b in range(states.shape[0]):
@@ -48,7 +48,7 @@ def start_tables(states, seeds, drawn):
 
 @kernel
 def deal_hands(states, low, high):
-    """Begins the round of each table anew with other hands, `uint64[B, 4]` of 27 cards each."""
+    """Restarts the round of each table with given hands, `uint64[B, 4]`, of 27 cards each."""
     for b in range(states.shape[0]):
         state = states[b]
         state.winner = NOBODY
@@ -69,7 +69,7 @@ def _first_situation(state):
 
 @kernel
 def _draw_situation(state):
-    """Plays a match of random orders to its end for the number of its rounds, draws one, and plays it again so far."""
+    """Plays a match of random orders to count its rounds, draws one of them, and replays the match up to it."""
     rounds = np.int64(0)
     while state.winner == NOBODY and rounds < 200:
         _random_order(state, rounds)
@@ -92,7 +92,9 @@ def _random_order(state, n):
         kept = state.order[i]
         state.order[i] = state.order[j]
         state.order[j] = kept
-    if state.order[0] % 2 == state.order[1] % 2 and state.order[2] > state.order[3]:  # both out: the others by seat
+    if (
+        state.order[0] % 2 == state.order[1] % 2 and state.order[2] > state.order[3]
+    ):  # a double: the other two are ordered by seat
         kept = state.order[2]
         state.order[2] = state.order[3]
         state.order[3] = kept
@@ -100,11 +102,11 @@ def _random_order(state, n):
 
 @kernel
 def finish_levels(state, a_attempts):
-    """From the order of a finished round: its points, the teams' levels, the next round's level, or the winner.
+    """Computes points, levels, the level of the next round, and the winner from the order of a finished round.
 
-    The winners rise 3, 2 or 1 levels with the partner second, third or last, to A at most. The match is won at the
-    winners' own level A unless the partner is last, which gives no points. Whoever fails `a_attempts` times at the own
-    level A goes back to level 2; 0 is never.
+    The team of the first seat rises 3, 2 or 1 levels if the partner is second, third or last, up to A. At its own level
+    A it wins the match instead, unless the partner is last, which scores no points. A team that fails `a_attempts`
+    times at its own level A falls back to level 2; 0 disables this rule.
     """
     team = state.order[0] % 2
     rise = 3
@@ -132,18 +134,18 @@ def finish_levels(state, a_attempts):
 
 @kernel
 def legal_batch(states, first, merged, rows, offsets, table):
-    """Legal actions of the tables from `first` on, until `rows` might not hold another list.
+    """Lists the legal actions of the tables from `first` on, until `rows` might be too short for another list.
 
     Args:
         states: `[B]` records.
-        first: Table to begin with; `offsets[first]` is where its list begins.
-        merged: Whether to leave one reading of each multiset only.
-        rows: `[N]` action records.
-        offsets: `int64[B + 1]`.
-        table: Scratch for `merge_readings`, filled with -1.
+        first: First table; its list begins at `offsets[first]`.
+        merged: Whether to keep only one reading of each multiset.
+        rows: Action records, `[N]`; written.
+        offsets: `int64[B + 1]`; written.
+        table: Scratch of `merge_readings`, `int64[TABLE]`, initially -1.
 
     Returns:
-        The table that comes next; B when all are done.
+        The next table; B when all are done.
     """
     for b in range(first, states.shape[0]):
         n = offsets[b]
@@ -169,7 +171,7 @@ def legal_batch(states, first, merged, rows, offsets, table):
 
 @kernel
 def is_legal(state, action):
-    """Whether the player to move may do this."""
+    """Returns whether an action is legal for the player to move."""
     low, high, kind = action.low, action.high, np.int64(action.kind)
     rank, level = np.int64(action.rank), np.int64(state.level)
     hand_low, hand_high = state.low[state.to_move], state.high[state.to_move]
@@ -198,10 +200,10 @@ def is_legal(state, action):
 
 @kernel
 def step_batch(states, actions, by_card, a_attempts, single_round):
-    """Plays an action at each table that is not over, if all of them are legal.
+    """Plays an action at each table that is not over, unless one of them is illegal.
 
     Returns:
-        -1, or the first table whose action is not legal; then nothing has changed.
+        -1, or the first table with an illegal action; in that case no state has changed.
     """
     for b in range(states.shape[0]):
         if states[b].to_move != NOBODY and not is_legal(states[b], actions[b]):
@@ -225,7 +227,7 @@ def step_batch(states, actions, by_card, a_attempts, single_round):
 
 @kernel
 def _play(state, action):
-    """A move or a pass; who is next; the phase is OVER when the round has ended."""
+    """Plays cards or passes, and finds the next mover; sets the phase OVER at the end of the round."""
     seat = state.to_move
     state.last_low[seat], state.last_high[seat] = action.low, action.high
     if action.kind == PASS:
@@ -251,7 +253,7 @@ def _play(state, action):
 
 @kernel
 def _complete_order(state):
-    """Both of a team are out, so the round has ended: those with cards left come last, by seat."""
+    """Ends the round once both seats of a team are out: seats with cards left come last, by seat."""
     for seat in range(SEATS):
         if state.left[seat] > 0:
             state.order[state.out] = seat
@@ -261,7 +263,7 @@ def _complete_order(state):
 
 @kernel
 def _next_mover(state):
-    """When all others have passed the holder leads, or its partner if the holder is out."""
+    """Sets the next mover. After all others have passed, the holder leads, or its partner if the holder is out."""
     still_in = state.left[state.holder] > 0
     others = SEATS - np.int64(state.out) - (1 if still_in else 0)
     if state.passes >= others:

@@ -1,4 +1,4 @@
-"""What somebody sees of a table of GuanDan, in words and cards: what text and pictures have in common."""
+"""What a viewer sees of a table of GuanDan, as data that text and pictures share."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -16,13 +16,13 @@ RANK_NAMES = (*RANKS, "SB", "HR")
 
 @dataclass(frozen=True)
 class Seat:
-    """A player as somebody sees them.
+    """A seat as the viewer sees it.
 
     Attributes:
-        hand: Names of the cards from the lowest to the highest at the round's level; None if they are hidden.
-        left: How many there are.
-        last: Cards of the last move in this round, empty for a pass; None before the first one.
-        place: 0 .. 3 if the place in this round is settled, else None.
+        hand: Names of the cards from the lowest to the highest at the round's level; None if hidden.
+        left: Number of cards.
+        last: Cards of the last move in this round, empty for a pass; None before the first move.
+        place: Place in this round, 0 .. 3, once it is settled, else None.
     """
 
     hand: list[str] | None
@@ -33,18 +33,19 @@ class Seat:
 
 @dataclass(frozen=True)
 class Scene:
-    """A table.
+    """A table as the viewer sees it.
 
     Attributes:
-        seats: The four.
-        turn: What there is to do, or how the game has ended, in words.
+        seats: The four seats.
+        turn: The decision to make, or the result of the game, in words.
         mover: Seat to move; None at the end.
-        holder: Seat of the move to beat; None for a leader.
-        move: Kind and rank of the move to beat; empty for a leader.
-        number: Of the round, from 1.
-        level, levels: Rank of the round's level, and of the level of each team; at the end only the latter.
+        holder: Seat that played the move to beat; None if the mover leads.
+        move: Kind and rank of the move to beat; empty if the mover leads.
+        number: Number of the round, from 1.
+        level: Rank of the round's level; None at the end.
+        levels: Rank of the level of each team.
         wild: The wild card; None at the end.
-        news: What happened before the first play: the order of the round before, tributes.
+        news: Events before the first play: the order of the last round, tributes.
     """
 
     seats: tuple[Seat, ...]
@@ -60,19 +61,19 @@ class Scene:
 
 
 def check_view(view: int | None) -> None:
-    """Raises a ValueError for what is neither a seat nor None."""
+    """Raises a ValueError if `view` is neither a seat nor None."""
     number = isinstance(view, (int, np.integer)) and not isinstance(view, bool)
     if view is not None and not (number and 0 <= view < SEATS):
-        raise ValueError(f"view must be None or a seat from 0 to {SEATS - 1}, not {view!r}")
+        raise ValueError(f"view must be None or a seat from 0 to {SEATS - 1}, got {view!r}")
 
 
 def team_name(team: int) -> str:
-    """Both players of a team."""
+    """Names both players of a team."""
     return f"player_{team} and player_{team + 2}"
 
 
 def seen(state: np.void, view: int | None) -> Scene:
-    """A table as the spectator (None) or a seat sees it; at the end everybody sees all cards."""
+    """Returns a table as the spectator (None) or a seat sees it; at the end everybody sees all cards."""
     check_view(view)
     running = state["to_move"] != NOBODY
     level = int(state["level"]) if running else NO_LEVEL
@@ -109,10 +110,10 @@ def _move_to_beat(state: np.void) -> str:
 
 
 def _last_moves(state: np.void) -> list[list[str] | None]:
-    """Each seat's last move in this round.
+    """Lists the last move of each seat in this round; None for seats that have not moved.
 
-    A state does not tell a pass from no move yet, but only as long as nobody has moved twice can there be a seat
-    without a move: the mover and those after it, up to the leader.
+    A state does not distinguish a pass from no move. But a seat without a move exists only while nobody has moved
+    twice, and then those seats are the mover and the seats after it, up to the leader.
     """
     cards: list[list[str] | None] = [unpack(state["last_low"][s], state["last_high"][s]) for s in range(SEATS)]
     once = all(

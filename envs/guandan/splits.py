@@ -1,13 +1,21 @@
-"""The cheapest split of a hand into plays: a search over straight flushes, straights, tubes and plates, and wild cards.
+"""Finds the cheapest split of a hand into plays, by a depth-first search over sets of sequences.
 
-Sequences are taken from the hand in a fixed order, straight flushes first and then by their lowest cards, so that each
-set of them is met once; a wild card stands only where the hand has no card of its own left. What no sequence takes
-stays together by rank: single, pair, triple or bomb; all four jokers are a bomb. Wild cards that are left over join
-such a group each, or are cards of the level, and triples carry pairs as full houses. With the price 1 for every play
-the cheapest split is the one with the fewest plays under these rules.
+1. List the sequences (straight flushes, straights, tubes, plates) that the hand allows. A wild card stands only where
+   the hand has no natural card left.
+2. Search over sets of sequences. They are taken in the order of the list, so that each set is visited once.
+3. At every set the remaining cards form groups by rank: single, pair, triple or bomb; four jokers are a bomb. Remaining
+   wild cards each join a group or become cards of the level. Triples carry pairs as full houses. The price of the set
+   is the sum over its sequences and groups; the cheapest set is the split.
 
-Cards are counted by rank in words: the four bits from 4 * rank on say how many there are. In the word of the groups the
-places are values instead (`comparison.rank_value`): the level's cards are at 13, the jokers at 14 and 15.
+If every play costs 1, the cheapest split has the fewest plays under these rules.
+
+Example. At level 2 the hand S3 S4 S5 S6 S7 H7 C7 C9 D9 allows the straight flush S3 - S7 and the straight 3 - 7. Every
+play costs 1. Without a sequence the groups are 3, 4, 5, 6, 777 and 99, of which 777 carries 99: 5 plays. With the
+straight flush the rest is 77 and 99: 3 plays, the cheapest split.
+
+Counts of cards by rank are words: the four bits from 4 * rank on are the number of cards of that rank. In the word of
+the groups the index is the value (`comparison.rank_value`) instead: the level's cards are at 13, the jokers at 14 and
+15. The word of the hand above is 0x2031_1110: three 7s at bit 4 * 5, two 9s at bit 4 * 7.
 """
 
 from typing import NamedTuple
@@ -32,11 +40,12 @@ from envs.guandan.cards import (
 
 STRAIGHTS, TUBES, PLATES, FULL_HOUSES, FLUSHES = range(11, 16)
 PRICES = (16, 16)
-"""Shape of a table of prices: the value of a play, see `comparison.value_of`, and the size of a single, pair, triple or
-bomb, or one of the columns above. The bomb of four jokers is at `[14, 4]`; column 0 holds zeros."""
+"""Shape of a table of prices, `price[value, column]`. The value of a play is `comparison.value_of`; its column is the
+size of a single, pair, triple or bomb, or one of the columns above. The bomb of four jokers is at `[14, 4]`, and column
+0 is zero."""
 
 NODES = 2_000
-"""The search ends after so many sets of sequences with the best split that it has found."""
+"""Maximum number of sets of sequences that the search visits; it then returns the best split so far."""
 
 DEEPEST, ITEMS = 8, 76  # 40 straight flushes, 10 straights, 12 tubes and 13 plates
 
@@ -48,7 +57,7 @@ _LEVEL = np.uint64(1 << 4 * LEVEL_VALUE)
 
 
 def _windows():
-    """The ranks of sequences by length and place of the lowest card, 0 being the low ace, as words `[6, 14]`."""
+    """Words with a 1 at each rank of a sequence, by length and position of the lowest rank, `uint64[6, 14]`."""
     words = np.zeros((6, 14), np.uint64)
     for length in (2, 3, 5):
         for first in range(15 - length):
@@ -60,19 +69,19 @@ WINDOWS = _windows()
 
 
 class Desk(NamedTuple):
-    """Where a hand is split: scratch, and the best split found.
+    """Scratch of the search, and the best split found.
 
     Attributes:
-        suits: Natural cards of each suit, words `uint64[4]`; wild cards are not among them.
-        counts: Natural cards, and the jokers by value, words `uint64[2]`.
-        window: Ranks of each sequence that the whole hand allows, words `uint64[76]`.
-        items: Their kind, place of the lowest card, suit of a straight flush, cards of each rank, `int64[76, 4]`.
-        value: Their prices, `float64[76]`.
-        words: Before each step of the search: the word of all cards, and of the suit of a straight flush,
-            `uint64[8, 2]`.
-        steps: Its sequence, and the wild cards it used, `int64[8, 2]`.
-        to: Words with 1 at the rank that each left wild card joins, `uint64[2]`.
-        best: How many sequences the best split has, then which, `int64[9]`.
+        suits: Natural cards of each suit, words, `uint64[4]`; without wild cards.
+        counts: Natural cards, and the jokers by value, words, `uint64[2]`.
+        window: Ranks of each sequence that the whole hand allows, words, `uint64[76]`.
+        items: Kind, position of the lowest rank, suit (of a straight flush) and cards per rank of each such sequence,
+            `int64[76, 4]`.
+        value: Price of each such sequence, `float64[76]`.
+        words: Words before each step of the search: all cards, and the suit of a straight flush, `uint64[8, 2]`.
+        steps: Sequence taken at each step, and the wild cards in it, `int64[8, 2]`.
+        to: Words with a 1 at the value that each remaining wild card joins, `uint64[2]`.
+        best: Number of sequences of the best split, followed by the sequences, `int64[9]`.
         best_to: `to` of the best split.
     """
 
@@ -90,7 +99,7 @@ class Desk(NamedTuple):
 
 @kernel
 def new_desk():
-    """Scratch for `split`."""
+    """Allocates the scratch of `split`."""
     return Desk(
         np.zeros(4, np.uint64),
         np.zeros(2, np.uint64),
@@ -107,7 +116,7 @@ def new_desk():
 
 @kernel
 def column_of(kind, size):
-    """Column of a play in a table of prices."""
+    """Returns the column of a play in a table of prices."""
     if kind == STRAIGHT:
         return STRAIGHTS
     if kind == STRAIGHT_FLUSH:
@@ -121,7 +130,7 @@ def column_of(kind, size):
 
 @kernel
 def spread(desk, low, high, level):
-    """Lays a hand on the desk; the number of its wild cards."""
+    """Writes the words of a hand onto the desk; returns the number of wild cards."""
     for suit in range(4):
         desk.suits[suit] = _ZERO
     for rank in range(13):
@@ -135,7 +144,7 @@ def spread(desk, low, high, level):
     desk.counts[0] = desk.suits[0] + desk.suits[1] + desk.suits[2] + desk.suits[3]
     jokers = byte_of(low, high, JOKER_RANK)
     black, red = jokers & np.uint64(3), jokers >> np.uint64(2)
-    if black + red == 4:
+    if black + red == 4:  # one group of four, at the value of the black jokers
         black, red = np.uint64(4), _ZERO
     desk.counts[1] = black << np.uint64(4 * BLACK_VALUE) | red << np.uint64(4 * RED_VALUE)
     return count_of(low, high, 4 * level)
@@ -143,25 +152,25 @@ def spread(desk, low, high, level):
 
 @kernel
 def at_least(word, k):
-    """Bit 3 of the places that count k or more."""
+    """Sets bit 3 of every four bits that count k or more, 1 <= k <= 7; all other bits are 0."""
     return (((word & _SEVENS) + np.uint64(8 - k) * _ONES) | word) & _EIGHTS
 
 
 @kernel
 def total_of(word):
-    """The sum over a word of which that is 15 at most."""
+    """Sums the counts of a word; the sum must be at most 15."""
     return np.int64((word * _ONES) >> np.uint64(60))
 
 
 @kernel
 def place_of(one):
-    """The place at which a word holds its only 1."""
+    """Returns the index of the only 1 in a word."""
     return total_of((one - _ONE) & _ONES)
 
 
 @kernel
 def taken_of(word, window, each):
-    """The cards that a sequence takes, as a word: up to `each` of every rank."""
+    """Returns the cards that a sequence takes from a word: up to `each` of every rank of the window."""
     taken = (at_least(word, 1) >> np.uint64(3)) & window
     if each > 1:
         taken += (at_least(word, 2) >> np.uint64(3)) & window
@@ -172,7 +181,7 @@ def taken_of(word, window, each):
 
 @kernel
 def _list_kind(desk, n, kind, first, suit, wild, price):
-    """Adds a sequence to the list of those that the hand on the desk allows."""
+    """Adds a sequence to the list if the hand on the desk, with its wild cards, allows it; returns the new length."""
     length, each = 5, 1
     if kind == THREE_PAIR:
         length, each = 3, 2
@@ -192,6 +201,7 @@ def _list_kind(desk, n, kind, first, suit, wild, price):
 
 @kernel
 def _list_items(desk, wild, price):
+    """Lists the sequences that the hand on the desk allows: straight flushes, then by lowest rank."""
     n = 0
     for suit in range(4):
         for first in range(10):
@@ -205,7 +215,7 @@ def _list_items(desk, wild, price):
 
 @kernel
 def by_value(count, jokers, level):
-    """The word of the groups."""
+    """Converts a word by rank to the word of the groups by value, and adds the jokers."""
     shift = np.uint64(4 * level)
     here = (count >> shift) & np.uint64(15)
     return (count ^ (here << shift)) | here << np.uint64(4 * LEVEL_VALUE) | jokers
@@ -213,7 +223,7 @@ def by_value(count, jokers, level):
 
 @kernel
 def carried_pairs(word, price):
-    """How many pairs it pays to let triples carry, and what that saves. The weakest triples carry the weakest pairs."""
+    """Returns how many pairs triples should carry, and what that saves; the weakest carry the weakest."""
     three = at_least(word, 3)
     triples, pairs = (three ^ at_least(word, 4)) >> np.uint64(3), (at_least(word, 2) ^ three) >> np.uint64(3)
     best, saved, gain, k = 0, 0.0, 0.0, 0
@@ -230,7 +240,7 @@ def carried_pairs(word, price):
 
 @kernel
 def _groups(word, price):
-    """Price of what no sequence has taken."""
+    """Returns the price of the groups in a word."""
     total = 0.0
     left = word
     value = 0
@@ -243,8 +253,10 @@ def _groups(word, price):
 
 @kernel
 def _target(word, choice):
-    """1 at the value that a wild card may join: the weakest single, pair or triple, a bomb, or the level's cards; 0
-    where there is no such group."""
+    """Returns a word with a 1 at the value that a wild card joins by a choice, or 0 if there is no such group.
+
+    Choices 0 .. 3 are the weakest single, pair, triple and bomb; choice 4 is the level's cards.
+    """
     if choice == 4:
         return _LEVEL
     mask = at_least(word, choice + 1)
@@ -256,9 +268,9 @@ def _target(word, choice):
 
 @kernel
 def _leaf(desk, word, wild, price, bound, spare):
-    """Price of all groups with the wild cards left over in their best places, which go into `desk.to`.
+    """Returns the price of all groups with the remaining wild cards in their best groups, which go into `desk.to`.
 
-    Nothing is tried where even `spare`, the most that each of them can save, would not bring the price below `bound`.
+    If the price cannot fall below `bound`, as each wild card saves at most `spare`, it returns infinity at once.
     """
     desk.to[0] = desk.to[1] = _ZERO
     total = _groups(word, price)
@@ -287,7 +299,7 @@ def _leaf(desk, word, wild, price, bound, spare):
 
 @kernel
 def _most_spared(price):
-    """No card that joins a group, or is one of its own, saves more."""
+    """Returns an upper bound of what one card saves by joining a group or by being a group of its own."""
     one = two = three = 0.0
     least = min(0.0, price[LEVEL_VALUE, 1])
     for value in range(14):
@@ -299,7 +311,7 @@ def _most_spared(price):
 
 @kernel
 def _keep(desk, depth):
-    """The sequences taken now are the best ones."""
+    """Stores the sequences of the current set as the best ones."""
     desk.best[0] = depth
     desk.best_to[0], desk.best_to[1] = desk.to[0], desk.to[1]
     for i in range(depth):
@@ -308,13 +320,13 @@ def _keep(desk, depth):
 
 @kernel
 def split(desk, low, high, level, price):
-    """The cheapest split of a hand, kept on the desk.
+    """Finds the cheapest split of a hand and stores it on the desk.
 
     Args:
         desk: See `new_desk`.
         low, high: The hand.
         level: Rank of the round's level.
-        price: Of each play, see `PRICES`.
+        price: Price of each play, see `PRICES`.
 
     Returns:
         The price of the split: the sum over its plays.
@@ -328,6 +340,7 @@ def split(desk, low, high, level, price):
     _keep(desk, 0)
     depth, item, cost, nodes = 0, 0, 0.0, 0
     while True:
+        # Skip the sequences that the remaining cards do not allow.
         used, taken = np.int64(0), _ZERO
         while item < items:
             flush, each = desk.items[item, 0] == STRAIGHT_FLUSH, desk.items[item, 3]
@@ -336,6 +349,7 @@ def split(desk, low, high, level, price):
             if used <= wild:
                 break
             item += 1
+        # Take the next one, and compare the price of the new set. The same sequence may be taken again.
         if item < items and depth < DEEPEST and nodes < NODES:
             nodes += 1
             suit = desk.items[item, 2]
@@ -352,6 +366,7 @@ def split(desk, low, high, level, price):
                 best = total
                 _keep(desk, depth)
             continue
+        # There is none left: put the last sequence back, and go on behind it.
         if depth == 0:
             return best
         depth -= 1

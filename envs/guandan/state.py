@@ -1,7 +1,7 @@
-"""What a table of GuanDan is, and how cards are dealt and tributes paid before a round.
+"""The state of a table of GuanDan, and the steps before a round: the deal and the tributes.
 
-Everything random at a table comes from its own `seed`: the deal of round r is a function of the seed and of r, so two
-tables with one seed play the same cards, whoever sits there.
+All chance at a table comes from its own `seed`. The deal of round r is a function of the seed and r, so that tables
+with the same seed are dealt the same cards whatever is played.
 """
 
 import numpy as np
@@ -16,52 +16,52 @@ NOBODY = -1
 
 state_dtype = np.dtype(
     [
-        ("seed", np.uint64),  # of all that is random at this table
+        ("seed", np.uint64),  # of all chance at this table
         ("low", np.uint64, (SEATS,)),  # hands
         ("high", np.uint64, (SEATS,)),
-        ("played_low", np.uint64, (SEATS,)),  # all that each seat has played in this round
+        ("played_low", np.uint64, (SEATS,)),  # cards that each seat has played in this round
         ("played_high", np.uint64, (SEATS,)),
-        ("last_low", np.uint64, (SEATS,)),  # each seat's last move in this round; empty for a pass, or none yet
+        ("last_low", np.uint64, (SEATS,)),  # last move of each seat in this round; empty for a pass or if there is none
         ("last_high", np.uint64, (SEATS,)),
-        ("beat_low", np.uint64),  # the move to beat; its kind is PASS for a leader
+        ("beat_low", np.uint64),  # the move to beat; its kind is PASS if the mover leads
         ("beat_high", np.uint64),
         ("beat_kind", np.uint8),
         ("beat_rank", np.uint8),
         ("beat_size", np.uint8),
-        ("holder", np.int8),  # who played it
-        ("to_move", np.int8),  # NOBODY once the game has ended
+        ("holder", np.int8),  # seat that played the move to beat
+        ("to_move", np.int8),  # NOBODY after the end
         ("phase", np.uint8),
-        ("passes", np.uint8),  # since that move
-        ("left", np.uint8, (SEATS,)),  # cards in hand
-        ("order", np.int8, (SEATS,)),  # seats in the order in which they went out, in this round so far
-        ("out", np.uint8),  # how many are out
+        ("passes", np.uint8),  # since the move to beat
+        ("left", np.uint8, (SEATS,)),  # number of cards in hand
+        ("order", np.int8, (SEATS,)),  # seats in the order of going out in this round
+        ("out", np.uint8),  # number of seats that are out
         ("former", np.int8, (SEATS,)),  # order of the previous round; NOBODY in the first one
         ("level", np.uint8),  # of this round, 0 .. 12 for 2 .. A
         ("levels", np.uint8, (2,)),  # of each team
         ("owner", np.int8),  # team whose level is played
-        ("attempts", np.uint8, (2,)),  # failed at the own level A
-        ("payer", np.int8, (2,)),  # tributes of this round, in the order of payment
+        ("attempts", np.uint8, (2,)),  # failed attempts at the own level A
+        ("payer", np.int8, (2,)),  # of the tributes of this round, in the order of payment
         ("receiver", np.int8, (2,)),
-        ("paid", np.int8, (2,)),  # index of the card
-        ("back", np.int8, (2,)),
-        ("tributes", np.uint8),  # how many there are
-        ("settled", np.uint8),  # how many of this phase are done
-        ("refused", np.uint8),  # anti-tribute: red jokers held by those who would have paid
+        ("paid", np.int8, (2,)),  # index of the card paid
+        ("back", np.int8, (2,)),  # index of the card given back
+        ("tributes", np.uint8),  # number of tributes
+        ("settled", np.uint8),  # number done in this phase
+        ("refused", np.uint8),  # red jokers of the payers if they refused to pay (anti-tribute), else 0
         ("points", np.int8),  # of the last finished round, for team 0
-        ("number", np.uint16),  # 0, 1, ..
+        ("number", np.uint16),  # of the round, from 0
         ("winner", np.int8),  # team, once the game has ended
-        ("decisions", np.uint16),  # plays, tributes and returns so far
+        ("decisions", np.uint16),  # number of plays, tributes and returns
     ],
     align=True,
 )
-"""A table, 296 bytes. Seats 0 .. 3 move in turn; seat s plays with (s + 2) % 4 in team s % 2."""
+"""State of a table, 296 bytes. Seats 0 .. 3 move in turn; seats s and (s + 2) % 4 are team s % 2."""
 
 _GOLDEN, _MIX1, _MIX2 = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
 @kernel
 def mixed(x):
-    """A well-spread function of 64 bits, the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
+    """Mixes 64 bits by the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
     x = (x ^ (x >> np.uint64(30))) * _MIX1
     x = (x ^ (x >> np.uint64(27))) * _MIX2
     return x ^ (x >> np.uint64(31))
@@ -69,14 +69,14 @@ def mixed(x):
 
 @kernel
 def draw_below(seed, stream, count, n):
-    """The n-th number of a stream, uniform in 0 .. count - 1 up to a bias of count / 2^32."""
+    """Returns number n of a stream, uniform in 0 .. count - 1 up to a bias of count / 2^32."""
     bits = mixed(mixed(seed + _GOLDEN * np.uint64(stream + 1)) + _GOLDEN * np.uint64(n + 1))
     return np.int64(((bits >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
 
 
 @kernel
 def deal(state, deck):
-    """27 cards to each seat, by seed and round. `deck` is scratch, `int64[108]`."""
+    """Deals 27 cards to each seat by seed and round number. `deck` is scratch, `int64[108]`."""
     stream = np.int64(state.number) + 16
     for i in range(108):
         deck[i] = i // 2
@@ -94,7 +94,7 @@ def deal(state, deck):
 
 @kernel
 def clear_table(state):
-    """Forgets the plays of the last round."""
+    """Clears the plays and tributes of the last round."""
     for seat in range(SEATS):
         state.played_low[seat] = state.played_high[seat] = 0
         state.last_low[seat] = state.last_high[seat] = 0
@@ -106,7 +106,7 @@ def clear_table(state):
 
 @kernel
 def clear_trick(state):
-    """Nothing is to be beaten."""
+    """Clears the move to beat: the next mover leads."""
     state.beat_low = state.beat_high = 0
     state.beat_kind = PASS
     state.beat_rank = state.beat_size = 0
@@ -116,18 +116,18 @@ def clear_trick(state):
 
 @kernel
 def begin_round(state, deck):
-    """Deals a round and goes to its first decision: a tribute, or the lead."""
+    """Deals a round and advances to its first decision, a tribute or the lead."""
     deal(state, deck)
     open_round(state)
 
 
 @kernel
 def open_round(state):
-    """From the hands to the first decision of a round.
+    """Advances from the dealt hands to the first decision of a round.
 
-    The first round is led by a seat drawn at random. Later the last pays the first its highest card; where one team was
-    first and second, both of the other pay, unless the payers hold both red jokers between them: then nobody pays and
-    the first leads.
+    A random seat leads the first round. In later rounds the last seat of the previous round pays its highest card to
+    the first seat. If one team came first and second, both seats of the other team pay. Payers who together have both
+    red jokers do not pay; then the first seat leads.
     """
     clear_table(state)
     if state.former[0] == NOBODY:
@@ -153,7 +153,7 @@ def open_round(state):
 
 @kernel
 def move_card(state, giver, taker, index):
-    """One card from a hand to another."""
+    """Moves one card from a hand to another."""
     low, high = card_words(index)
     state.low[giver] -= low
     state.high[giver] -= high
@@ -165,7 +165,7 @@ def move_card(state, giver, taker, index):
 
 @kernel
 def single_card(low, high):
-    """Index of the only card of a multiset."""
+    """Returns the index of the only card of a multiset; -1 if it is empty."""
     for index in range(54):
         if count_of(low, high, index) > 0:
             return index
@@ -174,10 +174,10 @@ def single_card(low, high):
 
 @kernel
 def pay(state, index, by_card):
-    """The payer whose turn it is chooses its tribute; after the last one the cards change hands.
+    """Records the tribute of the payer to move; after the last tribute the cards change hands.
 
-    Of two tributes the higher goes to the first of the previous round if `by_card`; with equal cards, or by seat, each
-    goes to the seat before the payer's.
+    If `by_card`, the higher of two tributes goes to the first seat of the previous round. With equal cards, or without
+    `by_card`, each goes to the seat before its payer.
     """
     state.paid[state.settled] = index
     state.settled += 1
@@ -202,8 +202,10 @@ def pay(state, index, by_card):
 
 @kernel
 def give_back(state, index):
-    """The receiver whose turn it is gives a card back; after the last one the payer of the higher card leads, of equal
-    ones the last of the previous round."""
+    """Gives back a card of the receiver to move.
+
+    After the last one the payer of the higher tribute leads; with equal tributes the last seat of the previous round.
+    """
     state.back[state.settled] = index
     move_card(state, state.receiver[state.settled], state.payer[state.settled], index)
     state.settled += 1

@@ -1,8 +1,8 @@
-"""Tributes and what is given back for them, by a heuristic, to which DanZero too leaves them (paper 004, IV-B).
+"""A heuristic for tributes and for the cards given back, which DanZero does not learn either (paper 004, IV-B).
 
-Whoever has several highest cards pays the one whose loss leaves the cheapest hand, so none out of a straight flush if
-there is another. What is given back is the card without which the hand is cheapest: as a rule the lowest one that is in
-no combination, be it for an opponent or for a partner, who pays after going out last when the other one was first.
+The heuristic gives the card whose loss leaves the cheapest hand, by the prices of `splits`. Among several highest cards
+it therefore pays one that is not part of a straight flush; it gives back, to opponents and partners alike, usually the
+lowest card outside of all combinations.
 """
 
 import numpy as np
@@ -18,8 +18,10 @@ _TIE = 1e-9
 
 
 def _usual_prices() -> NDArray[np.float64]:
-    """Prices of plays before a round, when nothing is known of the other hands: about how many turns more a hand needs
-    for having the play. Bombs bring turns."""
+    """Prices of plays before a round, when the other hands are unknown, `float64[16, 16]` (see `splits.PRICES`).
+
+    A price is about the number of turns that the hand needs to play it. Bombs gain turns.
+    """
     price = np.zeros(PRICES)
     strength = np.arange(16) / 15
     price[:, 1] = 1.1 - 1.6 * strength**3
@@ -39,10 +41,9 @@ USUAL_PRICES = _usual_prices()
 
 @kernel
 def best_loss(desk, low, high, level, rows, start, end, price):
-    """The row whose card leaves the cheapest hand.
+    """Returns the row, start .. end - 1, whose card leaves the cheapest hand.
 
-    A hand cannot get cheaper by more than the card costs as a single, so cards with lower prices than what has been
-    saved already are not looked at.
+    Removing a card saves at most its price as a single, so cards that are cheaper than the best saving are skipped.
     """
     if end - start == 1:
         return start
@@ -71,14 +72,14 @@ def _choose(states, offsets, rows, price, chosen):
 
 
 def tribute_choice(states: States, ragged: Ragged) -> NDArray[np.int64]:
-    """What to pay or to give back.
+    """Chooses the cards to pay and to give back.
 
     Args:
         states: Tables, `[B]` records.
-        ragged: Their legal actions, or some of them; no list of a table with a tribute to pay or to return is empty.
+        ragged: Their legal actions; the list of a table in a tribute phase must not be empty.
 
     Returns:
-        The rows of `ragged.rows` chosen, `int64[B]`; -1 at tables where no tribute is to be paid or returned.
+        The chosen rows of `ragged.rows`, `int64[B]`; -1 at tables outside of the tribute phases.
     """
     chosen = np.empty(len(states), np.int64)
     _choose(states, ragged.offsets, ragged.rows, USUAL_PRICES, chosen)

@@ -1,4 +1,4 @@
-"""What the planner thinks an action is worth: how cheap it leaves the hand, and what taking the lead is worth now."""
+"""Scores of actions for the planner: the price of the rest of the hand, and the value of taking the lead."""
 
 from typing import NamedTuple
 
@@ -14,20 +14,20 @@ from envs.guandan.state import SEATS
 
 
 class Manners(NamedTuple):
-    """What the planner minds, in plays: 1 is worth as much as a play that the hand is rid of.
+    """Weights of the scores, in plays: 1 is the value of one play less in the hand.
 
     Attributes:
-        lead: Having the lead.
-        close: More for it, times how far the price of the hand is below `near`: whoever can run out bombs.
+        lead: Value of the lead.
+        close: Additional value of the lead, times the amount by which the price of the hand is below `near`.
         near: See `close`.
-        urgency: Keeping each opponent from the lead, times 1 - (its cards) / `far`.
-        far: From so many cards on nobody is close to going out.
-        partner: The lead of the partner.
-        helping: More for it, times 1 - (the partner's cards) / `far`.
-        rescue: Leaving an opponent's play to the partner, who moves after this seat, times the urgency.
-        danger: Times the chance that an opponent goes out upon the play: what that costs.
-        feed: Times the chance that the partner goes out upon the play: what that is worth.
-        hold: What a bomb costs in addition while no opponent is close.
+        urgency: Value of keeping an opponent from the lead, times 1 - (the opponent's cards) / `far`.
+        far: Number of cards from which on a seat is not close to going out.
+        partner: Value of the partner's lead.
+        helping: Additional value of the partner's lead, times 1 - (the partner's cards) / `far`.
+        rescue: Value of leaving an opponent's play to the partner, who moves after this seat, times the urgency.
+        danger: Cost of an opponent going out upon the play, times its chance.
+        feed: Value of the partner going out upon the play, times its chance.
+        hold: Additional cost of a bomb while no opponent is close to going out.
     """
 
     lead: float = 0.42
@@ -44,14 +44,14 @@ class Manners(NamedTuple):
 
 
 class View(NamedTuple):
-    """What a seat knows at a decision.
+    """What a seat derives from its knowledge at a decision.
 
     Attributes:
         counts: Unseen cards, see `prospects.count_unseen`.
         tail: Scratch of `prospects.judge`.
         win: Chances that neither opponent beats a play, by value and column.
         price: Prices of plays, by value and column.
-        facts: How urgent it is to stop the opponents, and the number of unseen cards, `float64[2]`.
+        facts: Urgency of stopping the opponents, and number of unseen cards, `float64[2]`.
     """
 
     counts: NDArray[np.int64]
@@ -63,25 +63,25 @@ class View(NamedTuple):
 
 GOES_OUT = 1_000.0
 URGENCY, UNSEEN = range(2)
-_KEPT = 0.45  # how often the last two, or three, cards of a seat are a pair, or a triple
+_KEPT = 0.45  # frequency with which the last two, or three, cards of a seat are a pair, or a triple
 _KEPT_FIVE = 0.35
 
 
 @kernel
 def new_view():
-    """Room for a `View`."""
+    """Allocates a `View`."""
     return View(np.zeros(32, np.int64), np.zeros((9, 9)), np.zeros(PRICES), np.zeros(PRICES), np.zeros(2))
 
 
 @kernel
 def _closeness(left, far):
-    """0 for a seat with `far` cards or more, towards 1 for one with few; 0 for one that is out."""
+    """Returns how close a seat is to going out: 0 for `far` or more cards, towards 1 for few; 0 once it is out."""
     return max(0.0, 1.0 - left / far) if left > 0 else 0.0
 
 
 @kernel
 def look(view, state, me, strengths, manners):
-    """Fills a view from what the seat knows."""
+    """Fills a view from the knowledge of a seat."""
     judge(state, me, strengths, view.counts, view.tail, view.win, view.price)
     next_left, previous_left = state.left[(me + 1) % SEATS], state.left[(me + 3) % SEATS]
     closeness = _closeness(next_left, manners.far) + _closeness(previous_left, manners.far)
@@ -91,7 +91,7 @@ def look(view, state, me, strengths, manners):
 
 @kernel
 def place_in(kind, rank, size, level):
-    """Value and column of an action in the tables of a view."""
+    """Returns value and column of an action in the tables of a view."""
     if kind == FOUR_KINGS:
         return np.int64(14), np.int64(4)
     return value_of(kind, rank, level), np.int64(column_of(kind, size))
@@ -99,7 +99,10 @@ def place_in(kind, rank, size, level):
 
 @kernel
 def _goes_out(view, left, size, value, column):
-    """Chance that a seat with `left` cards goes out by beating a play that is no bomb with a play of its kind."""
+    """Returns the chance that a seat with `left` cards goes out by beating a play with one of the same kind.
+
+    The play to beat is not a bomb.
+    """
     if left != size:
         return 0.0
     if size > 3:
@@ -122,7 +125,7 @@ def _goes_out(view, left, size, value, column):
 
 @kernel
 def score_play(view, state, me, manners, action, after):
-    """Worth of an action that leaves a hand with the price `after`; never more for a higher price."""
+    """Scores an action that leaves a hand of the price `after`; the score does not increase with `after`."""
     size = np.int64(action.size)
     if size == state.left[me]:
         return GOES_OUT
@@ -143,7 +146,7 @@ def score_play(view, state, me, manners, action, after):
 
 @kernel
 def score_pass(view, state, me, manners, price):
-    """Worth of a pass with a hand that has that price."""
+    """Scores a pass with a hand of a price."""
     partner, urgency = (me + 2) % SEATS, view.facts[URGENCY]
     if state.holder != partner:
         partner_follows = state.holder == (me + 3) % SEATS and state.left[partner] > 0

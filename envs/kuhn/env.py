@@ -12,10 +12,10 @@ raw_env = make_raw_env(Kuhn)
 
 
 def env(**options: Any) -> AECEnv:
-    """With PettingZoo's usual wrappers: an illegal move ends the game with -1 for its player.
+    """Creates the environment with the usual wrappers; an illegal action ends the game with -1 for its player.
 
     Args:
-        options: Those of `raw_env`.
+        options: Options of `raw_env`.
     """
     return wrapped(raw_env(**options))
 

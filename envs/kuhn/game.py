@@ -1,4 +1,4 @@
-"""Kuhn poker behind the `Game` seam, as a factored-observation game."""
+"""Kuhn poker as an `envs.extensive.ExtensiveGame`."""
 
 from dataclasses import dataclass, field
 
@@ -14,16 +14,16 @@ ACTIONS = ("pass", "bet")
 
 @dataclass(frozen=True)
 class Kuhn(FactoredGame):
-    """Kuhn poker (Kuhn 1950) for two players. Satisfies `envs.extensive.ExtensiveGame`.
+    """Kuhn poker (Kuhn 1950) for two players. Implements `envs.extensive.ExtensiveGame`.
 
     Action 0 passes (checks, folds), 1 bets (calls). With three cards the value to player 0 is -1/18.
 
     Attributes:
-        cards: Cards in the deck, all different.
+        cards: Number of cards in the deck, all of different rank.
 
     Raises:
-        TypeError: a value of another type.
-        ValueError: an impossible number of cards.
+        TypeError: an option of the wrong type.
+        ValueError: `cards` is out of range.
     """
 
     cards: int = 3
@@ -32,7 +32,7 @@ class Kuhn(FactoredGame):
     def __post_init__(self) -> None:
         check_types(self, {"cards": int})
         if not 2 <= self.cards <= 100:
-            raise ValueError(f"cards must be from 2 to 100, not {self.cards}")
+            raise ValueError(f"cards must be from 2 to 100, got {self.cards}")
         spec = GameSpec(
             name="kuhn",
             num_players=2,
@@ -64,12 +64,12 @@ class Kuhn(FactoredGame):
         rules.apply(states, np.asarray(choices, np.int64))
 
     def public(self, states: States) -> NDArray[np.int64]:
-        """The last action; 2 for a deal."""
+        """The last action; 2 after a card was dealt."""
         last = states["actions"][np.arange(len(states)), np.maximum(states["length"], 1) - 1]
         return np.where(states["length"] > 0, last, 2).astype(np.int64)
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """The own card from 1, once dealt and before the first action."""
+        """1 + the own card between the deal and the first action, else 0."""
         card = states["cards"][:, player]
         return np.where((states["length"] == 0) & (card != rules.NONE), card + np.int64(1), 0)
 
@@ -85,7 +85,7 @@ class Kuhn(FactoredGame):
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
-        """One-hot: player, own card, each action so far."""
+        """One-hot vectors of the player, the own card and each action."""
         actions = one_hot(packed[:, 2:], 2).reshape(len(packed), -1)
         return np.concatenate([one_hot(packed[:, 0], 2), one_hot(packed[:, 1], self.cards), actions], axis=1)
 

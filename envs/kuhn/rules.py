@@ -1,4 +1,4 @@
-"""Kuhn poker, compiled. A card each, one bet of 1 on top of an ante of 1; the higher card wins."""
+"""Compiled rules of Kuhn poker: one card each, an ante of 1 and a bet of 1; the higher card wins."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ STATE = np.dtype(
         ("mover", np.int8),
         ("cards", np.uint8, (2,)),  # NONE until dealt
         ("actions", np.uint8, (LONGEST,)),
-        ("length", np.uint8),  # actions so far
+        ("length", np.uint8),  # number of actions
         ("winner", np.int8),
         ("stake", np.int8),
     ]
@@ -23,7 +23,10 @@ STATE = np.dtype(
 
 @kernel
 def apply(states, choices):
-    """Deals `choices[b]` where a card is still to be dealt, else passes or bets."""
+    """Deals card `choices[b]` where chance is to move, else plays that action.
+
+    The actions are `PASS` (check, fold) and `BET` (bet, call). A game ends with a fold, a call, or two checks.
+    """
     for b in range(states.shape[0]):
         s = states[b]
         if s.mover == OVER:

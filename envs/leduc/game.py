@@ -1,4 +1,4 @@
-"""Leduc hold'em with any deck and betting behind the `Game` seam, as a factored-observation game."""
+"""Leduc hold'em with any deck and betting as an `envs.extensive.ExtensiveGame`."""
 
 from dataclasses import dataclass, field
 
@@ -14,26 +14,26 @@ MOST_SIZES = 20
 
 @dataclass(frozen=True)
 class Leduc(FactoredGame):
-    """Leduc hold'em (Southey et al. 2005) for two players. Satisfies `envs.extensive.ExtensiveGame`.
+    """Leduc hold'em (Southey et al. 2005) for two players. Implements `envs.extensive.ExtensiveGame`.
 
-    The defaults are the usual game. ``Leduc(sizes="2,4/4,8", raises=3, deal="ranks")`` is ``leduc_2b2r``, with two
-    sizes of bet and of up to two raises, which fits the table of paper 003.
+    The defaults are the usual game. ``Leduc(sizes="2,4/4,8", raises=3, deal="ranks")`` is ``leduc_2b2r``, with two bet
+    sizes and up to two raises after a bet, which matches the table of paper 003.
 
-    Actions: 0 folds, 1 checks or calls, 2 and on raise by the sizes of the round.
+    Action 0 folds, 1 checks or calls, 2 + k raises by size k of the round.
 
     Attributes:
-        ranks: Ranks in the deck.
-        suits: Cards of each rank.
-        sizes: Raises in chips: of the first round, a slash, of the second, with commas where there are several.
-        raises: Raises in a round at most, the opening bet included.
-        ante: Chips of each player at the start.
-        deal: ``cards``: chance deals card by card and cards of one rank are told apart, as in OpenSpiel; ``ranks``:
-            they are not, and chance deals both hands in one move.
-        name: On the command line.
+        ranks: Number of ranks in the deck.
+        suits: Number of cards of each rank.
+        sizes: Raise sizes in chips: those of the first round, a slash, and those of the second, separated by commas.
+        raises: Maximum number of raises in a round, including the opening bet.
+        ante: Chips that each player pays at the start.
+        deal: ``cards``: chance deals card by card, and cards of one rank are distinct, as in OpenSpiel. ``ranks``:
+            cards of one rank are not distinct, and one chance event deals both hands.
+        name: Name on the command line.
 
     Raises:
-        TypeError: a value of another type.
-        ValueError: an option that is out of range.
+        TypeError: an option of the wrong type.
+        ValueError: an option is out of range.
     """
 
     ranks: int = 3
@@ -51,11 +51,13 @@ class Leduc(FactoredGame):
         check_types(self, dict.fromkeys(("sizes", "deal", "name"), str))
         for name, low, high in (("ranks", 2, 30), ("suits", 1, 4), ("raises", 0, 12), ("ante", 1, 1000)):
             if not low <= getattr(self, name) <= high:
-                raise ValueError(f"{name} must be from {low} to {high}, not {getattr(self, name)}")
+                raise ValueError(f"{name} must be from {low} to {high}, got {getattr(self, name)}")
         if self.ranks * self.suits < 3:
-            raise ValueError(f"{self.ranks} ranks of {self.suits} are too few cards: two hands and the board need 3")
+            raise ValueError(
+                f"ranks * suits must be at least 3 for two hands and the board, got {self.ranks} * {self.suits}"
+            )
         if self.deal not in ("cards", "ranks"):
-            raise ValueError(f"deal must be cards or ranks, not {self.deal!r}")
+            raise ValueError(f"deal must be cards or ranks, got {self.deal!r}")
         sizes = _parse_sizes(self.sizes)
         object.__setattr__(self, "_sizes", sizes)
         actions = rules.RAISE + sizes.shape[1]
@@ -74,7 +76,7 @@ class Leduc(FactoredGame):
 
     @property
     def _longest(self) -> int:
-        """Actions of a round at most: a check, the raises, a call."""
+        """Maximum number of actions in a round: a check, the raises, a call."""
         return self.raises + 2
 
     @property
@@ -83,7 +85,7 @@ class Leduc(FactoredGame):
 
     @property
     def _cards(self) -> int:
-        """What chance can deal: cards, or ranks."""
+        """Number of distinct cards that chance deals: cards, or ranks."""
         return self.ranks * self._per_rank
 
     def initial(self, batch: int) -> States:
@@ -116,7 +118,7 @@ class Leduc(FactoredGame):
         rules.apply(states, np.asarray(choices, np.int64), self._sizes, together)
 
     def public(self, states: States) -> NDArray[np.int64]:
-        """The last action; from `A` on the card dealt on the board; after those, that a card was dealt to a player."""
+        """The last action, `A` + the board card, or `A` + the number of cards for a card dealt to a player."""
         actions = self.spec.num_actions
         last = states["actions"][np.arange(len(states)), states["round"], np.maximum(states["acted"], 1) - 1]
         ended = states["actions"][:, 0]  # the action that ended the first round, before the board is dealt
@@ -127,7 +129,7 @@ class Leduc(FactoredGame):
         return np.where(length == 0, actions + self._cards, shown).astype(np.int64)
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """The own card from 1, once dealt and before the first action."""
+        """1 + the own card between the deal and the first action, else 0."""
         card = states["cards"][:, player]
         dealing = (states["actions"][:, 0, 0] == rules.NONE) & (card != rules.NONE)
         return np.where(dealing, card + np.int64(1), 0)
@@ -146,7 +148,7 @@ class Leduc(FactoredGame):
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
-        """One-hot: player, rank of the own card, rank on the board, each action of both rounds."""
+        """One-hot vectors of the player, the ranks of the own card and the board, and each action of both rounds."""
         own, board = (np.where(c == rules.NONE, c, c // self._per_rank) for c in (packed[:, 1], packed[:, 2]))
         actions = one_hot(packed[:, 3:], self.spec.num_actions).reshape(len(packed), -1)
         return np.concatenate(
@@ -174,7 +176,7 @@ class Leduc(FactoredGame):
 
 
 def _parse_sizes(text: str) -> NDArray[np.int16]:
-    """Sizes of both rounds, `int16[2, K]`."""
+    """Parses the raise sizes of both rounds, `int16[2, K]`."""
     try:
         rounds = [[int(size) for size in part.split(",")] for part in text.split("/")]
     except ValueError:
@@ -182,7 +184,7 @@ def _parse_sizes(text: str) -> NDArray[np.int16]:
     fitting = len(rounds) == 2 and len(rounds[0]) == len(rounds[1]) <= MOST_SIZES
     if not fitting or not all(0 < size <= 1000 for part in rounds for size in part):
         raise ValueError(
-            f"sizes are chips from 1 to 1000, up to {MOST_SIZES} of the first round, a slash and as many of the second,"
-            f" such as 2/4 or 2,4/4,8, not {text!r}"
+            f"sizes must be 1 to {MOST_SIZES} numbers from 1 to 1000 of the first round, a slash, and as many of the "
+            f"second, such as 2/4 or 2,4/4,8, got {text!r}"
         )
     return np.array(rounds, np.int16)

@@ -1,4 +1,4 @@
-"""Leduc hold'em, compiled: a card each, betting, a card on the board, betting (Southey et al. 2005)."""
+"""Compiled rules of Leduc hold'em: one card each, betting, a card on the board, betting (Southey et al. 2005)."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from envs.compiled import kernel
 from envs.extensive import CHANCE, OVER
 
 FOLD, CALL, RAISE = 0, 1, 2
-"""Actions; `CALL` checks where nothing is to be called, and from `RAISE` on there is one for each size."""
+"""Actions. `CALL` checks if there is no bet; `RAISE` + k raises by size k of the round."""
 NONE = 255
 LONGEST = 16
-"""Actions of a round at most."""
+"""Upper bound on the actions of a round."""
 
 STATE = np.dtype(
     [
@@ -19,8 +19,8 @@ STATE = np.dtype(
         ("round", np.uint8),
         ("raises", np.uint8),  # in this round
         ("acted", np.uint8),  # actions in this round
-        ("folded", np.int8),  # who has folded, or -1
-        ("bets", np.int16, (2,)),  # chips put in so far, the ante included
+        ("folded", np.int8),  # player who has folded, or -1
+        ("bets", np.int16, (2,)),  # chips paid so far, including the ante
         ("actions", np.uint8, (2, LONGEST)),  # by round
     ]
 )
@@ -28,10 +28,13 @@ STATE = np.dtype(
 
 @kernel
 def apply(states, choices, sizes, together):
-    """Deals `choices[b]` where chance is to move, else plays it.
+    """Deals card `choices[b]` where chance is to move, else plays that action.
 
-    `sizes[r, k]` is raise k of round r in chips. If `together` is not 0, both hands are one outcome of chance, the
-    first card times `together` plus the second.
+    Args:
+        states: `[B]` records, changed in place.
+        choices: Cards or actions, `int64[B]`.
+        sizes: Chips of raise k in round r, `int16[2, K]`.
+        together: If positive, one outcome of chance deals both hands: first card * `together` + second card.
     """
     for b in range(states.shape[0]):
         s = states[b]
@@ -73,7 +76,7 @@ def apply(states, choices, sizes, together):
 
 @kernel
 def legal(states, most_raises, out):
-    """Legal actions of the player to move: to fold only where there is something to call."""
+    """Writes the legal actions of the player to move into `out`, `bool[B, A]`; folding requires a bet to call."""
     for b in range(states.shape[0]):
         s = states[b]
         out[b, :] = False
@@ -85,7 +88,7 @@ def legal(states, most_raises, out):
 
 @kernel
 def won(states, per_rank, out):
-    """Chips that player 0 has won where the game has ended, else 0; `per_rank` cards have the same rank."""
+    """Writes the chips won by player 0 into `out`, `float64[B]`, 0 while a game runs; `per_rank` cards share a rank."""
     for b in range(states.shape[0]):
         s = states[b]
         out[b] = 0.0

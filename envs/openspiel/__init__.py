@@ -1,6 +1,6 @@
-"""OpenSpiel both ways: its games as ours (`OpenSpielGame`, `openspiel_tree`), our trees and policies as its.
+"""Conversion from and to OpenSpiel: its games as `Game` and `Tree`, our trees and policies as its games and policies.
 
-Needs the extra ``openspiel``; `pyspiel` is imported only where it is used.
+It needs the extra ``openspiel``; `pyspiel` is imported only where it is used.
 """
 
 from envs.openspiel.efg import to_efg

@@ -1,4 +1,4 @@
-"""Our trees in Gambit's extensive-form format, which OpenSpiel can play in C++ (`pyspiel.load_efg_game`)."""
+"""Writes trees in Gambit's extensive-form format, which OpenSpiel plays in C++ (`pyspiel.load_efg_game`)."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from envs.tree import Tree
 
 
 def to_efg(tree: Tree) -> str:
-    """The tree in version 2 of Gambit's extensive-form format (Gambit manual, "Representation of games").
+    """Converts a tree to version 2 of Gambit's extensive-form format (Gambit manual, "Representation of games").
 
-    Actions and outcomes of chance are labelled by their numbers; probabilities and returns are written so that they
-    are read back to the same bits. Infosets are numbered from 1 for each player.
+    Actions and outcomes of chance are labelled by number. Probabilities and returns are written without loss of
+    precision. Infosets are numbered from 1 for each player.
     """
     lines = [f'EFG 2 R "{tree.name.translate(_PLAIN)}" {{ "0" "1" }}']
     first = int((tree.player == 0).sum())
@@ -18,7 +18,7 @@ def to_efg(tree: Tree) -> str:
     choices = [_choices(tree, infoset) for infoset in range(len(tree.player))]
     open_nodes = [0]
     chances = ends = 0
-    while open_nodes:  # a node, then all that is below its first child, then the next child
+    while open_nodes:  # depth-first: a node, then the subtree of each child in order
         node = open_nodes.pop()
         children = range(tree.children[node], tree.children[node + 1])
         open_nodes.extend(reversed(children))

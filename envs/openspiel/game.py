@@ -1,8 +1,7 @@
-"""Any two-player zero-sum game of OpenSpiel as a `Game`: slower than compiled rules, with the same learners.
+"""Adapts any two-player zero-sum game of OpenSpiel to `Game`: slower than compiled rules, for the same learners.
 
-A state here is what was done since the beginning, by the players and by chance, so that it may be copied, dropped and
-sent to another process like those of compiled games. Live states of OpenSpiel are kept aside, by that history, and are
-made again by replay where they are missing.
+A state is the history of actions and outcomes of chance, which may be copied, dropped and sent to other processes like
+a state of a compiled game. A cache holds the live states of OpenSpiel by history; missing ones are created by replay.
 """
 
 from collections import OrderedDict
@@ -20,39 +19,39 @@ _PROBES, _PROBE_PLIES = 16, 200
 
 
 class OpenSpielGame(ListedChance):
-    """A two-player zero-sum game of OpenSpiel behind the `Game` seam. Satisfies `envs.game.Game`.
+    """A two-player zero-sum game of OpenSpiel as a `Game`. Implements `envs.game.Game`.
 
-    It also lets chance be enumerated (`initial`, `mover`, `chance`, `apply`, `utilities` as in
-    `envs.extensive.ExtensiveGame`); OpenSpiel does not tell public from private observations, so its tree comes from
-    `envs.openspiel.openspiel_tree`. Infostates are OpenSpiel's tensors of the information state or, where a game has
-    none, those of the observation, which may forget what was seen before.
+    Chance can be enumerated by `initial`, `mover`, `chance`, `apply` and `utilities`, as in
+    `envs.extensive.ExtensiveGame`. OpenSpiel does not split observations into public and private ones; for a tree use
+    `envs.openspiel.openspiel_tree`. Infostates are OpenSpiel's information state tensors or, for games without them,
+    observation tensors, which may lack earlier observations.
 
     Args:
-        game: See `envs.openspiel.loading.load_openspiel`. Games in Gambit's format travel to other processes only if
-            given as text.
-        name: Name of the game; OpenSpiel's if left out.
-        compact: Whether infostates are packed as bits, which takes tensors of zeros and ones, or else as float32.
-            None finds out by a few random games.
-        reserve: Number of live states to keep at least; twice the largest batch are kept anyway.
+        game: See `envs.openspiel.loading.load_openspiel`. A game in Gambit's format can be sent to other processes only
+            if it is given as text.
+        name: Name of the game; by default OpenSpiel's.
+        compact: Whether infostates are packed as bits, which requires tensors of zeros and ones, or as float32. None
+            decides by a few random games.
+        reserve: Number of live states that are kept in any case; the cache grows to twice the largest batch.
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
-        ValueError: a game that is not of this kind.
-        RuntimeError: from `observe`, a tensor of other numbers than zeros and ones though `compact`.
+        ValueError: the game does not meet these conditions.
+        RuntimeError: from `observe`, if `compact` and a tensor has entries other than 0 and 1.
     """
 
     def __init__(self, game: Any, name: str | None = None, *, compact: bool | None = None, reserve: int = 4096) -> None:
         if type(reserve) is not int or reserve < 1:
-            raise ValueError(f"reserve must be a number of states from 1, not {reserve!r}")
+            raise ValueError(f"reserve must be an integer of at least 1, got {reserve!r}")
         if compact is not None and type(compact) is not bool:
-            raise ValueError(f"compact must be true or false, not {compact!r}")
+            raise ValueError(f"compact must be true or false, got {compact!r}")
         self.spiel: Spiel = load_openspiel(game)
         self._source = game
         self.reserve = reserve
         self._forget()
         kind, spiel = self.spiel.get_type(), self.spiel
         if not (kind.provides_information_state_tensor or kind.provides_observation_tensor):
-            raise ValueError(f"OpenSpiel's {kind.short_name} has no tensors that a network could see")
+            raise ValueError(f"OpenSpiel's {kind.short_name} has no tensors for a network")
         self._remembers = bool(kind.provides_information_state_tensor)
         width = int(spiel.information_state_tensor_size() if self._remembers else spiel.observation_tensor_size())
         self.compact = compact is not False
@@ -87,7 +86,7 @@ class OpenSpielGame(ListedChance):
         )
 
     def _fits_bits(self) -> bool:
-        """Whether all infostates of a few random games are zeros and ones."""
+        """Returns whether all infostates of a few random games consist of zeros and ones."""
         rng = np.random.default_rng(0)
         states = self.reset(_PROBES, rng)
         for _ in range(_PROBE_PLIES):
@@ -102,11 +101,11 @@ class OpenSpielGame(ListedChance):
         return True
 
     def _forget(self) -> None:
-        self._lives: OrderedDict[bytes, Spiel] = OrderedDict()  # the one used last is at the end
-        self._room = self.reserve
+        self._lives: OrderedDict[bytes, Spiel] = OrderedDict()  # in the order of their last use
+        self._capacity = self.reserve
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("spiel", "_lives", "_room")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("spiel", "_lives", "_capacity")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -117,18 +116,18 @@ class OpenSpielGame(ListedChance):
 
     @property
     def live(self) -> int:
-        """How many live states of OpenSpiel are kept at present."""
+        """Number of live states of OpenSpiel in the cache."""
         return len(self._lives)
 
     def _keys(self, states: States) -> list[bytes]:
-        self._room = max(self._room, 2 * len(states))
+        self._capacity = max(self._capacity, 2 * len(states))
         kind = self.state_dtype["history"]
         joined = np.ascontiguousarray(states["history"]).tobytes()
         ends = states["length"] * kind.base.itemsize
         return [joined[k * kind.itemsize : k * kind.itemsize + end] for k, end in enumerate(ends.tolist())]
 
     def spiel_states(self, states: States) -> list[Spiel]:
-        """OpenSpiel's state for each of ours, from those that are kept or by replay. Clone them before a change."""
+        """Returns OpenSpiel's state for each of ours, from the cache or by replay. Clone them before changing them."""
         return [self._find(key) for key in self._keys(states)]
 
     def _find(self, key: bytes) -> Spiel:
@@ -145,17 +144,17 @@ class OpenSpielGame(ListedChance):
     def _keep(self, key: bytes, live: Spiel) -> None:
         self._lives[key] = live
         self._lives.move_to_end(key)
-        while len(self._lives) > self._room:
+        while len(self._lives) > self._capacity:
             self._lives.popitem(last=False)
 
     def _note(self, states: States, lives: list[Spiel]) -> None:
-        """Writes mover and utility of live states into ours, and keeps them."""
+        """Writes mover and utility of live states into ours, and adds them to the cache."""
         for key, live in zip(self._keys(states), lives, strict=True):
             self._keep(key, live)
         states["mover"] = [mover_of(live) for live in lives]
         states["utility"] = [live.returns()[0] if live.is_terminal() else 0.0 for live in lives]
 
-    # Chance in the open
+    # Enumeration of chance
 
     def initial(self, batch: int) -> States:
         states = np.zeros(batch, self.state_dtype)
@@ -182,7 +181,7 @@ class OpenSpielGame(ListedChance):
     def utilities(self, states: States) -> NDArray[np.float64]:
         return np.stack([states["utility"], 0.0 - states["utility"]], axis=1)
 
-    # The seam
+    # The interface `Game`
 
     def legal(self, states: States) -> NDArray[np.bool_]:
         mask = np.zeros((len(states), self.spec.num_actions), np.bool_)
@@ -199,7 +198,7 @@ class OpenSpielGame(ListedChance):
         return self.pack(self.tensors(self.spiel_states(states), players))
 
     def tensors(self, lives: Sequence[Spiel], players: Sequence[int] | NDArray[np.integer]) -> NDArray[np.float32]:
-        """What `players[b]` sees in OpenSpiel's state `lives[b]`, `float32[B, *spec.shapes["flat"]]`."""
+        """Returns the tensor of `players[b]` at OpenSpiel's state `lives[b]`, `float32[B, *spec.shapes["flat"]]`."""
         flat = np.empty((len(lives), *self.spec.shapes["flat"]), np.float32)
         for b, (live, player) in enumerate(zip(lives, players, strict=True)):
             seen = live.information_state_tensor if self._remembers else live.observation_tensor
@@ -207,16 +206,16 @@ class OpenSpielGame(ListedChance):
         return flat
 
     def pack(self, tensors: NDArray[np.float32]) -> Packed:
-        """Packs what `tensors` returns; raises RuntimeError if it does not fit into bits though `compact`."""
+        """Packs tensors; raises a RuntimeError if `compact` and they do not consist of zeros and ones."""
         if not self.compact:
             return tensors.view(np.uint8)
         if not _is_binary(tensors):
-            raise RuntimeError(f"{self.spec.name}: an infostate has other entries than 0 and 1: pass compact=False")
+            raise RuntimeError(f"{self.spec.name}: an infostate has entries other than 0 and 1: pass compact=False")
         return np.packbits(tensors != 0, axis=1)
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
         if encoding not in self.spec.shapes:
-            raise ValueError(f"{self.spec.name} has the encoding 'flat' only, not {encoding!r}")
+            raise ValueError(f"{self.spec.name} has only the encoding 'flat', got {encoding!r}")
         if not self.compact:
             return np.ascontiguousarray(packed).view(np.float32)
         return np.unpackbits(packed, axis=1, count=self.spec.shapes["flat"][0]).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Games of OpenSpiel by their text, checked: two players, zero-sum, chance that can be listed, one move at a time."""
+"""Loads games of OpenSpiel and checks them: two players, zero-sum, explicit chance, sequential moves."""
 
 import difflib
 from types import ModuleType
@@ -7,14 +7,14 @@ from typing import Any
 from envs.extensive import CHANCE, OVER
 
 EFG = "EFG "
-"""How a game in Gambit's format begins."""
+"""Prefix of a game in Gambit's format."""
 
 Spiel = Any
-"""A game, state or policy of OpenSpiel, which has no types that could be checked."""
+"""A game, state or policy of OpenSpiel, whose package has no type annotations."""
 
 
 def import_pyspiel() -> ModuleType:
-    """The module `pyspiel`.
+    """Imports `pyspiel`.
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
@@ -29,21 +29,22 @@ def import_pyspiel() -> ModuleType:
 
 
 def load_openspiel(game: Any) -> Spiel:
-    """An OpenSpiel game in which one player moves at a time.
+    """Loads an OpenSpiel game with sequential moves.
 
     Args:
-        game: As OpenSpiel writes it, ``leduc_poker`` or ``goofspiel(imp_info=True,num_cards=4)``; a text in Gambit's
-            extensive-form format; or a `pyspiel.Game`. Simultaneous moves become moves in turn, the later ones made
-            without seeing the earlier, by OpenSpiel's own conversion.
+        game: OpenSpiel's text, such as ``leduc_poker`` or ``goofspiel(imp_info=True,num_cards=4)``; text in Gambit's
+            extensive-form format; or a `pyspiel.Game`. OpenSpiel converts simultaneous moves to sequential ones, of
+            which the later player does not see the earlier move.
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
-        ValueError: no such game or parameter; a game that is not for two players, not zero-sum, or hides its chance.
+        ValueError: unknown game or parameter; or the game does not have two players, is not zero-sum, or samples chance
+            implicitly.
     """
     pyspiel = import_pyspiel()
     loaded = _load(pyspiel, game) if isinstance(game, str) else game
     if not isinstance(loaded, pyspiel.Game):
-        raise ValueError(f"an OpenSpiel game is a text or a pyspiel.Game, not {type(game).__name__}")
+        raise ValueError(f"an OpenSpiel game must be a string or a pyspiel.Game, got {type(game).__name__}")
     kind, name = loaded.get_type(), loaded.get_type().short_name
     if loaded.num_players() != 2:
         raise ValueError(f"OpenSpiel's {name} has {loaded.num_players()} players here; only games of 2 can be adapted")
@@ -61,20 +62,20 @@ def load_openspiel(game: Any) -> Spiel:
 
 
 def name_of(game: Any, loaded: Spiel) -> str:
-    """The text that a game was loaded from, unless it is long or in Gambit's format: then OpenSpiel's name."""
+    """Returns the text of a game, or OpenSpiel's name if the text is long or in Gambit's format."""
     text = str(game).strip().removesuffix("()")
     return str(loaded.get_type().short_name) if "\n" in text or len(text) > 200 else text
 
 
 def mover_of(state: Spiel) -> int:
-    """Who moves: a player, `CHANCE` or `OVER`."""
+    """Returns the player to move, `CHANCE` or `OVER`."""
     if state.is_terminal():
         return OVER
     return CHANCE if state.is_chance_node() else int(state.current_player())
 
 
 def moves_of(state: Spiel) -> list[tuple[int, float]]:
-    """What can follow, by number, with the probability of an outcome of chance, or 1."""
+    """Lists legal actions with 1, or outcomes of chance with their probabilities, by number."""
     if state.is_terminal():
         return []
     if state.is_chance_node():
@@ -95,13 +96,13 @@ def _load(pyspiel: ModuleType, text: str) -> Spiel:
 
 
 def _check_text(pyspiel: ModuleType, text: str) -> None:
-    """Raises ValueError for the usual mistakes, of which OpenSpiel itself would print pages on standard error."""
+    """Raises a ValueError for common mistakes, for which OpenSpiel would print pages to standard error."""
     name, bracket, rest = text.strip().partition("(")
     specifications = {kind.short_name: kind.parameter_specification for kind in pyspiel.registered_games()}
     if name not in specifications:
         raise ValueError(f"OpenSpiel has no game {name!r}{_meant(name, specifications)}")
     if text.count("(") != text.count(")") or (bracket and not rest.endswith(")")):
-        raise ValueError(f"{text!r} is no text of an OpenSpiel game: its brackets do not match")
+        raise ValueError(f"the brackets of the OpenSpiel game {text!r} do not match")
     known = specifications[name]
     for parameter in pyspiel.game_parameters_from_string(text.strip()):
         if parameter != "name" and parameter not in known:

@@ -1,4 +1,4 @@
-"""Policies on our trees as policies of OpenSpiel, and the other way round."""
+"""Converts policies on trees to policies of OpenSpiel, and vice versa."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,19 +12,19 @@ from envs.openspiel.loading import Spiel, import_pyspiel, load_openspiel, mover_
 from envs.tree import Tree
 
 _LABELLED = "efg_game"
-"""The OpenSpiel game that numbers actions by itself: there the labels are our numbers, see `envs.openspiel.to_efg`."""
+"""The OpenSpiel game with action numbers of its own; its labels are our action numbers, see `envs.openspiel.to_efg`."""
 
 
 @dataclass(frozen=True)
 class Correspondence:
-    """What the infosets of a tree are in an OpenSpiel game.
+    """The mapping between the infosets of a tree and of an OpenSpiel game.
 
     Attributes:
-        infosets: Infoset of the tree by OpenSpiel's text for the information state.
-        actions: OpenSpiel's action for each slot of that infoset, in the order of the slots, by the same text.
-        scale: Returns of OpenSpiel's game are ours times this; NaN where all are 0.
-        same: Whether the infosets are the same ones. If not, OpenSpiel's tell a player more: our policies can be
-            played there, but answers to them may be better than in our tree.
+        infosets: Infoset of the tree by OpenSpiel's information state string.
+        actions: OpenSpiel's action for each slot of that infoset, in the order of the slots, by the same string.
+        scale: Factor from our returns to OpenSpiel's; NaN if all are 0.
+        same: Whether the infosets are the same. If not, OpenSpiel's are finer: our policies can be played there, but
+            best responses to them may be better than in our tree.
     """
 
     infosets: dict[str, int]
@@ -34,18 +34,18 @@ class Correspondence:
 
 
 def correspond(tree: Tree, game: Any) -> Correspondence:
-    """Walks a tree and an OpenSpiel game side by side.
+    """Maps the infosets of a tree to an OpenSpiel game by traversing both together.
 
-    Both must have the same movers, actions and chances. A game that plays the last, forced moves by itself is the same
-    game, and so is one whose returns are a multiple of ours.
+    Both must have the same movers, actions and probabilities of chance. OpenSpiel's game may play final forced moves
+    itself, and its returns may be a multiple of ours.
 
     Args:
         tree: Our tree.
-        game: What `envs.openspiel.load_openspiel` takes, or an `OpenSpielGame`.
+        game: Argument of `envs.openspiel.load_openspiel`, or an `OpenSpielGame`.
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
-        ValueError: the games differ, or OpenSpiel's tells a player less than the tree; the message says where.
+        ValueError: the games differ, or OpenSpiel's infosets are coarser than the tree's; the message says where.
     """
     spiel = game.spiel if isinstance(game, OpenSpielGame) else load_openspiel(game)
     walk = _Walk(tree, spiel.get_type().short_name == _LABELLED)
@@ -57,7 +57,7 @@ def correspond(tree: Tree, game: Any) -> Correspondence:
 
 
 class _Walk:
-    """What was found on the way."""
+    """The traversal of `correspond`, with the mapping so far."""
 
     def __init__(self, tree: Tree, labelled: bool) -> None:
         self.tree, self.labelled = tree, labelled
@@ -66,7 +66,7 @@ class _Walk:
         self.scale = float("nan")
 
     def visit(self, node: int, state: Spiel) -> list[tuple[int, Spiel]]:
-        """Compares a node; its children, with OpenSpiel's."""
+        """Compares a node with OpenSpiel's state; returns the children of both."""
         tree, mover = self.tree, mover_of(state)
         if mover == OVER:
             self._compare_returns(self._follow_forced(node, state), state)
@@ -97,7 +97,7 @@ class _Walk:
         self.actions.setdefault(label, choices)
 
     def _follow_forced(self, node: int, state: Spiel) -> int:
-        """The end below a node at which no player has a choice."""
+        """Returns the terminal node below a node at which no player has a choice."""
         while self.tree.mover[node] != OVER:
             first, last = self.tree.children[node], self.tree.children[node + 1]
             if last - first > 1:
@@ -118,28 +118,30 @@ class _Walk:
 
 
 def to_openspiel_policy(tree: Tree, policy: NDArray[np.floating], game: Any) -> Spiel:
-    """A policy of both players as OpenSpiel's tabular policy.
+    """Converts a policy of both players to OpenSpiel's tabular policy.
 
     Args:
         tree: Our tree.
-        policy: Probability by slot, `float64[S]`.
-        game: See `correspond`; or what that has returned.
+        policy: Probability of each slot, `float64[S]`.
+        game: See `correspond`; or its result.
 
     Returns:
-        A `pyspiel.TabularPolicy`, for `pyspiel.nash_conv(game, policy)` and the like.
+        A `pyspiel.TabularPolicy`, for instance for `pyspiel.nash_conv(game, policy)`.
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
-        ValueError: no policy on this tree, or see `correspond`.
+        ValueError: `policy` is not a policy on this tree, or see `correspond`.
     """
     pyspiel = import_pyspiel()
     if np.shape(policy) != (tree.num_slots,):
-        raise ValueError(f"a policy on {tree.name} has {tree.num_slots} numbers, not shape {np.shape(policy)}")
+        raise ValueError(f"a policy on {tree.name} must have the shape ({tree.num_slots},), got {np.shape(policy)}")
     least, total = (reduce.reduceat(policy, tree.slots[:-1]) for reduce in (np.minimum, np.add))
-    right = (least >= -1e-9) & (np.abs(total - 1) < 1e-6)  # never where one is NaN
+    right = (least >= -1e-9) & (np.abs(total - 1) < 1e-6)  # False for NaN
     if not right.all():
         bad = int(np.argmin(right))
-        raise ValueError(f"no policy on {tree.name}: at infoset {bad} its probabilities are no distribution")
+        raise ValueError(
+            f"a policy on {tree.name} must be a distribution at every infoset, and is not at infoset {bad}"
+        )
     link = game if isinstance(game, Correspondence) else correspond(tree, game)
     table = {}
     for label, infoset in link.infosets.items():
@@ -149,21 +151,21 @@ def to_openspiel_policy(tree: Tree, policy: NDArray[np.floating], game: Any) -> 
 
 
 def from_openspiel_policy(tree: Tree, policy: Spiel, game: Any) -> NDArray[np.float64]:
-    """A tabular policy of OpenSpiel by slot of our tree, `float64[S]`; moves that OpenSpiel plays itself are forced.
+    """Converts a tabular policy of OpenSpiel to our tree, `float64[S]`; moves that OpenSpiel plays itself are forced.
 
     Args:
         tree: Our tree.
-        policy: A `pyspiel.Policy` that answers to texts of information states.
-        game: See `correspond`; or what that has returned.
+        policy: A `pyspiel.Policy` that accepts information state strings.
+        game: See `correspond`; or its result.
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
-        ValueError: OpenSpiel's infosets tell a player more than the tree's, or see `correspond`.
+        ValueError: OpenSpiel's infosets are finer than the tree's, or see `correspond`.
     """
     link = game if isinstance(game, Correspondence) else correspond(tree, game)
     if not link.same:
         raise ValueError(
-            f"{tree.name}: OpenSpiel's players know more than those of the tree, which cannot play as they do"
+            f"{tree.name}: the infosets of OpenSpiel are finer than those of the tree, which cannot express the policy"
         )
     slots = tree.uniform()
     for label, infoset in link.infosets.items():

@@ -1,4 +1,4 @@
-"""Trees of OpenSpiel games, with the infosets that OpenSpiel's information states say."""
+"""Builds trees of OpenSpiel games, with the infosets of OpenSpiel's information states."""
 
 import time
 from dataclasses import replace
@@ -12,39 +12,39 @@ from envs.openspiel.loading import Spiel, load_openspiel, mover_of, moves_of, na
 from envs.tree import Tree, TreeTooLarge, assemble
 
 MOST_NODES = 2_000_000
-"""Default limit: a node costs some microseconds, and a layer of them some hundred bytes a node, while it is made."""
+"""Default limit on the nodes. A node takes microseconds, and the nodes of the current layer some hundred bytes each."""
 
 
 def openspiel_tree(game: Any, most_nodes: int = MOST_NODES, *, observations: bool = True) -> Tree:
-    """The whole tree of an OpenSpiel game. It says neither histories nor public states, which OpenSpiel does not know.
+    """Builds the whole tree of an OpenSpiel game, without histories and public states, which OpenSpiel does not define.
 
     Args:
-        game: An `OpenSpielGame`, or what makes one. Observations in the tree are packed as that game packs them.
-        most_nodes: Limit on the size.
-        observations: False leaves out what is observed, `uint8[I, 0]`: some games have no tensors, and those of games
-            in Gambit's format are as long as there are infosets.
+        game: An `OpenSpielGame`, or the argument of one; it packs the observations of the tree.
+        most_nodes: Limit on the number of nodes.
+        observations: Whether to store infostates. Without them `observed` is `uint8[I, 0]`: some games have no tensors,
+            and those of games in Gambit's format are as long as there are infosets.
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
-        ValueError: a game that is not for two players and zero-sum, or has no text for its information states.
+        ValueError: the game is not zero-sum for two players, or has no information state strings.
         TreeTooLarge: more than `most_nodes` nodes.
-        ImperfectRecall: infosets mix nodes that the player could tell apart.
+        ImperfectRecall: nodes of one infoset differ in their legal actions or in the own actions before them.
     """
     adapted = game if isinstance(game, OpenSpielGame) else None
     spiel = load_openspiel(game) if adapted is None else adapted.spiel
     name = name_of(game, spiel) if adapted is None else adapted.spec.name
     if not spiel.get_type().provides_information_state_string:
-        raise ValueError(f"{name} has no tree: OpenSpiel gives it no text for information states")
+        raise ValueError(f"{name} has no tree: OpenSpiel defines no information state strings for it")
     started = time.perf_counter()
     growth = _Growth((adapted or OpenSpielGame(spiel, name)) if observations else None)
     layer = [spiel.new_initial_state()]
     growth.add(layer, [-1], [-1], [1.0])
     while layer:
-        moves, room = [], most_nodes - growth.count
+        moves, left = [], most_nodes - growth.count
         for state in layer:
             moves.append(moves_of(state))
-            room -= len(moves[-1])
-            if room < 0:
+            left -= len(moves[-1])
+            if left < 0:
                 raise TreeTooLarge(
                     f"{name} has more nodes than the {most_nodes:,} allowed: choose smaller parameters of the game, or "
                     "allow more"
@@ -67,10 +67,10 @@ def openspiel_tree(game: Any, most_nodes: int = MOST_NODES, *, observations: boo
 
 
 class _Growth:
-    """The nodes so far, as `envs.tree.assemble` wants them, and the infosets in the order in which they are met."""
+    """Nodes so far, in the form of `envs.tree.assemble`, and infosets in breadth-first order."""
 
     def __init__(self, game: OpenSpielGame | None) -> None:
-        self.game = game  # packs what is observed
+        self.game = game  # packs the observations
         self.widths: list[int] = []
         self.nodes: dict[str, list] = {f: [] for f in ("mover", "parent", "action", "probability", "utility")}
         self.keys: list[int] = []

@@ -1,4 +1,4 @@
-"""Oshi-zumo with hidden bids behind the `Game` seam, as a factored-observation game."""
+"""Oshi-zumo with hidden bids as an `envs.extensive.ExtensiveGame`."""
 
 from dataclasses import dataclass, field
 
@@ -12,21 +12,21 @@ from envs.oshi_zumo import rules
 
 @dataclass(frozen=True)
 class OshiZumo(FactoredGame):
-    """Oshi-zumo for two players with hidden bids (Buro 2003; paper 003). Satisfies `envs.extensive.ExtensiveGame`.
+    """Oshi-zumo for two players with hidden bids (Buro 2003; paper 003). Implements `envs.extensive.ExtensiveGame`.
 
-    Action k bids k coins. Both bid in turn, the second without seeing the first bid; then only who pushed the
-    wrestler is told. Both bids are spent. Whoever pushes him off the board wins 1. When a player can bid no longer,
-    the other one pushes once for every `min_bid` coins that are left, and the side of the wrestler decides.
+    Action k bids k coins. The players bid in turn, the second without seeing the first bid; both then learn who pushed
+    the wrestler, but not the bids. Both bids are spent. The player who pushes the wrestler off the board wins 1. Once a
+    player cannot bid, the opponent pushes once for every `min_bid` coins left, and the side of the wrestler decides.
 
     Attributes:
-        coins: Coins of each player.
-        size: Cells on each side of the middle: the board has 2 `size` + 1.
-        min_bid: Least bid.
-        name: On the command line.
+        coins: Coins of each player at the start.
+        size: Cells on each side of the middle; the board has 2 * `size` + 1 cells.
+        min_bid: Smallest bid.
+        name: Name on the command line.
 
     Raises:
-        TypeError: a value of another type.
-        ValueError: an option that is out of range, or coins so few that every game is a draw.
+        TypeError: an option of the wrong type.
+        ValueError: an option is out of range, or `coins` is so small that every game is a draw.
     """
 
     coins: int = 8
@@ -38,13 +38,13 @@ class OshiZumo(FactoredGame):
     def __post_init__(self) -> None:
         check_types(self, {"coins": int, "size": int, "min_bid": int, "name": str})
         if not 1 <= self.coins <= rules.MOST_COINS:
-            raise ValueError(f"coins must be from 1 to {rules.MOST_COINS}, not {self.coins}")
+            raise ValueError(f"coins must be from 1 to {rules.MOST_COINS}, got {self.coins}")
         if not 1 <= self.size <= 50:
-            raise ValueError(f"size must be from 1 to 50, not {self.size}")
+            raise ValueError(f"size must be from 1 to 50, got {self.size}")
         if not 1 <= self.min_bid <= self.coins:
-            raise ValueError(f"min_bid must be from 1 to coins={self.coins}, not {self.min_bid}")
+            raise ValueError(f"min_bid must be from 1 to coins={self.coins}, got {self.min_bid}")
         if self.coins == self.min_bid or (self.coins, self.min_bid) == (2, 1):
-            raise ValueError(f"with coins={self.coins} and min_bid={self.min_bid} nobody can ever win: take more coins")
+            raise ValueError(f"coins={self.coins} with min_bid={self.min_bid} makes every game a draw: use more coins")
         n = self._rounds
         spec = GameSpec(
             name=self.name,
@@ -60,7 +60,7 @@ class OshiZumo(FactoredGame):
 
     @property
     def _rounds(self) -> int:
-        """Rounds at most."""
+        """Maximum number of rounds."""
         return self.coins // self.min_bid
 
     def initial(self, batch: int) -> States:
@@ -83,13 +83,13 @@ class OshiZumo(FactoredGame):
         rules.apply(states, np.asarray(choices, np.int64), self.size, self.min_bid)
 
     def public(self, states: States) -> NDArray[np.int64]:
-        """0 after the first bid; 1 + who pushed after the second, and from 4 on if the game is over."""
+        """0 after the first bid, 1 + result of the round after the second, 4 + result if the game is over."""
         done = states["round"].astype(np.int64)
         result = states["results"][np.arange(len(states)), np.maximum(done, 1) - 1].astype(np.int64) + 1
         return np.where((states["mover"] == 1) | (done == 0), 0, result + 3 * self.finished(states))
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """Nothing besides the own bids."""
+        """Players observe nothing in private besides their own bids."""
         return np.zeros(len(states), np.int64)
 
     def utilities(self, states: States) -> NDArray[np.float64]:
@@ -105,7 +105,7 @@ class OshiZumo(FactoredGame):
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
-        """One-hot: player; of each round the own bid, and who pushed."""
+        """One-hot vectors of the player and, for each round, of the own bid and the result."""
         n, rows = self._rounds, len(packed)
         bids = one_hot(packed[:, 1 : 1 + n], self.coins + 1).reshape(rows, -1)
         results = one_hot(packed[:, 1 + n :], 3).reshape(rows, -1)

@@ -1,4 +1,4 @@
-"""Oshi-zumo, compiled: both players bid coins, hidden; who bids more pushes the wrestler a cell (Buro 2003)."""
+"""Compiled rules of oshi-zumo: both players bid coins; the higher bid pushes the wrestler one cell (Buro 2003)."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from envs.extensive import OVER
 MOST_COINS = 50
 NONE = 255
 TIE, FIRST, SECOND = 0, 1, 2
-"""Results of a round: who pushed."""
+"""Results of a round: the player who pushed."""
 
 STATE = np.dtype(
     [
@@ -25,9 +25,17 @@ STATE = np.dtype(
 
 @kernel
 def apply(states, choices, size, least):
-    """Bids `choices[b]` coins. A round ends with the second bid; the game when the wrestler has left the board of
-    `size` cells on each side of the middle, or a player has fewer than `least` coins: then the other one pushes once
-    for every `least` coins that he has."""
+    """Bids `choices[b]` coins.
+
+    A round ends with the second bid. The game ends when the wrestler has left the board, or when a player has fewer
+    than `least` coins; in that case the opponent pushes once for every `least` coins left.
+
+    Args:
+        states: `[B]` records, changed in place.
+        choices: Coins, `int64[B]`.
+        size: Cells on each side of the middle.
+        least: Smallest bid.
+    """
     for b in range(states.shape[0]):
         s = states[b]
         if s.mover == OVER:

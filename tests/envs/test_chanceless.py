@@ -62,9 +62,9 @@ def test_the_tree_of_a_factored_game_without_chance_is_the_same_by_what_it_obser
 
 
 def test_chance_that_is_drawn_is_refused() -> None:
-    with pytest.raises(ChanceDrawn, match="geister has no tree: its rules draw chance and do not enumerate it"):
+    with pytest.raises(ChanceDrawn, match="geister has no tree: its rules draw chance events without listing them"):
         compile_tree(Geister())
-    with pytest.raises(TypeError, match="guandan has no tree: that is for games whose actions are numbered"):
+    with pytest.raises(TypeError, match="guandan has no tree: trees need a game with numbered actions"):
         compile_tree(GuanDan())
     with pytest.raises(TypeError, match=r"^NoneType has no tree"):
         compile_tree(None)

@@ -129,7 +129,7 @@ def test_raw_env_refuses_illegal_actions(action: Any) -> None:
     made = raw_env()
     made.reset(seed=0)
     before, agent = made.states.copy(), made.agent_selection
-    with pytest.raises(IllegalAction, match=rf"^cheat_v0: [^\n]+ is not legal for {agent}, but one of \[[^\n]+\] is$"):
+    with pytest.raises(IllegalAction, match=rf"^cheat_v0: [^\n]+ is not legal for {agent}; legal actions [^\n]+\]$"):
         made.step(action)
     assert np.array_equal(made.states, before)
     made.step(int(made.infos[agent]["action_mask"].argmax()))

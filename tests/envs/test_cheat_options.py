@@ -47,10 +47,10 @@ def test_options_out_of_range(options: dict[str, Any], named: str) -> None:
 @pytest.mark.parametrize("name", ["ranks", "copies", "players", "dealt", "health", "max_discard", "ply_limit"])
 @pytest.mark.parametrize("value", [2.0, "2", True, None])
 def test_options_of_another_type(name: str, value: Any) -> None:
-    with pytest.raises(TypeError, match=rf"^{name} must be an integer, not {value!r}$"):
+    with pytest.raises(TypeError, match=rf"^{name} must be an integer, got {value!r}$"):
         Cheat(**{name: value})
     for text in ("discards", "name"):
-        with pytest.raises(TypeError, match=rf"^{text} must be a text, not 3$"):
+        with pytest.raises(TypeError, match=rf"^{text} must be a string, got 3$"):
             Cheat(**{text: 3})  # type: ignore[arg-type]
 
 

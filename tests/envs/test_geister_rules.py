@@ -178,11 +178,11 @@ def test_impossible_options(option: str, value: int) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"ply_limit": 1.5}, "ply_limit must be an integer, not 1.5"),
-        ({"ply_limit": True}, "ply_limit must be an integer, not True"),
-        ({"ply_limit": "x"}, "ply_limit must be an integer, not 'x'"),
-        ({"random_setup": "no"}, "random_setup must be true or false, not 'no'"),
-        ({"size": None}, "size must be an integer, not None"),
+        ({"ply_limit": 1.5}, "ply_limit must be an integer, got 1.5"),
+        ({"ply_limit": True}, "ply_limit must be an integer, got True"),
+        ({"ply_limit": "x"}, "ply_limit must be an integer, got 'x'"),
+        ({"random_setup": "no"}, "random_setup must be true or false, got 'no'"),
+        ({"size": None}, "size must be an integer, got None"),
     ],
 )
 def test_options_of_another_type_are_refused(options: dict, expected: str) -> None:

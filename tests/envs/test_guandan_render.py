@@ -210,5 +210,5 @@ def test_environment_draws_its_state(view: int | None, capsys: pytest.CaptureFix
 def test_unknown_viewers_are_refused(view: Any) -> None:
     state = GuanDan().reset(1, np.random.default_rng(0))[0]
     for draw in (render.ansi, render.rgb_array):
-        with pytest.raises(ValueError, match=r"^view must be None or a seat from 0 to 3, not "):
+        with pytest.raises(ValueError, match=r"^view must be None or a seat from 0 to 3, got "):
             draw(state, view)

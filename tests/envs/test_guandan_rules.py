@@ -198,7 +198,7 @@ def test_seeds_of_any_integer_type_give_the_same_tables():
 
 @pytest.mark.parametrize("seeds", [[0.0], [True], [-1], ["1"], [[1, 2]], 3, [2**64], None])
 def test_what_is_no_array_of_seeds_is_refused(seeds):
-    with pytest.raises(ValueError, match=r"^seeds are an array \[B\] of integers from 0, not \S+\[[0-9, ]*\]$"):
+    with pytest.raises(ValueError, match=r"^seeds must be integers from 0, \[B\], got \S+\[[0-9, ]*\]$"):
         GuanDan().start(seeds)
 
 
@@ -306,15 +306,15 @@ def test_what_is_no_deal_is_refused_and_changes_nothing():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((["S3", "X9"],), "'X9' is no card"),
-        ((["S3", "S3", "S3"],), "S3 comes more than twice"),
-        (("S3",), "a list of cards"),
+        ((["S3", "X9"],), "'X9'"),
+        ((["S3", "S3", "S3"],), "S3 occurs more than twice"),
+        (("S3",), "must be a list"),
         (([],), "1 to 28 cards"),
-        ((["S3"], None, "10"), "no level"),
-        ((["S3"], ("Pair", "3", ["S3", "S4"])), "cannot be beaten"),
+        ((["S3"], None, "10"), "level must be one of"),
+        ((["S3"], ("Pair", "3", ["S3", "S4"])), "must be a combination"),
         ((["S3"], ("Pair", "3")), "kind, rank and cards"),
-        ((["S3"], ("Dragon", "3", ["S3"])), "no kind"),
-        ((["S3"], ("Single", "13", ["S3"])), "no rank"),
+        ((["S3"], ("Dragon", "3", ["S3"])), "kind of an action must be one of .* 'Dragon'"),
+        ((["S3"], ("Single", "13", ["S3"])), "rank of an action must be one of .* '13'"),
     ],
 )
 def test_what_cannot_be_read_is_named(arguments, says):
@@ -327,7 +327,7 @@ def test_what_cannot_be_read_is_named(arguments, says):
     [
         ({"length": "rounds"}, ValueError, "length must be round or match"),
         ({"a_attempts": -1}, ValueError, "0 to 255"),
-        ({"situation": 3}, TypeError, "a word"),
+        ({"situation": 3}, TypeError, "situation must be a string"),
     ],
 )
 def test_options_are_checked(options, error, says):

@@ -55,6 +55,18 @@ def split_of(hand: list[str], level: str, price: np.ndarray = ONE_EACH) -> tuple
     return total, [notation(row) for row in rows[:count]]
 
 
+def test_the_worked_example_of_the_search() -> None:
+    """The hand in the docstring of `envs.guandan.splits`."""
+    hand = ["S3", "S4", "S5", "S6", "S7", "H7", "C7", "C9", "D9"]
+    price, actions = split_of(hand, "2")
+    assert price == 3
+    assert [(kind, sorted(cards)) for kind, _, cards in actions] == [
+        ("StraightFlush", ["S3", "S4", "S5", "S6", "S7"]),
+        ("Pair", ["C7", "H7"]),
+        ("Pair", ["C9", "D9"]),
+    ]
+
+
 def test_the_split_of_a_small_hand_has_the_fewest_plays() -> None:
     rng = np.random.default_rng(0)
     wild = 0

@@ -158,7 +158,7 @@ def test_infostates_are_bits_where_they_can_be() -> None:
         RuntimeError, match="backgammon: an infostate has other entries than 0 and 1: pass compact=False"
     ):
         seen_by(forced, played(forced, 1, seed=0, plies=1))
-    with pytest.raises(ValueError, match="has the encoding 'flat' only, not 'planes'"):
+    with pytest.raises(ValueError, match="has only the encoding 'flat', got 'planes'"):
         narrow.encode(np.zeros((1, 4), np.uint8), "planes")
 
 
@@ -193,7 +193,7 @@ def test_our_tree_is_played_from_gambits_format() -> None:
         ("leduc_pokr", "OpenSpiel has no game 'leduc_pokr'; did you mean leduc_poker?"),
         ("", "OpenSpiel has no game ''"),
         ("kuhn_poker(player=2)", "OpenSpiel's kuhn_poker has no parameter 'player'; did you mean players?"),
-        ("kuhn_poker((", "'kuhn_poker((' is no text of an OpenSpiel game: its brackets do not match"),
+        ("kuhn_poker((", "the brackets of the OpenSpiel game 'kuhn_poker((' do not match"),
         ("kuhn_poker(players=x)", "OpenSpiel refuses 'kuhn_poker(players=x)': Wrong type for parameter players"),
         ("EFG 1", "OpenSpiel refuses 'EFG 1': "),
         ("nfg_game", "OpenSpiel refuses 'nfg_game': "),
@@ -246,5 +246,5 @@ def test_a_game_of_pyspiel_will_do() -> None:
     game = OpenSpielGame(pyspiel.load_game("kuhn_poker"))
     assert game.spec.name == "kuhn_poker"
     assert pickle.loads(pickle.dumps(game)).reset(3, np.random.default_rng(0)).shape == (3,)
-    with pytest.raises(ValueError, match=r"an OpenSpiel game is a text or a pyspiel\.Game, not int"):
+    with pytest.raises(ValueError, match=r"an OpenSpiel game must be a string or a pyspiel\.Game, got int"):
         load_openspiel(3)

@@ -145,13 +145,13 @@ class Three(Pennies):
 @pytest.mark.parametrize(
     ("make", "error", "told"),
     [
-        (Forgetful, ImperfectRecall, "pennies: an infoset has nodes with other legal actions"),
-        (OtherActions, ImperfectRecall, "pennies: an infoset has nodes with other legal actions"),
-        (Leaky, ValueError, "pennies: a packed infostate shows more than the player has observed"),
-        (Generous, ValueError, r"trees are for zero-sum games; pennies has returns \[2.0, 2.0\]"),
-        (Stuck, ValueError, "pennies: a game has not ended, and there is nothing to choose"),
-        (Biased, ValueError, "pennies: chances sum to 0.9, not to 1"),
-        (Three, ValueError, "trees are for games of 2 players; pennies has 3"),
+        (Forgetful, ImperfectRecall, "pennies: an infoset has nodes with different legal actions"),
+        (OtherActions, ImperfectRecall, "pennies: an infoset has nodes with different legal actions"),
+        (Leaky, ValueError, "pennies: a packed infostate reveals more than the player has observed"),
+        (Generous, ValueError, r"trees need a zero-sum game; pennies has returns \[2.0, 2.0\]"),
+        (Stuck, ValueError, "pennies: a state that has not ended has no legal action"),
+        (Biased, ValueError, r"pennies: [^\n]* sum to 1, got 0\.9 at node \d+"),
+        (Three, ValueError, "trees need a game of 2 players; pennies has 3"),
     ],
 )
 def test_games_that_have_no_such_tree(make: Callable[[], FactoredGame], error: type[Exception], told: str) -> None:
@@ -163,7 +163,7 @@ def test_games_that_have_no_such_tree(make: Callable[[], FactoredGame], error: t
 def test_what_cannot_be_enumerated(game: Any) -> None:
     with pytest.raises(
         TypeError,
-        match=r"^[^\n]+ has no tree: (its rules draw chance|that is for games whose actions are numbered)[^\n]+$",
+        match=r"^[^\n]+ has no tree: (its rules draw chance|trees need a game with numbered actions)[^\n]+$",
     ):
         compile_tree(game)
 
