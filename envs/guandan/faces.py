@@ -67,7 +67,7 @@ def _draw_blank(draw: ImageDraw.ImageDraw, scale: int, paper: Colour) -> None:
 def face(card: str, wild: bool) -> Image.Image:
     """The face of a card such as ``H9``, an image of `WIDTH` x `HEIGHT` pixels; golden and with a star if it is wild.
 
-    The upper left corner alone tells the card.
+    The upper left corner alone identifies the card.
     """
     ink = _RED if card[0] in "HD" else _BLACK
 

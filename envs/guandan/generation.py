@@ -10,12 +10,12 @@ Example. At level 2 the wild card is H2. A leader with the hand S3 H3 C4 D5 S6 H
 
     Single      H3, S3, C4, D5, S6, H2                          ranks in the order 3 .. A 2: the level is the highest
     Pair        H3 S3 natural, then H3 H2, S3 H2,
-                C4 H2, D5 H2, S6 H2                             H2 is wild; it is no pair by itself
+                C4 H2, D5 H2, S6 H2                             H2 is wild; alone it is not a pair
     Trips       H3 S3 H2
     Straight    H3 C4 D5 S6 H2, S3 C4 D5 S6 H2                  of rank 2: H2 in the slot of the 2
                 H3 C4 D5 S6 H2, S3 C4 D5 S6 H2                  of rank 3: H2 in the slot of the 7
 
-The straights are two multisets in two readings each, and count as four actions. Upon ``("Pair", "4")`` the same hand
+The straights are two multisets in two readings each, and count as four actions. Against a pair of fours the same hand
 may pass, or play D5 H2 or S6 H2.
 
 Sequences count their ranks by position: A 2 3 .. K A are the positions 0 .. 13, see `comparison.rank_at`.
@@ -216,7 +216,7 @@ def _full_houses(hand, above, rows, n):
 
 @kernel
 def _tubes_with(hand, first, wild_1, wild_2, wild_3, rows, n):
-    """Tubes from a position on with so many wild cards in each of the three slots."""
+    """Tubes from a position on with given numbers of wild cards in the three slots."""
     rank_1, rank_2, rank_3 = rank_at(first), rank_at(first + 1), rank_at(first + 2)
     own_1, own_2, own_3 = hand.natural[rank_1], hand.natural[rank_2], hand.natural[rank_3]
     wild_low, wild_high = add_byte(_NOTHING, _NOTHING, wild_1 + wild_2 + wild_3, hand.level)
@@ -378,7 +378,7 @@ def _most_equal(hand):
 
 @kernel
 def _bombs(hand, kind, rank, size, rows, n):
-    """Bombs that beat an action, from the weakest to the strongest; all of them if that action is no bomb."""
+    """Bombs that beat an action, from the weakest to the strongest; all bombs if that action is not a bomb."""
     class_to_beat, value_to_beat = bomb_class(kind, size), value_of(kind, rank, hand.level)
     longest = _most_equal(hand) + hand.wild
     for each in range(max(class_to_beat, 0), 9):

@@ -171,7 +171,7 @@ def test_planes_are_those_of_the_paper() -> None:
     ("option", "value"), [("size", 5), ("ply_limit", 0), ("ply_limit", 40_000), ("observation_limit", 0)]
 )
 def test_impossible_options(option: str, value: int) -> None:
-    with pytest.raises(ValueError, match=rf"^[^\n]+not {value}$"):
+    with pytest.raises(ValueError, match=rf"^[^\n]+got {value}$"):
         Geister(**{option: value})
 
 

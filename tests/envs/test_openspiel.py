@@ -154,9 +154,7 @@ def test_infostates_are_bits_where_they_can_be() -> None:
     numbers = OpenSpielGame("backgammon")
     assert (numbers.compact, numbers.spec.packed_size) == (False, 800)
     forced = OpenSpielGame("backgammon", compact=True)
-    with pytest.raises(
-        RuntimeError, match="backgammon: an infostate has other entries than 0 and 1: pass compact=False"
-    ):
+    with pytest.raises(RuntimeError, match=r"^backgammon: .* pass compact=False$"):
         seen_by(forced, played(forced, 1, seed=0, plies=1))
     with pytest.raises(ValueError, match="has only the encoding 'flat', got 'planes'"):
         narrow.encode(np.zeros((1, 4), np.uint8), "planes")

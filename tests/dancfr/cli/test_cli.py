@@ -95,7 +95,7 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         (("reproduce", "danzero-tabel1"), "no experiment named 'danzero-tabel1'; did you mean danzero-table1?"),
         (("reproduce", "danzero-table1", "minuts=3"), "no key named 'minuts'; did you mean minutes?"),
         (("reproduce", "danzero-table1", "network.encoding=flat"), "network.encoding is what this experiment compares"),
-        (("reproduce", "danzero-table1", "game_options.length=game"), "length must be round or match, not 'game'"),
+        (("reproduce", "danzero-table1", "game_options.length=game"), "length must be round or match"),
         (("reproduce", "geister-fig3", "--scale", "huge"), "--scale is quick or paper, not 'huge'"),
         (("reproduce", "geister-fig3", "--seeds", "1,x"), "--seeds takes integers from 0, such as 1,2,3, not '1,x'"),
         (("reproduce", "geister-fig3", "--seeds", "1,,2"), "--seeds takes integers from 0, such as 1,2,3, not '1,,2'"),
