@@ -1,1 +1,1 @@
-"""Best responses to a frozen agent: a Q-net fitted to returns against it, and an exact one in Mini Geister."""
+"""Best responses to a frozen agent: Q-nets fitted to returns, and exact best responses in Mini Geister."""

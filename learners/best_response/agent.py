@@ -1,4 +1,4 @@
-"""The agent that plays by the Q-nets of a best response: in each seat the action of the highest value."""
+"""The agent of a best response: plays the action with the highest Q-value in each seat."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from learners.networks.settings import NetworkSettings, Weights
 
 
 class QValues:
-    """The values that one net gives to actions.
+    """Evaluates the Q-net of one player.
 
     Args:
         game: The game as the net was trained on it.
-        network: Description of the net.
-        weights: From `ValueNet.inference_weights`.
+        network: Settings of the net.
+        weights: Weights from `ValueNet.inference_weights`.
     """
 
     def __init__(self, game: Game, network: NetworkSettings, weights: Weights) -> None:
@@ -33,13 +33,13 @@ class QValues:
 
 
 class ResponseAgent:
-    """Plays greedily by one net a seat. Satisfies `envs.agent.Agent`; remembers nothing.
+    """Plays greedily by one net per seat. Satisfies `envs.agent.Agent`; it has no memory.
 
     Args:
-        game: The game as it was trained on.
-        network: Description of the nets.
-        nets: The weights of each player's.
-        name: For messages.
+        game: The game that the nets were trained on.
+        network: Settings of the nets.
+        nets: Weights of each player's net.
+        name: Name of the agent in messages.
 
     Raises:
         ValueError: the game lacks what the network needs, or a player has no net.
@@ -60,7 +60,7 @@ class ResponseAgent:
         self._game = game
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """The action for each of n games, `int64[n]`; of equals the first.
+        """The action in each of n games, `int64[n]`; the first one among equal values.
 
         Raises:
             GameOver: one of the games has ended.

@@ -1,8 +1,11 @@
-"""What a responder can reach against an opponent that is in one of two worlds, as plane geometry; compiled.
+"""Frontiers: what a responder can reach against an opponent that is in one of two worlds, compiled.
 
-A way of playing brings a return in either world, a point (a, b). What matters of all ways are those that are best for
-some probabilities of the worlds: the upper right part of the convex hull. It is kept as a chain of corners with a
-rising, b falling and the slope between them falling: a *frontier*, an array `[n, 2]`, n >= 1.
+A strategy of the responder has a return in either world, a point (a, b). Only the strategies that are best for some
+probabilities of the worlds matter: the upper right part of the convex hull of all points. A *frontier* is the chain of
+its corners, `float64[n, 2]` with n >= 1, in which a rises, b falls, and the slope between corners falls.
+
+Example: the points (0, 2), (1, 1.5), (1, 0), (2, 0) and (0.5, 1) have the frontier [(0, 2), (1, 1.5), (2, 0)], with
+slopes -0.5 and -1.5. The point (1, 0) is worse than (1, 1.5) in world 1, and (0.5, 1) lies below the chain.
 """
 
 import numpy as np
@@ -10,16 +13,19 @@ import numpy as np
 from envs.compiled import kernel
 
 FLAT = 1e-13
-"""A corner that stands out from its neighbours by less is left out."""
+"""Corners that stand out from their neighbours by less than this are dropped."""
 
 
 @kernel
 def push(chain, n, a, b):
-    """Adds a point to the right of a chain of n corners and drops those that are none any more; the new n."""
+    """Adds a point at the right end of a chain of n corners, drops those it makes useless; returns the new n."""
+    # Drop corners that are not better in world 1 than the new point, which is at least as good in world 0.
     while n > 0 and chain[n - 1, 1] <= b:
         n -= 1
+    # The new point itself is dropped if a corner is at least as good in both worlds.
     if n > 0 and chain[n - 1, 0] >= a:
         return n
+    # Drop corners that the line from their predecessor to the new point passes above.
     while n > 1:
         right, down = a - chain[n - 2, 0], b - chain[n - 2, 1]
         x, y = chain[n - 1, 0] - chain[n - 2, 0], chain[n - 1, 1] - chain[n - 2, 1]
@@ -33,10 +39,10 @@ def push(chain, n, a, b):
 
 @kernel
 def thin(chain, n, tolerance):
-    """Leaves out corners of a chain of n that are not further than `tolerance` from what is left; the new n.
+    """Drops corners of a chain of n that lie within `tolerance` of the remaining chain; returns the new n.
 
-    From a corner that stays, the next one to stay is the last for which all between are near the straight line. Since
-    the chain bends one way, the corner furthest from that line moves on as the line's end does.
+    From a corner that is kept, the next one to keep is the last for which all corners between lie close to the straight
+    line. Because the chain bends one way only, the corner furthest from that line advances with the end of the line.
     """
     kept, anchor, furthest = 1, 0, 1
     for end in range(2, n):
@@ -62,13 +68,13 @@ def thin(chain, n, tolerance):
 
 @kernel
 def _above(chain, anchor, k, right, down):
-    """How far corner k lies above the line from `anchor` on along (right, down), times the length of that."""
+    """Height of corner k above the line from `anchor` along (right, down), times the length of (right, down)."""
     return right * (chain[k, 1] - chain[anchor, 1]) - down * (chain[k, 0] - chain[anchor, 0])
 
 
 @kernel
 def frontier_of(points, count, chain):
-    """The frontier of `count` points; its length. Chain must have room for all of them."""
+    """Writes the frontier of `count` points to `chain`, which must have space for all of them; returns its length."""
     order = np.argsort(points[:count, 0])
     n = 0
     for k in order:
@@ -78,14 +84,17 @@ def frontier_of(points, count, chain):
 
 @kernel
 def add_scaled(child, p, q, start, edges, count):
-    """Adds one summand of a Minkowski sum, the frontier `child` with a scaled by `p` and b by `q`.
+    """Adds one summand of a Minkowski sum: the frontier `child` with a scaled by `p` and b by `q`.
 
     Args:
-        start: The leftmost corner of the sum, `[2]`; changed.
-        edges: Steps from corner to corner of all summands, `[.., 2]`, of which there are `count`.
+        child: A frontier, `float64[n, 2]`.
+        p, q: Scales.
+        start: The leftmost corner of the sum, `float64[2]`; changed in place.
+        edges: Edges between the corners of all summands so far, `float64[E, 2]`; new edges are appended.
+        count: Number of edges so far.
 
     Returns:
-        The new count.
+        The new number of edges.
     """
     last = len(child) - 1
     if p == 0.0 or q == 0.0:  # the chain shrinks to its best point
@@ -103,7 +112,7 @@ def add_scaled(child, p, q, start, edges, count):
 
 @kernel
 def sum_of(start, edges, count, chain):
-    """The frontier from a leftmost corner and the steps of all summands: the flattest come first. Its length."""
+    """Writes the frontier that starts at `start` and has `count` edges to `chain`; returns its length."""
     chain[0, 0], chain[0, 1] = start
     n = 1
     steepness = np.empty(count)

@@ -1,4 +1,4 @@
-"""The learner of a best response: fits Q(s, a) to what came of playing a in s against the frozen agent."""
+"""The learner of a best response: fits Q(s, a) to the outcomes of action a in s against the frozen agent."""
 
 from collections.abc import Iterable
 
@@ -10,24 +10,24 @@ from learners.networks.learner import ValueNetLearner
 
 
 class ResponseLearner(ValueNetLearner):
-    """One player's Q-net, by mean squared error of the action that was played.
+    """Fits the Q-net of one player by the mean squared error of the actions that were played.
 
     Args:
         game: For unpacking infostates.
-        network: The net.
-        training: How to fit.
-        device: Where to compute.
-        seed: Of the initial weights.
+        network: Settings of the net.
+        training: Settings of the fit.
+        device: Device to train on; the CPU by default.
+        seed: Seed of the initial weights.
 
     Raises:
         ValueError: the game lacks what the network needs.
     """
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
-        """Trains on blocks of `response_dtype` rows, minibatch by minibatch; all iterations weigh the same.
+        """Trains on blocks of `response_dtype` rows, by minibatches; all iterations have the same weight.
 
         Returns:
-            ``loss`` (mean squared error), ``rows`` trained on.
+            ``loss`` (mean squared error) and ``rows``, the number of rows trained on.
 
         Raises:
             TrainingDiverged: the loss is not finite.

@@ -1,8 +1,8 @@
-"""What an agent of Mini Geister that remembers nothing plays at every position: what an exact best response asks for.
+"""The policy of an agent without memory at every position of Mini Geister, for an exact best response to it.
 
-Such an agent chooses by what it sees: its own ghosts with their colours, the squares of the opponent's, and the ply. At
-one position of the board it so has two policies, one for each way in which its ghosts may be coloured: the two worlds
-between which the opponent cannot tell. In world w its ghost w is the blue one.
+Such an agent sees its own ghosts with their colours, the squares of the opponent's ghosts, and the ply. At a position
+of the board it has two policies, one for each colouring of its ghosts: the two worlds that the opponent cannot
+distinguish. In world w its ghost w is the blue one.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from learners.geister_beliefs.solver import check_game
 from learners.geister_beliefs.tables import LAST, QUARTERS, SIZE, SLOTS, SQUARES
 
 RED_IN = (2, 1)
-"""The agent's red ghosts as bits, by world."""
+"""Bits of the agent's red ghosts in each world."""
 POSITIONS = SQUARES**4
 
 Says = Callable[[Packed, NDArray[np.bool_], int], NDArray[Any]]
@@ -32,11 +32,11 @@ Says = Callable[[Packed, NDArray[np.bool_], int], NDArray[Any]]
 
 
 class Remembers(ValueError):
-    """What the agent plays at a position depends on more than the position, or it does not say it."""
+    """The agent has memory, or does not give its policy at a position."""
 
 
 class MemorylessPolicy:
-    """What an agent plays at every position.
+    """The policy of an agent at every position.
 
     Args:
         game: Mini Geister with colours drawn at the start.
@@ -45,11 +45,11 @@ class MemorylessPolicy:
 
     Attributes:
         ply_limit: Plies after which a game is drawn.
-        forced_escape: Who can escape must.
+        forced_escape: Whether a ghost that can escape must.
 
     Raises:
-        Remembers: the agent remembers something, or does not say what it plays.
-        ValueError: another game.
+        Remembers: the agent has memory, or does not give its policy.
+        ValueError: the game is not Mini Geister with colours drawn at the start.
     """
 
     def __init__(self, game: Geister, agent: Agent, player: int) -> None:
@@ -57,21 +57,23 @@ class MemorylessPolicy:
         self.ply_limit, self.forced_escape = game.ply_limit, game.forced_escape
         self._game, self._player = game, player
         agent.begin(game, 1, np.random.default_rng(0))
-        self._says = _what_it_says(agent)
+        self._policy = _policy_of(agent)
         self._sees_ply = isinstance(agent, DreamAgent | AveragePolicyAgent)
         self._known: NDArray[np.float64] | None = None
         self._numbers, self._mirrored = _boards()
         self._states = _states(self._numbers, player)
 
     def at(self, ply: int) -> NDArray[np.float64]:
-        """Probability of each action in world 0 and 1 at each position, see `mini_geister.Frontiers`, after so many
-        plies, `float64[2, POSITIONS, 8]`; 0 where two ghosts would stand on one square."""
+        """Probability of each action in world 0 and 1 at each position after `ply` plies, `float64[2, POSITIONS, 8]`.
+
+        Positions are numbered as in `mini_geister.Frontiers`; where two ghosts are on one square, all are 0.
+        """
         if self._known is not None:
             return self._known
         states = self._states
         states["ply"] = ply
         packed, legal = self._game.observe(states, self._game.to_move(states)), self._game.legal(states)
-        said = np.asarray(self._says(packed, legal, self._player), np.float64)
+        said = np.asarray(self._policy(packed, legal, self._player), np.float64)
         told = said.reshape(2, -1, SLOTS) / said.reshape(2, -1, SLOTS).sum(axis=2, keepdims=True)
         table = np.zeros((2, POSITIONS, SLOTS))
         table[:, self._numbers] = table[:, self._mirrored] = told
@@ -81,7 +83,7 @@ class MemorylessPolicy:
 
 
 def _boards() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions, of two that look alike to the agent one each, and the other ones: the opponent's colours changed."""
+    """One of each two positions that the agent cannot distinguish, and the other: the opponent's colours swapped."""
     blue, red, first, second = np.unravel_index(np.arange(POSITIONS), (SQUARES,) * 4)
     own = (blue < red) & (first != second)
     apart = own & (blue != first) & (blue != second) & (red != first) & (red != second)
@@ -103,11 +105,11 @@ def _states(numbers: NDArray[np.int64], player: int) -> States:
     return states
 
 
-def _what_it_says(agent: Agent) -> Says:
-    """What gives the agent's policy by infostate.
+def _policy_of(agent: Agent) -> Says:
+    """The function that gives the agent's policy by infostate.
 
     Raises:
-        Remembers: nothing does.
+        Remembers: there is none.
     """
     if isinstance(agent, RandomAgent):
         return lambda packed, legal, player: legal.astype(np.float64)
@@ -129,7 +131,7 @@ def _what_it_says(agent: Agent) -> Says:
 
 
 def _table_policy(table: NDArray[np.float64]) -> Says:
-    """The policy of tables of belief states whose beliefs stay even.
+    """The policy of a table of belief states whose beliefs stay even.
 
     Args:
         table: Probabilities by row and column, `float64[ROWS, 8]`, see `learners.geister_beliefs.tables`.

@@ -1,21 +1,26 @@
-"""Exact best responses in Mini Geister to an agent that remembers nothing.
+"""Exact best responses in Mini Geister to an agent without memory.
 
-The responder remembers everything. What it does not know is how the agent's two ghosts are coloured: two worlds,
-equally likely at the start; and it learns of them only by the moves that it sees, whose probabilities are known. So
-what can be reached from a position is a set of pairs (return in world 0, return in world 1), whatever has happened
-before, and of it the frontier matters (`learners.best_response.frontier`):
+The responder remembers everything. The only thing it does not know is which of the agent's two ghosts is blue: two
+worlds, equally likely at the start. It learns about them only from the agent's moves, whose probabilities are known. So
+the strategies from a position on are a set of points (return in world 0, return in world 1), whatever has happened
+before, and only their frontier matters (`learners.best_response.frontier`):
 
-- where the responder moves, it may choose any of its moves: the frontier of all that its moves lead to;
-- where the agent moves, move m comes with probability p(m) in world 0 and q(m) in world 1 and is seen: the responder
-  has a continuation for each, so the frontiers behind them, scaled by p and q, are added up (Minkowski).
+- where the responder moves, the frontier is that of all points behind its moves;
+- where the agent moves, move m has probability p(m) in world 0 and q(m) in world 1. The responder sees the move and may
+  continue differently after each, so the frontier is the Minkowski sum of the frontiers behind the moves, with the
+  coordinates scaled by p and q.
 
-By backward induction over the plies this is exact. At the first position the two worlds weigh the same, and the
-responder's own colours, which the agent does not know, are drawn.
+Backward induction over the plies gives the exact value. At the first position both worlds have the same weight, and the
+value is the mean over the responder's own colours.
 
-Against an agent that mixes its moves the corners of frontiers grow in number by half a ply, to thousands. So those that
-stand out by less than a tolerance are left out. What is left can still be reached, so the value is one that a responder
-wins; and no belief loses more than the tolerance, nor does it grow on its way to the first ply, where moves are
-averages or maxima. So the value of a best response is at most the tolerance times the number of plies higher.
+Example: the agent plays move 1 in world 0 and move 2 in world 1. The frontier behind move 1 is [(1, -1)], and behind
+move 2 it is [(-1, 1)]; scaled by (p, q) = (1, 0) and (0, 1) they are (1, 0) and (0, 1), with the sum (1, 1). The moves
+reveal the world, and the responder wins in both.
+
+Against an agent that mixes its moves frontiers grow to thousands of corners, so corners that stand out by less than a
+tolerance are dropped. The remaining corners can be reached, so the value is a lower bound. Each ply loses at most the
+tolerance, and averages and maxima on the way to the first ply do not increase the loss. So the value of a best response
+is higher by at most the tolerance times the number of plies.
 """
 
 from typing import NamedTuple
@@ -30,37 +35,37 @@ from learners.best_response.memoryless import POSITIONS, MemorylessPolicy
 from learners.geister_beliefs.tables import LAST, LEGAL, SIZE, SLOTS, SQUARES
 
 TOLERANCE = 5e-7
-ROOM = 1 << 20
-"""Corners that there is room for at first, and of a single position before they are thinned."""
+BUFFER = 1 << 20
+"""Initial number of corners in a buffer, and the largest number of corners of one position before thinning."""
 
 
 class Frontiers(NamedTuple):
-    """The frontiers of all positions with so many plies left.
+    """The frontiers of all positions at one ply.
 
     Attributes:
-        begin: Where the corners of each position begin, and the end of the last one's, `int64[POSITIONS + 1]`. A
-            position is ((own blue * 16 + own red) * 16 + agent's ghost 0) * 16 + ghost 1, all squares as the responder
-            sees them.
-        corners: Returns of the responder in world 0 and 1, `float64[n, 2]`.
+        begin: Index of the first corner of each position, and the number of corners, `int64[POSITIONS + 1]`. A position
+            is ((own blue * 16 + own red) * 16 + agent's ghost 0) * 16 + ghost 1, with squares as the responder sees
+            them.
+        corners: Corners of all positions: returns of the responder in world 0 and 1, `float64[n, 2]`.
     """
 
     begin: NDArray[np.int64]
     corners: NDArray[np.float64]
 
     def of(self, position: int) -> NDArray[np.float64]:
-        """The frontier of a position, `float64[n, 2]`; empty if two ghosts would stand on one square."""
+        """The frontier of a position, `float64[n, 2]`; empty if two ghosts are on one square."""
         return self.corners[self.begin[position] : self.begin[position + 1]]
 
 
 class Response(NamedTuple):
-    """What a best response in one seat is worth.
+    """The value of a best response in one seat.
 
     Attributes:
-        value: Its mean return, or less by at most `error`.
-        error: See there.
-        by_colours: By its own colours at the start: ghost 0 blue, ghost 1 blue.
-        corners: Corners kept in all, and `most` those of one position.
-        most: See there.
+        value: Lower bound of its mean return.
+        error: The mean return is at most `value + error`.
+        by_colours: Values by the responder's own colours: ghost 0 blue, ghost 1 blue.
+        corners: Total number of corners.
+        most: Largest number of corners of one position.
     """
 
     value: float
@@ -76,7 +81,7 @@ def position_of(blue: int, red: int, ghost0: int, ghost1: int) -> int:
 
 
 def best_response(policy: MemorylessPolicy, seat: int, tolerance: float = TOLERANCE) -> Response:
-    """The value of a best response of the player in `seat`, 0 or 1, to an agent in the other."""
+    """The value of a best response of the player in `seat`, 0 or 1, to an agent in the other seat."""
     own = [int(square) for square in start_squares(SIZE)]
     theirs = [LAST - square for square in own]
     starts = [position_of(own[blue], own[1 - blue], theirs[0], theirs[1]) for blue in (0, 1)]
@@ -92,7 +97,7 @@ def best_response(policy: MemorylessPolicy, seat: int, tolerance: float = TOLERA
 
 
 def reachable(starts: list[int], policy: MemorylessPolicy, seat: int) -> NDArray[np.bool_]:
-    """Which positions can be met at each ply, `bool[plies, POSITIONS]`, whatever the responder in `seat` plays."""
+    """Positions that can occur at each ply for some play of the responder in `seat`, `bool[plies + 1, POSITIONS]`."""
     met = np.zeros((policy.ply_limit + 1, POSITIONS), np.bool_)
     met[0, starts] = True
     for ply in range(policy.ply_limit):
@@ -104,7 +109,7 @@ def reachable(starts: list[int], policy: MemorylessPolicy, seat: int) -> NDArray
 
 
 def everywhere() -> NDArray[np.bool_]:
-    """All positions in which no two ghosts stand on one square, `bool[POSITIONS]`."""
+    """Positions in which no two ghosts are on one square, `bool[POSITIONS]`."""
     squares = np.stack(np.unravel_index(np.arange(POSITIONS), (SQUARES,) * 4))
     apart = np.ones(POSITIONS, np.bool_)
     for i in range(4):
@@ -114,7 +119,7 @@ def everywhere() -> NDArray[np.bool_]:
 
 
 def at_the_end() -> Frontiers:
-    """With no ply left every game is drawn."""
+    """The frontiers at the ply limit, where every game is drawn."""
     begin = np.concatenate([[0], np.cumsum(everywhere())]).astype(np.int64)
     return Frontiers(begin, np.zeros((int(begin[-1]), 2)))
 
@@ -127,23 +132,32 @@ def before(
     wanted: NDArray[np.bool_],
     tolerance: float = TOLERANCE,
 ) -> Frontiers:
-    """The frontiers of the positions `wanted` at a ply from those one ply later."""
-    room = max(ROOM, 2 * len(after.corners)) + ROOM
+    """The frontiers at a ply from those one ply later.
+
+    Args:
+        after: Frontiers one ply later.
+        policy: The agent.
+        ply: The ply.
+        seat: Seat of the responder.
+        wanted: Positions to compute, `bool[POSITIONS]`.
+        tolerance: Corners that stand out by less are dropped.
+    """
+    size = max(BUFFER, 2 * len(after.corners)) + BUFFER
     while True:
-        begin, corners = np.zeros(POSITIONS + 1, np.int64), np.empty((room, 2))
+        found = Frontiers(np.zeros(POSITIONS + 1, np.int64), np.empty((size, 2)))
         if ply % 2 == seat:
             legal = LEGAL[int(policy.forced_escape)]
-            done = respond(after.begin, after.corners, legal, wanted, tolerance, begin, corners)
+            done = respond(after, legal, wanted, tolerance, found)
         else:
-            done = await_move(after.begin, after.corners, policy.at(ply), wanted, tolerance, begin, corners)
+            done = await_move(after, policy.at(ply), wanted, tolerance, found)
         if done:
-            return Frontiers(begin, corners[: begin[-1]].copy())
-        room *= 2
+            return Frontiers(found.begin, found.corners[: found.begin[-1]].copy())
+        size *= 2
 
 
 @kernel
 def respond_all(met, legal, following):
-    """Marks what the responder's moves lead to from positions that are met."""
+    """Marks the positions behind the responder's moves from the positions `met`."""
     for position in range(POSITIONS):
         if not met[position]:
             continue
@@ -160,7 +174,7 @@ def respond_all(met, legal, following):
 
 @kernel
 def await_all(met, policy, following):
-    """Marks what the agent's moves lead to from positions that are met."""
+    """Marks the positions behind the agent's moves from the positions `met`."""
     for position in range(POSITIONS):
         if not met[position]:
             continue
@@ -178,15 +192,28 @@ def await_all(met, policy, following):
 
 
 @kernel
-def respond(begin, corners, legal, wanted, tolerance, new_begin, new_corners):
-    """Frontiers of the positions in which the responder is to move; whether there was room for them."""
-    points = np.empty((ROOM, 2))
+def respond(after, legal, wanted, tolerance, found):
+    """Writes the frontiers of positions in which the responder is to move.
+
+    Args:
+        after: `Frontiers` one ply later.
+        legal: Legal columns as bits by the squares of the responder's blue and red ghost, `uint8[256]`.
+        wanted: Positions to compute, `bool[POSITIONS]`.
+        tolerance: Corners that stand out by less are dropped.
+        found: `Frontiers` to write.
+
+    Returns:
+        Whether the buffer of `found` was large enough.
+    """
+    begin, corners = after
+    new_begin, new_corners = found
+    points = np.empty((BUFFER, 2))
     n = 0
     for position in range(POSITIONS):
         new_begin[position] = n
         if not wanted[position]:
             continue
-        if n + ROOM > len(new_corners):
+        if n + BUFFER > len(new_corners):
             return False
         ghosts = position % SQUARES**2
         own = position // SQUARES**2
@@ -198,7 +225,8 @@ def respond(begin, corners, legal, wanted, tolerance, new_begin, new_corners):
                 continue
             square = blue if slot < 4 else red
             target = square + (-SIZE, 1, -1, SIZE)[slot & 3]
-            if target < 0:  # off the board
+            # The points behind a move: an escape or a capture ends the game, otherwise the frontier one ply later.
+            if target < 0:  # escaped
                 points[count, 0], points[count, 1] = 1.0, 1.0
                 count += 1
             elif target == first:  # blue in world 0
@@ -219,20 +247,26 @@ def respond(begin, corners, legal, wanted, tolerance, new_begin, new_corners):
 
 
 @kernel
-def await_move(begin, corners, policy, wanted, tolerance, new_begin, new_corners):
-    """Frontiers of the positions in which the agent is to move; whether there was room for them.
+def await_move(after, policy, wanted, tolerance, found):
+    """Writes the frontiers of positions in which the agent is to move.
 
     Args:
-        policy: See `MemorylessPolicy.at`.
+        policy: Probabilities of the agent's moves, `float64[2, POSITIONS, 8]`, see `MemorylessPolicy.at`.
+        after, wanted, tolerance, found: As of `respond`.
+
+    Returns:
+        Whether the buffer of `found` was large enough.
     """
-    edges = np.empty((ROOM, 2))
+    begin, corners = after
+    new_begin, new_corners = found
+    edges = np.empty((BUFFER, 2))
     start = np.empty(2)
     n = 0
     for position in range(POSITIONS):
         new_begin[position] = n
         if not wanted[position]:
             continue
-        if n + ROOM > len(new_corners):
+        if n + BUFFER > len(new_corners):
             return False
         ghosts = position % SQUARES**2
         own = position // SQUARES**2
@@ -246,8 +280,9 @@ def await_move(begin, corners, policy, wanted, tolerance, new_begin, new_corners
             ghost = action >> 2
             square = ghosts // SQUARES if ghost == 0 else ghosts % SQUARES
             target = square - (-SIZE, 1, -1, SIZE)[action & 3]  # the agent sees the board from the other side
+            # Moves that end the game add a fixed return to the leftmost corner.
             won = 0.0
-            if target > LAST or target == blue:  # it has left the board, or taken the responder's blue ghost
+            if target > LAST or target == blue:  # escaped, or captured the responder's blue ghost
                 won = -1.0
             elif target == red:
                 won = 1.0
@@ -255,6 +290,7 @@ def await_move(begin, corners, policy, wanted, tolerance, new_begin, new_corners
                 start[0] += won * p
                 start[1] += won * q
                 continue
+            # The other moves add the frontier one ply later.
             moved = target * SQUARES + ghosts % SQUARES if ghost == 0 else (ghosts // SQUARES) * SQUARES + target
             child = own * SQUARES**2 + moved
             count = add_scaled(corners[begin[child] : begin[child + 1]], p, q, start, edges, count)

@@ -8,18 +8,18 @@ from learners.settings import Settings, TrainingSettings
 
 
 class ResponseSettings(Settings):
-    """How a best response is learnt; a player's net, games and samples are apart from the other's.
+    """Settings of a best response. Each player has a net, games and samples of its own.
 
     Attributes:
         network: The Q-nets.
-        training: How they are fitted. The weights that play are a running average, since what is wanted in the end is
-            one greedy policy, and single steps leave noise in it.
-        rows: Decisions of an iteration, for each player, roughly.
-        chunk: Decisions of a chunk of games, roughly: what a worker plays at a time.
-        buffer: Newest decisions that fits draw from, for each player.
+        training: Settings of the fit. The weights that play are a running average, which removes the noise of single
+            steps from the greedy policy.
+        rows: Approximate number of decisions in an iteration, for each player.
+        chunk: Approximate number of decisions in a chunk of games, which a worker plays at a time.
+        buffer: Number of newest decisions that fits draw from, for each player.
         explore: Share of random moves in the game of a chunk that explores most.
-        explore_least: Share in the one that explores least; between the two it falls by equal factors.
-        warm_up: Iterations whose targets are plain returns, see `actors.best_response`.
+        explore_least: Share of random moves in the game that explores least; the shares form a geometric sequence.
+        warm_up: Number of first iterations whose targets are plain returns, see `actors.best_response`.
     """
 
     network: NetworkSettings = NetworkSettings()
@@ -33,6 +33,6 @@ class ResponseSettings(Settings):
 
 
 def settings_for(spec: GameSpec) -> ResponseSettings:
-    """The settings for a game: outputs by kind of move where it has such, as DREAM's quick presets have them."""
+    """Default settings for a game; the outputs are those of DREAM's quick presets."""
     outputs = "move" if "move" in spec.slots else next(iter(spec.slots))
     return ResponseSettings(network=NetworkSettings(outputs=outputs))

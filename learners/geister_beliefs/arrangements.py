@@ -1,8 +1,8 @@
-"""Beliefs of full Geister: how probable each arrangement of the opponent's colours is (paper 002, IV-A).
+"""Beliefs of full Geister: the probability of each arrangement of the opponent's colours (paper 002, IV-A).
 
-There are `K` arrangements, 70 of them (2 in Mini Geister), so that all are kept: a belief is a vector of `K` parameters
-of a Dirichlet distribution, whose mean is the probability of each. Both players' beliefs follow from the moves, which
-are public, and from the colours of the ghosts that were taken.
+There are only K = 70 arrangements (2 in Mini Geister), so a belief holds all of them: the `K` parameters of a
+Dirichlet distribution, whose mean is the probability of each arrangement. The beliefs of both players follow from the
+moves, which are public, and from the colours of captured ghosts.
 """
 
 import numpy as np
@@ -14,18 +14,18 @@ from envs.geister.rules import layouts
 from learners.geister_beliefs.belief import UPDATES, Update
 
 Beliefs = NDArray[np.float32]
-"""`float32[B, 2, K]`: of each game, what each player believes of the other's colours."""
+"""`float32[B, 2, K]`: for each game and player, the belief about the other player's colours."""
 
 
 class Arrangements:
-    """The arrangements of a board.
+    """All arrangements of colours on a board, and the beliefs about them.
 
     Args:
         size: Width of the board, 6 or 4.
-        update: How a posterior becomes a belief again, see `learners.geister_beliefs.belief`.
+        update: How a belief follows from a posterior, see `learners.geister_beliefs.belief`.
 
     Attributes:
-        red: Red ghosts of each arrangement as bits, `uint8[K]`.
+        red: The red ghosts of each arrangement as bits, `uint8[K]`.
     """
 
     def __init__(self, size: int, update: Update = "exact") -> None:
@@ -33,19 +33,19 @@ class Arrangements:
         self.update = update
 
     def even(self, games: int) -> Beliefs:
-        """Beliefs at the start of so many games: all arrangements alike, parameters adding up to 1."""
+        """Beliefs at the start of `games` games: equal parameters that add up to 1, `float32[games, 2, K]`."""
         return np.full((games, 2, len(self.red)), 1 / len(self.red), np.float32)
 
     def red_probabilities(
         self, states: States, players: NDArray[np.int8], beliefs: Beliefs, of: NDArray[np.int64] | None = None
     ) -> NDArray[np.float32]:
-        """How probable it is for each ghost of the other player to be red, `float32[B, 8]`.
+        """Probability that each ghost of the other player is red, `float32[B, 8]`.
 
         Args:
-            states: B of them.
-            players: Who believes, in each.
-            beliefs: Of some games; what contradicts the colours of ghosts taken in a state counts for nothing there.
-            of: Which of those games each state belongs to; None: the one with the same index.
+            states: B states.
+            players: The player whose belief counts in each state, `int8[B]`.
+            beliefs: Beliefs of some games. Arrangements that contradict the captured ghosts of a state are ignored.
+            of: Index of the game that each state belongs to, `int64[B]`; by default the states' own indices.
         """
         found = np.empty((len(states), 8), np.float32)
         _red_probabilities(states, players, beliefs, _indices(states, of), self.red, found)
@@ -54,27 +54,31 @@ class Arrangements:
     def believe(
         self, beliefs: Beliefs, observers: NDArray[np.int8], likelihood: NDArray[np.float32], states: States
     ) -> None:
-        """Changes the beliefs of B games, in place, by a move.
+        """Updates the beliefs of B games by a move in each, in place.
 
         Args:
             beliefs: `float32[B, 2, K]`.
-            observers: Who has seen the move of the other.
-            likelihood: Of that move under each arrangement of the mover, `float32[B, K]`. Where it is 0 under all that
-                are believed in, the move says nothing.
-            states: After the move. What contradicts the colours of ghosts taken there is not believed any more.
+            observers: The player who has observed the other player's move, `int8[B]`.
+            likelihood: Probability of the move under each arrangement of the mover, `float32[B, K]`. If it is 0 under
+                all arrangements with positive belief, the move does not change the mean.
+            states: States after the move. Arrangements that contradict captured ghosts get belief 0.
         """
         _believe(beliefs, observers, likelihood, states, self.red, UPDATES[self.update])
 
     def regenerate(
         self, states: States, beliefs: Beliefs, which: NDArray[np.int64], spread: float, rng: np.random.Generator
     ) -> None:
-        """Other beliefs in some games, and colours drawn from them, in place (paper 002, V-A).
+        """Draws new beliefs in some games, and colours from them, in place (paper 002, V-A).
 
-        The paper draws the mean of a belief of two arrangements uniformly. Here the odds of each ghost to be red are
-        multiplied by a log-normal factor of its own.
+        The paper draws the mean of a belief about two arrangements uniformly. Here the odds of each ghost being red are
+        multiplied by an independent log-normal factor.
 
         Args:
-            spread: Standard deviation of the logarithm of that factor.
+            states: B states.
+            beliefs: Their beliefs, `float32[B, 2, K]`.
+            which: Indices of the states to change, `int64[n]`.
+            spread: Standard deviation of the logarithm of the factors.
+            rng: Generator.
         """
         for player in (0, 1):
             before = beliefs[which, player]
@@ -96,7 +100,7 @@ def _indices(states: States, of: NDArray[np.int64] | None) -> NDArray[np.int64]:
 
 @kernel
 def contradicts(arrangement, state, player):
-    """Whether a ghost of the player that was taken had another colour."""
+    """Whether an arrangement contradicts the colour of one of the player's captured ghosts."""
     for ghost in range(8):
         if state.square[player, ghost] == -1 and ((arrangement ^ state.red[player]) >> ghost) & 1:
             return True
@@ -111,7 +115,7 @@ def _red_probabilities(states, players, beliefs, of, red, found):
         belief = beliefs[of[b], players[b]]
         total = np.float32(0)
         found[b] = 0
-        for attempt in range(2):  # where all that is believed in is contradicted, all that is not counts alike
+        for attempt in range(2):  # if every believed arrangement is contradicted, the others count equally
             for k in range(len(red)):
                 weight = belief[k] if attempt == 0 else np.float32(1)
                 if weight > 0 and not contradicts(red[k], state, other):
@@ -137,7 +141,7 @@ def _believe(beliefs, observers, likelihood, states, red, update):
                 posterior = belief[k] * likelihood[b, k] / joint if joint > 0 else belief[k] / total
                 belief[k] = belief[k] + posterior if update == 1 else (total + 1) * posterior
             total += 1
-        for player in range(2):  # the mover may have taken a ghost
+        for player in range(2):  # the mover may have captured a ghost
             own = beliefs[b, player]
             before = 0.0
             left = 0.0

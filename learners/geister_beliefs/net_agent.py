@@ -1,4 +1,4 @@
-"""The agent that plays the average policy of the depth-limited method's nets, with beliefs."""
+"""The agent that plays by the nets of the depth-limited method and tracks beliefs."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,16 @@ from learners.networks.settings import NetworkSettings
 class BeliefNetAgent:
     """Plays by the nets. Satisfies `envs.agent.Agent`.
 
-    Of the states it is shown it looks at what is public, where ghosts stand and which were taken, and at its own
-    colours. The opponent is taken to play by the same policy. Where an agent is shown a game that has gone on without
-    it, its beliefs are even.
+    It uses only what its player can observe: the squares of all ghosts, the colours of captured ghosts and its own
+    colours. The opponent is assumed to play the same policy. If moves were played that the agent has not seen, its
+    beliefs restart at even odds.
 
     Args:
-        game: As it was trained on.
-        network: Description of the policy net.
-        weights: The nets; of them the policy net plays.
+        game: The game that the nets were trained on.
+        network: Settings of the advantage and policy nets.
+        weights: Weights of the nets.
         belief: How beliefs are updated.
-        name: For messages.
+        name: Name of the agent in messages.
         threshold: Actions less probable than this share of the likeliest one are not played.
         doubt: See `BeliefTracker`.
         policy: ``average`` plays the policy net; ``last`` by regret matching on the advantage net.
@@ -55,7 +55,7 @@ class BeliefNetAgent:
         self._tracker: BeliefTracker | None = None
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
-        """Raises ValueError where the game is another one, or its colours are not drawn at the start."""
+        """Raises ValueError if the game is another one, or if its colours are not drawn at the start."""
         if not isinstance(game, Geister) or game.size != self._trained_on.size:
             raise ValueError(f"{self.name} plays {self._trained_on.spec.name}, not {game.spec.name}")
         if not game.random_setup:
@@ -92,8 +92,10 @@ class BeliefNetAgent:
         return np.asarray(kept / kept.sum(axis=1, keepdims=True))
 
     def _catch_up(self, tracker: BeliefTracker, now: States, mover: NDArray[np.int8], games: NDArray[np.int64]) -> None:
-        """Takes the own last move and the opponent's answer into the beliefs. The own one waits until here, since only
-        now the colour of a ghost that it took is known."""
+        """Updates the beliefs by the agent's last move and the opponent's answer.
+
+        The agent's own move is processed only now, because the colour of a ghost that it captured was not known before.
+        """
         before, beliefs = self._states[games], self._beliefs[games]
         begins = now["ply"] <= 1
         before[begins] = self._start
@@ -114,7 +116,7 @@ class BeliefNetAgent:
     def _play(
         tracker: BeliefTracker, states: States, beliefs: Beliefs, at: NDArray[np.int64], actions: NDArray[np.int64]
     ) -> None:
-        """Plays in some of the games, in place."""
+        """Plays a move in the games `at`, in place."""
         some, believed = states[at], beliefs[at]
         tracker.play(some, believed, actions)
         states[at], beliefs[at] = some, believed
@@ -122,8 +124,10 @@ class BeliefNetAgent:
 
 @kernel
 def hide(states, players, arrangements):
-    """Gives the ghosts of the other player that are still on the board the colours of the first arrangement that fits
-    those that were taken, so that nothing depends on what `players[b]` cannot know in game b."""
+    """Overwrites the colours of the other player's ghosts by the first arrangement that fits the captured ghosts.
+
+    Afterwards nothing in `states` depends on what `players[b]` cannot know in game b.
+    """
     for b in range(states.shape[0]):
         state = states[b]
         other = 1 - players[b]
@@ -135,7 +139,7 @@ def hide(states, players, arrangements):
 
 @kernel
 def last_actions(before, now, players, size, actions):
-    """The move of the other player that leads from one position to the next, `int64[B]`; -1 where none does."""
+    """Writes the other player's move that leads from one position to the next to `int64[B]`; -1 if there is none."""
     for b in range(before.shape[0]):
         other = 1 - players[b]
         actions[b] = -1

@@ -1,4 +1,4 @@
-"""What the nets of the depth-limited method play: the current policy, the average, and the value of a belief state."""
+"""The nets of the depth-limited method: the current policy, the average policy, and values of belief states."""
 
 from typing import NamedTuple
 
@@ -18,8 +18,8 @@ class BeliefWeights(NamedTuple):
 
     Attributes:
         version: The iteration; 0 before the first one.
-        advantage, policy, value: Of each net (paper 002: value, policy and baseline networks); None before the first
-            fit: the policy is then uniform, the value 0.
+        advantage, policy, value: Weights of each net (in paper 002 the value, policy and baseline networks); None
+            before the first fit, when policies are uniform and values 0.
     """
 
     version: int
@@ -29,16 +29,16 @@ class BeliefWeights(NamedTuple):
 
 
 class BeliefPolicies:
-    """Runs the nets on packed infostates with beliefs, `uint8[B, 28]`; serves one thread.
+    """Runs the nets on packed infostates with beliefs, `uint8[B, 28]`. Not thread-safe.
 
     Args:
         game: Unpacks infostates.
-        network: Advantage and policy nets.
-        value_network: Value nets.
-        weights: Of the nets.
+        network: Settings of the advantage and policy nets.
+        value_network: Settings of the value net.
+        weights: Weights of the nets.
 
     Attributes:
-        rows: Infostates that have gone through a net so far.
+        rows: Number of infostates evaluated by a net so far.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class BeliefPolicies:
         self._value = None if weights.value is None else Inference(value_network, [weights.value])
 
     def current(self, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Regret matching on the advantages, `float32[B, A]`."""
+        """The current policy, by regret matching on the advantages, `float32[B, A]`."""
         policy = np.empty(legal.shape, np.float32)
         if self._advantage is None:
             uniform_policy(legal, policy)
@@ -71,7 +71,7 @@ class BeliefPolicies:
         return policy
 
     def value(self, packed: Packed) -> NDArray[np.float32]:
-        """What the infostates are worth to their players, within the returns, `float32[B]`."""
+        """Values of infostates for their players, clipped to [-1, 1], `float32[B]`."""
         if self._value is None or not len(packed):
             return np.zeros(len(packed), np.float32)
         self.rows += len(packed)
@@ -85,7 +85,7 @@ class BeliefPolicies:
 
 @fast
 def softmax(scores, legal, policy):
-    """Softmax over the legal actions into `policy`, `float32[B, A]`."""
+    """Writes the softmax of scores over the legal actions to `policy`, `float32[B, A]`."""
     for b in range(policy.shape[0]):
         highest = np.float32(-1e30)
         for a in range(policy.shape[1]):

@@ -1,4 +1,4 @@
-"""Settings of the methods of paper 002: in tables, and with nets."""
+"""Settings of the methods of paper 002, with tables and with nets."""
 
 from typing import Literal
 
@@ -9,20 +9,20 @@ from learners.geister_beliefs.traversal import MOST_DEPTH
 from learners.settings import Settings
 
 Method = Literal["depth-limited", "dream", "outcome-sampling"]
-"""Depth-limited external sampling, or one of the two that it is compared with."""
+"""Depth-limited external sampling, or one of the two methods that the paper compares it with."""
 
 
 class TableSettings(Settings):
-    """What is learnt in tables of Mini Geister, and how (paper 002, V-A, and where it is silent, what repeats it).
+    """Settings of the tabular methods on Mini Geister (paper 002, V-A; others were chosen to repeat its results).
 
     Attributes:
         method: ``depth-limited``, ``dream`` or ``outcome-sampling``.
-        belief: How beliefs are updated; ``none``: the agent knows nothing but the board.
-        baseline: Values of belief states stand in for what is beyond the depth limit, and for the actions not taken in
-            ``dream``; without them that is 0.
-        depth: Moves below a sampled belief state that are searched.
-        states: Belief states of self-play in a pass, each traversed for both players; games, in the other methods.
-        passes: Self-play and traversals so often an iteration: `N_traversals` of Algorithm 1.
+        belief: How beliefs are updated; with ``none`` the agent knows nothing but the board.
+        baseline: Whether to use learnt values: of belief states at the depth limit, and of the actions not taken in
+            ``dream``. Without them these values are 0.
+        depth: Depth of a search, in moves.
+        states: Belief states in a pass, each traversed for both players; in the other methods, games.
+        passes: Passes of self-play and traversals in an iteration: `N_traversals` of Algorithm 1.
         epsilon: Share of uniform moves in self-play.
         epsilon_belief: Share of sampled belief states whose beliefs are drawn anew.
         decay: Share of an old value that a new one replaces.
@@ -45,17 +45,16 @@ class SearchSettings(Settings):
     """Self-play and depth-limited external sampling with nets, on boards of any size.
 
     Attributes:
-        belief: How beliefs are updated; ``none``: players know the colours of ghosts that were taken, and
-            nothing else.
-        depth: Moves below a belief state of self-play that are searched.
-        leaves: What stands for the value beyond them: ``mover``, that of the player to move there, for the other with
-            its sign changed; or ``traverser``, the traverser's where it is to move and else 0, as in the paper.
-        returns: Value nets learn the returns of self-play too, not only the values of searches.
+        belief: How beliefs are updated; with ``none`` players know the colours of captured ghosts and nothing else.
+        depth: Depth of a search, in moves.
+        leaves: Value at the depth limit: ``mover`` uses the value net for the player to move, with changed sign for the
+            other player; ``traverser`` uses it where the traverser is to move and 0 elsewhere, as in the paper.
+        returns: Whether value nets also learn the returns of self-play, not only the values of searches.
         epsilon: Share of uniform moves in self-play.
-        doubt: Share of uniform moves that beliefs expect of the opponent, in training and of an agent: without it a
-            move that the average policy hardly makes counts for more than it says.
+        doubt: Share of uniform moves that beliefs expect of the opponent, in training and at play. Without it a single
+            move that the average policy hardly ever makes would decide a belief.
         epsilon_belief: Share of belief states whose beliefs, and then colours, are drawn anew.
-        spread: How far they are, see `Arrangements.regenerate`.
+        spread: Spread of the new beliefs, see `Arrangements.regenerate`.
     """
 
     belief: Update = "exact"

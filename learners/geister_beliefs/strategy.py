@@ -1,4 +1,4 @@
-"""A policy by belief state, as it is stored."""
+"""A policy by belief state in the form in which it is stored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from learners.geister_beliefs.tables import ROWS, SLOTS
 
 @dataclass(frozen=True)
 class BeliefStrategy:
-    """The policy of both players; rows that are not listed play uniformly.
+    """The policy of both players. Rows that are not listed play uniformly.
 
     Attributes:
-        rows: Which rows of the table are listed, ascending, `int32[n]`.
-        policy: Probability of each column, `float32[n, 8]`.
+        rows: The listed rows of the table, ascending, `int32[n]`.
+        policy: Probability of each column in these rows, `float32[n, 8]`.
 
     Raises:
-        ValueError: that is no policy.
+        ValueError: the arrays are not a policy.
     """
 
     rows: NDArray[np.int32]
@@ -42,21 +42,21 @@ class BeliefStrategy:
         return cls(rows.astype(np.int32), (listed / listed.sum(axis=1, keepdims=True)).astype(np.float32))
 
     def table(self) -> NDArray[np.float64]:
-        """Probabilities of all rows, 0 in those not listed, `float64[ROWS, 8]`."""
+        """Probabilities of all rows, `float64[ROWS, 8]`; 0 in rows that are not listed."""
         table = np.zeros((ROWS, SLOTS))
         table[self.rows] = self.policy
         return table
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What is stored of it."""
+        """The strategy as arrays for a file."""
         return {"rows": self.rows, "policy": self.policy}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "BeliefStrategy":
-        """Reverse of `arrays`.
+        """Restores a strategy from its `arrays`.
 
         Raises:
-            ValueError: that is no strategy.
+            ValueError: the arrays are not a strategy.
         """
         if arrays.keys() != {"rows", "policy"}:
             raise ValueError(f"a strategy by belief state has rows and policy, not {', '.join(sorted(arrays))}")

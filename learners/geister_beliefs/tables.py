@@ -1,8 +1,8 @@
-"""Tables of Mini Geister by belief state: which row a player looks at, and what a row says (paper 002, IV-A and V).
+"""Tables of Mini Geister by belief state: the row of a player, and the policy in a row (paper 002, IV-A and V).
 
-A row stands for the player's own view and its belief, rounded to quarters: `ROWS` of them, dense, so nothing is hashed.
-Its eight columns are the moves of the blue ghost and then those of the red one, each in the order of
-`envs.geister.rules.DIRECTIONS`. Which ghost is which colour is so part of the row, not of the column.
+A row stands for a player's view of the board and its belief, rounded to quarters. The table is dense: it has all `ROWS`
+rows and needs no hashing. The eight columns of a row are the moves of the blue ghost and then those of the red ghost,
+each in the order of `envs.geister.rules.DIRECTIONS`. The colours of the ghosts are thus part of the row.
 """
 
 import numpy as np
@@ -16,15 +16,15 @@ SIZE = 4
 SQUARES = SIZE * SIZE
 LAST = SQUARES - 1
 QUARTERS = 5
-"""Values of a belief that is rounded to quarters."""
+"""Number of values of a belief that is rounded to quarters."""
 ROWS = SQUARES**4 * QUARTERS
 SLOTS = 8
 FIRST_BLUE = np.uint8(2)
-"""Red ghosts of a player whose ghost 0 is blue."""
+"""Bits of the red ghosts of a player whose ghost 0 is blue."""
 
 NODE = np.dtype([*((name, STATE[name]) for name in STATE.names or ()), ("belief", np.float64, (2, 2))], align=True)
-"""A position, and for each player the two parameters of its Beta belief: that ghost 0 of the other player is the blue
-one, and that ghost 1 is. Both beliefs follow from the moves, which are public."""
+"""A position, and the two parameters of each player's Beta belief: that ghost 0 of the other player is the blue one,
+and that ghost 1 is. Both beliefs follow from the moves, which are public."""
 
 
 def _legal_slots(forced_escape: bool) -> NDArray[np.uint8]:
@@ -48,9 +48,9 @@ assert len(layouts(SIZE)) == 2, "a belief in Mini Geister is of two arrangements
 
 @kernel
 def row_of(node, player, red):
-    """The row that `player` looks at, if `red` were its red ghosts.
+    """The row of `player` if its red ghosts were `red`.
 
-    A belief of one half and of either neighbour's quarter are rounded to the even one, so that both ghosts count alike.
+    A belief halfway between two quarters is rounded to the even quarter, so that both ghosts are treated alike.
     """
     blue = np.int64(red & 1)
     other = 1 - player
@@ -65,14 +65,14 @@ def row_of(node, player, red):
 
 @kernel
 def slot_of(action, red):
-    """The column of a move, if `red` were the mover's red ghosts."""
+    """The column of a move if the mover's red ghosts were `red`."""
     colour = (red >> (action >> 2)) & 1
     return np.int64(4 * colour + (action & 3))
 
 
 @kernel
 def action_of(slot, red):
-    """Reverse of `slot_of`."""
+    """The move of a column; the inverse of `slot_of`."""
     blue = np.int64(red & 1)
     ghost = blue if slot < 4 else 1 - blue
     return 4 * ghost + (slot & 3)
@@ -80,9 +80,9 @@ def action_of(slot, red):
 
 @kernel
 def normalise(numbers, legal, policy):
-    """Policy in proportion to the positive ones of `numbers`, `float64[8]`; uniform where there are none.
+    """Writes the policy in proportion to the positive parts of `numbers`, `float64[8]`; uniform if all are 0.
 
-    Of regrets this is regret matching, of strategy sums the average policy.
+    Applied to regrets this is regret matching, applied to strategy sums it is the average policy.
     """
     total = 0.0
     count = 0
@@ -113,7 +113,7 @@ def probability(sums, row, legal, slot):
 
 @kernel
 def draw_slot(policy, rng):
-    """A column, drawn from a policy, `float64[8]`."""
+    """Draws a column from a policy, `float64[8]`."""
     draw = rng.random()
     chosen = -1
     for slot in range(SLOTS):

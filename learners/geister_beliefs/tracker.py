@@ -1,4 +1,4 @@
-"""Following games move by move: what both players believe after each, as the average policy of the mover says."""
+"""The belief tracker: updates what both players believe after each move, by the average policy of the mover."""
 
 from dataclasses import replace
 
@@ -12,13 +12,13 @@ from learners.geister_beliefs.view import BeliefGeister
 
 
 class BeliefTracker:
-    """Beliefs of games in lock step.
+    """Tracks the beliefs of a batch of games that are played in lock step.
 
     Args:
         game: The rules.
-        arrangements: Of its board.
-        policies: The nets; the opponent is taken to play by the same ones (paper 002, IV-A).
-        doubt: Share of its moves in which it is taken to play uniformly instead.
+        arrangements: Arrangements of the game's board.
+        policies: The nets. The opponent is assumed to play by the same nets (paper 002, IV-A).
+        doubt: Share of moves in which the opponent is assumed to play uniformly instead.
     """
 
     def __init__(
@@ -31,15 +31,17 @@ class BeliefTracker:
     def observe(
         self, states: States, players: NDArray[np.int8], beliefs: Beliefs, of: NDArray[np.int64] | None = None
     ) -> Packed:
-        """Packed infostates of players with beliefs, `uint8[B, 28]`; arguments as of `red_probabilities`."""
+        """Packed infostates of players with beliefs, `uint8[B, 28]`; for the arguments see `red_probabilities`."""
         red = self.arrangements.red_probabilities(states, players, beliefs, of)
         return self.game.observe_with(states, players, red)
 
     def likelihood(
         self, states: States, movers: NDArray[np.int8], beliefs: Beliefs, actions: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """How probable a move is under each arrangement of the mover's ghosts, `float32[B, K]`,
-        by the average policy and the share of uniform moves; 0 where the arrangement is not believed in."""
+        """Probability of each mover's action under each arrangement of its ghosts, `float32[B, K]`.
+
+        It follows from the average policy and the share of uniform moves; it is 0 for arrangements whose belief is 0.
+        """
         found = np.zeros((len(states), len(self.arrangements.red)), np.float32)
         if self.arrangements.update == "none":
             return found
@@ -55,10 +57,10 @@ class BeliefTracker:
         return found
 
     def play(self, states: States, beliefs: Beliefs, actions: NDArray[np.int64]) -> None:
-        """Plays a move in each of B running games, in place, and changes both players' beliefs by it.
+        """Plays a move in each of B running games and updates both players' beliefs, in place.
 
-        Of the mover's colours only those that are public need to be right in `states`, which is why an escape that
-        another arrangement would force is not asked for.
+        Only the public colours of the mover's ghosts need to be right in `states`. Forced escapes are therefore not
+        checked, since they depend on the hidden colours.
         """
         movers = self.game.to_move(states)
         likelihood = self.likelihood(states, movers, beliefs, actions)

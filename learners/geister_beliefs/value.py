@@ -1,5 +1,5 @@
-"""The value learner: what a belief state is worth to its player, in the place of what lies beyond the depth limit
-(paper 002, Algorithm 3; there called baseline)."""
+"""The value learner: fits the value of a belief state for its player, which replaces the game below the depth limit
+(paper 002, Algorithm 3, where it is called baseline)."""
 
 from collections.abc import Iterable
 
@@ -11,21 +11,21 @@ from learners.networks.learner import ValueNetLearner
 
 
 class ValueLearner(ValueNetLearner):
-    """One net for both players, mean squared error.
+    """Fits one value net for both players by mean squared error.
 
     Args:
         game: For unpacking infostates.
-        network: The net, with outputs ``value``.
-        training: How to fit.
-        device: Where to compute.
-        seed: Of the initial weights.
+        network: Settings of the net, with outputs ``value``.
+        training: Settings of the fit.
+        device: Device to train on; the CPU by default.
+        seed: Seed of the initial weights.
     """
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
-        """Trains on blocks of `infostate_value_dtype` rows, minibatch by minibatch; all iterations weigh the same.
+        """Trains on blocks of `infostate_value_dtype` rows, by minibatches; all iterations have the same weight.
 
         Returns:
-            ``loss`` (mean squared error), ``rows`` trained on.
+            ``loss`` (mean squared error) and ``rows``, the number of rows trained on.
 
         Raises:
             TrainingDiverged: the loss is not finite.

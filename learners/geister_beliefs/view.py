@@ -1,4 +1,4 @@
-"""Geister as a player with beliefs sees it: what the nets of the depth-limited method are given."""
+"""Geister as a player with beliefs observes it: the input of the nets of the depth-limited method."""
 
 from dataclasses import dataclass, replace
 
@@ -12,16 +12,17 @@ from envs.sparse import Sparse, dense
 
 PLAIN = observation.PACKED_SIZE
 BYTES = 8
-"""Bytes that a belief adds to a packed infostate: of the opponent's ghosts on the board, in the order of their squares,
-the probability to be red, in 255ths."""
+"""Bytes that a belief adds to a packed infostate: for each ghost of the opponent on the board, in the order of their
+squares, the probability of being red in 255ths."""
 
 
 @dataclass(frozen=True)
 class BeliefGeister(Geister):
-    """Geister whose packed infostates end in a belief, `BYTES` of them, and whose ``flat`` encoding has a plane more:
-    at the squares of the opponent's ghosts 1 where they are red for sure, -1 where they are blue, 0 at even odds.
+    """Geister whose infostates include a belief.
 
-    Outputs ``value`` have one slot, for the value of an infostate in place of those of actions.
+    Packed infostates end in `BYTES` bytes of belief. The ``flat`` encoding has one more plane: at the square of an
+    opponent's ghost it is 1 if the ghost is surely red, -1 if it is surely blue, and 0 at even odds. The output layout
+    ``value`` has a single slot, for the value of an infostate.
     """
 
     def __post_init__(self) -> None:
@@ -34,7 +35,7 @@ class BeliefGeister(Geister):
 
     @classmethod
     def of(cls, game: Geister) -> "BeliefGeister":
-        """The same rules, seen so."""
+        """The same rules with beliefs in the infostates."""
         given = ("size", "ply_limit", "random_setup", "forced_escape", "observation_limit", "clip_ply")
         return cls(**{name: getattr(game, name) for name in given})
 
@@ -42,8 +43,9 @@ class BeliefGeister(Geister):
         """Packed infostates, `uint8[B, 28]`.
 
         Args:
-            players: Who sees, in each of B states.
-            red: Probability of each of the other player's ghosts to be red, `float32[B, 8]`.
+            states: B states.
+            players: The observing player in each state, `int8[B]`.
+            red: Probability that each ghost of the other player is red, `float32[B, 8]`.
         """
         packed = np.zeros((len(states), self.spec.packed_size), np.uint8)
         observation.observe_into(states, players, self.size, packed)
@@ -51,7 +53,7 @@ class BeliefGeister(Geister):
         return packed
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
-        """With even odds for every ghost."""
+        """Packed infostates with even odds for every ghost, `uint8[B, 28]`."""
         return self.observe_with(states, players, np.full((len(states), 8), 0.5, np.float32))
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
@@ -80,7 +82,7 @@ def _pack_belief(states, players, red, packed):
             if square < 0:
                 continue
             place = PLAIN
-            for rival in range(8):  # those on lower squares in the own view stand before it
+            for rival in range(8):  # ghosts on lower squares in the observer's view come first
                 place += states[b].square[other, rival] > square
             packed[b, place] = np.uint8(np.rint(np.float32(255) * red[b, ghost]))
 
