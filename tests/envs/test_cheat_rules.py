@@ -379,7 +379,7 @@ def test_illegal_actions_change_nothing(game: Cheat) -> None:
     assert seen
     states = game.reset(3, np.random.default_rng(0))
     for actions in (np.zeros(1, int), np.zeros((3, 1), int), np.int64(0), np.zeros(3), np.zeros(3, bool), [None] * 3):
-        with pytest.raises(ValueError, match=r"^actions must be integers \[3\], got \w+\[[0-9, ]*\]$"):
+        with pytest.raises(ValueError, match=r"^[^\n]*\b3\b[^\n]* \w+\[[0-9, ]*\]$"):
             game.step(states, actions)  # type: ignore[arg-type]
 
 

@@ -281,7 +281,7 @@ def test_what_is_not_legal_is_refused_and_changes_nothing():
             MATCH.step(states, actions)
         assert (states == before).all()
     for wrong in (good[:2], [1], None):
-        with pytest.raises(IllegalAction, match="3 actions"):
+        with pytest.raises(IllegalAction, match="3 action"):
             MATCH.step(states, wrong)
 
 
