@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from actors.rows import join_records, take_records
 from actors.traversal import Block
+from actors.warm_up import WarmUp
 from envs.game import Packed, States
 from envs.geister import Geister
 from learners.dream.regret_matching import sample_actions
@@ -85,7 +86,7 @@ class _Level:
     above: tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-class BeliefSampler:
+class BeliefSampler(WarmUp):
     """Plays chunks of games and searches below their belief states, for either player as traverser.
 
     Args:

@@ -16,7 +16,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.explained import Explained
 from actors.rows import Rows, take_records
+from actors.warm_up import WarmUp
 from envs.agent import Agent
 from envs.game import Game, IllegalAction, Packed, States
 from envs.players import choose_uniform
@@ -25,11 +27,13 @@ from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import response_dtype
 
 
-class NotZeroSum(ValueError):
+class NotZeroSum(Explained):
     """The returns of a game do not add up to 0, so that a best response says nothing of exploitability."""
 
+    wrong_use = True
 
-class BadMove(ValueError):
+
+class BadMove(Explained):
     """The frozen agent chose an action that is not legal."""
 
 
@@ -67,7 +71,7 @@ Block = dict[str, NDArray]
 """`{"responses": response_dtype[n]}`"""
 
 
-class Responder:
+class Responder(WarmUp):
     """Plays chunks; one a process. Keeps its memory between chunks.
 
     Args:
@@ -145,7 +149,10 @@ class Responder:
         returns = self.game.returns(states)
         off = np.abs(returns.sum(axis=1)).max()
         if off > 1e-4 * max(self.game.spec.max_return, 1.0):
-            raise NotZeroSum(f"the returns of {self.game.spec.name} add up to {off:g} and not to 0")
+            raise NotZeroSum(
+                f"the returns of {self.game.spec.name} add up to {off:g} and not to 0: "
+                "what a response wins says nothing of exploitability there"
+            )
         return returns[:, seat]
 
     def _decide(

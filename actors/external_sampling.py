@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.explained import Explained
 from actors.policies import Policies
 from actors.rows import take_records
 from actors.traversal import Block, TraversalTask, TraversalWeights, log_moments
+from actors.warm_up import WarmUp
 from envs.game import Game, Packed, States
 from learners.dream.regret_matching import sample_actions
 from learners.networks.settings import NetworkSettings
@@ -25,7 +27,7 @@ MOST_NODES = 5_000_000
 """Maximum number of decisions in a chunk: games with many decisions are too large for following every action."""
 
 
-class TooManyNodes(RuntimeError):
+class TooManyNodes(Explained):
     """A game is too large for external sampling."""
 
 
@@ -52,7 +54,7 @@ class _Level:
     above: tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-class ExternalTraverser:
+class ExternalTraverser(WarmUp):
     """Plays chunks of games and turns them into samples: advantages of the traverser, policies of the other player.
 
     Args:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.rows import Rows
+from actors.warm_up import WarmUp
 from envs.game import Packed, Ragged, RaggedGame, States
 from envs.ragged import best_rows, choose_rows, take_lists
 from learners.dmc.decisions import settle_without_net
@@ -54,7 +55,7 @@ Block = dict[str, NDArray]
 """`{"values": value_dtype[n]}`"""
 
 
-class SelfPlayer:
+class SelfPlayer(WarmUp):
     """Plays chunks of games; reuses its buffers between chunks.
 
     Args:

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from envs.compiled import compilations
 from learners.storage import load_state, save_state
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -27,6 +28,16 @@ class SolverServer:
 
     def __init__(self, solver: Solver) -> None:
         self._state = solver
+
+    def warm_up(self) -> list[str]:
+        """Compiles the kernels of an iteration; the names of those that were not in the cache."""
+        with compilations() as compiled:
+            self.work_a_little()
+        return compiled
+
+    def work_a_little(self) -> None:
+        """An iteration of a solver that is thrown away."""
+        raise NotImplementedError
 
     def run(self, iterations: int) -> dict[str, float]:
         """Runs `iterations` more iterations and returns metrics, among them ``nodes``."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from actors.policies import Policies
 from actors.records import write_advantages, write_transitions
 from actors.rows import Rows, join_records, take_records
+from actors.warm_up import WarmUp
 from envs.game import Game
 from learners.dream.recursion import link_rows, sampled_advantages
 from learners.dream.regret_matching import sample_actions
@@ -65,7 +66,7 @@ Block = dict[str, NDArray]
 """`{"advantages": advantage_dtype[n], "transitions": transition_dtype[m]}`"""
 
 
-class DreamTraverser:
+class DreamTraverser(WarmUp):
     """Plays chunks of games and turns them into samples.
 
     Args:

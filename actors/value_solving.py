@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from actors.warm_up import WarmUp
 from envs.game import Game
 from learners.networks.settings import Weights
 from learners.value_function.limit import Limit
@@ -41,7 +42,7 @@ class ValueTask:
         return f"{self.kind}{self.strategies}"
 
 
-class ValueSolver:
+class ValueSolver(WarmUp):
     """Makes samples of a value function in a process of its own.
 
     Args:

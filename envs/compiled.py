@@ -10,11 +10,14 @@ import hashlib
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numba
 import numpy as np
 from numba import njit
+from numba.core.event import install_recorder
 
 _ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = ("envs", "learners", "actors")
@@ -86,4 +89,17 @@ kernel = _interpreted if _interpret else njit(cache=True, nogil=True, error_mode
 fast = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 """Decorator of kernels whose sums may be reordered, so that LLVM can vectorise them."""
 
-__all__ = ["fast", "kernel", "source_digest"]
+
+@contextmanager
+def compilations() -> Iterator[list[str]]:
+    """Names of the kernels that are compiled within the block, and not loaded from the cache, in a list that grows."""
+    names: list[str] = []
+    with install_recorder("numba:compile") as recorder:
+        yield names
+    for _, event in recorder.buffer:
+        if event.is_start:
+            compiled = event.data["dispatcher"].py_func
+            names.append(f"{compiled.__module__}.{compiled.__name__}")
+
+
+__all__ = ["compilations", "fast", "kernel", "source_digest"]

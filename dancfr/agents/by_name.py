@@ -1,15 +1,13 @@
-"""Agents by name: the bots of a game, and trained runs.
+"""Agents by name: the bots of a game, trained runs, and files.
 
 random, heuristic, rush          a bot
 runs/x                           the newest strategies of the run in that folder
 runs/x@40                        those it had after iteration 40
-runs/x?average=paper             played as exact, sampled, paper, last or net; the run's own choice if left out
-runs/x?threshold=0.5             without actions less probable than that share of the likeliest; joined by & to others
+runs/x?average=paper             options of the run's method, joined by &: how an average is played ...
+runs/x?threshold=0.5             ... or which share of the likeliest action's probability is too improbable to play
 
 leduc.safetensors                a strategy that `dancfr solve --out` has written
 x/best-response.safetensors      the nets of a best response that `dancfr exploit --out x` has trained
-
-Runs of dmc play by one net, the newest or the last one stored up to an iteration, and take none of the options.
 """
 
 import os
@@ -19,9 +17,11 @@ from typing import Any
 
 from dancfr.errors import UsageError, nearest
 from dancfr.evaluation.bots import bots, describe_bot
-from dancfr.methods.agent_names import AgentName, parse_name
-from dancfr.methods.run_agents import load_run
+from dancfr.methods import all_methods, method_named
+from dancfr.methods.agent_name import AgentName, parse_name
 from dancfr.runs.run import Run
+from dancfr.runs.strategies import describe_file, file_kind, read_strategy
+from dancfr.runs.strategies import load_agent as load_strategy_agent
 from envs.agent import Agent
 from envs.game import Game, RaggedGame
 
@@ -42,27 +42,29 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
     if len(wanted.base) > 1000:
         raise UsageError(f"{wanted.base[:40]}... is too long for the name of an agent")
     if wanted.base in known:
-        if wanted != AgentName(wanted.base):
+        if not wanted.plain:
             raise UsageError(f"{name}: {wanted.base} is a bot: it has no iterations and no options")
         return known[wanted.base]()
     if os.path.exists(os.path.join(wanted.base, "config.json")):
-        return load_run(wanted, game, name)
+        run = Run.open(wanted.base)
+        agent: Agent = method_named(run.method).load_agent(run, wanted, game)
+        return agent
     if wanted.base.endswith(".safetensors"):
-        return _load_strategy(wanted, game, name)
+        return _load_file(wanted, game)
     if os.path.exists(wanted.base) or Path(wanted.base).parent != Path("."):
         near = _near_run(wanted.base)
         raise UsageError(f"{wanted.base} holds no run" + (f"; did you mean {near}?" if near else ""))
     raise UsageError(nearest(wanted.base, [*known, *map(str, _run_folders())], f"agent for {game.spec.name}"))
 
 
-def _load_strategy(wanted: AgentName, game: Any, name: str) -> Agent:
-    """The agent of a tabular strategy, or of a best response."""
-    from dancfr.methods.best_response.agent import is_response, load_response
-    from dancfr.runs.strategies import load_agent
-
-    if wanted != AgentName(wanted.base):
-        raise UsageError(f"{name}: {wanted.base} is one strategy: it has no iterations and no options")
-    return load_response(wanted.base, game) if is_response(wanted.base) else load_agent(wanted.base, game)
+def _load_file(wanted: AgentName, game: Any) -> Agent:
+    """The agent of a tabular strategy, or of a file that a method has written."""
+    if not wanted.plain:
+        raise UsageError(f"{wanted.text}: {wanted.base} is one strategy: it has no iterations and no options")
+    kind = file_kind(wanted.base)
+    load = next((each.load_file for each in all_methods().values() if kind and each.file_kind == kind), None)
+    agent: Agent = load_strategy_agent(wanted.base, game) if load is None else load(wanted.base, game)
+    return agent
 
 
 def identity(name: str, game: Game | RaggedGame) -> AgentName:
@@ -72,19 +74,15 @@ def identity(name: str, game: Game | RaggedGame) -> AgentName:
         UsageError: see `parse_name`.
     """
     wanted = parse_name(name)
-    return wanted if wanted.base in bots(game) else replace(wanted, base=os.path.realpath(wanted.base))
+    base = wanted.base if wanted.base in bots(game) else os.path.realpath(wanted.base)
+    return replace(wanted, text="", base=base)
 
 
 def game_options_of(name: str, game: str) -> dict[str, Any]:
     """Options of the game that a run or a strategy was made under; none for a bot, or those of another game."""
     base = parse_name(name).base
     if base.endswith(".safetensors"):
-        from dancfr.methods.best_response.agent import is_response, response_options
-        from dancfr.runs.strategies import read_strategy
-
-        if is_response(base):
-            return response_options(base, game)
-        about = read_strategy(base)[1]
+        about = read_strategy(base)[1] if not file_kind(base) else describe_file(base)
         return dict(about.get("game_options", {})) if about.get("game") == game else {}
     if not os.path.exists(os.path.join(base, "config.json")):  # which takes any text
         return {}
@@ -96,8 +94,8 @@ def game_options_of(name: str, game: str) -> dict[str, Any]:
 
 
 def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, Any]]:
-    """The bots of a game, then the runs of that game below `root` that have a strategy for each player that is to
-    have one: but in runs of dream all players share it."""
+    """The bots of a game, then the runs of that game below `root` that have a strategy for each player whose
+    strategies their method keeps apart."""
     found: list[dict[str, Any]] = [
         {"name": name, "kind": "bot", "description": describe_bot(game.spec.name, name, make)}
         for name, make in bots(game).items()
@@ -111,7 +109,8 @@ def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, An
         config = run.info["config"]
         if not isinstance(config, dict) or config.get("game") != game.spec.name:
             continue
-        needed = game.spec.num_players if run.method == "dream" else 1
+        method = all_methods().get(run.method)
+        needed = game.spec.num_players if method is not None and method.strategy_per_player else 1
         if {file.player for file in files} >= set(range(needed)):
             last = files[-1].iteration
             description = f"{run.preset}, {last} iterations"

@@ -5,10 +5,10 @@ from time import perf_counter
 from typing import Any
 
 from dancfr.agents.by_name import make_agent
+from dancfr.agents.exploit import ExploitRequest
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import UsageError, warn
-from dancfr.methods.best_response.config import ExploitRequest
-from dancfr.methods.best_response.driver import SEATS
+from dancfr.methods.best_response.result import SEATS
 from envs.geister import Geister
 from learners.best_response.memoryless import MemorylessPolicy
 from learners.best_response.mini_geister import best_response

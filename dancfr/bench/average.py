@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from dancfr.bench.timing import noise, rate, result, seconds_each
-from dancfr.methods.presets import PRESETS
+from dancfr.methods import find_preset
 from envs.geister import Geister
 from learners.dream.agent import DreamAgent
 from learners.networks.modules import ValueNet
@@ -20,8 +20,8 @@ def measure(seconds: float) -> dict[str, Any]:
     The limit is reading the weights of all nets once from memory. A net of `geister-quick` needs only those that belong
     to inputs that are not 0 and to legal actions, so that it may be faster than that.
     """
-    paper: Any = PRESETS["geister-dream"].config
-    quick: Any = PRESETS["geister-quick"].config
+    paper: Any = find_preset("geister-dream").config
+    quick: Any = find_preset("geister-quick").config
     ours = _measure(paper.network, seconds / 2)
     detail = {
         "limit": "reading all weights once",

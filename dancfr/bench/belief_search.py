@@ -7,7 +7,7 @@ import numpy as np
 from actors.belief_sampling import BeliefSampler, BeliefTask
 from dancfr.bench.environment import play
 from dancfr.bench.timing import noise, rate, result, seconds_each
-from dancfr.methods.presets import PRESETS
+from dancfr.methods import find_preset
 from envs.geister import Geister
 from learners.geister_beliefs.policies import BeliefWeights
 from learners.geister_beliefs.view import BeliefGeister
@@ -21,7 +21,7 @@ def measure(seconds: float) -> dict[str, Any]:
     """Infostates/s through the nets of `geister-depth-limited-quick` in chunks as it plays them: nearly all belong to
     likelihoods, up to 70 a move. The limit is bare inference: all outputs of the policy net alone, on batches of 512
     infostates that have been encoded before."""
-    config: Any = PRESETS["geister-depth-limited-quick"].config
+    config: Any = find_preset("geister-depth-limited-quick").config
     game = Geister()
     view = BeliefGeister.of(game)
     policy, value = (ValueNet(n, view.spec).inference_weights() for n in (config.network, config.value_network))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dancfr.bench.environment import play
 from dancfr.bench.timing import matrix_product, noise, rate, result, seconds_each
-from dancfr.methods.presets import PRESETS
+from dancfr.methods import find_preset
 from envs.geister import Geister
 from learners.networks.inference import Inference, encoder
 from learners.networks.modules import ValueNet
@@ -26,8 +26,8 @@ def measure(seconds: float) -> dict[str, Any]:
     The limit is the same multiplications, zeros included, at the speed of a large matrix product. The detail has all
     backends on encoded inputs (`ours dense` is NumPy's product with fused kernels) for this net and the paper's.
     """
-    quick: Any = PRESETS["geister-quick"].config
-    paper: Any = PRESETS["geister-dream"].config
+    quick: Any = find_preset("geister-quick").config
+    paper: Any = find_preset("geister-dream").config
     ours, theirs = (_measure(config.network, seconds / 2) for config in (quick, paper))
     detail = {
         "limit": "its multiplications at the speed of a 1024x1024 matrix product",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from dancfr.bench.inference import COMPILING_TAKES, multiplications_a_row
 from dancfr.bench.timing import matrix_product, noise, rate, result, seconds_each
-from dancfr.methods.presets import PRESETS
+from dancfr.methods import find_preset
 from envs.geister import Geister
 from learners.dream.advantage import AdvantageLearner
 from learners.dream.baseline import BaselineLearner
@@ -38,7 +38,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 def _samples(preset: str) -> tuple[Any, dict[str, NDArray[np.void]]]:
     """Configuration of a preset, and samples of uniform play, `BATCHES` minibatches of each kind."""
-    config: Any = PRESETS[preset].config
+    config: Any = find_preset(preset).config
     traverser = DreamTraverser(Geister(), config.network, config.baseline_network, config.sampling)
     _, block = traverser.traverse(TraversalTask((1,), 1, 0, 512), TraversalWeights(0, (None, None), None))
     rng, count = np.random.default_rng(1), BATCHES * config.advantage_training.batch

@@ -9,10 +9,10 @@ from time import perf_counter
 from typing import Any
 
 from dancfr.bench.timing import noise, result
-from dancfr.methods.crew import Place
+from dancfr.methods import find_preset
 from dancfr.methods.dream.driver import Dream
 from dancfr.methods.options import TrainOptions
-from dancfr.methods.presets import PRESETS
+from dancfr.methods.run_actors import Placement
 from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
@@ -34,7 +34,7 @@ def measure(seconds: float) -> dict[str, Any]:
     """
     pairs = max(2, round(seconds / PAIR_S))
     settings = SETTINGS if seconds >= PAIR_S else SETTINGS + SHORT
-    config: Any = apply_overrides(PRESETS[PRESET].config, settings)
+    config: Any = apply_overrides(find_preset(PRESET).config, settings)
     rates: dict[str, dict[str, list[float]]] = {side: {"iteration": [], "traversal": []} for side in ("ray", "inline")}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -65,19 +65,20 @@ def measure(seconds: float) -> dict[str, Any]:
 def _training(path: Path, config: Any, inline: bool) -> Iterator[Dream]:
     """A run between iterations."""
     options = TrainOptions(workers=None if inline else 1, inline=inline, progress=False)
-    place = Place(options, config.resources)
+    placement = Placement(options, config.resources)
     with Run.create(path, PRESET, "dream", config) as run, Tracker(run, mode="off") as tracker:
         try:
             with Progress(config.iterations, False, None) as progress:
-                yield Dream(run, config, tracker, progress, place)
+                yield Dream(run, config, tracker, progress, placement)
         finally:
-            place.close()
+            placement.close()
 
 
 def _iterate(dream: Dream) -> dict[str, float]:
     """Decisions/s of one iteration: by all of its time, and by that of its traversals."""
     before, started = dream.samples["decisions"], perf_counter()
-    dream.iterate()
+    dream.last_iteration = dream.iteration + 1
+    dream.learn()
     took = perf_counter() - started
     decisions = dream.samples["decisions"] - before
     row = dream.run.read_metrics("train")[-1]

@@ -6,7 +6,7 @@ import numpy as np
 
 from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
 from dancfr.bench.timing import matrix_product, noise, rate, result, seconds_each
-from dancfr.methods.presets import PRESETS
+from dancfr.methods import find_preset
 from envs.guandan import GuanDan
 from envs.sparse import Sparse
 from learners.dmc.network import QNet
@@ -32,7 +32,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 def _measure(preset: str, seconds: float) -> dict[str, Any]:
-    config: Any = PRESETS[preset].config
+    config: Any = find_preset(preset).config
     game = GuanDan(length="round", situation="drawn")
     weights = QNet(config.network, game.spec).inference_weights()
     player = _Recorder(game, config.network, config.epsilon)

@@ -7,7 +7,7 @@ import numpy as np
 from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from dancfr.bench.environment import play
 from dancfr.bench.timing import noise, rate, result, seconds_each
-from dancfr.methods.presets import PRESETS
+from dancfr.methods import find_preset
 from envs.geister import Geister
 from learners.dream.settings import SamplingSettings
 from learners.networks.inference import Inference, encoder
@@ -24,8 +24,8 @@ def measure(seconds: float) -> dict[str, Any]:
     encoded before. A traversal needs the baseline net as well, for every decision; to make up for that it skips inputs
     that are 0 and outputs of illegal actions, and so does ``inference needed`` in the detail.
     """
-    quick: Any = PRESETS["geister-quick"].config
-    paper: Any = PRESETS["geister-dream"].config
+    quick: Any = find_preset("geister-quick").config
+    paper: Any = find_preset("geister-dream").config
     square = NetworkSettings.model_validate(quick.network.model_dump() | {"outputs": "square"})
     ours = _measure(quick.network, quick.sampling, seconds / 2)
     detail = {

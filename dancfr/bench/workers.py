@@ -7,7 +7,7 @@ from actors.pool import WorkerPool
 from actors.remote import RayRuntime
 from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
 from dancfr.bench.timing import noise, result
-from dancfr.methods.presets import PRESETS
+from dancfr.methods import find_preset
 from envs.guandan import GuanDan
 from learners.dmc.network import QNet
 
@@ -24,7 +24,7 @@ def measure(seconds: float) -> dict[str, Any]:
     One worker and two workers take turns, so that other load on the machine affects both equally. Two workers play
     twice as many chunks.
     """
-    config: Any = PRESETS["guandan-dmc"].config
+    config: Any = find_preset("guandan-dmc").config
     game = GuanDan(length="round", situation="drawn")
     net = QNet(config.network, game.spec).inference_weights()
     games = CHUNK if seconds >= SHORT else SHORT_CHUNK

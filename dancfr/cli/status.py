@@ -14,7 +14,6 @@ from dancfr.cli.app import Command, Json, app
 from dancfr.errors import UsageError, warn
 
 if TYPE_CHECKING:
-    from dancfr.runs.run import Run
     from dancfr.watch.status import Facts, Status, Watched
 
 
@@ -51,23 +50,16 @@ def status(
 
 def facts_of(method: str) -> "Facts":
     """What the status of a run needs to know of its method."""
-    from dancfr.methods.curves import METHODS
-    from dancfr.watch.progress import Speed
+    from dancfr.methods import all_methods
     from dancfr.watch.status import Facts
 
-    if method not in METHODS:  # of another version
+    known = all_methods().get(method)
+    if known is None:  # of another version, or of a package that is not installed
         return Facts()
-    key = METHODS[method].rate
-    unit = key.partition("/")[2].removesuffix("_per_second")
-    return Facts(Speed(key, unit), "selfplay/age", _strategies_of_dream if method == "dream" else None)
-
-
-def _strategies_of_dream(run: "Run", iterations: int) -> Iterator[tuple[int, int]]:
-    from dancfr.methods.dream.config import DreamConfig
-
-    config = run.config_as(DreamConfig)
-    for iteration in range(1, iterations + 1):
-        yield from ((iteration, player) for player in config.updated_players(iteration))
+    stored, config = known.strategies, known.config
+    if stored is None:
+        return Facts(known.speed, known.age)
+    return Facts(known.speed, known.age, lambda run, iterations: stored(run.config_as(config), iterations))
 
 
 def _looked(watched: "list[Watched]") -> "list[Status]":

@@ -16,7 +16,7 @@ from typing import Any
 from dancfr.cluster.job_client import STOP_SECONDS, Server, connection, follow, reach
 from dancfr.cluster.packing import check_tree, list_tree, pack
 from dancfr.errors import RunError, UsageError, warn
-from dancfr.methods.launch import find_preset
+from dancfr.methods import find_preset
 from dancfr.runs.config import apply_overrides
 
 RUNS = "~/dancfr-runs"

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dancfr.errors import UsageError, nearest
 from envs.agent import Agent
 from envs.game import Game, RaggedGame
 from envs.players import RandomAgent
@@ -48,6 +49,18 @@ def bots(game: Game | RaggedGame) -> Mapping[str, Callable[[], Agent]]:
         ragged: Any = players.BOTS  # agents of either kind go by one type here; the arena knows which game takes which
         return ragged
     return {"random": RandomAgent}
+
+
+def make_bot(name: str, game: Game | RaggedGame) -> Agent:
+    """The bot of that name, new at each call.
+
+    Raises:
+        UsageError: the game has none of that name; the message names the nearest.
+    """
+    known = bots(game)
+    if name not in known:
+        raise UsageError(nearest(name, list(known), f"bot of {game.spec.name}"))
+    return known[name]()
 
 
 def describe_bot(game: str, name: str, make: Callable[[], Agent]) -> str:

@@ -1,62 +1,72 @@
-"""The methods, one driver each: the file that a reader opens first."""
+"""The methods by name: those of this package, and those of others by the entry point ``dancfr.methods``."""
 
-from typing import Any
+from functools import cache
 
 from dancfr.errors import UsageError, nearest
-from dancfr.methods.options import TrainOptions
-from dancfr.runs.config import Config
-from dancfr.runs.run import Run
-from dancfr.watch.tracking import Tracker
+from dancfr.extensions import load_extensions
+from dancfr.methods.belief_tables import METHOD as BELIEF_TABLES
+from dancfr.methods.best_response import METHOD as BEST_RESPONSE
+from dancfr.methods.cheat_cfr import METHOD as CHEAT_CFR
+from dancfr.methods.depth_limited import METHOD as DEPTH_LIMITED
+from dancfr.methods.dmc import METHOD as DMC
+from dancfr.methods.dream import METHOD as DREAM
+from dancfr.methods.method import Method, Preset
+from dancfr.methods.value_net import METHOD as VALUE_NET
 
-METHODS = ("dream", "dmc", "cheat-cfr", "belief-tables", "depth-limited", "value-net")
+OWN = (DREAM, DEPTH_LIMITED, BELIEF_TABLES, CHEAT_CFR, VALUE_NET, DMC, BEST_RESPONSE)
+"""The methods of this package."""
 
 
-def train(run: Run, method: str, config: Config, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Runs a method to its end; see the `train` of its driver.
+@cache
+def all_methods() -> dict[str, Method]:
+    """Every method by its name: those of this package, then those of installed packages.
 
     Raises:
-        UsageError: there is no such method, or the configuration is not one of it.
+        UsageError: an installed package offers something else than a `Method`, or a name or preset that is taken.
     """
-    if method == "dream":
-        from dancfr.methods.dream.config import DreamConfig
-        from dancfr.methods.dream.driver import train as train_dream
+    methods = {method.name: method for method in OWN}
+    presets = {preset.name for method in OWN for preset in method.presets}
+    for source, method in load_extensions("dancfr.methods", Method):
+        taken = presets & {preset.name for preset in method.presets}
+        if method.name in methods or taken:
+            raise UsageError(f"{source} offers {method.name}, but {', '.join([method.name, *taken])} is there already")
+        methods[method.name] = method
+        presets |= {preset.name for preset in method.presets}
+    return methods
 
-        if not isinstance(config, DreamConfig):
-            raise UsageError(f"method dream needs a DreamConfig, not a {type(config).__name__}")
-        return train_dream(run, config, tracker, options)
-    if method == "dmc":
-        from dancfr.methods.dmc.config import DmcConfig
-        from dancfr.methods.dmc.driver import train as train_dmc
 
-        if not isinstance(config, DmcConfig):
-            raise UsageError(f"method dmc needs a DmcConfig, not a {type(config).__name__}")
-        return train_dmc(run, config, tracker, options)
-    if method == "cheat-cfr":
-        from dancfr.methods.cheat_cfr.config import CheatCfrConfig
-        from dancfr.methods.cheat_cfr.driver import train as train_cheat_cfr
+def method_named(name: str) -> Method:
+    """The method of that name.
 
-        if not isinstance(config, CheatCfrConfig):
-            raise UsageError(f"method cheat-cfr needs a CheatCfrConfig, not a {type(config).__name__}")
-        return train_cheat_cfr(run, config, tracker, options)
-    if method == "belief-tables":
-        from dancfr.methods.belief_tables.config import BeliefTablesConfig
-        from dancfr.methods.belief_tables.driver import train as train_belief_tables
+    Raises:
+        UsageError: there is none; the message names the nearest.
+    """
+    methods = all_methods()
+    if name not in methods:
+        raise UsageError(nearest(name, list(methods), "method"))
+    return methods[name]
 
-        if not isinstance(config, BeliefTablesConfig):
-            raise UsageError(f"method belief-tables needs a BeliefTablesConfig, not a {type(config).__name__}")
-        return train_belief_tables(run, config, tracker, options)
-    if method == "depth-limited":
-        from dancfr.methods.depth_limited.config import DepthLimitedConfig
-        from dancfr.methods.depth_limited.driver import train as train_depth_limited
 
-        if not isinstance(config, DepthLimitedConfig):
-            raise UsageError(f"method depth-limited needs a DepthLimitedConfig, not a {type(config).__name__}")
-        return train_depth_limited(run, config, tracker, options)
-    if method == "value-net":
-        from dancfr.methods.value_net.config import ValueNetConfig
-        from dancfr.methods.value_net.driver import train as train_value_net
+def all_presets() -> dict[str, Preset]:
+    """Every preset by its name."""
+    return {preset.name: preset for method in all_methods().values() for preset in method.presets}
 
-        if not isinstance(config, ValueNetConfig):
-            raise UsageError(f"method value-net needs a ValueNetConfig, not a {type(config).__name__}")
-        return train_value_net(run, config, tracker, options)
-    raise UsageError(nearest(method, METHODS, "method"))
+
+def find_preset(name: str) -> Preset:
+    """The preset of that name.
+
+    Raises:
+        UsageError: there is none; the message names the nearest.
+    """
+    presets = all_presets()
+    if name not in presets:
+        raise UsageError(nearest(name, list(presets), "preset"))
+    return presets[name]
+
+
+def method_of(preset: Preset) -> Method:
+    """The method that a preset belongs to."""
+    return next(method for method in all_methods().values() if preset in method.presets)
+
+
+__all__ = ["Method", "Preset", "all_methods", "all_presets", "find_preset", "method_named", "method_of"]

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dancfr.errors import RunError, UsageError, nearest
+from dancfr.errors import RunError, UsageError
+from dancfr.methods import Method, Preset, find_preset, method_of
 from dancfr.methods.options import TrainOptions, resolve_device
-from dancfr.methods.presets import PRESETS, Preset
-from dancfr.methods.signals import catching
+from dancfr.methods.settings import RunConfig
+from dancfr.methods.stopping import catching
 from dancfr.runs.config import Config, apply_overrides
 from dancfr.runs.run import Run, default_run_dir, find_runs
 from dancfr.watch.tracking import Tracker, choose_mode
@@ -27,6 +28,7 @@ class TrainRequest:
         wandb: ``online``, ``offline``, ``off``; None chooses by what is configured.
         options: All else; its `device` may still be ``auto``.
         allow_changes: A resumed run may go on under other settings than it was started with.
+        base: Configuration in the place of the preset's.
     """
 
     preset: str
@@ -35,6 +37,7 @@ class TrainRequest:
     wandb: str | None = None
     options: TrainOptions = TrainOptions()  # noqa: RUF009 (frozen)
     allow_changes: bool = False
+    base: RunConfig | None = None
 
 
 def train(request: TrainRequest) -> dict[str, Any]:
@@ -45,30 +48,18 @@ def train(request: TrainRequest) -> dict[str, Any]:
         RunError: the training failed; its last checkpoint is whole.
     """
     preset = find_preset(request.preset)
+    method = method_of(preset)
     if request.allow_changes and not request.options.resume:
         raise UsageError("--allow-changes is for a run that goes on: it needs --resume")
-    fresh = None if request.options.resume else _configured(preset.config, request)  # first: the rest imports torch
+    # The configuration first: what follows imports torch.
+    fresh = None if request.options.resume else _configured(request.base or preset.config, request)
     options = check_options(request.options)
     mode = choose_mode(request.wandb)
     with catching() as stop:
-        run, config = _resume(request, preset) if fresh is None else _start(request, preset, fresh)
-        with run, _one_line_errors(), _fresh_start(run, options.resume):
-            from dancfr import methods as experiments
-
-            with Tracker(run, mode) as tracker:
-                result = experiments.train(run, preset.method, config, tracker, options)
+        run, config = _resume(request, preset, method) if fresh is None else _start(request, preset, method, fresh)
+        with run, _one_line_errors(), _fresh_start(run, options.resume), Tracker(run, mode, method.speed) as tracker:
+            result = method.train(run, config, tracker, options)
     return {"run_dir": str(run.path), **result, "stopped": stop.requested}
-
-
-def find_preset(name: str) -> Preset:
-    """The preset of that name.
-
-    Raises:
-        UsageError: there is none; names the nearest.
-    """
-    if name not in PRESETS:
-        raise UsageError(nearest(name, list(PRESETS), "preset"))
-    return PRESETS[name]
 
 
 def check_options(options: TrainOptions) -> TrainOptions:
@@ -90,12 +81,12 @@ def _configured(base: Config, request: TrainRequest) -> Config:
     return config
 
 
-def _start(request: TrainRequest, preset: Preset, config: Config) -> tuple[Run, Config]:
+def _start(request: TrainRequest, preset: Preset, method: Method, config: Config) -> tuple[Run, Config]:
     path = request.run_dir or default_run_dir(preset.name)
-    return Run.create(path, preset.name, preset.method, config), config
+    return Run.create(path, preset.name, method.name, config), config
 
 
-def _resume(request: TrainRequest, preset: Preset) -> tuple[Run, Config]:
+def _resume(request: TrainRequest, preset: Preset, method: Method) -> tuple[Run, Config]:
     """The settings of a resumed run are those it was started with, then those given now."""
     if request.run_dir is None:
         known = find_runs(preset.name)
@@ -103,9 +94,9 @@ def _resume(request: TrainRequest, preset: Preset) -> tuple[Run, Config]:
         raise UsageError(f"--resume needs --run-dir{newest}")
     run = Run.open(request.run_dir, writing=True)
     try:
-        run.require(preset.name, preset.method)
-        config = _configured(run.config_as(type(preset.config)), request)
-        run.resume_as(preset.name, preset.method, config, request.allow_changes)
+        run.require(preset.name, method.name)
+        config = _configured(run.config_as(method.config), request)
+        run.resume_as(preset.name, method.name, config, request.allow_changes)
     except BaseException:
         run.close()
         raise
@@ -127,9 +118,9 @@ def _fresh_start(run: Run, resumed: bool) -> Iterator[None]:
 
 @contextmanager
 def _one_line_errors() -> Iterator[None]:
-    """What the lower floors raise for a person to act on, as what the command line prints in one line."""
+    """Turns what the lower floors raise for a person to act on into what the command line prints in one line."""
     from actors.cluster import RayUnavailable
-    from actors.external_sampling import TooManyNodes
+    from actors.explained import Explained
     from actors.pool import ChunkFailed, StartFailed
     from actors.runtime import BlockLost, RayLost, RemoteError, ResourcesMissing, WorkerDied
     from learners.storage import DamagedFile, ForeignState
@@ -143,11 +134,12 @@ def _one_line_errors() -> Iterator[None]:
         raise RunError(f"not enough memory ({error}): lower reservoir, circular or the batch sizes") from error
     except ResourcesMissing as error:
         raise UsageError(str(error)) from error
-    except (ChunkFailed, StartFailed) as error:
-        if isinstance(error.__cause__, TooManyNodes | TrainingDiverged):
-            raise RunError(str(error.__cause__)) from error
-        raise RunError(str(error)) from error
-    except (RayUnavailable, RayLost, TooManyNodes, WorkerDied, BlockLost, RemoteError) as error:
+    except (Explained, ChunkFailed, StartFailed) as error:
+        cause = error if isinstance(error, Explained) else error.__cause__
+        known = isinstance(cause, Explained | TrainingDiverged)
+        kind = UsageError if isinstance(cause, Explained) and cause.wrong_use else RunError
+        raise kind(str(cause if known else error)) from error
+    except (RayUnavailable, RayLost, WorkerDied, BlockLost, RemoteError) as error:
         raise RunError(str(error)) from error
     except (DamagedFile, TrainingDiverged) as error:
         raise RunError(str(error)) from error

@@ -1,9 +1,13 @@
-"""What the drivers share around their iterations: evaluations that run beside the training, checkpoints, the end."""
+"""What surrounds the iterations of every method: the clock, the record, evaluations beside the training, checkpoints.
+
+A driver says what an iteration does, in `Loop.learn`; a run may be killed at any moment and goes on from its newest
+checkpoint to the same result.
+"""
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -11,119 +15,88 @@ from typing import Any
 from numpy.typing import NDArray
 
 from actors.counters import Counters
-from actors.remote import Halted, Ref
+from actors.remote import Ref
 from dancfr.errors import RunError, UsageError
 from dancfr.games.registry import make_game
-from dancfr.methods.crew import Crew
+from dancfr.methods.method import Method
+from dancfr.methods.run_actors import RunActors
 from dancfr.methods.settings import RunConfig
-from dancfr.methods.signals import Stop
+from dancfr.methods.stopping import Stop
+from dancfr.methods.streams import Stream
 from dancfr.runs import checkpoints
 from dancfr.runs.run import Run
 from dancfr.watch.progress import NASH_CONV, Progress
 from dancfr.watch.tracking import Tracker
 
 SAVE_FAILURES = 3
-"""After so many failed checkpoints in a row a run ends: going on would only lose more."""
+"""A run ends after this many failed checkpoints in a row: going on would only lose more."""
 
 LOOK_EVERY_S = 0.5
-"""So often a wait for actors is left to see whether the run shall end, or Ray is gone."""
+"""Interval at which a wait for actors looks whether Ray is still there."""
+
+Row = dict[str, Any]
 
 
 class Loop(ABC):
-    """A run between iterations. A method says what an iteration is, and what it keeps beside the actors' own state.
+    """A run and its iterations.
 
     Args:
-        run: Where everything is written.
-        config: The method's settings.
+        run: Folder that everything is written to.
+        config: Settings of the method.
         tracker: Takes the metrics.
-        progress: What a person sees.
-        crew: The actors.
+        progress: Shows a person how the run stands.
+        actors: The actors of the run.
+
+    Attributes:
+        iteration: Iterations done.
+        last_iteration: Iterations in all.
+        seconds: Seconds of training in the iterations done.
+        saved_here: A checkpoint has been written since this loop began.
+        stop: Whether somebody has asked the run to stop.
     """
 
+    method: Method
+    """The record of the method; set by subclasses."""
+
     stored_after_checkpoints = False
-    """Whether a stored strategy proves that there was a checkpoint; otherwise one is stored sooner."""
+    """Whether a stored strategy proves that there was a checkpoint; otherwise strategies come sooner."""
 
-    reopens_evaluations = True
-    """Whether an evaluation that a stop cuts short can be begun again when the run goes on."""
-
-    def __init__(self, run: Run, config: RunConfig, tracker: Tracker, progress: Progress, crew: Crew) -> None:
+    def __init__(self, run: Run, config: RunConfig, tracker: Tracker, progress: Progress, actors: RunActors) -> None:
         self.run, self.tracker, self.progress = run, tracker, progress
-        self._settings, self._crew = config, crew
-        self._counters = Counters(crew.runtime, run.name, run.method)
+        self._settings, self._actors = config, actors
+        self._counters = Counters(
+            actors.runtime, run.name, run.method, self.method.speed.key, self.method.plies, self.method.age
+        )
         self.iteration = 0
+        self.last_iteration = config.iterations
         self.seconds = 0.0
-        self.stop = Stop()
+        self.stop = Stop("")
+        self._began: float | None = None  # start of the iteration under way
+        self._untimed = 0.0  # seconds of it that are no training
         self._evaluations: list[tuple[int, float, Ref]] = []
-        self.open_evaluations: dict[int, float] = {}  # of the run that is resumed: iteration, seconds of training
         self._evaluated = 0
-        self._saved = 0
-        self._carried: dict[str, Any] = {}  # what the next row is to tell, of what came after the last one
+        self._newest_checkpoint = 0  # its iteration
+        self.saved_here = False
+        self._saved_at = perf_counter()
+        self._carried: Row = {}  # for the next row: what happened after the last one
         self._save_failures = 0
         self._latest: dict[str, float] = {}
         self._played = config.options_at(1)
         if config.options_at(config.iterations) != config.game_options:
-            progress.event("all iterations belong to the curriculum: the run's own game is evaluated, but never played")
+            progress.event("the curriculum takes all iterations: the run's own game is evaluated, but never played")
 
-    def enter_stage(self) -> None:
-        """Lets the actors play the game of the next iteration, where a curriculum goes on to another."""
-        options = self._settings.options_at(self.iteration + 1)
-        if options != self._played:
-            self.settle()
-            self._crew.enter(make_game(self._settings.game, **options))
-            self._played = options
-
-    def train(self, stop: Stop) -> None:
-        """Iterates until the run is done or somebody stops it. An iteration that takes longer than a stop can wait is
-        left, and what it has changed is undone when it is saved."""
-        self.stop = stop
-        if not self._crew.runtime.parallel:  # nobody can tell them while they fit
-            for learner in self._crew.learners_at_work():
-                learner.call("halt_when", stop.overdue)
-        while not self.done() and not stop.requested:
-            self.enter_stage()
-            try:
-                self.iterate()
-            except Halted:
-                self.progress.event(f"left iteration {self.iteration + 1} so that the checkpoint is written in time")
+    # What a method says
 
     @abstractmethod
-    def iterate(self) -> None:
-        """One iteration.
-
-        Raises:
-            Halted: it was left, see `get`. What the method counts itself is as it was before.
-        """
-
-    def get(self, refs: Any, leave: bool = False) -> Any:
-        """Values of a ref or of a list of refs. When a stop is overdue, learners are told to leave what they are at.
-
-        Args:
-            refs: What is waited for.
-            leave: Then wait no longer.
-
-        Raises:
-            Halted: a learner has left its fit, or the wait was left.
-            RayLost: Ray is gone.
-            Exception: see `Runtime.get`.
-        """
-        runtime, wanted = self._crew.runtime, refs if isinstance(refs, list) else [refs]
-        told = False
-        while len(runtime.wait(wanted, len(wanted), LOOK_EVERY_S)) < len(wanted):
-            runtime.check()
-            if self.stop.overdue() and leave:
-                raise Halted("the stop is overdue")
-            if self.stop.overdue() and not told:
-                told = True
-                for learner in self._crew.learners_at_work():
-                    learner.halt()
-        return runtime.get(refs)
+    def learn(self) -> None:
+        """The algorithm: a loop over `iterations`."""
 
     @abstractmethod
     def restore(self) -> None:
-        """Continues from the newest whole checkpoint; what was written after it is done again.
+        """Goes back to the newest whole checkpoint; see `load_newest`.
 
         Raises:
-            UsageError: there is nothing to continue from that is whole.
+            UsageError: there is nothing whole to go on from.
         """
 
     @abstractmethod
@@ -131,136 +104,185 @@ class Loop(ABC):
         """Whether there is a policy to evaluate."""
 
     @abstractmethod
-    def settle(self) -> None:
-        """Waits for what is under way in the actors, so that a checkpoint is of one iteration. What is left unfinished
-        by a stop is noted for `state`, to be begun again."""
-
-    @abstractmethod
-    def state(self, folder: Path) -> dict[str, Any]:
-        """What the method keeps itself of the iterations done, for JSON; what does not fit that it writes into the
-        checkpoint's folder. Iterations, seconds and open evaluations are kept here."""
+    def state(self, folder: Path) -> Row:
+        """What the driver itself has to save, for JSON; what does not fit there it writes into the folder."""
 
     @abstractmethod
     def samples_offered(self) -> int:
         """Samples that the buffers were offered."""
 
+    def settle(self) -> None:  # noqa: B027 (most methods leave nothing under way)
+        """Waits for what is under way in the actors, so that a checkpoint is of one iteration."""
+
+    def prepare_evaluation(self, t: int) -> None:  # noqa: B027 (some have given them before)
+        """Gives the policies of iteration t to the actor that evaluates."""
+
+    def warm_up(self) -> None:  # noqa: B027 (some compile nothing)
+        """Compiles the kernels that iterations need, by work whose result is thrown away."""
+
+    def compile_in_workers(self, method: str, tasks: Sequence[tuple[Any, Any]]) -> None:
+        """Lets the workers do tasks whose result is thrown away, so that their kernels are compiled before the clock
+        starts, and says which kernels that were and how long it took.
+
+        Args:
+            method: Name of the workers' method.
+            tasks: Task and weights of each call.
+        """
+        assert self._actors.pool is not None
+        self.progress.phase("compiling")
+        started, put = perf_counter(), self._actors.runtime.put
+        calls = [((method, task), put(weights)) for task, weights in tasks]
+        compiled = [found for _, found, _ in self._actors.pool.run("warm_up", calls * self._actors.runtime.workers)]
+        self.report_compilation([name for found in compiled for name in found], perf_counter() - started)
+
+    def report_compilation(self, kernels: Sequence[str], seconds: float) -> None:
+        """Says which kernels were compiled, if any. The record says nothing of it: it depends on the cache."""
+        names = sorted(set(kernels))
+        if names:
+            shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+            self.progress.event(f"compiled {len(names)} kernels in {seconds:.1f} s, before the clock started: {shown}")
+
+    # Iterations
+
+    def iterations(self) -> Iterator[tuple[int, Row]]:
+        """The iterations that are left, until the run is done or asked to stop.
+
+        Yields:
+            Number of the iteration, from 1, and its row of metrics, to be filled in. When the driver asks for the next
+            one, the row is recorded, finished evaluations too, and a checkpoint written where it is due.
+        """
+        while not self.done() and not self.stop.requested:
+            self._enter_stage()
+            self._began, self._untimed = perf_counter(), 0.0
+            row: Row = {"kind": "train", "iteration": self.iteration + 1}
+            yield self.iteration + 1, row
+            self._end_iteration(row)
+
+    def _enter_stage(self) -> None:
+        """Lets the actors play the game of the next iteration, where a curriculum changes it."""
+        options = self._settings.options_at(self.iteration + 1)
+        if options != self._played:
+            self.settle()
+            self._actors.enter(make_game(self._settings.game, **options))
+            self._played = options
+
+    def _end_iteration(self, row: Row) -> None:
+        """Records a row, and writes a checkpoint where it is due.
+
+        The row comes before the checkpoint of its iteration, so that a run which goes on from there does not make it
+        again; how long the checkpoint took is in the next row.
+        """
+        self.seconds, self._began = self.elapsed(), None
+        self.iteration += 1
+        row |= {"elapsed_s": self.seconds, **self._carried, **self._worker_row()}
+        self._carried = {}
+        self.tracker.log(row)
+        self._counters.feed(row)
+        self._collect_evaluations(wait=False)
+        if self._checkpoint_due():
+            with timed(self._carried, "checkpoint"):
+                self.save()
+        self.progress.advance(self.iteration, self.seconds, row, self._latest)
+
+    def elapsed(self) -> float:
+        """Seconds of training so far; evaluations and checkpoints are left out."""
+        return self.seconds + (0.0 if self._began is None else perf_counter() - self._began - self._untimed)
+
     def done(self) -> bool:
         """Whether the configured iterations, or minutes of training, are over."""
         minutes = self._settings.minutes
         over = minutes is not None and self.seconds >= 60 * minutes and self.ready()  # never without a policy
-        return over or self.iteration >= self._settings.iterations
+        return over or self.iteration >= self.last_iteration
 
-    def end_iteration(self, t: int, started: float, row: dict[str, Any]) -> None:
-        """What follows each iteration: counters, metrics, evaluation and checkpoint where they are due, progress.
-
-        The row is in the record before the checkpoint of its iteration is written: a run that goes on from there does
-        not make it again. How long that took is told by the next row.
-        """
-        self.iteration = t
-        self.seconds += perf_counter() - started
-        row |= {"elapsed_s": self.seconds, **self._carried, **self._crew_row()}
-        self._carried = {}
-        self.tracker.log(row)
-        self._counters.feed(row)
-        every = self._settings.evaluation.every
-        if every and t % every == 0:
-            self.evaluate(t)
-        self._collect_evaluations(wait=False)
-        if t % self._settings.checkpoint_every == 0:
-            with timed(self._carried, "checkpoint"):
-                self.save()
-        self.progress.advance(t, self.seconds, row, self._latest)
-
-    def _crew_row(self) -> dict[str, Any]:
-        """How many workers there are, what has happened to them since this process began, what they have to do."""
-        pool = self._crew.players()
-        if pool is None or not self._crew.runtime.parallel:
+    def _worker_row(self) -> Row:
+        """How many workers there are, what happened to them since this process began, how much waits for them."""
+        pool = self._actors.pool
+        if pool is None or not self._actors.runtime.parallel:
             return {}
-        counts = self._crew.place.counts
+        counts = self._actors.placement.counts
         events = {f"workers/{kind}": counts[kind] for kind in ("died", "late", "raised", "replaced", "replayed")}
         return {"workers/alive": pool.alive(), "queue/depth": pool.take_depth(), **events}
 
-    def evaluate(self, t: int) -> None:
-        """Starts the evaluation of the policies as they are now."""
-        if self._crew.evaluation and self.ready():
-            self._start_evaluation(t, self.seconds)
-
-    def reopen_evaluation(self, t: int) -> None:
-        """Starts the evaluation of iteration t again, if a stop has cut it short. For `restore`, when the evaluating
-        actor has the nets of that iteration, and none of a later one."""
-        if t in self.open_evaluations:
-            self._start_evaluation(t, self.open_evaluations.pop(t))
-
-    def keep_evaluated(self, t: int, nets: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
-        """Stores the nets that are evaluated after iteration t, and gives them to the evaluating actor: for methods
-        that play by the newest nets alone."""
-        assert self._crew.evaluation is not None
-        final = {"final": True} if self.off_schedule(t) else {}
-        self.run.save_strategy(0, t, nets, {**meta, **final})
-        self.run.discard_final_strategy_before(t)
-        self._crew.evaluation.call("add", t, nets)
-
-    def reopen_kept(self) -> None:
-        """Starts the evaluations again that a stop has cut short, of the nets that `keep_evaluated` has stored."""
-        if self._crew.evaluation:
-            for t in sorted(self.open_evaluations):
-                self._crew.evaluation.call("add", t, self.run.load_strategy(0, t)[0])
-                self.reopen_evaluation(t)
-
-    def _start_evaluation(self, t: int, seconds: float) -> None:
-        if self._crew.evaluation:
-            seed = (self._settings.seed, t, 2**31 + 2)
-            ref = self._crew.evaluation.call("evaluate", t, self._settings.evaluation.games, seed)
-            self._evaluations.append((t, seconds, ref))
-            self._evaluated = max(self._evaluated, t)
-
-    def _collect_evaluations(self, wait: bool) -> None:
-        """Logs the evaluations that are done, in their order.
+    def get(self, refs: Any) -> Any:
+        """Values of a ref or of a list of refs.
 
         Raises:
-            Halted: those under way take longer than a stop can wait; they stay open.
+            RayLost: Ray is gone.
+            Exception: see `Runtime.get`.
         """
+        runtime, wanted = self._actors.runtime, refs if isinstance(refs, list) else [refs]
+        while len(runtime.wait(wanted, len(wanted), LOOK_EVERY_S)) < len(wanted):
+            runtime.check()
+        return runtime.get(refs)
+
+    # Evaluations
+
+    def evaluation_due(self, t: int) -> bool:
+        """Whether the policies are to be evaluated after iteration t."""
+        every = self._settings.evaluation.every
+        return bool(every) and t % every == 0
+
+    def evaluate(self, t: int) -> None:
+        """Starts the evaluation of the policies as they are now. Its time is no training time."""
+        started = perf_counter()
+        if self._actors.evaluation is not None and self.ready():
+            self.prepare_evaluation(t)
+            seed = (self._settings.seed, t, Stream.EVALUATION)
+            ref = self._actors.evaluation.call("evaluate", t, self._settings.evaluation.games, seed)
+            self._untimed += perf_counter() - started
+            self._evaluations.append((t, self.elapsed(), ref))
+            self._evaluated = max(self._evaluated, t)
+
+    def store_evaluated(self, t: int, nets: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
+        """Stores the nets that are evaluated after iteration t, and gives them to the actor that evaluates: for methods
+        that play by the newest nets alone."""
+        assert self._actors.evaluation is not None
+        final = {} if self.evaluation_due(t) else {"final": True}
+        self.run.save_strategy(0, t, nets, {**meta, **final})
+        self.run.discard_final_strategy_before(t)
+        self._actors.evaluation.call("add", t, nets)
+
+    def _collect_evaluations(self, wait: bool) -> None:
+        """Records the evaluations that are finished, in their order. One that a longer run would not have made is
+        marked as final."""
         while self._evaluations:
             t, seconds, ref = self._evaluations[0]
-            if not wait and not self._crew.runtime.wait([ref], timeout=0):
+            if not wait and not self._actors.runtime.wait([ref], timeout=0):
                 return
-            rows = self.get(ref, leave=self.reopens_evaluations)
+            rows = self.get(ref)
             self._evaluations.pop(0)
-            final = {"final": True} if self.off_schedule(t) else {}
+            final = {} if self.evaluation_due(t) else {"final": True}
             for row in rows:
                 self._note(row)
                 self.tracker.log(row | {"elapsed_s": seconds} | final)
 
-    def off_schedule(self, t: int) -> bool:
-        """Whether iteration t is evaluated only because the run ended there: a longer run would not have done it."""
-        every = self._settings.evaluation.every
-        return bool(every) and t % every != 0
-
-    def _note(self, row: dict[str, Any]) -> None:
+    def _note(self, row: Row) -> None:
         if row["kind"] == "exploitability":
             self._latest[f"{row['policy']}/{NASH_CONV}"] = row["nash_conv"]
         else:
             self._latest[f"{row['policy']}/{row['opponent']}"] = row["win_rate"]
 
+    # Checkpoints
+
+    def _checkpoint_due(self) -> bool:
+        minutes = self._settings.checkpoint_minutes
+        late = minutes is not None and perf_counter() - self._saved_at >= 60 * minutes
+        return late or self.iteration % self._settings.checkpoint_every == 0
+
     def save(self) -> None:
-        """Writes a checkpoint. A failure is reported and survived twice in a row.
+        """Writes a checkpoint. Two failures in a row are reported and survived.
 
         Raises:
             RunError: the third failure in a row.
         """
         self.progress.phase("checkpoint")
         self.settle()
-        with suppress(Halted):
-            self._collect_evaluations(wait=True)
+        self._collect_evaluations(wait=True)
+        self._saved_at = perf_counter()
         try:
-            with checkpoints.writing(self.run, self.iteration) as folder:
-                self._crew.save(folder, self.iteration)
-                state = {
-                    "iteration": self.iteration,
-                    "seconds": self.seconds,
-                    "evaluations": [[t, seconds] for t, seconds, _ in self._evaluations],
-                    **self.state(folder),
-                }
+            with self.stop.shielded(), checkpoints.writing(self.run, self.iteration) as folder:
+                self._actors.save(folder)
+                state = {"iteration": self.iteration, "seconds": self.seconds, **self.state(folder)}
                 (folder / "driver.json").write_text(json.dumps(state))
                 self.run.metrics.sync()
         except checkpoints.CheckpointFailed as failure:
@@ -270,18 +292,13 @@ class Loop(ABC):
             self.progress.event(str(failure))
         else:
             self._save_failures = 0
-            self._saved += 1
+            self._newest_checkpoint, self.saved_here = self.iteration, True
 
-    @property
-    def saved(self) -> bool:
-        """Whether a checkpoint has been written since this loop began."""
-        return self._saved > 0
-
-    def load_newest(self) -> tuple[dict[str, Any], Path] | None:
-        """Brings the actors and the record back to the newest whole checkpoint.
+    def load_newest(self) -> tuple[Row, Path] | None:
+        """Takes the actors and the record back to the newest whole checkpoint.
 
         Returns:
-            What `state` had said and the checkpoint's folder; None if nothing has been saved yet.
+            What `state` has saved, and the checkpoint's folder; None if nothing has been saved yet.
 
         Raises:
             UsageError: the checkpoints are gone, or none is whole.
@@ -296,11 +313,11 @@ class Loop(ABC):
             )
         state = None
         if checkpoint is not None:
-            self._crew.load(checkpoint.folder)
+            self._actors.load(checkpoint.folder)
             with reading(checkpoint.folder):
                 state = json.loads((checkpoint.folder / "driver.json").read_bytes())
                 self.iteration, self.seconds = int(state["iteration"]), float(state["seconds"])
-                self.open_evaluations = {int(t): float(seconds) for t, seconds in state.get("evaluations", [])}
+            self._newest_checkpoint = self.iteration
         self.run.truncate_metrics(self.iteration, finals=self.done())
         for row in [*self.run.read_metrics("evaluation"), *self.run.read_metrics("exploitability")]:
             self._evaluated = max(self._evaluated, row["iteration"])
@@ -308,22 +325,37 @@ class Loop(ABC):
         self.run.discard_strategies_after(self.iteration)
         return None if state is None or checkpoint is None else (state, checkpoint.folder)
 
-    def finish(self) -> dict[str, Any]:
-        """Final evaluation, unless the run was stopped and will go on, final checkpoint, and result."""
+    # The end
+
+    def finish(self) -> Row:
+        """Evaluates and saves once more where that is due, and returns the result. A run that was stopped is not
+        evaluated: it will go on."""
         if self._evaluated < self.iteration and not self.stop.requested:
             self.settle()
             self.evaluate(self.iteration)
         self.settle()
-        with suppress(Halted):
-            self._collect_evaluations(wait=True)
+        self._collect_evaluations(wait=True)
         self.run.discard_strategies_after(self.iteration)
         newest = checkpoints.listed(self.run)
         if self.iteration and (not newest or newest[-1].iteration != self.iteration):
             self.save()
             if self._save_failures:
                 raise RunError("the last checkpoint could not be written: make room and go on with --resume")
+        return self.result(self.iteration)
+
+    def abandon(self) -> Row:
+        """The result of a run that was stopped in an iteration which did not end within the notice: that of its last
+        checkpoint."""
+        saved = self._newest_checkpoint
+        self.progress.event(
+            f"iteration {self.iteration + 1} did not end in time: --resume goes on after iteration {saved}"
+        )
+        return self.result(saved)
+
+    def result(self, iterations: int) -> Row:
+        """What `dancfr train --json` prints of a run."""
         return {
-            "iterations": self.iteration,
+            "iterations": iterations,
             "seconds": self.seconds,
             "samples": self.samples_offered(),
             "metrics": self._latest,
@@ -332,7 +364,7 @@ class Loop(ABC):
 
 @contextmanager
 def reading(folder: Path) -> Iterator[None]:
-    """Around the use of what a driver has saved: raises a UsageError where that is not what a driver saves."""
+    """Raises a UsageError where what a driver has saved turns out to be damaged within the block."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -344,7 +376,7 @@ def reading(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def timed(row: dict[str, Any], phase: str) -> Iterator[None]:
+def timed(row: Row, phase: str) -> Iterator[None]:
     """Adds the seconds that the block takes to those of the phase in a row of metrics."""
     started = perf_counter()
     yield

@@ -1,8 +1,11 @@
 """Where and how a training runs: all that does not change what it computes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from dancfr.errors import UsageError
+from dancfr.evaluation.bots import make_bot
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,8 @@ class TrainOptions:
         resume: Go on from the newest checkpoint of the run.
         progress: Show progress on standard error.
         dashboard: Serve the dashboard of a Ray that is started here.
+        make_agent: ``make_agent(name, game)`` is the agent of that name, for methods that train against others. The
+            command line passes `dancfr.agents.by_name.make_agent`; alone, only bots are known.
     """
 
     workers: int | None = None
@@ -26,6 +31,7 @@ class TrainOptions:
     resume: bool = False
     progress: bool = True
     dashboard: bool = False
+    make_agent: Callable[[str, Any], Any] = make_bot
 
 
 def resolve_device(name: str) -> str:

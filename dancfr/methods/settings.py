@@ -75,13 +75,14 @@ class RunConfig(Config):
         iterations: Iterations in all.
         minutes: Stop after so many minutes of training, evaluations and checkpoints left out; None: no limit.
         evaluation: Evaluation along the run.
-        checkpoint_every: Iterations between checkpoints.
+        checkpoint_every: Iterations between checkpoints, at most.
+        checkpoint_minutes: Minutes between checkpoints, at most: what a killed run has to do again. None: no limit.
         resources: What the actors take of the machines.
         buffers: Keys of a method that say how many rows its buffers hold.
     """
 
     resumable: ClassVar[frozenset[str]] = frozenset(
-        {"iterations", "minutes", "evaluation", "checkpoint_every"}
+        {"iterations", "minutes", "evaluation", "checkpoint_every", "checkpoint_minutes"}
         | {f"resources.{key}" for key in Resources.model_fields if key != "buffer_shards"}
     )
     buffers: ClassVar[tuple[str, ...]] = ()
@@ -94,6 +95,7 @@ class RunConfig(Config):
     minutes: float | None = Field(None, gt=0)
     evaluation: EvaluationSettings = EvaluationSettings()
     checkpoint_every: int = Field(25, ge=1)
+    checkpoint_minutes: float | None = Field(5.0, gt=0)
     resources: Resources = Resources()
 
     @model_validator(mode="after")
@@ -112,6 +114,10 @@ class RunConfig(Config):
             return self
         changed = {"game_options": {}, "curriculum": Curriculum(), "evaluation": self.evaluation.for_other_game()}
         return self.model_copy(update=changed)
+
+    def varied(self, **changes: Any) -> Self:
+        """The same settings with some of them changed, checked again."""
+        return type(self).model_validate({**dict(self), **changes})
 
     def options_at(self, iteration: int) -> dict[str, Any]:
         """Options of the game that iteration t, from 1, is played on."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from dancfr.errors import RunError
 from dancfr.evaluation.statistics import summarise
-from dancfr.methods.presets import PRESETS as ALL_PRESETS
+from dancfr.methods import find_preset
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.figures import Wanted, build, wanted_single_runs, wanted_times, wanted_win_rates
 from dancfr.report.history import History, Settings
@@ -23,7 +23,7 @@ DIVISOR = 30
 
 
 def _quick(preset: str) -> Setting:
-    config: Any = ALL_PRESETS[preset].config
+    config: Any = find_preset(preset).config
     return Setting(preset, preset, (f"traversals={round(config.traversals / DIVISOR)}",))
 
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from actors.pool import ChunkFailed, WorkerPool
 from dancfr.errors import RunError, UsageError
-from dancfr.methods.crew import make_runtime
-from dancfr.methods.launch import TrainRequest, find_preset, train
+from dancfr.methods import find_preset
+from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
+from dancfr.methods.run_actors import make_runtime
 from dancfr.report.history import History, Settings
 from dancfr.report.plots import Plot
 from dancfr.report.report import Table

@@ -10,7 +10,8 @@ from dataclasses import replace
 from functools import partial
 
 from dancfr.evaluation.statistics import Band, one_run, over_iterations, over_time, summarise
-from dancfr.methods.curves import APART, Drawn, Metric, drawn, method_of
+from dancfr.methods import method_named
+from dancfr.methods.curves import APART, Curves, Metric
 from dancfr.report.figures_exact import wanted_nash_conv
 from dancfr.report.history import History, Settings
 from dancfr.report.plots import Bars, Line, Panel, Plot, draw_bars, draw_lines
@@ -65,9 +66,9 @@ def all_figures(settings: Settings) -> tuple[list[Plot], list[str]]:
 def by_method(settings: Settings) -> list[tuple[str, Settings]]:
     """The methods there are, each with its settings: all of them, without runs where they are of another method, since
     a setting has one colour in all figures."""
-    methods = dict.fromkeys(method_of(run) for members in settings.values() for run in members)
+    methods = dict.fromkeys(run.method for members in settings.values() for run in members)
     return [
-        (method, {setting: [run for run in runs if method_of(run) == method] for setting, runs in settings.items()})
+        (method, {setting: [run for run in runs if run.method == method] for setting, runs in settings.items()})
         for method in methods
     ]
 
@@ -116,16 +117,16 @@ def wanted_times(settings: Settings, method: str = "") -> list[Wanted]:
 def wanted_metrics(settings: Settings, method: str = "") -> list[Wanted]:
     """See `metric_figure`; arguments as of `wanted_times`."""
     wanted: list[Wanted] = []
-    for metric in _drawn(settings).metrics:
-        if any(metric.of(run) for runs in settings.values() for run in runs):
+    for metric in _curves(settings).metrics:
+        if any(metric.applies_to(run.config) for runs in settings.values() for run in runs):
             needs = f"rows with {' or '.join(metric.keys.values())}"
             wanted.append((_titled(metric.title, method), needs, partial(metric_figure, settings, metric, method)))
     return wanted
 
 
-def _drawn(settings: Settings) -> Drawn:
-    """What is drawn of the runs of a method."""
-    return drawn(next(run for runs in settings.values() for run in runs))
+def _curves(settings: Settings) -> Curves:
+    """What is drawn of the runs, which are of one method."""
+    return method_named(next(run.method for runs in settings.values() for run in runs)).curves
 
 
 def _titled(title: str, method: str) -> str:
@@ -224,14 +225,14 @@ def learning_curves(setting: str, runs: Sequence[History], policy: str, note: st
 
 def phase_times(settings: Settings, method: str = "") -> Plot | None:
     """Seconds of each phase in each iteration, mean over the runs of a setting. Arguments as of `wanted_times`."""
-    return metric_figure(settings, _drawn(settings).phase_times, method)
+    return metric_figure(settings, _curves(settings).phase_times, method)
 
 
 def total_times(settings: Settings, method: str = "") -> Plot | None:
     """Time of a whole training run and of its phases, mean over runs (paper 000, Fig. 3). Arguments as of
     `wanted_times`."""
     unit, seconds = _time_unit(settings)
-    what = _drawn(settings)
+    what = _curves(settings)
     bars = []
     for i, (setting, runs) in enumerate(settings.items()):
         found = [
@@ -263,7 +264,7 @@ def metric_figure(settings: Settings, metric: Metric, method: str = "") -> Plot 
     for title, key in metric.keys.items():
         lines = []
         for i, (setting, members) in enumerate(settings.items()):
-            runs = [run for run in members if metric.of(run)]
+            runs = [run for run in members if metric.applies_to(run.config)]
             players = sorted({p for run in runs for p in run.players()}) if metric.by_player else [None]
             for player in players:
                 curves = [c for run in runs if len((c := run.metric(key, player, metric.total))[0])]

@@ -19,7 +19,7 @@ from dancfr.runs.run import Run
 
 Row = dict[str, Any]
 
-NOT_A_SETTING = frozenset({"seed", "iterations", "minutes", "checkpoint_every"})
+NOT_A_SETTING = frozenset({"seed", "iterations", "minutes", "checkpoint_every", "checkpoint_minutes"})
 """Keys of a configuration in which the runs of one setting may differ."""
 
 _COUNTS = ("wins", "draws", "losses")
@@ -64,6 +64,17 @@ class History:
     @property
     def preset(self) -> str:
         return str(self.info["preset"])
+
+    @property
+    def method(self) -> str:
+        """Name of the method that the run was trained by."""
+        return str(self.info["method"])
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The run's configuration, as JSON."""
+        config: dict[str, Any] = self.info.get("config", {})
+        return config
 
     @property
     def iterations(self) -> int:

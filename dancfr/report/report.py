@@ -14,7 +14,7 @@ from typing import Any
 from dancfr import __version__
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.evaluation.statistics import summarise, wilson
-from dancfr.methods.curves import drawn
+from dancfr.methods import method_named
 from dancfr.report.figures import all_figures
 from dancfr.report.history import History, Row, Settings, by_setting
 from dancfr.report.plots import Plot, number, shown
@@ -117,8 +117,8 @@ def runs_table(settings: Settings) -> Table:
     rows = []
     for setting, runs in settings.items():
         for run in runs:
-            config = run.info.get("config", {})
-            samples, rate = run.last(drawn(run).samples), run.last(drawn(run).rate)
+            config, method = run.config, method_named(run.method)
+            samples, rate = run.last(method.samples), run.last(method.speed.key)
             rows.append(
                 (
                     run.name,

@@ -80,6 +80,23 @@ def read_strategy(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]]
     return arrays, about
 
 
+def file_kind(path: str | os.PathLike[str]) -> str:
+    """What kind of file a method has written there; empty for a strategy of `dancfr solve`, or if unreadable."""
+    kind = describe_file(path).get("kind")
+    return kind if isinstance(kind, str) and kind != KIND else ""
+
+
+def describe_file(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The description in a file; empty for what cannot be read."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+            return {}
+        _, about = load_state(path)
+    except (OSError, DamagedFile):
+        return {}
+    return about if isinstance(about, dict) else {}
+
+
 def load_agent(path: str, game: Game) -> TabularAgent:
     """The agent that plays a stored strategy.
 

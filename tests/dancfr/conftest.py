@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from dancfr.cli import main
-from dancfr.evaluation.server import QEvaluationServer
+from dancfr.evaluation.lengths import evaluated_as
+from dancfr.evaluation.server import EvaluationServer
+from dancfr.methods import find_preset
+from dancfr.methods.dmc.agent import DmcPolicies
 from dancfr.methods.dmc.config import DmcConfig
 from dancfr.methods.dream.config import DreamConfig
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
-from dancfr.methods.presets import PRESETS
 from dancfr.runs.run import Run
 from envs.guandan import GuanDan
 from tests.dancfr.outcomes import Command, Outcome
@@ -92,7 +94,7 @@ def dmc_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = DmcConfig(network=DMC_NETWORK, iterations=4)
     path = tmp_path_factory.mktemp("runs") / "danzero"
     with Run.create(path, "guandan-quick", "dmc", config) as run:
-        server = QEvaluationServer(GuanDan(), config.network, config.evaluation.opponents)
+        server = EvaluationServer(DmcPolicies(GuanDan(), config), evaluated_as(GuanDan()), config.evaluation.opponents)
         for iteration in range(1, 5):
             run.append_metrics(dmc_row(iteration))
             if iteration % 2 == 0:
@@ -114,7 +116,7 @@ def write_run(tmp_path: Path) -> WriteRun:
     def write(
         name: str, rows: Sequence[dict[str, Any]], seed: int = 1, preset: str = "geister-quick", **changes: Any
     ) -> Path:
-        base = PRESETS[preset].config.model_dump() | {"seed": seed} | changes
+        base = find_preset(preset).config.model_dump() | {"seed": seed} | changes
         with Run.create(tmp_path / name, preset, "dream", DreamConfig.model_validate(base)) as run:
             for row in rows:
                 run.append_metrics(row)

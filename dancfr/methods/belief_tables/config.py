@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from dancfr.errors import UsageError
+from dancfr.methods.method import Preset
 from dancfr.methods.settings import EvaluationSettings, RunConfig
 from learners.geister_beliefs.settings import TableSettings
 
@@ -42,3 +43,12 @@ class BeliefTablesConfig(RunConfig):
         if self.curriculum.option:
             raise UsageError("curriculum.option: tables of belief states know one game only, without a curriculum")
         self.check_opponents(game)
+
+
+PRESETS = (
+    Preset(
+        "mini-geister-depth-limited",
+        BeliefTablesConfig(),
+        "paper 002: belief states and depth-limited external sampling in tables, half a minute",
+    ),
+)

@@ -1,0 +1,49 @@
+"""A trained best response to a frozen agent: a lower bound of its exploitability."""
+
+from dancfr.methods.best_response.config import PRESETS, BestResponseConfig
+from dancfr.methods.curves import APART_KEYS, Curves, Metric
+from dancfr.methods.method import Method, lazily
+from dancfr.watch.progress import Speed
+
+CURVES = Curves(
+    phases={"games": "time/play_s", "Q-networks": "time/fit_s", **APART_KEYS},
+    overlap="the Q-networks are fitted beside the next games",
+    counted="A fit counts where its weights are first used.",
+    metrics=(
+        Metric(
+            "response",
+            "Mean return of the response in greedy games",
+            "mean return",
+            "return",
+            {"Moving first": "response/value_first", "Moving second": "response/value_second"},
+        ),
+        Metric(
+            "losses",
+            "Training loss",
+            "mean squared error",
+            "squared error",
+            {"Loss of the Q-networks": "loss/value"},
+            log=True,
+        ),
+        Metric(
+            "throughput",
+            "Throughput of games and fits",
+            "per second",
+            "1/s",
+            {"Games": "play/games_per_second", "Rows in fits": "learner/rows_per_second"},
+        ),
+    ),
+)
+
+METHOD = Method(
+    name="best-response",
+    config=BestResponseConfig,
+    train=lazily("dancfr.methods.best_response.driver:train"),
+    load_agent=lazily("dancfr.methods.best_response.agent:load_agent"),
+    presets=PRESETS,
+    speed=Speed("play/games_per_second", "games"),
+    samples="samples/responses",
+    curves=CURVES,
+    load_file=lazily("dancfr.methods.best_response.agent:load_file"),
+    file_kind="best response",
+)

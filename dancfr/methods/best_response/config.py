@@ -1,94 +1,73 @@
-"""What `dancfr exploit` takes: the request, and the settings of the training as ``key=value``."""
+"""Configuration of a trained best response: every key that `dancfr exploit AGENT key=value` knows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
-from dancfr.methods.options import TrainOptions
-from dancfr.runs.config import Config, apply_overrides
+from dancfr.methods.method import Preset
+from dancfr.methods.settings import EvaluationSettings, RunConfig
 from envs.game import Game, GameSpec
 from learners.best_response.settings import ResponseSettings, settings_for
 
 MOST_GAMES = 10_000_000
-MONTH = 60 * 24 * 30
-MINUTES = 5.0
-"""Budget of a training where the command names none."""
 
 
-@dataclass(frozen=True)
-class ExploitRequest:
-    """What `dancfr exploit` was asked for.
+class BestResponseEvaluation(EvaluationSettings):
+    """There are no evaluations beside the training: the driver measures the response against its agent."""
+
+    every: int = Field(0, ge=0, le=0)
+    opponents: tuple[str, ...] = ()
+
+
+class BestResponseConfig(RunConfig, ResponseSettings):
+    """A best response to a frozen agent, by Deep Monte-Carlo in each seat.
 
     Attributes:
         agent: Name of the frozen agent.
-        game: Name of the game.
-        settings: ``key=value`` options of the game.
-        ply_limit: See `dancfr.agents.match_rules`.
-        exact: Compute the best response where that is possible, instead of training one.
-        minutes: Training ends after so many minutes.
-        games: Training ends after so many games. With neither it takes `MINUTES`, with both what comes first.
-        seed: Of all that is random.
-        eval_games: Games that the result is measured by, half of them in each seat.
-        overrides: ``key=value`` of `ResponseSettings`.
-        out: Folder for result, figure and nets.
-        options: Where workers and learner live; its `device` may be ``auto``.
-
-    Raises:
-        UsageError: numbers that make no sense.
+        games: Training ends after this many games; None: no limit.
+        eval_games: Games that measure the result, half of them in each seat.
     """
 
-    agent: str
-    game: str
-    settings: Sequence[str] = ()
-    ply_limit: int | None = None
-    exact: bool = False
-    minutes: float | None = None
-    games: int | None = None
-    seed: int = 0
-    eval_games: int = 10_000
-    overrides: Sequence[str] = ()
-    out: Path | None = None
-    options: TrainOptions = TrainOptions(inline=True)  # noqa: RUF009 (frozen)
+    buffers: ClassVar[tuple[str, ...]] = ("buffer",)
+    resumable: ClassVar[frozenset[str]] = RunConfig.resumable | {"games", "eval_games"}
 
-    def __post_init__(self) -> None:
-        if self.minutes is not None and not 0 < self.minutes <= MONTH:
-            raise UsageError(f"--minutes must be more than 0 and at most a month ({MONTH}), not {self.minutes:g}")
-        if self.games is not None and not 2 <= self.games <= 1_000 * MOST_GAMES:
-            raise UsageError(f"--games must be from 2 to {1_000 * MOST_GAMES:,}, not {self.games}")
-        if not 20 <= self.eval_games <= MOST_GAMES:
-            raise UsageError(f"--eval-games must be from 20 to {MOST_GAMES:,}, not {self.eval_games}")
-        if self.seed < 0:
-            raise UsageError(f"--seed must be at least 0, not {self.seed}")
-        if self.exact and (self.minutes is not None or self.games is not None or self.overrides):
-            raise UsageError("--exact trains nothing: leave out --minutes, --games and settings")
+    agent: str = "random"
+    iterations: int = Field(1_000_000, ge=1)
+    minutes: float | None = Field(5.0, gt=0)
+    games: int | None = Field(None, ge=2, le=1_000 * MOST_GAMES)
+    eval_games: int = Field(10_000, ge=20, le=MOST_GAMES)
+    evaluation: BestResponseEvaluation = BestResponseEvaluation()
+    checkpoint_every: int = Field(1_000_000, ge=1)
 
-    @property
-    def seconds(self) -> float | None:
-        """Budget in seconds, if there is one."""
-        minutes = MINUTES if self.minutes is None and self.games is None else self.minutes
-        return None if minutes is None else 60 * minutes
+    @model_validator(mode="after")
+    def _fits_have_a_length(self) -> Self:
+        if self.training.minibatches is None:
+            raise ValueError("training.minibatches must be a number here: fits draw from the newest games of all")
+        return self
 
+    def base_for(self, changes: Mapping[str, Any]) -> Self:
+        """Another game needs nets of its own outputs."""
+        base = super().base_for(changes)
+        if base is self:
+            return self
+        from dancfr.games.registry import make_game
 
-class ExploitConfig(Config, ResponseSettings):
-    """The settings of a best response, as the command line reads them."""
+        network = settings_for(make_game(changes["game"], **changes.get("game_options", {})).spec).network
+        return base.model_copy(update={"network": network, "evaluation": self.evaluation})
 
+    def check(self) -> None:
+        """Raises UsageError where a response says nothing of exploitability, or the nets do not fit the game."""
+        from dancfr.games.registry import make_game
 
-def response_settings(spec: GameSpec, overrides: Sequence[str]) -> ResponseSettings:
-    """The settings for a game, with those that the command says.
-
-    Raises:
-        UsageError: an unknown key or a value that it does not take, or a net that the game does not allow.
-    """
-    settings = apply_overrides(ExploitConfig(**settings_for(spec).model_dump()), overrides)
-    try:
-        settings.network.check(spec)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    if settings.training.minibatches is None:
-        raise UsageError("training.minibatches must be a number here: fits draw from the newest games of all")
-    return settings
+        game = two_player_game(make_game(self.game, **self.game_options))
+        try:
+            self.network.check(game.spec)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        if self.curriculum.option:
+            raise UsageError("curriculum.option: a best response is of one game, without a curriculum")
 
 
 def two_player_game(rules: Any) -> Game:
@@ -106,3 +85,13 @@ def two_player_game(rules: Any) -> Game:
     if not isinstance(rules, Game):
         raise UsageError(f"a response is trained where actions are numbered, and those of {spec.name} are not")
     return rules
+
+
+_NETWORK = ResponseSettings().network.model_copy(update={"outputs": "move"})
+PRESETS = (
+    Preset(
+        "best-response",
+        BestResponseConfig(network=_NETWORK),
+        "a best response to agent=NAME, as `dancfr exploit NAME` trains it, 5 minutes",
+    ),
+)

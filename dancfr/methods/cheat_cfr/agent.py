@@ -1,16 +1,62 @@
-"""Agents of chance-sampled CFR on Cheat, and their evaluation along a run."""
+"""Agents of chance-sampled CFR on Cheat."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
 
-from dancfr.evaluation.server import evaluation_rows, exact_row
-from dancfr.methods.cheat_cfr.config import CheatEvaluation
+from dancfr.methods.agent_name import AgentName
+from dancfr.methods.cheat_cfr.config import CheatCfrConfig
+from dancfr.methods.stored import misfit, newest, trained_game
+from dancfr.runs.run import Run
+from envs.agent import Agent
 from envs.cheat import Cheat
 from learners.cfr.cheat.keys import KeyForm
 from learners.cfr.cheat.strategy import CheatAgent, Strategy
+
+
+class CheatPolicies:
+    """The newest strategy of a growing run: the average and, where it is wanted, the last one.
+
+    Args:
+        game: The run's own game, the last one of its curriculum.
+        keys: What infosets tell apart.
+        last: Evaluate the last strategy too.
+    """
+
+    def __init__(self, game: Cheat, keys: KeyForm, last: bool) -> None:
+        self._game, self._keys = game, keys
+        self._policies = ("average", "last") if last else ("average",)
+
+    def add(self, iteration: int, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Takes a new strategy in the place of the one before."""
+        self._make = partial(cheat_agent, self._game, self._keys, about, arrays)
+
+    def agents(self, iteration: int) -> dict[str, Callable[[], Agent]]:
+        """What makes the agent of each policy."""
+        return {policy: partial(self._make, policy) for policy in self._policies}
+
+
+def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
+    """The agent of the strategy that a run had after an iteration, or of the newest one stored before it.
+
+    Option of its name: ``average=exact`` or ``average=last``.
+
+    Raises:
+        UsageError: the run is of another game or has no strategy yet, or the file is damaged.
+    """
+    options = wanted.options({"average": ("exact", "last")})
+    config = run.config_as(CheatCfrConfig)
+    trained_on: Any = trained_game(wanted.base, config, game)
+    file = newest(run, wanted, None, "with its first checkpoint")
+    arrays, about = run.load_strategy(0, file.iteration)
+    policy = "last" if options.get("average") == "last" else "average"
+    try:
+        return cheat_agent(trained_on, config.keys, about, arrays, policy, wanted.text)
+    except ValueError as error:
+        raise misfit(file, error) from None
 
 
 def cheat_agent(
@@ -25,37 +71,3 @@ def cheat_agent(
     if not isinstance(health, int) or isinstance(health, bool):
         raise ValueError("it does not say for how many health points it is")
     return CheatAgent(replace(game, health=health), keys, Strategy.from_arrays(arrays), policy, name)
-
-
-class CheatEvaluationServer:
-    """Plays matches of the newest strategies of a run against bots, and computes their exploitability.
-
-    Args:
-        game: The run's own game, the last one of its curriculum.
-        keys: What infosets tell apart.
-        settings: Opponents, and what is evaluated.
-    """
-
-    def __init__(self, game: Cheat, keys: KeyForm, settings: CheatEvaluation) -> None:
-        self._game, self._keys = game, keys
-        self._opponents = settings.opponents
-        self._policies = ("average", "last") if settings.last else ("average",)
-        self._form = None
-        if settings.exploitability:
-            from envs.tree import compile_tree
-            from learners.cfr.sequence_form import sequence_form
-
-            self._form = sequence_form(compile_tree(game))
-
-    def take(self, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """A new strategy, in the place of the one before."""
-        self._make = partial(cheat_agent, self._game, self._keys, about, arrays)
-
-    def evaluate(self, iteration: int, games: int, seed: tuple[int, ...]) -> list[dict[str, Any]]:
-        """Matches of each policy against each opponent, and their exploitability; rows for `metrics.jsonl`."""
-        policies = {policy: partial(self._make, policy) for policy in self._policies}
-        rows = evaluation_rows(self._game, policies, self._opponents, iteration, games, seed)
-        form = self._form
-        return rows + (
-            [exact_row(form, iteration, policy, make()) for policy, make in policies.items()] if form else []
-        )

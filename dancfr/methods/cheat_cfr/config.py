@@ -5,6 +5,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from dancfr.errors import UsageError
+from dancfr.methods.curriculum import Curriculum
+from dancfr.methods.method import Preset
 from dancfr.methods.settings import EvaluationSettings, RunConfig
 from envs.cheat import Cheat
 from learners.cfr.cheat.keys import KeyForm
@@ -68,3 +70,22 @@ class CheatCfrConfig(RunConfig):
         except ValueError as error:
             raise UsageError(str(error)) from None
         self.check_opponents(game)
+
+
+def _describe(knowledge: str) -> str:
+    return f"paper 001: chance-sampled CFR on Mini-Cheat with 3 health points, by infosets {knowledge}"
+
+
+PRESETS = (
+    Preset("cheat-memoryless", CheatCfrConfig(agent="memoryless"), _describe("that know hand, rank and claim")),
+    Preset("cheat-hp-aware", CheatCfrConfig(agent="hp-aware"), _describe("that know health points, too")),
+    Preset("cheat-history-aware", CheatCfrConfig(agent="history-aware"), _describe("that know all turns")),
+    Preset("cheat-general", CheatCfrConfig(agent="general"), _describe("that know all of it")),
+    Preset(
+        "cheat-curriculum",
+        CheatCfrConfig(
+            game_options={"health": 5}, curriculum=Curriculum(option="health", values=(1, 2, 3, 4)), iterations=500
+        ),
+        "Ordered Abstraction of paper 001: Cheat-1 to Cheat-5, each from what was learnt before",
+    ),
+)

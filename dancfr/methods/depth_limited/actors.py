@@ -1,17 +1,18 @@
-"""The actors of a run of depth-limited external sampling with nets: who they are and how they start."""
+"""The actors of a run of depth-limited external sampling with nets: which there are and how they start."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from actors.belief_sampling import BeliefSampler
 from actors.data_parallel import start_learner
-from actors.pool import WorkerPool
 from actors.remote import Handle
 from actors.sharding import start_buffer
 from dancfr.games.registry import make_game
-from dancfr.methods.crew import Crew, Place
-from dancfr.methods.depth_limited.agent import BeliefNetEvaluationServer
+from dancfr.methods.depth_limited.agent import DepthLimitedPolicies
 from dancfr.methods.depth_limited.config import DepthLimitedConfig
+from dancfr.methods.run_actors import Placement, RunActors
+from dancfr.methods.streams import net_seed
 from learners.buffers import CircularBuffer, RecordBuffer, ReservoirBuffer
 from learners.dream.advantage import AdvantageLearner
 from learners.dream.average_policy import AveragePolicyLearner
@@ -22,33 +23,33 @@ from learners.samples import advantage_dtype, infostate_value_dtype, policy_dtyp
 DEADLINE_S = 600.0
 
 
-class DepthLimitedCrew(Crew):
+class DepthLimitedActors(RunActors):
     """Workers that play and search, three buffers with a learner each, and the evaluation.
 
     Args:
         config: The run's configuration.
-        place: Where they live.
-        on_event: Told of every worker that died, was late or raised, and of what was done about it.
+        placement: Where they live.
+        say: Gets a line about each worker that died, hung or raised.
     """
 
-    def __init__(self, config: DepthLimitedConfig, place: Place, on_event: Any) -> None:
-        super().__init__(place)
+    def __init__(self, config: DepthLimitedConfig, placement: Placement, say: Callable[[object], None]) -> None:
+        super().__init__(placement, say)
         self.config = config
         self.game: Any = make_game(config.game, **config.game_options)
-        self.pool = WorkerPool(
-            self.runtime,
-            BeliefSampler,
-            (self.game, config.network, config.value_network, config.search),
-            on_event=on_event,
-            **{"deadline_s": DEADLINE_S, **place.worker_options},
-        )
-        self.learners = self._start_learners()  # before the buffers: where they are, the buffers shall be
+        self.enter(make_game(config.game, **config.options_at(1)))
+        self.learners = self._start_learners()  # before the buffers, which are placed beside them
         self.buffers = self._start_buffers()
-        started = [*self.buffers.values(), *self.learners.values()]
         if config.evaluation.every:
-            self.evaluation = self._start_evaluation()
-            started.append(self.evaluation)
-        self.runtime.get([handle.ready() for handle in started])
+            limit = config.evaluation.ply_limit
+            longer = {} if limit is None else {"ply_limit": limit}
+            evaluated = make_game(config.game, **(config.game_options | longer))
+            self.start_evaluation(DepthLimitedPolicies(self.game, config), evaluated, config.evaluation.opponents)
+        self.wait_until_ready([*self.buffers.values(), *self.learners.values()])
+
+    def enter(self, game: Any) -> None:
+        config = self.config
+        arguments = (game, config.network, config.value_network, config.search)
+        self.workers = self.start_pool(BeliefSampler, arguments, DEADLINE_S)
 
     def _start_buffers(self) -> dict[str, Handle]:
         config, spec = self.config, BeliefGeister.of(self.game).spec
@@ -58,7 +59,7 @@ class DepthLimitedCrew(Crew):
             "values": (CircularBuffer, config.circular, infostate_value_dtype(spec)),
         }
         return {
-            part: start_buffer(self.runtime, kind, rows, dtype, part, name=part, **self.place.buffer_options)
+            part: start_buffer(self.runtime, kind, rows, dtype, part, name=part, **self.placement.buffer_options)
             for part, (kind, rows, dtype) in kinds.items()
         }
 
@@ -89,40 +90,13 @@ class DepthLimitedCrew(Crew):
             part: start_learner(
                 self.runtime,
                 kind,
-                {0: {"game": view, **arguments, "seed": 4 * config.seed + place}},
-                self.place.options.device,
+                {0: {"game": view, **arguments, "seed": net_seed(config.seed, 0, number)}},
+                self.placement.options.device,
                 name=f"{part}-learner",
-                **self.place.learner_options(len(kinds)),
+                **self.placement.learner_options(len(kinds)),
             )
-            for place, (part, (kind, arguments)) in enumerate(kinds.items())
+            for number, (part, (kind, arguments)) in enumerate(kinds.items())
         }
-
-    def _start_evaluation(self) -> Handle:
-        config = self.config
-        limit = config.evaluation.ply_limit
-        longer = {} if limit is None else {"ply_limit": limit}
-        return self.runtime.start(
-            BeliefNetEvaluationServer,
-            self.game,
-            make_game(config.game, **(config.game_options | longer)),
-            config.network,
-            config.search,
-            config.average_threshold,
-            config.evaluation.opponents,
-            config.evaluation.last,
-            cpus=0,
-            home=True,
-            name="evaluation",
-        )
-
-    def enter(self, game: Any) -> None:
-        raise NotImplementedError("this method has no curriculum")
-
-    def players(self) -> WorkerPool:
-        return self.pool
-
-    def learners_at_work(self) -> list[Handle]:
-        return list(self.learners.values())
 
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:
         learners = [(handle, folder / f"learner-{part}.safetensors") for part, handle in self.learners.items()]

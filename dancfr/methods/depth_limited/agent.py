@@ -1,91 +1,80 @@
-"""Agents of strategies by belief state, and their evaluation along a run."""
+"""Agents of runs of depth-limited external sampling with nets."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from numpy.typing import NDArray
-
-from dancfr.evaluation.server import evaluation_rows
+from dancfr.errors import UsageError
+from dancfr.evaluation.server import NewestNets
+from dancfr.methods.agent_name import SHARE, AgentName
+from dancfr.methods.depth_limited.config import DepthLimitedConfig
+from dancfr.methods.stored import check_weights, misfit, newest, trained_game, value_net_shapes
+from dancfr.runs.run import Run
+from envs.agent import Agent
 from envs.geister import Geister
-from learners.geister_beliefs.agent import BeliefAgent
-from learners.geister_beliefs.belief import Update
 from learners.geister_beliefs.net_agent import BeliefNetAgent
 from learners.geister_beliefs.policies import BeliefWeights
 from learners.geister_beliefs.settings import SearchSettings
-from learners.geister_beliefs.strategy import BeliefStrategy
+from learners.geister_beliefs.view import BeliefGeister
 from learners.networks.settings import NetworkSettings, Weights
 
 
-class BeliefEvaluationServer:
-    """Plays matches of the newest strategies of a run against bots.
-
-    Args:
-        game: Mini Geister.
-        belief: How beliefs are updated.
-        opponents: Names of bots.
-    """
-
-    def __init__(self, game: Geister, belief: Update, opponents: Sequence[str]) -> None:
-        self._game, self._belief, self._opponents = game, belief, opponents
-
-    def take(self, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """A new strategy, in the place of the one before."""
-        self._strategy = BeliefStrategy.from_arrays(arrays)
-
-    def evaluate(self, iteration: int, games: int, seed: tuple[int, ...]) -> list[dict[str, Any]]:
-        """Matches of the average policy against each opponent; rows for `metrics.jsonl`."""
-        policies = {"average": partial(BeliefAgent, self._strategy, self._belief, "average")}
-        return evaluation_rows(self._game, policies, self._opponents, iteration, games, seed)
-
-
-class BeliefNetEvaluationServer:
-    """Plays matches of the newest nets of a run against bots.
+class DepthLimitedPolicies(NewestNets):
+    """The newest nets of a growing run: the average policy and, where it is wanted, that of the last advantage net.
 
     Args:
         game: The game as it is trained on.
-        evaluated: The game as it is evaluated, with its own ply limit.
-        network: Description of the nets that play.
-        search: How beliefs are updated.
-        threshold: Of the average policy, see `BeliefNetAgent`.
-        opponents: Names of bots.
-        last: Evaluate the policy of the last advantage net too.
+        config: The run's configuration.
     """
 
-    def __init__(
-        self,
-        game: Geister,
-        evaluated: Geister,
-        network: NetworkSettings,
-        search: SearchSettings,
-        threshold: float,
-        opponents: Sequence[str],
-        last: bool,
-    ) -> None:
-        self._game, self._evaluated, self._network = game, evaluated, network
-        self._search, self._threshold, self._opponents = search, threshold, opponents
-        self._policies = ("average", "last") if last else ("average",)
-        self._iteration = 0
-        self._nets: Weights = {}
+    def __init__(self, game: Geister, config: DepthLimitedConfig) -> None:
+        super().__init__()
+        self._game, self._config = game, config
 
-    def add(self, iteration: int, nets: Weights) -> None:
-        """The nets of an iteration, in the place of those before."""
-        self._iteration, self._nets = iteration, nets
-
-    def evaluate(self, iteration: int, games: int, seed: tuple[int, ...]) -> list[dict[str, Any]]:
-        """Matches of each policy against each opponent; rows for `metrics.jsonl`.
+    def agents(self, iteration: int) -> dict[str, Callable[[], Agent]]:
+        """What makes the agent of each policy.
 
         Raises:
             ValueError: the newest nets are of another iteration.
         """
-        if self._iteration != iteration:
-            raise ValueError(f"iteration {iteration} is to be evaluated, but the newest nets are of {self._iteration}")
-        policies = {policy: partial(self._agent, policy) for policy in self._policies}
-        return evaluation_rows(self._evaluated, policies, self._opponents, iteration, games, seed)
+        self.require(iteration)
+        policies = ("average", "last") if self._config.evaluation.last else ("average",)
+        return {policy: partial(self._agent, policy) for policy in policies}
 
     def _agent(self, policy: str) -> BeliefNetAgent:
-        threshold = self._threshold if policy == "average" else 0.0
-        return belief_net_agent(self._game, self._network, self._nets, self._search, policy, threshold, policy)
+        config = self._config
+        threshold = config.average_threshold if policy == "average" else 0.0
+        return belief_net_agent(self._game, config.network, self.nets, config.search, policy, threshold, policy)
+
+
+def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
+    """The agent of the nets that a run had after an iteration, or of the newest ones stored before it.
+
+    Options of its name: ``average=net`` for the policy net, ``average=last`` for the last advantage net, ``threshold``.
+
+    Raises:
+        UsageError: the run is of another game or has no nets yet, or the file is damaged.
+    """
+    options = wanted.options({"average": ("net", "last"), "threshold": SHARE})
+    config = run.config_as(DepthLimitedConfig)
+    trained_on: Any = trained_game(wanted.base, config, game)
+    if not getattr(game, "random_setup", True):
+        raise UsageError(f"{wanted.text}: belief states begin when the colours are drawn: set random_setup=true")
+    file = newest(run, wanted, "evaluation", f"at iteration {config.evaluation.every}")
+    nets, _ = run.load_strategy(0, file.iteration)
+    last = options.get("average") == "last"
+    threshold = wanted.share(options, "threshold")
+    if threshold is None:
+        threshold = 0.0 if last else config.average_threshold
+    shapes = value_net_shapes(BeliefGeister.of(trained_on), config.network, nets)
+    try:
+        check_weights(
+            nets, {f"{kind}.{part}": shape for kind in ("policy", "advantage") for part, shape in shapes.items()}
+        )
+        policy = "last" if last else "average"
+        return belief_net_agent(trained_on, config.network, nets, config.search, wanted.text, threshold, policy)
+    except ValueError as error:
+        raise misfit(file, error) from None
 
 
 def belief_net_agent(
@@ -100,8 +89,13 @@ def belief_net_agent(
     """The agent of stored nets; arguments as of `BeliefNetAgent`.
 
     Args:
+        game: The game as it was trained on.
+        network: Description of the nets.
         nets: Arrays of both nets, their names beginning with ``policy.`` or ``advantage.``.
         search: As it was trained with.
+        name: Name of the agent.
+        threshold: Actions below this share of the likeliest one are left out.
+        policy: ``average`` or ``last``.
     """
     kinds: dict[str, Weights] = {"policy": {}, "advantage": {}}
     for key, array in nets.items():

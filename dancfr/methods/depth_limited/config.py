@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
+from dancfr.methods.method import Preset
 from dancfr.methods.settings import EvaluationSettings, RunConfig
 from learners.geister_beliefs.settings import SearchSettings
 from learners.networks.settings import NetworkSettings
@@ -125,3 +126,39 @@ class DepthLimitedConfig(RunConfig):
         except ValueError as error:
             raise UsageError(str(error)) from None
         self.check_opponents(game)
+
+
+QUICK = DepthLimitedConfig(
+    game="geister",
+    game_options={"ply_limit": 100, "random_setup": True, "forced_escape": True},
+    iterations=100_000,
+    minutes=15.0,
+    games=160,
+    states=6144,
+    chunk=20,
+    uniform=0.25,
+    policy_every=3,
+    network=NetworkSettings(trunk="flat", width=128, depth=3, norm="layer", outputs="move"),
+    value_network=NetworkSettings(trunk="flat", width=128, depth=3, norm="layer", outputs="value"),
+    advantage_training=TrainingSettings(batch=1024, minibatches=150, weight_average=15.0),
+    policy_training=TrainingSettings(batch=1024, minibatches=150, weight_average=15.0),
+    value_training=TrainingSettings(batch=1024, minibatches=100, weight_average=15.0),
+    iteration_power=0.0,
+    average_threshold=0.5,
+    checkpoint_every=50,
+)
+"""Depth-limited external sampling with nets on full Geister, with what docs/dream-on-geister.md has found of weights of
+iterations, of averaged weights and of thresholds. docs/depth-limited.md has the experiments."""
+
+PRESETS = (
+    Preset(
+        "geister-depth-limited",
+        QUICK.varied(minutes=120.0, reservoir=4_000_000, policies=4_000_000, circular=1_000_000, checkpoint_every=100),
+        "belief states and depth-limited external sampling with nets on Geister, two hours and larger buffers",
+    ),
+    Preset(
+        "geister-depth-limited-quick",
+        QUICK,
+        "belief states and depth-limited external sampling with nets on Geister, 15 minutes on 2 cores",
+    ),
+)

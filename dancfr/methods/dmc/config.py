@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
+from dancfr.methods.method import Preset
 from dancfr.methods.settings import EvaluationSettings, RunConfig
 from envs.game import RaggedGame
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
@@ -67,3 +68,48 @@ class DmcConfig(RunConfig):
             )
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
+
+
+PAPER = DmcConfig(
+    game="guandan",
+    game_options={"length": "match", "situation": "first"},
+    iterations=1_000_000,
+    games=32,
+    chunk=8,
+    tables=8,
+    epsilon=0.01,
+    network=QNetworkSettings(width=512, depth=5, activation="tanh"),
+    training=DmcTrainingSettings(
+        batch=32_768, minibatches=2, optimiser="rmsprop", learning_rate=1e-3, epsilon=1e-5, staleness=0.65
+    ),
+    pool=65_536,
+    evaluation=EvaluationSettings(every=50, opponents=("random", "greedy", "planner"), games=1000),
+    checkpoint_every=25,
+)
+"""Paper 004, IV and V-A: its network, optimiser, pool and staleness clip, whole matches of self-play."""
+
+QUICK = PAPER.varied(
+    game_options={"length": "round", "situation": "drawn"},
+    minutes=15.0,
+    games=64,
+    chunk=16,
+    tables=16,
+    network=QNetworkSettings(width=128, depth=3, activation="tanh"),
+    training=DmcTrainingSettings(batch=512, minibatches=16, optimiser="adam", learning_rate=5e-4),
+    average=3.0,
+    pool=32_768,
+    evaluation=EvaluationSettings(every=250, opponents=("random", "greedy", "planner"), games=400),
+    checkpoint_every=500,
+)
+"""What makes Deep Monte-Carlo learn GuanDan fast on two cores: a small net, small minibatches by Adam, averaged
+weights, and single rounds in situations drawn from matches. docs/danzero-on-guandan.md has the experiments."""
+
+PRESETS = (
+    Preset("guandan-dmc", PAPER, "paper 004: DanZero's Deep Monte-Carlo on whole matches of GuanDan"),
+    Preset(
+        "guandan-dmc-no-wild",
+        PAPER.varied(network=QNetworkSettings(width=512, depth=5, encoding="no_wild_flags")),
+        "the same without the flags for wild cards: the paper's Ours-",
+    ),
+    Preset("guandan-quick", QUICK, "a GuanDan agent that beats simple bots, in 15 minutes on 2 cores"),
+)

@@ -1,5 +1,6 @@
-"""The actors of a DREAM run: who they are and how they start."""
+"""The actors of a DREAM run: which there are and how they start."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,64 +8,63 @@ import psutil
 
 from actors.data_parallel import start_learner
 from actors.external_sampling import ExternalTraverser
-from actors.pool import WorkerPool
 from actors.remote import Handle
 from actors.sharding import start_buffer
 from actors.traversal import DreamTraverser
 from dancfr.errors import UsageError
-from dancfr.evaluation.server import EvaluationServer
 from dancfr.games.registry import make_game
-from dancfr.methods.crew import Crew, Place
+from dancfr.methods.dream.agent import DreamPolicies
 from dancfr.methods.dream.config import DreamConfig
+from dancfr.methods.run_actors import Placement, RunActors
+from dancfr.methods.streams import net_seed
 from envs.game import Game
 from learners.buffers import CircularBuffer, RecordBuffer, ReservoirBuffer
 from learners.dream.advantage import AdvantageLearner
 from learners.dream.average_policy import AveragePolicyLearner
 from learners.dream.baseline import BaselineLearner
+from learners.networks.settings import Weights
 from learners.samples import advantage_dtype, policy_dtype, transition_dtype
 
 TRAVERSAL_DEADLINE_S = 600.0
 
 
-class DreamCrew(Crew):
-    """Traversal workers, two buffers a player, the advantage and the baseline learners, and the evaluation.
+class DreamActors(RunActors):
+    """Traversal workers, buffers of each player, a learner of each kind of net, and the evaluation.
 
     Args:
         config: The run's configuration.
-        place: Where they live.
-        on_event: Told of every worker that died, was late or raised, and of what was done about it.
+        placement: Where they live.
+        say: Gets a line about each worker that died, hung or raised.
+
+    Attributes:
+        buffers: By part (``advantages``, ``transitions``, ``policies``) and player.
+        learners: By part.
     """
 
-    def __init__(self, config: DreamConfig, place: Place, on_event: Any) -> None:
+    def __init__(self, config: DreamConfig, placement: Placement, say: Callable[[object], None]) -> None:
         self.config = config
         self.game: Game = make_game(config.game, **config.game_options)
-        if place.options.address is None:
+        if placement.options.address is None:
             _check_memory(config, self.game)
         config.network.check(self.game.spec)
         config.baseline_network.check(self.game.spec)
-        super().__init__(place)
-        self._start(on_event)
-
-    def _start(self, on_event: Any) -> None:
-        config = self.config
-        baseline_network = config.baseline_network if config.baseline else None
-        external = config.sampling.method == "external"
-        outcome = (config.network, baseline_network, config.sampling, config.chunk)
-        self._make_pool = lambda game: WorkerPool(
-            self.runtime,
-            ExternalTraverser if external else DreamTraverser,
-            (game, config.network) if external else (game, *outcome),
-            on_event=on_event,
-            **{"deadline_s": TRAVERSAL_DEADLINE_S, **self.place.worker_options},
-        )
-        self.pool = self._make_pool(make_game(config.game, **config.options_at(1)))
-        self.learners = self._start_learners()  # before the buffers: where they are, the buffers shall be
+        super().__init__(placement, say)
+        self.enter(make_game(config.game, **config.options_at(1)))
+        self.learners = self._start_learners()  # before the buffers, which are placed beside them
         self.buffers = self._start_buffers()
         if config.evaluation.every:
-            self.evaluation = self._start_evaluation()
-        started = [*self.buffers.values(), *self.learners.values()]
-        started += [self.evaluation] if self.evaluation else []
-        self.runtime.get([handle.ready() for handle in started])
+            self._start_evaluation()
+        self.wait_until_ready([*self.buffers.values(), *self.learners.values()])
+
+    def enter(self, game: Any) -> None:
+        config = self.config
+        baseline = config.baseline_network if config.baseline else None
+        if config.sampling.method == "external":
+            kind: Any = ExternalTraverser
+            arguments: tuple[Any, ...] = (game, config.network)
+        else:
+            kind, arguments = DreamTraverser, (game, config.network, baseline, config.sampling, config.chunk)
+        self.workers = self.start_pool(kind, arguments, TRAVERSAL_DEADLINE_S)
 
     def _start_buffers(self) -> dict[tuple[str, int], Handle]:
         config, spec = self.config, self.game.spec
@@ -77,7 +77,7 @@ class DreamCrew(Crew):
             kinds["policies"] = (ReservoirBuffer, config.policies, policy_dtype(spec))
         return {
             (part, player): start_buffer(
-                self.runtime, kind, capacity, dtype, part, name=f"{part}-{player}", **self.place.buffer_options
+                self.runtime, kind, capacity, dtype, part, name=f"{part}-{player}", **self.placement.buffer_options
             )
             for part, (kind, capacity, dtype) in kinds.items()
             for player in range(spec.num_players)
@@ -89,7 +89,6 @@ class DreamCrew(Crew):
             "advantages": (
                 AdvantageLearner,
                 {
-                    "game": self.game,
                     "network": config.network,
                     "training": config.advantage_training,
                     "importance": config.importance,
@@ -102,79 +101,58 @@ class DreamCrew(Crew):
         if config.baseline:
             kinds["transitions"] = (
                 BaselineLearner,
-                {
-                    "game": self.game,
-                    "network": config.baseline_network,
-                    "training": config.baseline_training,
-                },
+                {"network": config.baseline_network, "training": config.baseline_training},
             )
         if config.policy_net:
             kinds["policies"] = (
                 AveragePolicyLearner,
                 {
-                    "game": self.game,
                     "network": config.network,
                     "training": config.policy_training,
                     "iteration_power": config.average_power,
                 },
             )
+        players = range(self.game.spec.num_players)
         return {
             part: start_learner(
                 self.runtime,
                 kind,
-                {
-                    player: arguments | {"seed": _net_seed(config.seed, player, place)}
-                    for player in range(self.game.spec.num_players)
-                },
-                self.place.options.device,
+                {p: {"game": self.game, **arguments, "seed": net_seed(config.seed, p, number)} for p in players},
+                self.placement.options.device,
                 name=f"{part}-learner",
-                **self.place.learner_options(len(kinds)),
+                **self.placement.learner_options(len(kinds)),
             )
-            for place, (part, (kind, arguments)) in enumerate(kinds.items())
+            for number, (part, (kind, arguments)) in enumerate(kinds.items())
         }
 
-    def _start_evaluation(self) -> Handle:
+    def _start_evaluation(self) -> None:
         config = self.config
         limit = config.evaluation.ply_limit
         longer = {} if limit is None else {"ply_limit": limit}
-        return self.runtime.start(
-            EvaluationServer,
-            self.game,
+        self.start_evaluation(
+            DreamPolicies(self.game, config),
             make_game(config.game, **(config.game_options | longer)),
-            config.network,
             config.evaluation.opponents,
-            config.evaluation.average,
-            config.average_power,
-            config.average_threshold,
-            config.evaluation.last,
             config.evaluation.exploitability,
-            cpus=0,
-            home=True,
-            name="evaluation",
+            self.game,
         )
 
-    def enter(self, game: Any) -> None:
-        self.pool.stop()
-        self.pool = self._make_pool(game)
-
-    def players(self) -> WorkerPool:
-        return self.pool
-
-    def learners_at_work(self) -> list[Handle]:
-        """Not those of the average: their fits belong to evaluations, and end."""
-        return [handle for part, handle in self.learners.items() if part != "policies"]
+    def fresh_nets(self, part: str) -> list[Weights]:
+        """The nets of a part as they are now, by player."""
+        learner = self.learners[part]
+        nets: list[Weights] = self.runtime.get([learner.call("weights", p) for p in range(self.game.spec.num_players)])
+        return nets
 
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:
-        learners = [(handle, folder / f"learner-{field}.safetensors") for field, handle in self.learners.items()]
+        learners = [(handle, folder / f"learner-{part}.safetensors") for part, handle in self.learners.items()]
         buffers = [
-            (handle, folder / f"buffer-{field}-{player}.safetensors")
-            for (field, player), handle in self.buffers.items()
+            (handle, folder / f"buffer-{part}-{player}.safetensors") for (part, player), handle in self.buffers.items()
         ]
         return learners + buffers
 
 
 def _check_memory(config: DreamConfig, game: Game) -> None:
-    """Raises UsageError if the buffers cannot become full on this machine."""
+    """Raises UsageError if the full buffers would not fit into this machine's memory."""
     rows = config.reservoir * advantage_dtype(game.spec).itemsize
     rows += config.circular * transition_dtype(game.spec).itemsize * config.baseline
     rows += config.policies * policy_dtype(game.spec).itemsize * config.policy_net
@@ -184,7 +162,3 @@ def _check_memory(config: DreamConfig, game: Game) -> None:
             f"the buffers would take {needed / 2**30:,.1f} GiB when full, this machine has {there / 2**30:,.1f} GiB: "
             "lower reservoir or circular, or join a cluster with --address"
         )
-
-
-def _net_seed(seed: int, player: int, kind: int) -> int:
-    return 4 * seed + 2 * player + kind

@@ -1,4 +1,4 @@
-"""The evaluation of value nets: held-out samples, and the trunk that DL-CFR+ finds with them (paper 003)."""
+"""Value nets as agents, and their evaluation: held-out samples, and the trunk that DL-CFR+ finds (paper 003)."""
 
 from time import perf_counter
 from typing import Any
@@ -6,10 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dancfr.methods.agent_name import AgentName
+from dancfr.methods.stored import newest, trained_game
+from dancfr.methods.value_net.config import ValueNetConfig
+from dancfr.methods.value_net.solving import cut_game, load_net, trunk_of
+from dancfr.runs.run import Run
+from envs.agent import Agent
 from envs.game import Game
+from learners.cfr.agent import TabularAgent
 from learners.networks.settings import Weights
 from learners.samples import range_value_dtype
 from learners.storage import ForeignState, load_state, save_state
+from learners.value_function.completion import complete
 from learners.value_function.exploitability import TrunkEvaluator
 from learners.value_function.learner import validation_losses
 from learners.value_function.limit import Limit
@@ -100,3 +108,20 @@ class ValueEvaluationServer:
             raise ForeignState(f"{path} does not hold samples of this game")
         self._held = [arrays["rows"]] if len(arrays["rows"]) else []
         self._seen = {tuple(chunk) for chunk in meta["chunks"]}
+
+
+def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
+    """What DL-CFR+ finds with the net that a run had after an iteration; below the limit, the bottom solved for the
+    ranges of that.
+
+    Raises:
+        UsageError: the run is of another game or has no net yet, or the file is damaged.
+    """
+    wanted.options({})
+    config = run.config_as(ValueNetConfig)
+    trained_game(wanted.base, config, game)
+    file = newest(run, wanted, "exploitability", f"at iteration {config.evaluation.every}")
+    split = cut_game(config.game, config.game_options, str(config.cut))
+    function = load_net(run, config, split, file.iteration)
+    policy = complete(split, trunk_of(split, function, config.evaluation.iterations))
+    return TabularAgent(split.tree.observed, split.tree.to_table(policy), wanted.text)

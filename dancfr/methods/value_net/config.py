@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, field_validator, model_validator
 
 from dancfr.errors import UsageError
+from dancfr.methods.method import Preset
 from dancfr.methods.settings import EvaluationSettings, RunConfig
 from learners.settings import TrainingSettings
 from learners.value_function.limit import Limit
@@ -119,3 +120,28 @@ class ValueNetConfig(RunConfig):
             raise UsageError("evaluation.every=0 would store no net: they are stored when they are evaluated")
         if self.evaluation.opponents:
             raise UsageError("evaluation.opponents: there are no matches, the trunk is evaluated exactly")
+
+
+_DESCRIPTION = "paper 003: a value function for depth-limited solving of {}, some minutes"
+
+# Nets that are fitted within minutes on two cores; docs/value-functions.md has the experiments. The nets of paper 003,
+# of 4 to 6 layers of 200 to 500 units, take longer and get no further. In oshi-zumo random strategies are far from
+# those that a solver comes to, so that it is asked for more.
+PRESETS = (
+    Preset("goofspiel5-values", ValueNetConfig(game="goofspiel5"), _DESCRIPTION.format("goofspiel with 5 cards")),
+    Preset(
+        "leduc_2b2r-values",
+        ValueNetConfig(game="leduc_2b2r", strategies=812),
+        _DESCRIPTION.format("Leduc hold'em with two sizes of bet and of raises"),
+    ),
+    Preset(
+        "oshi_zumo8_k1-values",
+        ValueNetConfig(game="oshi_zumo8_k1", strategies=1000, asked=128, iterations=30),
+        _DESCRIPTION.format("oshi-zumo, 3 cells"),
+    ),
+    Preset(
+        "oshi_zumo8_k3-values",
+        ValueNetConfig(game="oshi_zumo8_k3", strategies=1000, asked=128, iterations=30),
+        _DESCRIPTION.format("oshi-zumo, 7 cells"),
+    ),
+)

@@ -1,16 +1,8 @@
-"""The driver of value functions for depth-limited solving (paper 003).
-
-Before the first fit: the bottom is solved below many random strategies of the trunk, and each public state at the limit
-is a sample. For t = 1, 2, ...:
-    where it is asked for, DL-CFR+ runs with the net as it is, and the bottom is solved below strategies that it plays;
-    the net is fitted to the samples so far;
-    now and then DL-CFR+ runs to its end, and what its trunk loses to a best answer is computed exactly.
-"""
+"""The driver of value functions for depth-limited solving (paper 003)."""
 
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,11 +10,13 @@ from numpy.typing import NDArray
 
 from actors.remote import Ref
 from actors.value_solving import ValueTask
-from dancfr.methods.crew import Place, telling
-from dancfr.methods.loop import Loop, reading, timed
+from dancfr.methods.loop import Loop, Row, reading, timed
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.recovery import run_to_end
-from dancfr.methods.value_net.actors import ValueNetCrew
+from dancfr.methods.run_actors import Placement
+from dancfr.methods.streams import Stream
+from dancfr.methods.value_net import METHOD
+from dancfr.methods.value_net.actors import ValueNetActors
 from dancfr.methods.value_net.config import ValueNetConfig
 from dancfr.methods.value_net.data import ValueData
 from dancfr.runs.run import Run
@@ -33,33 +27,72 @@ from learners.networks.settings import Weights
 
 def train(run: Run, config: ValueNetConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
     """Trains a value function to its end; see `dancfr.methods.recovery.run_to_end`."""
-    return run_to_end(partial(ValueNet, run, config, tracker), run, config, tracker, options)
+    return run_to_end(partial(ValueNet, run, config, tracker), METHOD, run, config, tracker, options)
 
 
 class ValueNet(Loop):
-    """State of a run between iterations: the net, and how many samples there were."""
+    """A run: the net, and how many samples there were."""
 
-    def __init__(self, run: Run, config: ValueNetConfig, tracker: Tracker, progress: Progress, place: Place) -> None:
+    method = METHOD
+
+    def __init__(
+        self, run: Run, config: ValueNetConfig, tracker: Tracker, progress: Progress, placement: Placement
+    ) -> None:
         self.config = config
         about, own = describe_data(config), run.path / "data"
-        self.data = {"asked": ValueData(own, about)}  # by this run's nets, so that no other run has a use for them
+        self.data = {"asked": ValueData(own, about)}  # depend on this run's nets, so that no other run can use them
         self.data["random"] = ValueData(Path(config.data), about) if config.data else self.data["asked"]
-        self.crew = ValueNetCrew(config, place, telling(progress.event))
-        super().__init__(run, config, tracker, progress, self.crew)
+        self.actors = ValueNetActors(config, placement, progress.event)
+        super().__init__(run, config, tracker, progress, self.actors)
         self.samples = 0
         self.weights: Weights | None = None
 
-    def iterate(self) -> None:
-        """One iteration: solve, store, train."""
-        started = perf_counter()
-        t = self.iteration + 1
-        row: dict[str, Any] = {"kind": "train", "iteration": t}
-        with timed(row, "solving"):
-            new = self._solve(t, row)
+    def learn(self) -> None:
+        """In iteration 1 the bottom is solved below many random strategies of the trunk; each public state at the limit
+        is a sample. For t = 1, 2, ...: where the configuration asks for it, DL-CFR+ runs with the net as it is, and the
+        bottom is solved below strategies that it plays; the net is fitted to the samples so far; at evaluations DL-CFR+
+        runs to its end, and what its trunk loses to a best response is computed exactly."""
+        for t, row in self.iterations():
+            with timed(row, "solving"):
+                self.solve(t, row)
+            self.fit(t, row)
+            if self.evaluation_due(t):
+                self.evaluate(t)
+
+    def solve(self, t: int, row: Row) -> None:
+        """The samples of an iteration, from the folder or from the workers, go to the buffer."""
+        tasks = list(tasks_of(self.config, t))
+        if not tasks:
+            return
+        self.progress.phase("solving")
+        weights = None if self.weights is None else self.actors.runtime.put(self.weights)
+        found = {task.seed: self.data[task.kind].get(task.seed, task.shard) for task in tasks}
+        missing = [(task, weights) if task.asked else (task,) for task in tasks if found[task.seed] is None]
+        solved = self.actors.workers.run("solve", missing)
+        added, gaps, seconds, count = [], [], 0.0, 0
+        for task in tasks:
+            if (known := found[task.seed]) is not None:
+                rows, stats = known
+            else:
+                _, stats, block = next(solved)
+                rows = self.actors.runtime.get(block)
+                self.data[task.kind].put(task.seed, task.shard, rows, stats)  # at once, so that nothing is solved twice
+                seconds += stats["seconds"]
+            added.append(self._add(t, task, rows))
+            gaps.append(stats["gap"])
+            count += len(rows)
+        self.get(added)
+        for kind in {task.kind for task in tasks}:
+            self.data[kind].write_manifest()
+        self.samples += count
+        row |= {"solving/gap": max(gaps), "solving/samples": count, "solving/worker_seconds": seconds}
+
+    def fit(self, t: int, row: Row) -> None:
+        """Fits the net to the samples so far."""
         self.progress.phase("training")
-        fit = self.crew.learner.call("fit", 0, t, self.crew.buffer, (self.config.seed, t, 2**31), returns=2)
+        seed = (self.config.seed, t, Stream.FIT)
+        fit = self.actors.learner.call("fit", 0, t, self.actors.buffer, seed, returns=2)
         metrics, self.weights = self.get(list(fit))
-        self.samples += new
         row |= {
             "loss/values": metrics["loss"],
             "time/fit_s": metrics["seconds"],
@@ -67,37 +100,8 @@ class ValueNet(Loop):
             "learner/waited_s": metrics["waited"],
             "samples/values": self.samples,
         }
-        self.end_iteration(t, started, row)
 
-    def _solve(self, t: int, row: dict[str, Any]) -> int:
-        """The samples of an iteration, from the folder or from the workers, go to the buffer; how many there were."""
-        tasks = list(tasks_of(self.config, t))
-        if not tasks:
-            return 0
-        self.progress.phase("solving")
-        weights = None if self.weights is None else self.crew.runtime.put(self.weights)
-        found = {task.seed: self.data[task.kind].get(task.seed, task.shard) for task in tasks}
-        missing = [(task, weights) if task.asked else (task,) for task in tasks if found[task.seed] is None]
-        solved = self.crew.pool.run("solve", missing, lambda: self.stop.requested)  # what is solved is kept
-        added, gaps, seconds, count = [], [], 0.0, 0
-        for task in tasks:
-            if (known := found[task.seed]) is not None:
-                rows, stats = known
-            else:
-                _, stats, block = next(solved)
-                rows = self.crew.runtime.get(block)
-                self.data[task.kind].put(task.seed, task.shard, rows, stats)
-                seconds += stats["seconds"]
-            added.append(self._store(t, task, rows))
-            gaps.append(stats["gap"])
-            count += len(rows)
-        self.get(added)
-        for kind in {task.kind for task in tasks}:
-            self.data[kind].write_manifest()
-        row |= {"solving/gap": max(gaps), "solving/samples": count, "solving/worker_seconds": seconds}
-        return count
-
-    def _store(self, t: int, task: ValueTask, rows: NDArray[np.void]) -> Ref:
+    def _add(self, t: int, task: ValueTask, rows: NDArray[np.void]) -> Ref:
         """Hands the samples of a chunk on: to the buffer, and those held out to the evaluation."""
         config = self.config
         strategy = task.seed[2] * config.chunk + np.arange(len(rows)) // (len(rows) // task.strategies)
@@ -107,27 +111,26 @@ class ValueNet(Loop):
         else:  # validation is of the public state that was left out
             left = rows["public"] == config.unseen
             shown, hidden = ~held & ~left, left
-        if self.crew.evaluation:
-            self.crew.evaluation.call("hold", task.seed, rows[hidden])
-        return self.crew.buffer.call("add", (t, task.seed[2]), rows[shown], task.seed)
+        if self.actors.evaluation:
+            self.actors.evaluation.call("hold", task.seed, rows[hidden])
+        return self.actors.buffer.call("add", (t, task.seed[2]), rows[shown], task.seed)
 
     def ready(self) -> bool:
         return self.weights is not None
 
-    def evaluate(self, t: int) -> None:
-        """Evaluates, and keeps, the net as it is now."""
-        if self.weights is not None and self.crew.evaluation:
-            self.keep_evaluated(t, self.weights, {})
-        super().evaluate(t)
+    def prepare_evaluation(self, t: int) -> None:
+        assert self.weights is not None
+        self.store_evaluated(t, self.weights, {})
 
-    def settle(self) -> None:
-        """Nothing goes on between iterations."""
+    def warm_up(self) -> None:
+        """Solves below one strategy."""
+        self.compile_in_workers("solve", [(ValueTask((self.config.seed, 0, 0), 1, False), None)])
 
     def state(self, folder: Path) -> dict[str, Any]:
         return {"samples": self.samples}
 
     def restore(self) -> None:
-        """Continues from the newest whole checkpoint.
+        """Goes on from the newest whole checkpoint.
 
         Raises:
             UsageError: there is nothing to continue from that is whole.
@@ -139,8 +142,7 @@ class ValueNet(Loop):
         state, folder = saved
         with reading(folder):
             self.samples = int(state["samples"])
-        self.weights = self.crew.runtime.get(self.crew.learner.call("weights", 0))
-        self.reopen_kept()
+        self.weights = self.actors.runtime.get(self.actors.learner.call("weights", 0))
 
     def samples_offered(self) -> int:
         return self.samples

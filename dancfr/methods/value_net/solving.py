@@ -12,6 +12,7 @@ from dancfr.errors import UsageError
 from dancfr.games.limits import limit_of
 from dancfr.games.registry import make_game
 from dancfr.games.trees import make_tree
+from dancfr.methods.value_net.config import ValueNetConfig
 from dancfr.runs.run import Run
 from envs.tree import MOST_NODES, Tree
 from learners.cfr.exact_evaluation import evaluate_policy
@@ -137,8 +138,6 @@ def value_function(name: str, split: Split, game: str, bottom: int = 1000) -> Va
         return SolvedValues(split, bottom)
     if name == ZERO:
         return ZeroValues()
-    from dancfr.methods.value_net.config import ValueNetConfig
-
     base, _, wanted = name.partition("@")
     run = Run.open(base)
     if run.method != "value-net":

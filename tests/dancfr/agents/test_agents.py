@@ -13,9 +13,11 @@ from dancfr.agents.by_name import AgentName, bots, list_agents, make_agent, pars
 from dancfr.agents.commands import evaluate_command
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import Deals, play
-from dancfr.evaluation.server import QEvaluationServer
+from dancfr.evaluation.lengths import evaluated_as
+from dancfr.evaluation.server import EvaluationServer
 from dancfr.games.registry import make_game
-from dancfr.methods.run_agents import q_agent
+from dancfr.methods.dmc.agent import DmcPolicies, q_agent
+from dancfr.methods.dmc.config import DmcConfig
 from dancfr.runs.run import Run
 from envs.game import Game
 from envs.geister import Geister
@@ -348,11 +350,12 @@ def test_the_evaluation_beside_a_training_of_dmc_plays_rounds_of_the_newest_net(
     assert {row["policy"] for row in rows} == {"last"}
     assert all(row["games"] == 8 and row["mean_plies"] < 250 and "time/evaluation_s" in row for row in rows)
     trained_on = GuanDan(length="match", situation="first", a_attempts=0)
-    server = QEvaluationServer(trained_on, DMC_NETWORK, ("random",))
+    policies = DmcPolicies(trained_on, DmcConfig(network=DMC_NETWORK))
+    server = EvaluationServer(policies, evaluated_as(trained_on), ("random",))
     server.add(2, q_weights(2))
     (row,) = server.evaluate(2, 4, (1, 2))
     assert row["mean_plies"] < 250, "rounds, whatever the run is trained on"
-    with pytest.raises(ValueError, match="iteration 3 is to be evaluated, but the newest net is of 2"):
+    with pytest.raises(ValueError, match="iteration 3: the newest nets are of 2"):
         server.evaluate(3, 4, (1, 3))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from dancfr.cli import main
 from dancfr.evaluation.lengths import PLY_LIMITS
-from dancfr.methods.presets import PRESETS
+from dancfr.methods import all_presets, find_preset
 from dancfr.runs.config import flatten
 from tests.dancfr.outcomes import Command
 
@@ -294,9 +294,9 @@ def test_lists_are_for_people_and_for_scripts(command: Command, name: str) -> No
 
 def test_presets_tell_every_key_that_train_takes(command: Command) -> None:
     listed = {entry["name"]: entry for entry in json.loads(command("presets", "--json").out)["presets"]}
-    assert set(listed) == set(PRESETS)
+    assert set(listed) == set(all_presets())
     for name, entry in listed.items():
-        assert list(entry["config"]) == [key for key, _ in flatten(PRESETS[name].config)]
+        assert list(entry["config"]) == [key for key, _ in flatten(find_preset(name).config)]
         assert {"iterations", "seed"} <= set(entry["config"])
         assert list(entry["descriptions"]) == list(entry["config"])
     assert listed[PRESET]["config"]["game_options"] == {"ply_limit": 30}
@@ -320,8 +320,8 @@ def test_bots_are_told_apart(command: Command) -> None:
 
 
 COMMANDS = (
-    "train", "evaluate", "tournament", "report", "reproduce", "exploit", "submit", "jobs", "bench", "games", "presets",
-    "agents", "version", "solve", "status", "serve", "connect",
+    "train", "evaluate", "tournament", "report", "reproduce", "exploit", "solve", "status", "submit", "jobs", "games",
+    "presets", "agents", "bench", "version", "serve", "connect",
 )  # fmt: skip
 
 
@@ -396,7 +396,7 @@ def test_a_second_training_of_a_run_is_refused_and_ctrl_c_saves(tmp_path: Path, 
     finally:
         first.kill()
     assert first.returncode == 0, err
-    assert "Ctrl-C: writing a checkpoint, then ending; once more aborts" in err
+    assert "Ctrl-C: stopping after this iteration" in err
     (saved,) = (path / "checkpoints").iterdir()
     assert f"stopped after iteration {int(saved.name)}; go on with: dancfr train {PRESET} --run-dir" in err
 

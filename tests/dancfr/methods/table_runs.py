@@ -4,16 +4,20 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dancfr.methods import train
+from dancfr.methods import find_preset, method_named, method_of
 from dancfr.methods.options import TrainOptions
-from dancfr.methods.presets import PRESETS
 from dancfr.runs.config import Config, apply_overrides
 from dancfr.runs.run import Run
 from dancfr.watch.tracking import Tracker
 
 
+def train(run: Run, method: str, config: Config, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
+    """Trains a run by the method of that name."""
+    return method_named(method).train(run, config, tracker, options)
+
+
 def configured(preset: str, *overrides: str) -> Any:
-    config = apply_overrides(PRESETS[preset].config, overrides)
+    config = apply_overrides(find_preset(preset).config, overrides)
     config.check()
     return config
 
@@ -21,7 +25,7 @@ def configured(preset: str, *overrides: str) -> Any:
 def run_preset(path: Path, preset: str, config: Config, *, inline: bool = True, resume: bool = False) -> dict[str, Any]:
     """Trains a preset with a configuration of its method."""
     options = TrainOptions(workers=None if inline else 2, inline=inline, resume=resume, progress=False)
-    method = PRESETS[preset].method
+    method = method_of(find_preset(preset)).name
     if resume:
         run = Run.open(path, writing=True)
         run.resume_as(run.preset, method, config)

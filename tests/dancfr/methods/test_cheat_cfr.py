@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dancfr.errors import UsageError
+from dancfr.methods import find_preset
 from dancfr.methods.cheat_cfr.config import CheatCfrConfig
 from dancfr.methods.dream.config import DreamConfig
-from dancfr.methods.presets import PRESETS
 from learners.storage import load_state, save_state
 from tests.dancfr.methods.table_runs import configured, rows, run_preset, stored
 from tests.dancfr.outcomes import Command
@@ -226,6 +226,6 @@ class TestDream:
 
 def test_the_presets_of_paper_001_are_its_four_agents() -> None:
     for name in ("memoryless", "hp-aware", "history-aware", "general"):
-        config = PRESETS[f"cheat-{name}"].config
+        config = find_preset(f"cheat-{name}").config
         assert isinstance(config, CheatCfrConfig)
         assert (config.agent, config.iterations, config.cards, config.turns) == (name, 100, False, 0)

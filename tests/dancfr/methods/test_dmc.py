@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from dancfr.errors import UsageError
-from dancfr.methods import train
+from dancfr.methods import find_preset
 from dancfr.methods.dmc.config import DmcConfig
 from dancfr.methods.dmc.driver import average_weights
 from dancfr.methods.options import TrainOptions
-from dancfr.methods.presets import PRESETS
 from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run
 from dancfr.watch.tracking import Tracker
+from tests.dancfr.methods.table_runs import train
 
 TINY = (
     "games=6",
@@ -34,7 +34,7 @@ TINY = (
 
 
 def tiny(*overrides: str, preset: str = "guandan-quick") -> DmcConfig:
-    config = apply_overrides(PRESETS[preset].config, [*TINY, *overrides])
+    config = apply_overrides(find_preset(preset).config, [*TINY, *overrides])
     assert isinstance(config, DmcConfig)
     config.check()
     return config

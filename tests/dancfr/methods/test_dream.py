@@ -15,14 +15,14 @@ import pytest
 from scipy.stats import chisquare
 
 from dancfr.errors import UsageError
-from dancfr.methods import train
+from dancfr.methods import find_preset
 from dancfr.methods.dream.config import DreamConfig
 from dancfr.methods.dream.driver import draw_former
 from dancfr.methods.options import TrainOptions
-from dancfr.methods.presets import PRESETS
 from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run
 from dancfr.watch.tracking import Tracker
+from tests.dancfr.methods.table_runs import train
 
 TINY = (
     "traversals=48",
@@ -41,7 +41,7 @@ TINY = (
 
 
 def tiny(*overrides: str, preset: str = "geister-quick") -> DreamConfig:
-    config = apply_overrides(PRESETS[preset].config, [*TINY, *overrides])
+    config = apply_overrides(find_preset(preset).config, [*TINY, *overrides])
     assert isinstance(config, DreamConfig)
     return config
 

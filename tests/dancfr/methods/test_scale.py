@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from dancfr.errors import UsageError
-from dancfr.methods import train
+from dancfr.methods import find_preset
 from dancfr.methods.options import TrainOptions
-from dancfr.methods.presets import PRESETS
 from dancfr.methods.settings import RunConfig
 from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run
 from dancfr.watch.tracking import Tracker
+from tests.dancfr.methods.table_runs import train
 
 DREAM = (
     "minutes=none",
@@ -47,7 +47,7 @@ PRESET = {"dream": "geister-quick", "dmc": "guandan-quick"}
 
 
 def config_of(method: str, *overrides: str) -> Any:
-    return apply_overrides(PRESETS[PRESET[method]].config, [*(DREAM if method == "dream" else DMC), *overrides])
+    return apply_overrides(find_preset(PRESET[method]).config, [*(DREAM if method == "dream" else DMC), *overrides])
 
 
 def run_training(path: Path, method: str, config: Any, *, inline: bool, resume: bool = False) -> dict[str, Any]:

@@ -13,10 +13,9 @@ from dancfr.cli import main
 from dancfr.evaluation.exploitability import exploitability
 from dancfr.evaluation.server import EvaluationServer
 from dancfr.games.registry import make_game
-from dancfr.methods import train
+from dancfr.methods import find_preset
 from dancfr.methods.dream.config import DreamConfig
 from dancfr.methods.options import TrainOptions
-from dancfr.methods.presets import PRESETS
 from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run
 from dancfr.watch.tracking import Tracker
@@ -24,6 +23,7 @@ from envs.kuhn import Kuhn
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
 from learners.dream.agent import DreamAgent
+from tests.dancfr.methods.table_runs import train
 from tests.dancfr.watch.test_tracking import history, records
 from tests.envs.small_trees import tree_of
 
@@ -35,7 +35,7 @@ TINY = (
 
 
 def tiny(*overrides: str) -> DreamConfig:
-    config = apply_overrides(PRESETS["leduc-dream"].config, [*TINY, *overrides])
+    config = apply_overrides(find_preset("leduc-dream").config, [*TINY, *overrides])
     assert isinstance(config, DreamConfig)
     return config
 
@@ -144,8 +144,8 @@ def test_a_game_without_a_tree_is_refused(
 
 
 def test_another_game_drops_it_and_a_setting_brings_it_back() -> None:
-    assert PRESETS["leduc-dream"].config.evaluation.exploitability
-    other = apply_overrides(PRESETS["leduc-dream"].config, ["game=geister"])
+    assert find_preset("leduc-dream").config.evaluation.exploitability
+    other = apply_overrides(find_preset("leduc-dream").config, ["game=geister"])
     assert not other.evaluation.exploitability
     assert tiny().evaluation.exploitability
 
@@ -218,7 +218,7 @@ def test_a_resumed_run_in_turn_gives_the_same_bytes(trained: tuple[Path, dict[st
 @pytest.mark.long  # tests/actors/test_dream_on_kuhn.py comes near an equilibrium in seconds
 def test_the_quick_preset_gets_as_far_as_the_reference_in_ten_iterations(tmp_path: Path) -> None:
     """NashConv 1.2 to 1.8 after some 80,000 decisions; uniform play has 4.747. Seeds 1 and 2 gave 1.29 and 1.60."""
-    config = apply_overrides(PRESETS["leduc-dream-quick"].config, ["evaluation.games=20", "seed=1"])
+    config = apply_overrides(find_preset("leduc-dream-quick").config, ["evaluation.games=20", "seed=1"])
     assert isinstance(config, DreamConfig)
     assert (config.advantage_training.minibatches, config.baseline_training.minibatches) == (400, 300)
     result = run_training(tmp_path / "quick", config)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dancfr.errors import RunError
-from dancfr.methods.presets import PRESETS
+from dancfr.methods import all_presets, find_preset
 from dancfr.papers import paper004
 from dancfr.papers.paper004 import ABLATED, FULL, PUBLISHED, SCALES
 from dancfr.papers.reproduce import EXPERIMENTS, reproduce
@@ -96,10 +96,10 @@ def test_a_run_that_stored_no_net_is_named(write_run: Any) -> None:
 def test_scales_train_presets_that_there_are_for_as_long_as_those_say() -> None:
     for scale in SCALES.values():
         assert [setting.name for setting in scale.settings] == [FULL, ABLATED]
-        assert all(setting.preset in PRESETS for setting in scale.settings)
+        assert all(setting.preset in all_presets() for setting in scale.settings)
         assert not any(
             "minutes" in text or "iterations" in text for text in configuration(scale.settings[0], scale, ())
         )
-    encoding: Any = PRESETS[SCALES["paper"].settings[1].preset].config
+    encoding: Any = find_preset(SCALES["paper"].settings[1].preset).config
     assert encoding.network.encoding == "no_wild_flags"
     assert EXPERIMENTS["danzero-fig5"].scales["quick"].settings == SCALES["quick"].settings[:1]

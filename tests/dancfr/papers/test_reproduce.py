@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dancfr.errors import RunError, UsageError
+from dancfr.methods import find_preset
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
-from dancfr.methods.presets import PRESETS as ALL_PRESETS
 from dancfr.papers.paper000 import DIVISOR, PRESETS, SCALES, single_run_rows, time_rows, win_rate_rows
 from dancfr.papers.reproduce import EXPERIMENTS, reproduce
 from dancfr.papers.trainings import check_overrides, configuration, is_complete, train_run
@@ -110,7 +110,7 @@ def test_scales_keep_the_proportions_of_the_paper() -> None:
     assert [setting.preset for setting in quick.settings] == list(PRESETS)
     traversals = [configuration(setting, quick, ())[0] for setting in quick.settings]
     assert traversals == ["traversals=128", "traversals=128", "traversals=256", "traversals=341"]
-    config: Any = ALL_PRESETS["geister-dream"].config
+    config: Any = find_preset("geister-dream").config
     assert f"reservoir={config.reservoir // DIVISOR}" in quick.overrides
 
 

@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
-from dancfr.methods.presets import PRESETS
+from dancfr.methods import find_preset
 from dancfr.runs.config import Config, apply_overrides, describe_differences, differences, refuse_changes
 
 
@@ -129,7 +129,7 @@ def test_free_options_given_as_a_whole_replace_those_there_were():
 
 
 def test_another_game_starts_from_its_own_options_and_bots():
-    quick = PRESETS["geister-quick"].config
+    quick = find_preset("geister-quick").config
     same = apply_overrides(quick, ["game=geister", "game_options.ply_limit=50"])
     assert same.game_options == {**quick.game_options, "ply_limit": 50}
     assert same.evaluation == quick.evaluation

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from dancfr.methods.presets import PRESETS
+from dancfr.methods import all_presets, find_preset
 from dancfr.runs.config import Config, apply_overrides, differences, flatten
 from dancfr.runs.keys import assignments, describe_keys, describe_settings, parse_attributes
 
@@ -38,16 +38,16 @@ def test_a_docstring_without_attributes_has_none(docstring: str | None) -> None:
     assert parse_attributes(docstring) == {}
 
 
-@pytest.mark.parametrize("name", list(PRESETS))
+@pytest.mark.parametrize("name", list(all_presets()))
 def test_every_key_of_a_preset_has_a_meaning(name: str) -> None:
-    config = PRESETS[name].config
+    config = find_preset(name).config
     meanings = describe_keys(config)
     assert list(meanings) == [key for key, _ in flatten(config)]
     assert [key for key, text in meanings.items() if not text] == []
 
 
 def test_meanings_are_those_of_the_docstrings() -> None:
-    meanings = describe_keys(PRESETS["geister-quick"].config)
+    meanings = describe_keys(find_preset("geister-quick").config)
     assert meanings["minutes"].endswith("left out; none: no limit.")
     assert meanings["network.width"] == meanings["baseline_network.width"] == "Units of each hidden layer."
     assert meanings["network.norm"] == "Normalisation before the linear output. One of batch, layer, none."
@@ -70,9 +70,9 @@ def test_settings_are_written_as_one_types_them(key: str, value: Any, expected: 
     assert assignments(key, value) == expected
 
 
-@pytest.mark.parametrize("name", list(PRESETS))
+@pytest.mark.parametrize("name", list(all_presets()))
 def test_the_settings_of_a_preset_can_be_typed_back(name: str) -> None:
-    config = PRESETS[name].config
+    config = find_preset(name).config
     typed = [one for key, value in flatten(config) for one in assignments(key, value)]
     start = type(config).model_validate({"game_options": {}, "evaluation": {"opponents": ()}, "minutes": 1.0})
     overrides = shlex.split(" ".join(typed))

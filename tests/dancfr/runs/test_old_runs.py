@@ -69,7 +69,7 @@ def test_settings_that_are_gone_since_are_ignored_in_old_runs_only(old: Path) ->
     config = Run.open(old).config_as(DreamConfig)
     assert (config.iterations, config.network.width) == (3, 2)
     file.write_text(json.dumps(info | {"version": "0.2.0"}))
-    with pytest.raises(UsageError, match="no key named '(network.)?gone'"):
+    with pytest.raises(UsageError, match=r"no key named '(network.)?gone'"):
         Run.open(old).config_as(DreamConfig)
 
 

@@ -175,10 +175,10 @@ def test_folders_of_runs_take_a_line_each_and_what_is_no_run_is_refused(tmp_path
 
 
 def test_missing_strategies_of_an_average_are_found(tmp_path: Path) -> None:
-    from dancfr.methods.presets import PRESETS
+    from dancfr.methods import find_preset
 
-    preset = PRESETS["geister-quick"]
-    with Run.create(tmp_path / "run", preset.name, preset.method, preset.config) as run, Tracker(run, "off") as tracker:
+    preset = find_preset("geister-quick")
+    with Run.create(tmp_path / "run", preset.name, "dream", preset.config) as run, Tracker(run, "off") as tracker:
         for iteration in range(1, 7):
             tracker.log(train_row(iteration))
             run.save_strategy((iteration - 1) % 2, iteration, {"w": np.zeros(3)}, {})

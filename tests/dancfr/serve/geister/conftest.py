@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from dancfr.games.registry import make_game
+from dancfr.methods import find_preset
 from dancfr.methods.dream.config import DreamConfig
-from dancfr.methods.presets import PRESETS
 from dancfr.runs.run import Run
 from dancfr.serve.geister.commands import warm_up
 from learners.networks.modules import ValueNet
@@ -23,7 +23,7 @@ def compiled() -> None:
 def dream_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of `geister-quick` with fresh nets, two a player."""
     path = tmp_path_factory.mktemp("runs") / "fresh"
-    config = PRESETS["geister-quick"].config
+    config = find_preset("geister-quick").config
     assert isinstance(config, DreamConfig)
     game = make_game(config.game, **config.game_options)
     torch.manual_seed(7)

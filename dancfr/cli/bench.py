@@ -1,0 +1,34 @@
+"""`dancfr bench`."""
+
+from typing import Annotated
+
+import typer
+
+from dancfr.cli import output
+from dancfr.cli.app import Command, Json, app
+from dancfr.errors import UsageError, nearest
+
+
+@app.command(cls=Command)
+def bench(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of a benchmark; none lists them.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure a part of the program beside what limits it."""
+
+    def compute() -> output.Result:
+        """What the benchmark measured, or all there are. Raises a UsageError for an unknown name."""
+        from dancfr.bench import BENCHES
+
+        if name is None:
+            return {"benches": [{"name": key, "description": each.description} for key, each in BENCHES.items()]}
+        if name not in BENCHES:
+            raise UsageError(nearest(name, list(BENCHES), "benchmark"))
+        return BENCHES[name]()
+
+    def describe(result: output.Result) -> str:
+        if "benches" in result:
+            return output.table(result["benches"], ["name", "description"])
+        return output.describe_bench(result)
+
+    output.deliver(compute, as_json, describe)

@@ -1,0 +1,41 @@
+"""`dancfr games`."""
+
+from typing import Annotated
+
+import typer
+
+from dancfr.cli import output
+from dancfr.cli.app import Command, Json, app
+from dancfr.errors import UsageError, nearest
+
+
+@app.command(cls=Command)
+def games(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show the options of this game.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the games, or the options of one."""
+
+    def compute() -> output.Result:
+        """The games with their options, and the prefixes of further ones."""
+        from dancfr.games.registry import OPENSPIEL, PETTINGZOO, describe_games
+
+        described = describe_games()
+        if name is not None and name not in (known := [game["name"] for game in described]):
+            raise UsageError(nearest(name, known, "game"))
+        chosen = [game for game in described if name in (None, game["name"])]
+        return {"games": chosen, "prefixes": [PETTINGZOO, OPENSPIEL]}
+
+    def describe(result: output.Result) -> str:
+        if name is not None:
+            options = [{"option": key, "default": value} for key, value in result["games"][0]["options"].items()]
+            told = result["games"][0]["description"]
+            return f"{told}\n\n{output.table(options, ['option', 'default'])}" if options else f"{told}; no options"
+        listed = output.table(result["games"], ["name", "players", "actions", "max_plies", "description"])
+        zoo, spiel = result["prefixes"]
+        return (
+            f"{listed}\nand {zoo}MODULE for any two-player AEC environment of PettingZoo, "
+            f"{spiel}GAME for any two-player zero-sum game of OpenSpiel"
+        )
+
+    output.deliver(compute, as_json, describe)

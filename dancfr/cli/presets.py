@@ -1,0 +1,54 @@
+"""`dancfr presets`."""
+
+import shutil
+from typing import Annotated
+
+import typer
+
+from dancfr.cli import output
+from dancfr.cli.app import Command, Json, app
+
+
+@app.command(cls=Command)
+def presets(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show all settings of this preset and what they mean.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the presets, or the settings of one and what they mean."""
+
+    def compute() -> output.Result:
+        """The presets asked for, with their keys. Raises a UsageError for an unknown name."""
+        from dancfr.methods import all_presets, find_preset, method_of
+        from dancfr.runs.config import flatten
+        from dancfr.runs.keys import describe_keys
+
+        chosen = list(all_presets().values()) if name is None else [find_preset(name)]
+        return {
+            "presets": [
+                {
+                    "name": preset.name,
+                    "method": method_of(preset).name,
+                    "description": preset.description,
+                    "config": {key: _jsonable(value) for key, value in flatten(preset.config)},
+                    "descriptions": describe_keys(preset.config),
+                }
+                for preset in chosen
+            ]
+        }
+
+    def describe(result: output.Result) -> str:
+        if name is None:
+            return output.table(result["presets"], ["name", "method", "description"])
+        from dancfr.runs.keys import describe_settings
+
+        (preset,) = result["presets"]
+        width = min(100, shutil.get_terminal_size((100, 24)).columns)
+        return describe_settings(preset["config"], preset["descriptions"], width)
+
+    output.deliver(compute, as_json, describe)
+
+
+def _jsonable(value: object) -> object:
+    return str(value) if not isinstance(value, (str, int, float, bool, list, tuple, dict, type(None))) else value

@@ -1,0 +1,67 @@
+"""`dancfr reproduce`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dancfr.cli import output
+from dancfr.cli.app import Command, Json, app, choose
+from dancfr.errors import UsageError, nearest
+
+
+@app.command(cls=Command)
+def reproduce(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of an experiment; none lists them.")] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings for all its trainings.")
+    ] = None,
+    scale: Annotated[str, typer.Option(metavar="SCALE", help="quick (minutes) or paper (as published).")] = "quick",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder of runs and report; what is there already is not trained again."),
+    ] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="N,N,...", help="Seeds of each setting, e.g. 1,2,3.")] = None,
+    game: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of an experiment of several games: which. Default: the first.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Workers that play; default: as many as CPUs.")
+    ] = None,
+    inline: Annotated[bool, typer.Option("--inline", help="Everything in this process, without Ray.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Repeat an experiment of a paper and compare its figures."""
+    choose("--scale", scale, ("quick", "paper"))
+    chosen = None if seeds is None else _integers("--seeds", seeds)
+
+    def compute() -> output.Result:
+        from dancfr.papers.reproduce import EXPERIMENTS
+        from dancfr.papers.reproduce import reproduce as run_experiment
+
+        if name is None:
+            return {
+                "experiments": [{"name": key, "description": each.description} for key, each in EXPERIMENTS.items()]
+            }
+        if name not in EXPERIMENTS:
+            raise UsageError(nearest(name, list(EXPERIMENTS), "experiment"))
+        return run_experiment(name, scale, out, chosen, workers, overrides or (), inline, game)
+
+    def describe(result: output.Result) -> str:
+        if "experiments" in result:
+            return output.table(result["experiments"], ["name", "description"])
+        return output.describe_files(result)
+
+    output.deliver(compute, as_json, describe)
+
+
+def _integers(option: str, text: str) -> list[int]:
+    from dancfr.values import parse_value
+
+    try:
+        values: list[int] = parse_value(text, list[int])
+    except ValueError:
+        values = []
+    if len(values) != text.count(",") + 1 or min(values) < 0:  # parse_value passes over what is empty: 1,,2
+        raise UsageError(f"{option} takes integers from 0, such as 1,2,3, not {text!r}")
+    return values

@@ -1,0 +1,33 @@
+"""`dancfr tournament`."""
+
+from typing import Annotated
+
+import typer
+
+from dancfr.cli import output
+from dancfr.cli.app import Command, GameOptions, Json, app
+from dancfr.errors import UsageError
+
+
+@app.command(cls=Command)
+def tournament(
+    agents: Annotated[
+        list[str],
+        typer.Argument(metavar="AGENT", help="Two or more bots or runs: random, greedy, runs/x, runs/x@40."),
+    ],
+    game: Annotated[str, typer.Option(metavar="NAME", help="Name of a game, see `dancfr games`.")] = "geister",
+    games: Annotated[int, typer.Option(metavar="N", help="Games of each pair, half of them in each seat.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+    option: GameOptions = None,
+    as_json: Json = False,
+) -> None:
+    """Play every pair of agents; a table of win rates, and ratings."""
+    if games < 1:
+        raise UsageError(f"--games must be at least 1, not {games}")
+
+    def compute() -> output.Result:
+        from dancfr.agents.commands import tournament_command
+
+        return tournament_command(agents, game, games, seed, option or ())
+
+    output.deliver(compute, as_json, output.describe_tournament)

@@ -1,0 +1,61 @@
+"""`dancfr train`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dancfr.cli import output
+from dancfr.cli.app import AllowChanges, Command, Device, Json, Preset, Resume, app, check_training
+from dancfr.errors import UsageError, warn
+
+
+@app.command(cls=Command)
+def train(
+    preset: Preset,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="KEY=VALUE",
+            help="Settings that differ from the preset's; `dancfr presets PRESET` lists all keys with their meaning.",
+        ),
+    ] = None,
+    run_dir: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the run; default: runs/PRESET-TIME.")
+    ] = None,
+    resume: Resume = False,
+    allow_changes: AllowChanges = False,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Workers that play; default: as many as CPUs.")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Ray to join (auto, host:port); default: starts one here.")
+    ] = None,
+    device: Device = "auto",
+    wandb: Annotated[
+        str | None,
+        typer.Option(metavar="MODE", help="W&B: online, offline or off; default: online if a key is configured."),
+    ] = None,
+    inline: Annotated[bool, typer.Option("--inline", help="Everything in this process, without Ray.")] = False,
+    dashboard: Annotated[bool, typer.Option("--dashboard", help="Serve Ray's dashboard, on 127.0.0.1 only.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train a preset; Ctrl-C writes a checkpoint and ends."""
+    check_training(device, wandb)
+    if dashboard and (inline or address is not None):
+        raise UsageError("--dashboard is that of a Ray which is started here: leave out --inline and --address")
+
+    def compute() -> output.Result:
+        from dancfr.agents.by_name import make_agent
+        from dancfr.methods.launch import TrainRequest
+        from dancfr.methods.launch import train as launch
+        from dancfr.methods.options import TrainOptions
+
+        options = TrainOptions(workers, address, device, inline, resume, dashboard=dashboard, make_agent=make_agent)
+        result = launch(TrainRequest(preset, overrides or (), run_dir, wandb, options, allow_changes))
+        if result["stopped"]:
+            done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first iteration"
+            warn(f"stopped {done}; go on with: dancfr train {preset} --run-dir {result['run_dir']} --resume")
+        return result
+
+    output.deliver(compute, as_json, output.describe_training)

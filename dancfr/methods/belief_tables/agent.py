@@ -1,0 +1,58 @@
+"""Agents of runs on tables of belief states."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dancfr.errors import UsageError
+from dancfr.methods.agent_name import AgentName
+from dancfr.methods.belief_tables.config import BeliefTablesConfig
+from dancfr.methods.stored import misfit, newest, trained_game
+from dancfr.runs.run import Run
+from envs.agent import Agent
+from learners.geister_beliefs.agent import BeliefAgent
+from learners.geister_beliefs.belief import Update
+from learners.geister_beliefs.solver import check_game
+from learners.geister_beliefs.strategy import BeliefStrategy
+
+
+class BeliefTablePolicies:
+    """The newest average policy of a growing run.
+
+    Args:
+        belief: How beliefs are updated.
+    """
+
+    def __init__(self, belief: Update) -> None:
+        self._belief = belief
+
+    def add(self, iteration: int, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Takes a new strategy in the place of the one before."""
+        self._strategy = BeliefStrategy.from_arrays(arrays)
+
+    def agents(self, iteration: int) -> dict[str, Callable[[], Agent]]:
+        """What makes the agent of the average policy."""
+        return {"average": partial(BeliefAgent, self._strategy, self._belief, "average")}
+
+
+def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
+    """The agent of the strategy that a run had after an iteration, or of the newest one stored before it.
+
+    Raises:
+        UsageError: the run is of another game or has no strategy yet, or the file is damaged.
+    """
+    wanted.options({"average": ("exact",)})
+    config = run.config_as(BeliefTablesConfig)
+    trained_game(wanted.base, config, game)
+    try:
+        check_game(game)
+    except ValueError as error:
+        raise UsageError(f"{wanted.text}: {error}") from None
+    file = newest(run, wanted, None, "with its first checkpoint")
+    arrays, _ = run.load_strategy(0, file.iteration)
+    try:
+        return BeliefAgent(BeliefStrategy.from_arrays(arrays), config.tables.belief, wanted.text)
+    except ValueError as error:
+        raise misfit(file, error) from None

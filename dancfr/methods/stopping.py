@@ -1,0 +1,110 @@
+"""Ctrl-C and SIGTERM: the first signal asks a run to stop, the second ends the process at once.
+
+A run that is asked to stop finishes the iteration under way and writes a checkpoint. Where the iteration takes longer
+than the notice, the run ends as it is: `--resume` repeats what came after the last checkpoint, to the same result.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+NOTICE_S = 10.0
+"""Seconds that an iteration may still take after the first signal. A machine that is taken away gives half a minute,
+in which the checkpoint has to be written too."""
+
+_active: "Stop | None" = None
+
+
+class OutOfTime(BaseException):
+    """The notice is over. Not an `Exception`, so that nothing on the way takes it for a failure to recover from."""
+
+
+class Stop:
+    """Whether somebody has asked the run to stop.
+
+    Args:
+        then: What the first signal leads to, for the line that is printed when it comes.
+
+    Attributes:
+        requested: The first signal has come.
+    """
+
+    def __init__(self, then: str) -> None:
+        self.requested = False
+        self._then = then
+        self._notice: float | None = None
+        self._alarm_before: Any = None
+        self._shielded = False
+
+    @contextmanager
+    def limited(self, notice: float = NOTICE_S) -> Iterator[None]:
+        """Raises OutOfTime in the main thread when the block is still running `notice` seconds after the first signal.
+
+        The exception comes between two bytecodes, wherever the program is: also while it waits for Ray or compiles.
+        """
+        self._notice = notice
+        try:
+            yield
+        finally:
+            self._notice = None
+            if self._alarm_before is not None:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, self._alarm_before)
+                self._alarm_before = None
+
+    @contextmanager
+    def shielded(self) -> Iterator[None]:
+        """Within this block OutOfTime is not raised: for the checkpoint that the notice is meant for."""
+        self._shielded = True
+        try:
+            yield
+        finally:
+            self._shielded = False
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt(signal.Signals(number).name)
+        self.requested = True
+        if self._notice is not None:
+            self._alarm_before = signal.signal(signal.SIGALRM, self._expire)
+            # Again every second: an exception in a callback from C code may get lost.
+            signal.setitimer(signal.ITIMER_REAL, self._notice, 1.0)
+        name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+        with suppress(OSError):  # past Python's buffers, which the signal may have interrupted
+            os.write(2, f"{name}: {self._then}; a second signal aborts\n".encode())
+
+    def _expire(self, number: int, frame: FrameType | None) -> None:
+        if not self._shielded:
+            raise OutOfTime
+
+
+@contextmanager
+def catching(then: str = "stopping after this iteration") -> Iterator[Stop]:
+    """Turns signals into a flag within the block; nested blocks share it. Then the former handlers return.
+
+    A second signal raises KeyboardInterrupt in the main thread. Other threads get no signals: their flag stays down.
+
+    Args:
+        then: What the first signal leads to, for the line that is printed when it comes.
+    """
+    global _active
+    if _active is not None:
+        yield _active
+        return
+    if threading.current_thread() is not threading.main_thread():
+        yield Stop(then)
+        return
+    _active = Stop(then)
+    before = {number: signal.signal(number, _active._receive) for number in _SIGNALS}
+    try:
+        yield _active
+    finally:
+        _active = None
+        for number, handler in before.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)

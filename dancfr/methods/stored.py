@@ -1,0 +1,124 @@
+"""What a run has stored, checked against its configuration: the common part of how methods load agents."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from dancfr.errors import UsageError
+from dancfr.games.registry import make_game
+from dancfr.methods.agent_name import AgentName
+from dancfr.methods.settings import RunConfig
+from dancfr.runs.run import Run, StrategyFile
+from dancfr.values import show
+from envs.extensive import FactoredGame
+from envs.game import Game
+
+
+def newest(run: Run, wanted: AgentName, stored_with: str | None, first: str) -> StrategyFile:
+    """The newest strategy of a run up to the iteration that a name asks for.
+
+    Args:
+        run: The run.
+        wanted: Name of the agent.
+        stored_with: See `Method.stored_with`.
+        first: When a run stores its first strategy, for the message.
+
+    Raises:
+        UsageError: it has none yet, or see `files_until`.
+    """
+    files = files_until(run, wanted, stored_with)
+    if not files:
+        raise UsageError(f"{wanted.text} has no strategy yet: it gets its first one {first}")
+    return files[-1]
+
+
+def files_until(run: Run, wanted: AgentName, stored_with: str | None) -> list[StrategyFile]:
+    """The strategies of a run up to the iteration that a name asks for; an empty list if it has not stored one yet.
+
+    Raises:
+        UsageError: those it had are gone, or it does not have that iteration.
+    """
+    files = run.list_strategies()
+    if not files and stored_with is not None and run.read_metrics(stored_with):
+        raise UsageError(
+            f"{wanted.base} has been trained, but its strategies are gone: restore {run.path / 'strategies'} from a "
+            "copy, or train anew"
+        )
+    if wanted.iteration is None:
+        return files
+    if files and not files[0].iteration <= wanted.iteration <= files[-1].iteration:
+        have = f"{files[0].iteration} to {files[-1].iteration}"
+        raise UsageError(f"{wanted.base} has iterations {have}, not {wanted.iteration}")
+    return [file for file in files if file.iteration <= wanted.iteration]
+
+
+def trained_game(base: str, config: RunConfig, game: Any) -> Any:
+    """The game that a run was trained on.
+
+    Args:
+        base: Path of the run.
+        config: Its configuration.
+        game: The game that its agent is to play.
+
+    Raises:
+        UsageError: that is another game, or its actions or infostates differ.
+    """
+    trained_on = make_game(config.game, **config.game_options)
+    here, there = game.spec, trained_on.spec
+    if there.name != here.name:
+        raise UsageError(f"{base} was trained on {there.name}, not on {here.name}: use --game {there.name}")
+    if isinstance(game, FactoredGame) and is_dataclass(game):
+        for key in (each.name for each in fields(game) if each.init and each.name not in game.may_differ):
+            own, other = getattr(trained_on, key), getattr(game, key)
+            if own != other:
+                differs = f"{key}={show(own)}, where the game at hand has {key}={show(other)}"
+                raise UsageError(f"{base} was trained under other rules of {there.name}: {differs}")
+    if (there.num_actions, there.packed_size, there.shapes) != (here.num_actions, here.packed_size, here.shapes):
+        raise UsageError(
+            f"{base} was trained under other rules of {there.name}: it knows {there.num_actions} actions, "
+            f"the game at hand has {here.num_actions}"
+        )
+    return trained_on
+
+
+def misfit(file: StrategyFile, error: ValueError) -> UsageError:
+    """The error to raise for a stored file whose content is not what the configuration says."""
+    return UsageError(f"{file.path} does not fit the run's configuration: {error}")
+
+
+def check_weights(weights: Mapping[str, Any], wanted: Mapping[str, Sequence[int]]) -> None:
+    """Checks arrays of a net against the shapes they should have.
+
+    Raises:
+        ValueError: the first array that is missing, superfluous, of another shape or type, or not finite.
+    """
+    for part in sorted(wanted.keys() | weights.keys()):
+        found = weights.get(part)
+        if part not in wanted:
+            raise ValueError(f"{part} is one array too many")
+        if found is None or found.shape != tuple(wanted[part]) or found.dtype != np.float32:
+            have = "missing" if found is None else f"{found.dtype}{list(found.shape)}"
+            raise ValueError(f"{part} is {have} where float32{list(wanted[part])} is needed")
+        if not np.isfinite(found).all():
+            raise ValueError(f"{part} holds numbers that are not finite")
+
+
+def value_net_shapes(game: Game, network: Any, weights: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """The arrays of a net over numbered actions, see `ValueNet.inference_weights`.
+
+    What a convolution hands on depends on the board, so its arrays, and the inputs of the first layer after it, are
+    taken as they are.
+    """
+    width, outputs = network.width, game.spec.slots[network.outputs]
+    shapes: dict[str, tuple[int, ...]] = {f"hidden{i}.w": (width, width) for i in range(network.depth)}
+    shapes |= {f"hidden{i}.b": (width,) for i in range(network.depth)}
+    if network.trunk == "flat":
+        inputs = math.prod(game.spec.shapes["flat"])
+    else:
+        shapes |= {name: array.shape for name, array in weights.items() if name.startswith("conv")}
+        shapes.setdefault("conv1.w", ())
+        inputs = weights["hidden0.w"].shape[0] if "hidden0.w" in weights else 0
+    return shapes | {"hidden0.w": (inputs, width), "out.w": (width, outputs), "out.b": (outputs,)}

@@ -1,0 +1,76 @@
+"""The first signal asks a run to stop, its notice ends the iteration under way, the second signal ends the process."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from dancfr.methods.stopping import OutOfTime, Stop, catching
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_sets_the_flag_and_the_second_aborts(
+    number: signal.Signals, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(number)
+    with catching() as stop:
+        assert not stop.requested
+        with catching() as inner:
+            os.kill(os.getpid(), number)
+        assert inner is stop
+        assert stop.requested
+        assert "second signal aborts" in capfd.readouterr().err
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(number) is before
+    with catching() as fresh:
+        assert not fresh.requested
+
+
+def test_other_threads_have_a_flag_that_stays_down() -> None:
+    seen: list[bool] = []
+
+    def work() -> None:
+        with catching() as stop:
+            seen.append(stop.requested)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [False]
+
+
+def stopped_within(stop: Stop, notice: float, shield: float = 0.0) -> None:
+    """Half a minute of sleep, asked to stop at once; what is shielded comes first."""
+    with stop.limited(notice):
+        os.kill(os.getpid(), signal.SIGTERM)
+        with stop.shielded():
+            time.sleep(shield)
+        time.sleep(30)
+
+
+def test_what_outlasts_the_notice_is_left_once_and_the_alarm_is_given_back() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with catching() as stop:
+        with pytest.raises(OutOfTime):
+            stopped_within(stop, 0.2)
+        assert signal.getsignal(signal.SIGALRM) is before
+        time.sleep(0.3)  # nothing comes after the block
+
+
+def test_what_ends_within_the_notice_is_not_disturbed() -> None:
+    with catching() as stop:
+        with stop.limited(0.3):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.05)
+        time.sleep(0.4)
+        assert stop.requested
+
+
+def test_a_shield_puts_the_end_off() -> None:
+    started = time.monotonic()
+    with catching() as stop, pytest.raises(OutOfTime):
+        stopped_within(stop, 0.1, shield=0.5)
+    assert time.monotonic() - started > 0.5
