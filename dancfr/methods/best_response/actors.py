@@ -43,7 +43,7 @@ class BestResponseActors(RunActors):
         net = {"game": self.game, "network": config.network, "training": config.training}
         self.learner = start_learner(
             self.runtime,
-            ResponseLearner,  # type: ignore[arg-type]
+            ResponseLearner,
             {player: {**net, "seed": net_seed(config.seed, player, 0)} for player in PLAYERS},
             placement.options.device,
             name="learner",
