@@ -118,7 +118,7 @@ class Geister:
         return states["ending"].copy()
 
     def encode(self, packed: Packed, encoding: str = "planes") -> NDArray[np.float32]:
-        _check_packed(packed)
+        _check_packed(packed, self.spec.packed_size)
         out = np.empty((len(packed), *self.spec.shapes[encoding]), np.float32)
         if encoding == "planes":
             observation.encode_planes(packed, self.size, self.observation_limit, self.clip_ply, out)
@@ -127,7 +127,7 @@ class Geister:
         return out
 
     def encode_sparse(self, packed: Packed) -> Sparse:
-        _check_packed(packed)
+        _check_packed(packed, self.spec.packed_size)
         shape = len(packed), observation.SPARSE_INPUTS
         place, value = np.empty(shape, np.int16), np.empty(shape, np.float32)
         observation.encode_sparse(packed, self.size, self.observation_limit, self.clip_ply, place, value)
@@ -140,7 +140,7 @@ class Geister:
         do not tell ghosts of one colour apart; ``move`` adds to ``square`` an output per kind of move, which all
         squares share.
         """
-        _check_packed(packed)
+        _check_packed(packed, self.spec.packed_size)
         if other is not None and other.shape != packed.shape:
             raise ValueError(f"other must have the shape {list(packed.shape)} of packed, got {list(other.shape)}")
         actions, moves = self.spec.num_actions, 4 * rules.ghost_count(self.size)
@@ -167,7 +167,7 @@ def _check_length(array: NDArray[np.integer], length: int, name: str) -> None:
         raise ValueError(f"{name} must have the shape [{length}], one for each game, got {list(array.shape)}")
 
 
-def _check_packed(packed: Packed) -> None:
-    """Raises a ValueError unless `packed` is an array of packed infostates, `uint8[B, 20]`."""
-    if packed.ndim != 2 or packed.shape[1] != observation.PACKED_SIZE:
-        raise ValueError(f"packed infostates must be [B, {observation.PACKED_SIZE}], got {list(packed.shape)}")
+def _check_packed(packed: Packed, size: int) -> None:
+    """Raises a ValueError unless `packed` is an array of packed infostates, `uint8[B, size]`."""
+    if packed.ndim != 2 or packed.shape[1] != size:
+        raise ValueError(f"packed infostates must be [B, {size}], got {list(packed.shape)}")
