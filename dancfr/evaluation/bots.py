@@ -2,9 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from dancfr.errors import UsageError, nearest
+from dancfr.games.registry import all_games
 from envs.agent import Agent
 from envs.game import Game, RaggedGame
 from envs.players import RandomAgent
@@ -34,21 +34,12 @@ _BOTS = {"geister": _GEISTER, "mini-geister": _MINI_GEISTER, "cheat": _CHEAT, "m
 
 
 def bots(game: Game | RaggedGame) -> Mapping[str, Callable[[], Agent]]:
-    """The bots that play a game, by name; `random` plays any."""
-    if game.spec.name in ("geister", "mini-geister"):
-        from envs.geister.players import BOTS
-
-        return BOTS
-    if game.spec.name in ("cheat", "mini-cheat"):
-        from envs.cheat.players import BOTS as CHEAT_BOTS
-
-        return CHEAT_BOTS
-    if game.spec.name == "guandan":
-        from envs.guandan import players
-
-        ragged: Any = players.BOTS  # agents of either kind go by one type here; the arena knows which game takes which
-        return ragged
-    return {"random": RandomAgent}
+    """The bots that play a game, by name; `random` plays any game of numbered actions."""
+    entry = all_games().get(game.spec.name)
+    if entry is None or entry.bots is None:
+        return {"random": RandomAgent}
+    own = entry.bots()
+    return own if "random" in own else {"random": RandomAgent, **own}
 
 
 def make_bot(name: str, game: Game | RaggedGame) -> Agent:

@@ -3,9 +3,11 @@
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 
 from dancfr.errors import UsageError, nearest
+from dancfr.extensions import load_extensions
 from dancfr.values import describe_type, parse_options, show
 from envs.aec import AecGame
 from envs.cheat import Cheat
@@ -28,6 +30,10 @@ _OPENSPIEL_OPTIONS = {"compact": True, "reserve": 4096}  # of the adapter; unles
 _ADAPTER_OPTIONS = ("max_plies", "max_return", "scale", "reserve")
 
 
+Bots = Callable[[], Mapping[str, Callable[[], Any]]]
+"""Returns what makes each bot of a game, by name."""
+
+
 @dataclass(frozen=True)
 class GameEntry:
     """A game of the registry.
@@ -37,12 +43,14 @@ class GameEntry:
         make: Makes the game from options: a `Game`, or a `RaggedGame`.
         options: Names of the options and their defaults.
         description: One line.
+        bots: Returns what makes each bot that comes with the game, by name; None where there is only `random`.
     """
 
     name: str
     make: Callable[..., Any]
     options: Mapping[str, Any]
     description: str
+    bots: Bots | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,12 @@ def _geister_options(**changes: Any) -> dict[str, Any]:
 
 
 def _named(
-    name: str, rules: Callable[..., Any], description: str, fixed: Sequence[str] = (), **changes: Any
+    name: str,
+    rules: Callable[..., Any],
+    description: str,
+    fixed: Sequence[str] = (),
+    bots: Bots | None = None,
+    **changes: Any,
 ) -> GameEntry:
     """A game with options of its own under a name of its own.
 
@@ -92,6 +105,7 @@ def _named(
         rules: A dataclass with an option ``name``.
         description: One line.
         fixed: Options that make this game what it is, and cannot be chosen.
+        bots: See `GameEntry`.
         changes: Values of options that are not the defaults of the rules.
     """
 
@@ -99,25 +113,45 @@ def _named(
         return rules(name=name, **(changes | options))
 
     options = {k: v for k, v in (options_of(rules) | changes).items() if k not in ("name", *fixed)}
-    return GameEntry(name, make, options, description)
+    return GameEntry(name, make, options, description, bots)
 
+
+def _bots_of(module: str) -> Bots:
+    """The bots of a module with players, which is imported when they are wanted."""
+
+    def load() -> Mapping[str, Callable[[], Any]]:
+        found: Mapping[str, Callable[[], Any]] = importlib.import_module(module).BOTS
+        return found
+
+    return load
+
+
+_GEISTER_BOTS, _CHEAT_BOTS = _bots_of("envs.geister.players"), _bots_of("envs.cheat.players")
 
 GAMES: dict[str, GameEntry] = {
     entry.name: entry
     for entry in (
-        GameEntry("geister", _geister(6), _geister_options(), "Geister on 6x6, 8 ghosts a player"),
+        GameEntry("geister", _geister(6), _geister_options(), "Geister on 6x6, 8 ghosts a player", _GEISTER_BOTS),
         GameEntry(
             "mini-geister",
             _geister(4),
             _geister_options(ply_limit=30, observation_limit=30),
             "Mini Geister on 4x4, 2 ghosts a player",
+            _GEISTER_BOTS,
         ),
-        GameEntry("guandan", GuanDan, options_of(GuanDan), "GuanDan, four players in two teams, rounds or matches"),
-        _named("cheat", Cheat, "Cheat with health points, 13 ranks of 4 cards, 2 to 6 players"),
+        GameEntry(
+            "guandan",
+            GuanDan,
+            options_of(GuanDan),
+            "GuanDan, four players in two teams, rounds or matches",
+            _bots_of("envs.guandan.players"),
+        ),
+        _named("cheat", Cheat, "Cheat with health points, 13 ranks of 4 cards, 2 to 6 players", bots=_CHEAT_BOTS),
         _named(
             "mini-cheat",
             Cheat,
             "Mini-Cheat of paper 001: 3 ranks of 2 cards, 2 cards a player",
+            bots=_CHEAT_BOTS,
             ranks=3,
             copies=2,
             dealt=2,
@@ -143,12 +177,27 @@ GAMES: dict[str, GameEntry] = {
 }
 
 
+@cache
+def all_games() -> dict[str, GameEntry]:
+    """Every game by its name: those of this package, then those of installed packages (entry point ``dancfr.games``).
+
+    Raises:
+        UsageError: an installed package offers something else than a `GameEntry`, or a name that is taken.
+    """
+    games = dict(GAMES)
+    for source, entry in load_extensions("dancfr.games", GameEntry):
+        if entry.name in games:
+            raise UsageError(f"{source} offers {entry.name}, but there is such a game already")
+        games[entry.name] = entry
+    return games
+
+
 def make_game(name: str, **options: Any) -> Any:
     """The game of that name.
 
     Args:
-        name: One of `GAMES`, or ``pettingzoo:`` and a module with a two-player AEC environment, or ``openspiel:`` and
-            a game of OpenSpiel.
+        name: One of `all_games`, or ``pettingzoo:`` and a module with a two-player AEC environment, or
+            ``openspiel:`` and a game of OpenSpiel.
         options: Options of the game. For PettingZoo, those of `envs.aec.AecGame` go to the adapter
             (`max_plies`, `max_return`, `scale`, `reserve`), all others to the environment;
             for OpenSpiel, those of `envs.openspiel.OpenSpielGame` (`compact`, `reserve`).
@@ -206,9 +255,10 @@ def entry_of(name: str) -> GameEntry:
     Raises:
         UsageError: there is none of that name.
     """
-    if name not in GAMES:
-        raise UsageError(f"{nearest(name, list(GAMES), 'game')} (or {PETTINGZOO}MODULE or {OPENSPIEL}GAME)")
-    return GAMES[name]
+    games = all_games()
+    if name not in games:
+        raise UsageError(f"{nearest(name, list(games), 'game')} (or {PETTINGZOO}MODULE or {OPENSPIEL}GAME)")
+    return games[name]
 
 
 def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:
@@ -237,7 +287,7 @@ _EXAMPLE = f"{PETTINGZOO}pettingzoo.classic.leduc_holdem_v4"
 def describe_games() -> list[dict[str, Any]]:
     """Name, description, sizes and options of every game of the registry."""
     described = []
-    for name, entry in GAMES.items():
+    for name, entry in all_games().items():
         spec = entry.make().spec
         described.append(
             {

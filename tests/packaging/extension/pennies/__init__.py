@@ -1,0 +1,1 @@
+"""A game and a method of one's own: matching pennies, and Hedge."""

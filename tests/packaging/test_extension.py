@@ -1,0 +1,77 @@
+"""A package of somebody else's, with a game and a method of its own, goes all the way through the command line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXTENSION = Path(__file__).resolve().parent / "extension"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the package is installed in."""
+    import shutil
+
+    source = tmp_path_factory.mktemp("source") / "pennies"
+    shutil.copytree(EXTENSION, source)  # building writes into the tree
+    target = tmp_path_factory.mktemp("target")
+    install = ["pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(target)]
+    subprocess.run([sys.executable, "-m", *install, str(source)], check=True, timeout=120)
+    return target
+
+
+def dancfr(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process that sees the package."""
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{installed}"}
+    command = [sys.executable, "-m", "dancfr", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def result(done: subprocess.CompletedProcess[str]) -> dict:
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    found: dict = json.loads(line)
+    return found
+
+
+def test_a_game_and_a_method_of_ones_own_go_all_the_way(installed: Path, tmp_path: Path) -> None:
+    """The value of the game for the guesser is (bonus - 1) / (bonus + 3) = 1/3, and heads are hidden once in three."""
+
+    def run(*arguments: str) -> dict:
+        return result(dancfr(installed, tmp_path, *arguments, "--json"))
+
+    assert "pennies" in {game["name"] for game in run("games")["games"]}
+    assert "pennies-hedge" in {preset["name"] for preset in run("presets")["presets"]}
+    assert {agent["name"] for agent in run("agents", "pennies")["agents"]} == {"random", "stubborn"}
+    train = ("train", "pennies-hedge", "--inline", "--wandb", "off")
+    run(*train, "iterations=40", "--run-dir", "whole")
+    run(*train, "iterations=20", "--run-dir", "run")
+    trained = run(*train, "iterations=40", "--run-dir", "run", "--resume")
+    assert trained["iterations"] == 40
+    files = [sorted((tmp_path / name / "strategies").iterdir()) for name in ("whole", "run")]
+    assert [file.name for file in files[0]] == [file.name for file in files[1]]
+    assert all(a.read_bytes() == b.read_bytes() for a, b in zip(*files, strict=True))
+    status = run("status", "run")
+    assert (status["method"], status["state"], status["iteration"]) == ("hedge", "finished", 40)
+    assert status["rate"]["unit"] == "games"
+    match = run("evaluate", "run", "--game", "pennies", "--against", "stubborn", "--games", "2000", "--seed", "1")
+    assert 0.35 < match["win_rate"] < 0.75
+    exact = run("evaluate", "run@40", "--game", "pennies", "--against", "random", "--games", "100")
+    assert exact["games"] == 100
+    page = Path(run("report", "run")["report"]).read_text()
+    assert "Share of heads" in page
+
+
+def test_an_entry_point_that_cannot_be_used_is_named(installed: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken-1.0.dist-info"
+    broken.mkdir()
+    (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (broken / "entry_points.txt").write_text("[dancfr.games]\nbroken = json:dumps\n")
+    done = dancfr(tmp_path, tmp_path, "games")
+    assert done.returncode == 2
+    assert "broken = json:dumps of broken is a function, not a GameEntry" in done.stderr
