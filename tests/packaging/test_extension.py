@@ -63,7 +63,7 @@ def test_a_game_and_a_method_of_ones_own_go_all_the_way(installed: Path, tmp_pat
     assert 0.35 < match["win_rate"] < 0.75
     exact = run("evaluate", "run@40", "--game", "pennies", "--against", "random", "--games", "100")
     assert exact["games"] == 100
-    page = Path(run("report", "run")["report"]).read_text()
+    page = (tmp_path / run("report", "run")["report"]).read_text()
     assert "Share of heads" in page
 
 
