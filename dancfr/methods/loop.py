@@ -73,7 +73,8 @@ class Loop(ABC):
         self.stop = Stop("")
         self._began: float | None = None  # start of the iteration under way
         self._untimed = 0.0  # seconds of it that are no training
-        self._evaluations: list[tuple[int, float, Ref]] = []
+        self._evaluations: list[tuple[int, float, Ref, dict[str, bool]]] = []
+        self._final: dict[str, bool] = {}  # marks what only the end of the run brings about
         self._evaluated = 0
         self._newest_checkpoint = 0  # its iteration
         self.saved_here = False
@@ -230,28 +231,25 @@ class Loop(ABC):
             seed = (self._settings.seed, t, Stream.EVALUATION)
             ref = self._actors.evaluation.call("evaluate", t, self._settings.evaluation.games, seed)
             self._untimed += perf_counter() - started
-            self._evaluations.append((t, self.elapsed(), ref))
+            self._evaluations.append((t, self.elapsed(), ref, self._final))
             self._evaluated = max(self._evaluated, t)
 
     def store_evaluated(self, t: int, nets: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
         """Stores the nets that are evaluated after iteration t, and gives them to the actor that evaluates: for methods
         that play by the newest nets alone."""
         assert self._actors.evaluation is not None
-        final = {} if self.evaluation_due(t) else {"final": True}
-        self.run.save_strategy(0, t, nets, {**meta, **final})
+        self.run.save_strategy(0, t, nets, {**meta, **self._final})
         self.run.discard_final_strategy_before(t)
         self._actors.evaluation.call("add", t, nets)
 
     def _collect_evaluations(self, wait: bool) -> None:
-        """Records the evaluations that are finished, in their order. One that a longer run would not have made is
-        marked as final."""
+        """Records the evaluations that are finished, in their order."""
         while self._evaluations:
-            t, seconds, ref = self._evaluations[0]
+            _, seconds, ref, final = self._evaluations[0]
             if not wait and not self._actors.runtime.wait([ref], timeout=0):
                 return
             rows = self.get(ref)
             self._evaluations.pop(0)
-            final = {} if self.evaluation_due(t) else {"final": True}
             for row in rows:
                 self._note(row)
                 self.tracker.log(row | {"elapsed_s": seconds} | final)
@@ -329,7 +327,8 @@ class Loop(ABC):
 
     def finish(self) -> Row:
         """Evaluates and saves once more where that is due, and returns the result. A run that was stopped is not
-        evaluated: it will go on."""
+        evaluated: it will go on. What a longer run would not have made is marked as final, and goes when it goes on."""
+        self._final = {"final": True}
         if self._evaluated < self.iteration and not self.stop.requested:
             self.settle()
             self.evaluate(self.iteration)

@@ -42,7 +42,7 @@ def stored(path: Path) -> dict[str, bytes]:
 
 def rows(path: Path) -> list[dict[str, Any]]:
     """The record of a run without what a clock says."""
-    clock = ("time/", "elapsed", "second", "waited")
+    clock = ("time/", "elapsed", "second", "waited", "busy")
     return [
         {key: value for key, value in json.loads(line).items() if not any(word in key for word in clock)}
         for line in (path / "metrics.jsonl").read_text().splitlines()

@@ -1,0 +1,118 @@
+"""Every method of the registry trains, shows a speed, draws its curves, resumes byte for byte, becomes an agent."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dancfr.agents.by_name import list_agents, make_agent
+from dancfr.evaluation.arena import play
+from dancfr.evaluation.bots import make_bot
+from dancfr.evaluation.lengths import evaluated_as
+from dancfr.games.registry import make_game
+from dancfr.methods import OWN, all_methods, all_presets, method_named, method_of
+from dancfr.methods.method import Method
+from dancfr.report.figures import all_figures
+from dancfr.report.history import History
+from dancfr.runs.run import Run
+from dancfr.watch.progress import describe_speed
+from tests.dancfr.methods.table_runs import configured, rows, run_preset, stored
+
+NETS = ("network.width=16", "network.depth=1")
+FIT = "batch=32", "minibatches=2"
+SMALL = {
+    "dream": (
+        "leduc-dream",
+        "game=kuhn",
+        "traversals=32",
+        "chunk=16",
+        *(f"{part}_training.{each}" for part in ("advantage", "baseline") for each in FIT),
+        *NETS,
+        "evaluation.exploitability=true",
+    ),
+    "dmc": ("guandan-quick", "games=2", "chunk=1", "tables=1", *(f"training.{each}" for each in FIT), *NETS),
+    "depth-limited": (
+        "geister-depth-limited-quick",
+        "game=mini-geister",
+        "games=4",
+        "chunk=2",
+        "states=16",
+        *(f"{part}_training.{each}" for part in ("advantage", "policy", "value") for each in FIT),
+        *NETS,
+    ),
+    "belief-tables": ("mini-geister-depth-limited",),
+    "cheat-cfr": ("cheat-memoryless",),
+    "value-net": (
+        "goofspiel5-values",
+        "game=kuhn",
+        "strategies=12",
+        "chunk=4",
+        "held=4",
+        *(f"training.{each}" for each in FIT),
+        "network.width=16",
+        "network.depth=1",
+        "solving.iterations=20",
+        "evaluation.iterations=10",
+    ),
+    "best-response": (
+        "best-response",
+        "game=kuhn",
+        "rows=64",
+        "chunk=32",
+        *(f"training.{each}" for each in FIT),
+        *NETS,
+        "eval_games=40",
+    ),
+}
+"""A preset of each method and settings that make it small. A new method needs a line here."""
+
+
+def small(method: Method, *more: str):
+    preset, *changes = SMALL[method.name]
+    evaluation = () if method.name == "best-response" else ("evaluation.every=1", "evaluation.games=4")
+    return preset, configured(preset, *changes, "checkpoint_every=1", "minutes=none", *evaluation, *more)
+
+
+@pytest.mark.parametrize("method", OWN, ids=lambda method: method.name)
+def test_a_method_goes_all_the_way(method: Method, tmp_path: Path) -> None:
+    whole, halves = tmp_path / "whole", tmp_path / "halves"
+    run_preset(whole, *small(method, "iterations=2"))
+    run_preset(halves, *small(method, "iterations=1"))
+    result = run_preset(halves, *small(method, "iterations=2"), resume=True)
+    assert result["iterations"] == 2
+    assert stored(halves) == stored(whole), "the same strategies byte for byte"
+    assert rows_of_training(halves) == rows_of_training(whole)
+
+    train = Run.open(whole).read_metrics("train")
+    assert [row["iteration"] for row in train] == [1, 2]
+    assert describe_speed(train[-1], method.speed).endswith(f"{method.speed.unit}/s")
+    for key in filter(None, (method.samples, method.plies, method.age)):
+        assert train[-1][key] >= 0
+    if method.stored_with is not None:
+        assert Run.open(whole).read_metrics(method.stored_with)
+
+    figures, _ = all_figures({"small": [History.read(whole)]})
+    drawn = {figure.name for figure in figures}
+    shown = {metric.name for metric in method.curves.metrics if metric.applies_to(History.read(whole).config)}
+    assert drawn >= shown - {"response", "losses"}, "what a run of two iterations has"
+    assert {"phase-times", "training-time"} <= drawn
+
+    config = History.read(whole).config
+    game = evaluated_as(make_game(config["game"], **config["game_options"]))
+    agent = make_agent(str(whole), game)
+    match = play(game, (agent, make_bot("random", game)), 4, np.random.default_rng(1))
+    assert match.games == 4
+    assert str(whole) in {entry["name"] for entry in list_agents(game, tmp_path)}
+
+
+def rows_of_training(path: Path) -> list[dict]:
+    return [row for row in rows(path) if row["kind"] == "train"]
+
+
+def test_names_of_methods_and_presets_lead_to_each_other() -> None:
+    assert {method.name for method in OWN} <= set(all_methods())
+    for name, preset in all_presets().items():
+        method = method_of(preset)
+        assert method_named(method.name) is method
+        assert (preset.name, type(preset.config)) == (name, method.config)
+    assert set(SMALL) == {method.name for method in OWN}
