@@ -12,7 +12,7 @@ endif
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-faults test-hosts lint format bench constraints hashes clean distclean
+.PHONY: help setup demo test test-rest test-all test-faults coverage test-hosts lint format bench constraints hashes clean distclean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -41,8 +41,22 @@ demo: $(STAMP) ## train DREAM on Geister for a few minutes, evaluate it, write a
 	@printf '\nThe report: %s\n' "$$(cd "$(RUN)" && pwd)/report.html"
 
 # Groups in the order of their files, so that the small ones come last; xdist would go by the number of tests.
-test: $(STAMP) ## run all tests, in as many processes as JOBS says
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder $(ARGS)
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder
+
+test: $(STAMP) ## run the tests that every change needs: some 6 minutes on 2 cores, in as many processes as JOBS says
+	$(PYTEST) -m "not slow and not long" $(ARGS)
+
+test-rest: $(STAMP) ## run the slow tests that `make test` leaves out: whole trainings, processes, sockets, kills
+	$(PYTEST) -m "slow and not long" $(ARGS)
+
+test-all: $(STAMP) ## run both
+	$(PYTEST) -m "not long" $(ARGS)
+
+coverage: $(STAMP) ## which lines the tests of `make test-all` reach, processes that they start included: htmlcov/index.html
+	$(PY) -m coverage erase
+	$(PY) -m coverage run -m pytest -m "not long" $(ARGS); status=$$?; \
+	$(PY) -m coverage combine -q; $(PY) -m coverage report --skip-covered --sort=cover | tail -n 60; \
+	$(PY) -m coverage html -q; exit $$status
 
 test-faults: $(STAMP) ## do a training every harm it is built to survive: some 50 minutes, and 30 more for the soak
 	$(PY) -m pytest -s -m "long or not long" tests/faults tests/cluster/test_three_nodes.py \
