@@ -104,7 +104,7 @@ def test_a_training_is_submitted_watched_stopped_and_resumed(nodes: Nodes, tree:
     begin = time.monotonic()
     assert nodes.result("jobs", "stop", first["job"]) == {"job": first["job"], "status": "STOPPED"}
     assert time.monotonic() - begin < 60
-    assert "writing a checkpoint" in nodes.result("jobs", "logs", first["job"])["log"]
+    assert "stopping after this iteration" in nodes.result("jobs", "logs", first["job"])["log"]
     done = max(row["iteration"] for row in rows_of(folder) if row["kind"] == "train")
     check_record(folder, done)
 
