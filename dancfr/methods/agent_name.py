@@ -42,8 +42,8 @@ class AgentName:
         """
         for key, value in self.query:
             if key not in known:
-                have = f"options: {', '.join(known)}" if known else "no options"
-                raise UsageError(f"{self.text}: {self.base} has no option {key}; it has {have}")
+                cure = nearest(key, list(known), "option") if known else f"it has no options: leave out {key}"
+                raise UsageError(f"{self.text}: {cure}")
             if known[key] is SHARE:
                 _share(self.text, key, value)
             elif value not in known[key]:

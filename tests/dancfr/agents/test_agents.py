@@ -51,18 +51,22 @@ def first_policy(agent: Any, game: Game) -> NDArray[np.float32]:
 
 
 def test_names_are_taken_apart() -> None:
-    assert parse_name("rush") == AgentName("rush")
-    assert parse_name("runs/x@40?average=paper") == AgentName("runs/x", 40, "paper")
-    assert parse_name("runs/x?average=last") == AgentName("runs/x", None, "last")
-    assert parse_name("runs/x?average=exact&threshold=0.5") == AgentName("runs/x", None, "exact", 0.5)
-    assert parse_name("runs/x@4?threshold=1") == AgentName("runs/x", 4, None, 1.0)
+    for text, *parts in (
+        ("rush", "rush", None, ()),
+        ("runs/x@40?average=paper", "runs/x", 40, (("average", "paper"),)),
+        ("runs/x?threshold=0.5&average=exact", "runs/x", None, (("average", "exact"), ("threshold", "0.5"))),
+        ("runs/x@4?threshold=1", "runs/x", 4, (("threshold", "1"),)),
+    ):
+        assert parse_name(text) == AgentName(text, *parts)
+    assert parse_name("rush").plain
+    assert not parse_name("rush@1").plain
 
 
 def test_an_at_sign_in_the_name_of_a_folder_is_no_iteration(tmp_path: Path) -> None:
     folder = tmp_path / "lr@3"
     folder.mkdir()
-    assert parse_name(str(folder)) == AgentName(str(folder))
-    assert parse_name(f"{folder}@7") == AgentName(str(folder), 7)
+    assert parse_name(str(folder)) == AgentName(str(folder), str(folder))
+    assert parse_name(f"{folder}@7") == AgentName(f"{folder}@7", str(folder), 7)
 
 
 def test_bots_of_geister_play_by_name_and_are_new_each_time() -> None:
@@ -71,6 +75,22 @@ def test_bots_of_geister_play_by_name_and_are_new_each_time() -> None:
         agent = make_agent(name, FULL)
         assert agent.name == name
         assert make_agent(name, FULL) is not agent
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("average=exakt", "did you mean exact"),
+        ("averge=exact", "did you mean average"),
+        ("threshold=2", "threshold must be a number from 0 to 1"),
+        ("threshold=nan", "threshold must be a number from 0 to 1"),
+        ("treshold=0.5", "did you mean threshold"),
+    ],
+)
+def test_a_wrong_option_of_a_run_is_one_line_with_the_right_one(mini_run: Path, query: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        make_agent(f"{mini_run}?{query}", MINI)
+    assert "\n" not in str(caught.value)
 
 
 def test_bots_of_one_name_are_told_of_by_game(tmp_path: Path) -> None:
@@ -84,7 +104,7 @@ def test_bots_of_one_name_are_told_of_by_game(tmp_path: Path) -> None:
     assert "99.9 % of cheat against random" in told["cheat"]["heuristic-tracking"]
     assert "ghost" in told["geister"]["heuristic"]
     assert {game: descriptions["random"] for game, descriptions in told.items()} == dict.fromkeys(
-        told, "plays a legal action of any game, each with equal probability"
+        told, "plays a uniformly random legal action of any game"
     )
 
 
@@ -96,11 +116,7 @@ def test_bots_of_one_name_are_told_of_by_game(tmp_path: Path) -> None:
         ("rush@3", "rush is a bot"),
         ("random?average=exact", "random is a bot"),
         ("runs/x@last", "after @ stands an iteration"),
-        ("runs/x?average=exakt", "did you mean exact"),
-        ("runs/x?averge=exact", "did you mean average"),
-        ("runs/x?threshold=2", "threshold must be a number from 0 to 1, not '2'"),
-        ("runs/x?threshold=nan", "threshold must be a number from 0 to 1, not 'nan'"),
-        ("runs/x?treshold=0.5", "did you mean threshold"),
+        ("runs/x?average", "options such as average=exact"),
         ("runs/x?average=exact&average=last", "average is given twice"),
         ("", "names no agent; there are: random, heuristic, rush"),
         ("?", "names no agent"),
@@ -285,8 +301,8 @@ def test_evaluate_plays_rounds_of_a_run_of_dmc_unless_told_otherwise(dmc_run: Pa
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ("?average=last", "a run of dmc plays by one net, without average: leave it out"),
-        ("?threshold=0.5", "a run of dmc plays by one net, without threshold: leave it out"),
+        ("?average=last", "no options: leave out average"),
+        ("?threshold=0.5", "no options: leave out threshold"),
         ("@1", "has iterations 2 to 4, not 1"),
         ("@5", "has iterations 2 to 4, not 5"),
     ],
