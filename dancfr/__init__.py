@@ -1,4 +1,4 @@
-"""The program on top of `envs`, `learners` and `actors`: commands, experiments, runs, evaluation, reports."""
+"""The program on top of `envs`, `learners` and `actors`: commands, methods, runs, evaluation, reports."""
 
 import importlib.util
 from importlib import metadata

@@ -40,7 +40,7 @@ def train(
     dashboard: Annotated[bool, typer.Option("--dashboard", help="Serve Ray's dashboard, on 127.0.0.1 only.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train a preset; Ctrl-C writes a checkpoint and ends."""
+    """Train a preset; Ctrl-C ends the training, and --resume continues it."""
     check_training(device, wandb)
     if dashboard and (inline or address is not None):
         raise UsageError("--dashboard is that of a Ray which is started here: leave out --inline and --address")
