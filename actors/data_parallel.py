@@ -167,9 +167,6 @@ class LearnerGroup:
         made = [rank.ready() for rank in self.ranks]
         return self.ranks[0].call("after", *made, *self._met)
 
-    def halt(self) -> None:
-        """See `Handle.halt`: several learners end the fit under way before they stop."""
-
 
 def start_learner(
     runtime: Runtime,

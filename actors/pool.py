@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from actors.runtime import Halted, Handle, Ref, Runtime, WorkerDied
+from actors.runtime import Handle, Ref, Runtime, WorkerDied
 
 Task = tuple[Any, ...]
 """Arguments of one call. The first one stands for the chunk and its seed in messages. Refs arrive as their values."""
@@ -225,7 +225,7 @@ class WorkerPool:
         deepest, self._deepest = self._deepest, 0
         return deepest
 
-    def run(self, method: str, tasks: Iterable[Task], halted: Callable[[], bool] = lambda: False) -> Iterator[Result]:
+    def run(self, method: str, tasks: Iterable[Task]) -> Iterator[Result]:
         """Calls `method(*task)` for each task on a free worker, and yields each result once, in the order of the tasks.
 
         The method returns a small and a large value. Only the small one is fetched; the large one stays where it is,
@@ -238,18 +238,14 @@ class WorkerPool:
         Args:
             method: Name of a method of the workers.
             tasks: Arguments of the method, one tuple per chunk.
-            halted: Checked repeatedly; the run ends when it returns true.
 
         Raises:
-            Halted: `halted` returned true.
             ChunkFailed: A chunk failed `max_failures` times: an exception, a dead worker, or a missed deadline.
             StartFailed: The constructor of a worker raised an exception, or no worker could be started.
         """
         run = _Run(method, tasks)
         try:
             while True:
-                if halted():
-                    raise Halted(f"left at chunk {run.next} of {method}")
                 self._settle(wait=False)
                 self._give_out(run)
                 if run.next in run.done:

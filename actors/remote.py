@@ -12,7 +12,6 @@ from actors import cluster
 from actors.runtime import (
     BlockLost,
     Gathered,
-    Halted,
     Handle,
     InlineRef,
     InlineRuntime,
@@ -29,7 +28,6 @@ from actors.watchdog import Watchdog
 
 __all__ = [
     "BlockLost",
-    "Halted",
     "Handle",
     "InlineRuntime",
     "RayLost",
@@ -90,15 +88,6 @@ class _Host:
         except Exception as error:
             raise _portable(error) from error
 
-    def halt(self) -> None:
-        """Runs beside `invoke`, in the thread of its concurrency group."""
-        if hasattr(self._target, "halt"):
-            self._target.halt()
-
-
-_BESIDE = "beside"
-"""Concurrency group of what must not wait for the call that an actor is at."""
-
 
 class RayHandle:
     """A plain object in a Ray actor."""
@@ -123,11 +112,6 @@ class RayHandle:
     def ready(self) -> Ref:
         """See `Handle.ready`."""
         return self.actor.ready.remote()
-
-    def halt(self) -> None:
-        """See `Handle.halt`."""
-        if not self.stopped:
-            self.actor.halt.options(concurrency_group=_BESIDE).remote()
 
 
 class RayRuntime:
@@ -227,10 +211,7 @@ class RayRuntime:
             self._patiently(lambda: self._check_resources(name, cpus, gpus))
         # `ps`, `ray list actors` and the dashboard show the name of the class, so it is that of the hosted class.
         named = type(name_of(factory), (_Host,), {"__module__": __name__})
-        remote: Any = ray.remote
-        if hasattr(factory, "halt"):  # a second thread in its process
-            remote = ray.remote(concurrency_groups={_BESIDE: 1})  # type: ignore[call-overload]
-        host: Any = remote(named)
+        host: Any = ray.remote(named)
         options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, "max_task_retries": 0}
         options["name"] = f"{name} #{next(self._actors)}"  # names are unique within Ray, and part of its errors
         if home:

@@ -47,10 +47,6 @@ class RayLost(RuntimeError):
     """Ray's control service does not answer any more, so no actor can be started. The message is one line."""
 
 
-class Halted(RuntimeError):
-    """Work that was asked to end early has ended; what it had changed is as it was before."""
-
-
 class RemoteError(RuntimeError):
     """Replaces an exception of an actor that cannot be pickled."""
 
@@ -86,11 +82,6 @@ class Handle(Protocol):
 
     def ready(self) -> Ref:
         """A ref to None that is ready once the object has been created, or to the exception of its constructor."""
-        ...
-
-    def halt(self) -> None:
-        """Asks the object to leave the call it is at, and those behind it: they then raise `Halted`. Returns at once;
-        an object whose class has no `halt` goes on."""
         ...
 
 
@@ -216,9 +207,6 @@ class InlineHandle:
     def ready(self) -> InlineRef:
         """See `Handle.ready`."""
         return InlineRef(error=self._failure)
-
-    def halt(self) -> None:
-        """See `Handle.halt`. Nothing runs beside the caller, so there is nothing to leave."""
 
     def end(self) -> None:
         """Drops the object; later calls fail."""

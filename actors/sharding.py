@@ -123,11 +123,6 @@ class ShardedBuffer:
         """See `Handle.ready`; waits for all shards."""
         return self.shards[0].call("after", *[shard.ready() for shard in self.shards])
 
-    def halt(self) -> None:
-        """See `Handle.halt`."""
-        for shard in self.shards:
-            shard.halt()
-
     def _add(self, chunk_id: Words, block: Any, seed: Words) -> Ref:
         return self.shards[self.shard_of(chunk_id)].call("add", chunk_id, block, seed)
 

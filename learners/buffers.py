@@ -1,9 +1,9 @@
-"""What keeps samples: the reservoir of all that was ever offered, and the ring of the latest.
+"""Sample buffers: a reservoir of all rows ever added, and a circular buffer of the latest rows.
 
-Both hold one preallocated structured array. Its pages are touched only as rows arrive, so an empty buffer of
-two million rows costs nothing. Rows are moved as opaque bytes: NumPy copies a record field by field
-otherwise, which measured 7 times slower for a gather and 8 times for a scatter of 158-byte records (a
-compiled loop: 4 to 7 times).
+Both preallocate one structured array. The operating system provides its pages as rows arrive, so an empty buffer of
+two million rows takes no memory. Rows are copied as opaque bytes: NumPy copies structured records field by field,
+which measured 7 times slower for a gather and 8 times slower for a scatter of 158-byte records (a compiled loop: 4 to
+7 times).
 """
 
 from abc import ABC, abstractmethod
@@ -15,45 +15,47 @@ from numpy.typing import NDArray
 from learners.storage import ForeignState
 
 Block = NDArray[np.void]
-"""Structured array of samples, one record a row."""
+"""Structured array of samples, one record per row."""
 
 
 class EmptyBuffer(ValueError):
-    """Rows were asked of a buffer that holds none."""
+    """Rows were requested from an empty buffer."""
 
 
 class RecordBuffer(ABC):
-    """`capacity` rows of one record type, of which the first `len` are in use.
+    """Base class of the buffers: an array of `capacity` rows of one record type, of which the first `len` are in use.
 
     Args:
-        capacity: Rows that fit.
+        capacity: Maximum number of rows.
         dtype: Record type of a row.
 
     Attributes:
-        capacity: Rows that fit.
+        capacity: Maximum number of rows.
         dtype: Record type of a row.
-        offered: Rows ever offered to `add`.
-        keeps_sample: Whether the rows held are a sample of all rows ever offered, and not the latest of them.
+        offered: Number of rows ever passed to `add`.
+        keeps_sample: True if the buffer holds a sample of all rows ever offered, false if it holds the latest rows.
 
     Raises:
-        ValueError: the capacity is not positive, or the dtype holds Python objects.
+        ValueError: The capacity is not positive, or the dtype is empty or contains Python objects.
     """
 
     keeps_sample: ClassVar[bool]
 
     def __init__(self, capacity: int, dtype: np.dtype[Any] | Any) -> None:
         if capacity < 1:
-            raise ValueError(f"a buffer needs a capacity of at least 1 row, not {capacity}")
+            raise ValueError(f"the capacity of a buffer must be at least 1 row, got {capacity}")
         self.dtype = np.dtype(dtype)
         if self.dtype.hasobject or self.dtype.itemsize == 0:
-            raise ValueError(f"a buffer holds plain records, not {self.dtype}")
+            raise ValueError(
+                f"the rows of a buffer must be non-empty records without Python objects, got dtype {self.dtype}"
+            )
         self.capacity = int(capacity)
         self.offered = 0
         self._records: Block = np.empty(self.capacity, self.dtype)
         self._raw = self._records.view(f"V{self.dtype.itemsize}")
 
     def __len__(self) -> int:
-        """Rows in use."""
+        """Number of rows in use."""
         return min(self.offered, self.capacity)
 
     @property
@@ -63,71 +65,76 @@ class RecordBuffer(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the rows in use."""
+        """Size of the rows in use, in bytes."""
         return len(self) * self.dtype.itemsize
 
     def add(self, block: Block, rng: np.random.Generator) -> None:
-        """Offers the rows of `block`, oldest first.
+        """Adds rows to the buffer, oldest first; the buffer decides which of them it keeps.
 
         Args:
-            block: `[n]` records; copied.
-            rng: Source of every random choice.
+            block: Records `[n]`, which are copied.
+            rng: Source of all random choices.
 
         Raises:
-            ValueError: `block` is not one-dimensional or of another record type; nothing has been changed.
+            ValueError: `block` is not one-dimensional or has another dtype. The buffer is unchanged.
         """
         if block.ndim != 1 or block.dtype != self.dtype:
-            shape = "x".join(map(str, block.shape))
-            raise ValueError(f"a block {shape} of {block.dtype} was offered to a buffer of {self.dtype}")
+            raise ValueError(
+                f"a block must be one-dimensional and have dtype {self.dtype}, got shape {block.shape} and "
+                f"dtype {block.dtype}"
+            )
         if len(block):
             self._insert(np.ascontiguousarray(block).view(self._raw.dtype), rng)
             self.offered += len(block)
 
     @abstractmethod
     def _insert(self, rows: Block, rng: np.random.Generator) -> None:
-        """Writes what is kept of `rows` (opaque bytes, at least one); `offered` is the count before them."""
+        """Stores the rows to keep of `rows`, at least one row of opaque bytes. `offered` does not include them yet."""
 
     def sample(self, rows: int, rng: np.random.Generator) -> Block:
-        """`rows` records drawn uniformly with replacement, copied.
+        """Copies of `rows` records drawn uniformly with replacement, `[rows]`.
 
         Raises:
-            EmptyBuffer: the buffer holds no row.
+            EmptyBuffer: The buffer is empty.
         """
         if len(self) == 0 and rows > 0:
-            raise EmptyBuffer(f"{rows} rows were asked of an empty buffer")
+            raise EmptyBuffer(f"cannot draw {rows} rows from an empty buffer")
         return self.take(rng.integers(0, max(len(self), 1), rows))
 
     def take(self, indices: NDArray[np.integer]) -> Block:
-        """The records at `indices` (places 0 .. len - 1, in no order of age), `[n]` records, copied.
+        """Copies of the records at `indices`, `[n]`. Indices run from 0 to len - 1, in no order of age.
 
         Raises:
-            IndexError: an index lies beyond the rows in use.
+            IndexError: An index is beyond the rows in use.
         """
         return self._raw[: len(self)].take(indices).view(self.dtype)
 
     def state_arrays(self) -> dict[str, NDArray[Any]]:
-        """All that `load_state_arrays` needs. `records` is a view: save it before the next `add`."""
+        """The state for `load_state_arrays`. `records` is a view: save it before the next `add`."""
         return {
             "records": self._records[: len(self)],
             "counts": np.array([self.capacity, self.offered], np.int64),
         }
 
     def load_state_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Takes over what `state_arrays` of a buffer of the same kind, capacity and record type returned.
+        """Restores the state that `state_arrays` of a buffer of the same class, capacity and dtype returned.
 
         Raises:
-            ForeignState: the state does not belong to such a buffer; nothing has been changed.
+            ForeignState: The state belongs to another buffer. The buffer is unchanged.
         """
         missing = {"records", "counts"} - arrays.keys()
         if missing:
-            raise ForeignState(f"a buffer state without {' and '.join(sorted(missing))}")
+            raise ForeignState(f"the buffer state lacks {' and '.join(sorted(missing))}")
         records, (capacity, offered) = arrays["records"], arrays["counts"].tolist()
         if records.dtype != self.dtype:
-            raise ForeignState(f"a buffer state of {records.dtype} does not fit a buffer of {self.dtype}")
+            raise ForeignState(f"the buffer state has dtype {records.dtype}, expected {self.dtype}")
         if capacity != self.capacity:
-            raise ForeignState(f"a buffer state of {capacity} rows does not fit a buffer of {self.capacity}")
+            raise ForeignState(f"the buffer state has a capacity of {capacity} rows, expected {self.capacity}")
         if len(records) != min(capacity, offered):
-            raise ForeignState(f"a buffer state of {len(records)} rows says that {offered} were offered")
+            expected = min(capacity, offered)
+            raise ForeignState(
+                f"the buffer state holds {len(records)} rows, expected {expected} of the {offered} rows offered"
+            )
         self._records[: len(records)] = records
         self.offered = offered
 
@@ -135,8 +142,8 @@ class RecordBuffer(ABC):
 class ReservoirBuffer(RecordBuffer):
     """A uniform sample, without replacement, of all rows ever offered (Vitter 1985, algorithm R).
 
-    After n rows each of them is kept with probability min(1, capacity / n), exactly; the kept set is uniform
-    among all sets of that size.
+    After n rows, each of them is held with probability min(1, capacity / n) exactly, and all subsets of that size are
+    equally likely.
     """
 
     keeps_sample = True
@@ -147,17 +154,17 @@ class ReservoirBuffer(RecordBuffer):
         rest = rows[filling:]
         if len(rest) == 0:
             return
-        # Row number r (from 0) goes to a place drawn from 0 .. r and is kept where that place exists. Of two
-        # rows of this block with the same place the later wins, as if they had come one by one: NumPy assigns
-        # in order.
+        # Row number r (from 0) goes to a slot drawn from 0 .. r, and is kept if that slot is below the capacity. Of two
+        # rows of this block with the same slot the later one wins, as if they had been added one by one, since NumPy
+        # assigns in order.
         first = self.offered + filling
-        places = rng.integers(0, np.arange(first, first + len(rest)), endpoint=True)
-        kept = np.flatnonzero(places < self.capacity)
-        self._raw[places[kept]] = rest[kept]
+        slots = rng.integers(0, np.arange(first, first + len(rest)), endpoint=True)
+        kept = np.flatnonzero(slots < self.capacity)
+        self._raw[slots[kept]] = rest[kept]
 
 
 class CircularBuffer(RecordBuffer):
-    """The latest `capacity` rows. Takes a generator only to be used like the reservoir; it draws nothing."""
+    """The latest `capacity` rows. `add` ignores its generator, which is part of the common interface."""
 
     keeps_sample = False
 

@@ -1,6 +1,7 @@
-"""Record types of what passes from games to learners. `P` packed bytes of an infostate, `A` actions.
+"""Record types of the training samples that workers produce and learners train on.
 
-All are NumPy structured dtypes: rows stay packed from the traversal to the minibatch.
+All are NumPy structured dtypes. Infostates and legal masks stay packed from the traversal to the minibatch. In shapes,
+`B` is the batch, `A` the number of actions and `n` the number of records.
 """
 
 import numpy as np
@@ -10,25 +11,26 @@ from envs.game import GameSpec
 
 
 def mask_bytes(actions: int) -> int:
-    """Bytes of a packed legal mask."""
+    """Size of a packed legal mask, in bytes."""
     return (actions + 7) // 8
 
 
 def pack_mask(legal: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """`bool[B, A]` as bits, `uint8[B, mask_bytes(A)]`."""
+    """Packs legal masks `bool[B, A]` into bits, `uint8[B, mask_bytes(A)]`."""
     return np.packbits(legal, axis=1, bitorder="little")
 
 
 def unpack_mask(packed: NDArray[np.uint8], actions: int) -> NDArray[np.bool_]:
-    """Reverse of `pack_mask`."""
+    """Unpacks the result of `pack_mask` into legal masks, `bool[B, A]`."""
     return np.unpackbits(packed, axis=1, count=actions, bitorder="little").view(np.bool_)
 
 
 def advantage_dtype(spec: GameSpec) -> np.dtype:
-    """One sampled immediate advantage of the traverser (paper 000, eq. 7); 160 bytes for Geister.
+    """Record of the sampled immediate advantages at one infostate of the traverser (paper 000, eq. 7).
 
-    Fields: `infostate` packed; `advantage` of each action, 0 where not legal; `legal` bits; `iteration` t, the weight
-    of linear CFR; `log_weight`, log of the importance weight 1 / x^xi of the traverser's own sampling.
+    A record has 160 bytes for Geister. Fields: packed `infostate`; `advantage` of each action, 0 for illegal actions;
+    packed mask of `legal` actions; `iteration` t, the weight of linear CFR; `log_weight`, the log of the importance
+    weight 1 / x^xi, where x^xi is the reach probability of the traverser's own sampling policy.
     """
     return np.dtype(
         [
@@ -42,9 +44,10 @@ def advantage_dtype(spec: GameSpec) -> np.dtype:
 
 
 def policy_dtype(spec: GameSpec) -> np.dtype:
-    """What a player played at one decision, for an average-policy net (Deep CFR, Brown et al. 2019).
+    """Record of a player's policy at one decision, for an average-policy network (Deep CFR, Brown et al. 2019).
 
-    Fields: `infostate` packed; `policy` of each action; `legal` bits; `iteration` t, its weight.
+    Fields: packed `infostate`; `policy`, the probability of each action; packed mask of `legal` actions; `iteration` t,
+    the weight of the sample.
     """
     return np.dtype(
         [
@@ -57,11 +60,11 @@ def policy_dtype(spec: GameSpec) -> np.dtype:
 
 
 def range_value_dtype(width: int) -> np.dtype:
-    """What the histories of a public state at a depth limit are worth for both players' ranges (paper 003).
+    """Record of the counterfactual values of a public state at a depth limit, given both players' ranges (paper 003).
 
-    Fields: `public`, number of the public state; `ranges` of both players, `width` places, each player's summing to 1;
-    `values`, their counterfactual values for these ranges, 0 in places that do not belong to the public state; `sums`
-    of the ranges before, player by player.
+    Fields: `public`, number of the public state; `ranges` of both players in `width` slots, normalised to sum to 1 per
+    player; `values`, the counterfactual values for these ranges, 0 in slots that the public state does not use; `sums`,
+    each player's sum of the ranges before normalisation.
     """
     return np.dtype(
         [
@@ -74,19 +77,20 @@ def range_value_dtype(width: int) -> np.dtype:
 
 
 def infostate_value_dtype(spec: GameSpec) -> np.dtype:
-    """What an infostate was worth to its player, for the value net of depth-limited search (paper 002, Algorithm 3).
+    """Record of the value of an infostate to its player, for the value network of depth-limited search.
 
-    Fields: `infostate` packed; `value`.
+    See paper 002, Algorithm 3. Fields: packed `infostate`; `value`.
     """
     return np.dtype([("infostate", np.uint8, (spec.packed_size,)), ("value", np.float32)])
 
 
 def transition_dtype(spec: GameSpec) -> np.dtype:
-    """One step for the baseline net, seen by the player who acts (zero sum: the other's value is its negative).
+    """Record of one transition for the baseline network, from the view of the acting player.
 
-    Fields: `infostates` packed, the actor's and the other's; `action`; `reward` to the actor; `next_infostates` in the
-    order of the next actor; `next_policy` of that actor as it was at collection; `next_sign`: +1 where the same player
-    acts again, -1 where the other does, 0 where the game has ended.
+    The games are zero-sum, so the opponent's value is the negative. Fields: packed `infostates` of the acting player
+    and the opponent; `action`; `reward` to the acting player; `next_infostates`, first that of the player who acts
+    next; `next_policy`, the policy of that player when the sample was collected; `next_sign`, +1 if the same player
+    acts next, -1 if the opponent does, 0 if the game has ended.
     """
     return np.dtype(
         [
@@ -101,11 +105,11 @@ def transition_dtype(spec: GameSpec) -> np.dtype:
 
 
 def value_dtype(spec: GameSpec, action_dtype: np.dtype[np.void]) -> np.dtype:
-    """One decision with the return that followed it, for Deep Monte-Carlo (paper 004, IV-B); 143 bytes for GuanDan.
+    """Record of one decision and the return that followed it, for Deep Monte-Carlo (paper 004, IV-B).
 
-    Fields: `infostate` packed, of the player who acts; `action`, the bytes of the record that was played, see
-    `pack_actions`; `q`, its value by the weights that chose it; `target`, the undiscounted return to the player;
-    `version` of those weights.
+    A record has 143 bytes for GuanDan. Fields: packed `infostate` of the acting player; `action`, the bytes of the
+    action record, see `pack_actions`; `q`, the value that the acting network gave the action; `target`, the
+    undiscounted return to the player; `version` of the acting network's weights.
     """
     return np.dtype(
         [
@@ -119,17 +123,19 @@ def value_dtype(spec: GameSpec, action_dtype: np.dtype[np.void]) -> np.dtype:
 
 
 def response_dtype(spec: GameSpec) -> np.dtype:
-    """One decision of a best response against a frozen agent; 26 bytes for Geister.
+    """Record of one decision of a best response against a frozen agent.
 
-    Fields: `infostate` packed, of the player who acts; `action`; `target`, what came of it to him, see
-    `actors.best_response`.
+    A record has 26 bytes for Geister. Fields: packed `infostate` of the acting player; `action`; `target`, the target
+    value of the action for that player, see `actors.best_response`.
     """
     return np.dtype([("infostate", np.uint8, (spec.packed_size,)), ("action", np.int16), ("target", np.float32)])
 
 
 def pack_actions(actions: NDArray[np.void]) -> NDArray[np.uint8]:
-    """Action records `[n]` as bytes, `uint8[n, itemsize]`. Bytes between the fields are 0: equal actions are equal
-    bytes, so that a sample made again is the same to the bit."""
+    """Converts action records `[n]` to bytes, `uint8[n, itemsize]`.
+
+    Padding between the fields is set to 0, so that equal actions have equal bytes and a repeated sample is identical.
+    """
     clean = np.zeros(len(actions), actions.dtype)
     for name in actions.dtype.names or ():
         clean[name] = actions[name]
@@ -137,7 +143,7 @@ def pack_actions(actions: NDArray[np.void]) -> NDArray[np.uint8]:
 
 
 def unpack_actions(packed: NDArray[np.uint8], action_dtype: np.dtype[np.void]) -> NDArray[np.void]:
-    """Reverse of `pack_actions`, `[n]` records in memory of their own."""
+    """Converts the result of `pack_actions` back to action records `[n]`, in new memory."""
     actions = np.empty(len(packed), action_dtype)
     actions.view(np.uint8).reshape(len(packed), action_dtype.itemsize)[:] = packed
     return actions

@@ -1,4 +1,7 @@
-"""Settings groups: frozen, typed, bounded, no unknown keys. No torch here: the command line reads them."""
+"""Base class of the settings groups, and the settings of a network's training.
+
+This module does not import torch, since the command line reads settings.
+"""
 
 from typing import ClassVar, Literal, Protocol, Self
 
@@ -8,13 +11,17 @@ Optimiser = Literal["adam", "rmsprop"]
 
 
 class Settings(BaseModel):
-    """A group of settings. Construction raises `pydantic.ValidationError` (a ValueError) for what does not fit."""
+    """An immutable group of settings with checked types and bounds.
+
+    Raises:
+        pydantic.ValidationError: A value has a wrong type or is out of bounds, or a key is unknown. It is a ValueError.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
 
 
 class Fitting(Protocol):
-    """What `learners.training.Trainer` reads of the settings of a training. What it means: `TrainingSettings`."""
+    """The settings that `learners.training.Trainer` reads; see `TrainingSettings` for those without a docstring."""
 
     @property
     def batch(self) -> int: ...
@@ -30,12 +37,12 @@ class Fitting(Protocol):
 
     @property
     def epsilon(self) -> float:
-        """Of the optimiser: what it adds to the root of the mean square of a gradient before dividing by it."""
+        """Term that the optimiser adds to the root mean square of a gradient before it divides by it."""
         ...
 
     @property
     def clip(self) -> float | None:
-        """Bound on the gradient's norm, if there is one."""
+        """Maximum norm of the gradient; None does not clip it."""
         ...
 
     @property
@@ -52,19 +59,19 @@ class Fitting(Protocol):
 
 
 class TrainingSettings(Settings):
-    """How a network of DREAM is fitted.
+    """Settings of the fits of a network with Adam.
 
     Attributes:
-        batch: Rows of a minibatch.
-        minibatches: Minibatches of a fit, drawn uniformly with replacement; None trains one epoch over the buffer.
-        learning_rate: Of Adam.
-        anneal: Lower the learning rate linearly to 0 over each fit, which ends it near the minimum and not in the
-            noise around it; for a given number of minibatches.
-        clip: Bound on the gradient's norm.
-        warm_start: Continue from the last iteration's weights; otherwise a fit starts from a fresh network.
-        weight_average: Play by a running average of the weights over minibatches, which takes most of the noise of the
-            last steps out of the net: the n-th minibatch weighs n to this power, so that the average reaches back over
-            a constant share of the training (Shamir and Zhang 2013). 0 plays by the weights as they are.
+        batch: Rows per minibatch.
+        minibatches: Minibatches per fit, drawn uniformly with replacement; None trains one epoch over the buffer.
+        learning_rate: Learning rate of Adam.
+        anneal: Lower the learning rate linearly to 0 over each fit, to end near the minimum rather than in the noise
+            around it. Requires `minibatches`.
+        clip: Maximum norm of the gradient.
+        warm_start: Continue from the weights of the last iteration; otherwise each fit starts from a new network.
+        weight_average: Exponent of a running average of the weights, which is used for inference and removes most of
+            the noise of the last steps. The n-th minibatch has a weight of n to this power, so that the average covers
+            a constant share of the training (Shamir and Zhang 2013). 0 uses the latest weights.
         bf16: Run the network in bfloat16 (autocast); the weights stay float32.
     """
 
@@ -81,7 +88,9 @@ class TrainingSettings(Settings):
     bf16: bool = False
 
     @model_validator(mode="after")
-    def _the_end_is_known(self) -> Self:
+    def _check_anneal(self) -> Self:
         if self.anneal and self.minibatches is None:
-            raise ValueError("anneal=true needs a number of minibatches: an epoch's end is not known before")
+            raise ValueError(
+                "anneal=true needs a number of minibatches, since the length of an epoch is not known in advance"
+            )
         return self

@@ -68,7 +68,6 @@ class Trainer:
     """
 
     def __init__(self, build: Callable[[], nn.Module], settings: Fitting, device: torch.device, seed: int) -> None:
-        self.heed: Callable[[], None] = lambda: None
         self._build = build
         self.settings = settings
         self.device = device
@@ -153,7 +152,6 @@ class Trainer:
         Returns:
             The loss.
         """
-        self.heed()
         self.optimiser.zero_grad(set_to_none=True)
         total = torch.zeros((), device=self.device)
         scale = weight * self.ranks.ranks  # the gradient is a mean over the processes

@@ -1,4 +1,4 @@
-"""The agent that plays by a Q-network: always the action of the highest value."""
+"""The agent of Deep Monte-Carlo, which plays the action with the highest Q-value."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +12,19 @@ from learners.networks.settings import Weights
 
 
 class QAgent:
-    """Plays the action of the highest value; satisfies `envs.agent.Agent` in its form for ragged games.
+    """Plays the action with the highest Q-value; implements `envs.agent.Agent` for ragged games.
 
     Args:
-        game: The game as it was trained on, for encoding infostates.
-        network: Description of the net.
-        weights: From `QNet.inference_weights`.
-        name: For messages.
-        learn_scripted: The net was trained on scripted decisions too (`RaggedGame.scripted`) and makes them; else the
-            game's heuristic does.
-        forward: What runs the network, if not NumPy on the CPU.
+        game: Game that the network was trained on; encodes infostates and actions.
+        network: Settings of the network.
+        weights: Weights from `QNet.inference_weights`.
+        name: Name in messages.
+        learn_scripted: The network also makes scripted decisions (`RaggedGame.scripted`), on which it was trained;
+            otherwise the game's heuristic makes them.
+        forward: Runs the network; by default NumPy on the CPU.
 
     Raises:
-        ValueError: the game lacks what the network needs.
+        ValueError: The game does not provide the encodings that the network needs.
     """
 
     def __init__(
@@ -45,23 +45,26 @@ class QAgent:
         self._game = game
 
     def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None:
-        """Takes over the game to be played; nothing is remembered of a single one."""
+        """Sets the game to be played. The agent keeps no state of single games."""
         self._game = game
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
-        """The action for each of n games in which this agent is to move, `[n]` action records; of equals the first.
+        """Actions for n states in which this agent is to move, `[n]` action records.
+
+        Of several actions with the highest value, the first is played.
 
         Raises:
-            GameOver: one of the games has ended.
+            GameOver: One of the games has ended.
         """
         choices = self._game.choices(states)
         if (np.diff(choices.offsets) == 0).any():
-            raise GameOver(f"{self.name} was asked for a move in a game that has ended")
-        chosen, asked = settle_without_net(self._game, states, choices, self._learn_scripted)
-        if len(asked):
-            lists, source = take_lists(choices, asked)
-            packed = self._game.observe(states[asked], self._game.to_move(states[asked]))
+            raise GameOver(f"{self.name} has no move in a game that has ended")
+        chosen, open_states = settle_without_net(self._game, states, choices, self._learn_scripted)
+        if len(open_states):
+            lists, source = take_lists(choices, open_states)
+            undecided = states[open_states]
+            packed = self._game.observe(undecided, self._game.to_move(undecided))
             features = self._trained_on.encode(packed, self._encoding)
             values = self._forward(features, lists.offsets, self._trained_on.encode_actions(lists.rows))
-            chosen[asked] = source[best_rows(lists.offsets, values)]
+            chosen[open_states] = source[best_rows(lists.offsets, values)]
         return choices.rows[chosen]

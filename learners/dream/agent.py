@@ -1,7 +1,7 @@
-"""Agents that play by DREAM's advantage nets: the last iterate, or an average over all iterations.
+"""The agent of DREAM, which plays the last iterate or an average over all iterations.
 
-`T` nets a player, t = 1 .. T in the order of their training. All nets that a decision needs are one batched evaluation
-of stacked weights.
+Each player has `T` advantage networks, t = 1 .. T in the order of their training. One batched forward pass over stacked
+weights evaluates all networks that a decision needs. In shapes, `B` is the number of states and `A` that of actions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,22 +18,25 @@ from learners.networks.inference import Inference, action_values, encoder
 from learners.networks.settings import NetworkSettings, Weights
 
 Strategies = Mapping[int, Sequence[tuple[int, Weights]]]
-"""For each player the iterations in ascending order with their advantage nets, from the first one on. A player's
-k-th net has iteration number t = k in averages: where players take turns, its own count (paper 000, 5.3)."""
+"""All advantage networks of each player with the iterations of the run that trained them, in ascending order.
 
-_OUTPUTS_AT_ONCE = 4_000_000  # floats of network output held at a time
+In averages, the k-th network of a player has iteration number t = k: where players take turns, the number of fits of
+that player (paper 000, 5.3)."""
+
+_MAX_OUTPUTS = 4_000_000
+"""Number of network outputs computed at a time, which bounds the memory."""
 
 
 class _PlayerNets:
-    """All nets of one player, and what is remembered of each game of the batch."""
+    """The networks of one player, and the state of each game in the batch."""
 
     def __init__(
         self, settings: NetworkSettings, strategies: Sequence[tuple[int, Weights]], average_power: float
     ) -> None:
         self.inference = Inference(settings, [weights for _, weights in strategies])
         self.log_weight = average_power * np.log(np.arange(1, len(strategies) + 1))
-        self.log_reach = np.zeros((0, len(strategies)))  # [batch, T] own reach of each net
-        self.drawn = np.zeros(0, np.int64)  # [batch] net drawn for a game
+        self.log_reach = np.zeros((0, len(strategies)))  # [batch, T] own reach probability of each network
+        self.drawn = np.zeros(0, np.int64)  # [batch] network drawn for a game
 
     def begin(self, batch: int, rng: np.random.Generator) -> None:
         self.log_reach = np.zeros((batch, len(self.log_weight)))
@@ -42,24 +45,27 @@ class _PlayerNets:
 
 
 class DreamAgent:
-    """Plays by the advantage nets of both players.
+    """Plays the policies of both players' advantage networks; implements `envs.agent.Agent`.
 
     Args:
-        game: The game as it was trained on, for encoding infostates.
-        network: Description of the nets.
-        strategies: Nets of each player.
-        average: ``exact``: sum_t t * x_i^t(s) * pi_t(s), normalised, with x_i^t the own reach of net t (paper 000,
-            eq. 4, with linear weights). ``sampled``: one net a game, drawn with probability proportional to t, which
-            plays the same policy (Steinberger 2019). ``paper``: weights t without own reach (paper 000, 6.1).
-            ``last``: the last net alone.
-        average_power: Net t weighs t to this power where the above says t: 1 is linear averaging, 0 weighs all alike.
-        threshold: Actions less probable than this share of the likeliest one are not played (Ganzfried, Sandholm and
-            Waugh 2012): 0 plays the average as it is, 1 purifies it. It takes out what the noise of single nets puts
-            into their mixture.
-        name: For messages.
+        game: Game that the networks were trained on; encodes infostates.
+        network: Settings of the networks.
+        strategies: Networks of each player.
+        average: How the policies pi_t of the networks are combined.
+            ``exact``: sum_t t * x_i^t(s) * pi_t(s), normalised, where x_i^t is the player's own reach probability under
+            network t (paper 000, eq. 4, with linear weights).
+            ``sampled``: one network per game, drawn with probability proportional to t. This plays the same policy as
+            ``exact`` (Steinberger 2019).
+            ``paper``: weights t without own reach (paper 000, 6.1).
+            ``last``: the last network alone.
+        name: Name in messages.
+        average_power: Exponent of t in the weights above: 1 is linear averaging, 0 uniform averaging.
+        threshold: Actions with less than this fraction of the highest probability are not played (Ganzfried, Sandholm
+            and Waugh 2012): 0 plays the average itself, 1 purifies it. This removes actions that are in the average
+            only because of the noise of single networks.
 
     Raises:
-        ValueError: a player has no net, or `average` is unknown.
+        ValueError: A player has no network, `average` is unknown, or `threshold` is out of bounds.
     """
 
     def __init__(
@@ -73,13 +79,13 @@ class DreamAgent:
         threshold: float = 0.0,
     ) -> None:
         if not 0 <= threshold <= 1:
-            raise ValueError(f"threshold must be from 0 to 1, not {threshold}")
+            raise ValueError(f"threshold must be from 0 to 1, got {threshold}")
         if average not in get_args(Average):
-            raise ValueError(f"average must be one of {', '.join(get_args(Average))}, not {average}")
+            raise ValueError(f"average must be one of {', '.join(get_args(Average))}, got {average}")
         for player in range(game.spec.num_players):
             if not strategies.get(player):
                 raise ValueError(
-                    f"{name} has no strategy yet for player {player}: train at least one iteration for each"
+                    f"{name} has no network of player {player} yet: train at least one iteration per player"
                 )
         self.name = name
         self.average = average
@@ -97,10 +103,12 @@ class DreamAgent:
             nets.begin(batch, rng)
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Actions `int64[B]` for B states, drawn from the policy of each state's mover; see `envs.agent.Agent.act`.
+        """Actions `int64[B]`, drawn from the policy of the player to move in each state.
 
         Args:
-            games: Place of each state's game in the batch that `begin` was told of, `int64[B]`.
+            states: States, `[B]` records.
+            games: Index of each state's game in the batch that `begin` has started, `int64[B]`.
+            rng: Source of the draws.
         """
         mover = self._game.to_move(states)
         legal = self._game.legal(states)
@@ -110,24 +118,27 @@ class DreamAgent:
         for player, nets in enumerate(self._players):
             at = np.flatnonzero(mover == player)
             if len(at):
-                policy = self._cut(self._policy(nets, packed[at], legal[at], games[at]))
+                policy = self._apply_threshold(self._policy(nets, packed[at], legal[at], games[at]))
                 actions[at] = self._sample(policy, legal[at], draws[at])
-                self._remember(nets, games[at], actions[at])
+                self._update_reach(nets, games[at], actions[at])
         return actions
 
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
-        """Policy `float32[B, A]` at the infostates of B new games, where every own reach is 1 and no net is drawn.
+        """Policy `float32[B, A]` at the infostates of B new games, where every own reach probability is 1.
 
-        What is remembered of the games being played is neither used nor changed.
+        With ``sampled``, this is the average over the networks. The state of the games in play is neither used nor
+        changed.
         """
         nets = self._players[player]
-        return self._cut(_mix(nets.log_weight[None], self._all_policies(nets, packed, legal)))
+        return self._apply_threshold(_mix(nets.log_weight[None], self._all_policies(nets, packed, legal)))
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
-        """The policy of both players at every infoset of a tree, `float64[S]`; a drawn net's is that of the average.
+        """The policy of both players at every infoset of a game tree, `float64[S]` for `S` slots (infoset, action).
+
+        With ``sampled``, this is the average over the networks, the policy that the draws play.
 
         Raises:
-            ValueError: infostates of the tree are not those of the game at hand.
+            ValueError: The infostates of the tree are not those of the game that the networks were trained on.
         """
         if tree.observed.shape[1] != self._trained_on.spec.packed_size:
             raise ValueError(f"{self.name} was trained under other rules of {tree.name}")
@@ -139,12 +150,12 @@ class DreamAgent:
             log_weight = np.tile(nets.log_weight, (len(own), 1))
             if self.average in ("exact", "sampled"):
                 log_weight += own_log_reach(tree, own, policies)
-            table[own] = self._cut(_mix(log_weight, policies))
+            table[own] = self._apply_threshold(_mix(log_weight, policies))
         policy = tree.to_slots(table)
         return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
 
-    def _cut(self, policy: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The policy without the actions below the threshold."""
+    def _apply_threshold(self, policy: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Sets the probability of actions below the threshold to 0 and renormalises."""
         if self.threshold == 0:
             return policy
         kept = np.where(policy >= self.threshold * policy.max(axis=1, keepdims=True), policy, np.float32(0))
@@ -162,10 +173,10 @@ class DreamAgent:
         return _mix(log_weight, self._policies)
 
     def _all_policies(self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """pi_t of every net, `float32[T, B, A]`."""
+        """The policy pi_t of every network, `float32[T, B, A]`."""
         policies = np.empty((nets.inference.nets, *legal.shape), np.float32)
         outputs = nets.inference.weights["out.b"].shape[1]
-        rows = max(1, _OUTPUTS_AT_ONCE // (nets.inference.nets * outputs))
+        rows = max(1, _MAX_OUTPUTS // (nets.inference.nets * outputs))
         for start in range(0, len(packed), rows):
             part = slice(start, start + rows)
             slots = self._trained_on.output_slots(packed[part], self._network.outputs)
@@ -176,17 +187,17 @@ class DreamAgent:
     def _drawn_policy(
         self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_], drawn: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Each row by the net drawn for its game: rows grouped by net, groups padded to one length."""
+        """The policy of the network `drawn` for each row. Rows are grouped by network and padded to equal lengths."""
         order = np.argsort(drawn, kind="stable")
         used, first, count = np.unique(drawn[order], return_index=True, return_counts=True)
         group = np.repeat(np.arange(len(used)), count)
-        place = np.arange(len(drawn)) - np.repeat(first, count)
+        index = np.arange(len(drawn)) - np.repeat(first, count)  # within the group
         features = self._trained_on.encode(packed, self._network.encoding)
         padded = np.zeros((len(used), count.max(), *features.shape[1:]), np.float32)
-        padded[group, place] = features[order]
+        padded[group, index] = features[order]
         outputs = nets.inference.subset(used)([padded])
         chosen = np.empty((len(drawn), outputs.shape[2]), np.float32)
-        chosen[order] = outputs[group, place]
+        chosen[order] = outputs[group, index]
         slots = self._trained_on.output_slots(packed, self._network.outputs)
         advantages, policy = np.empty((2, 1, *legal.shape), np.float32)
         action_values(chosen[None], slots, legal, advantages)
@@ -201,7 +212,7 @@ class DreamAgent:
         sample_actions(policy, legal, np.zeros(len(policy), np.float32), draws, actions, probability)
         return actions
 
-    def _remember(self, nets: _PlayerNets, games: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+    def _update_reach(self, nets: _PlayerNets, games: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
         if self.average == "exact":
             played = self._policies[:, np.arange(len(games)), actions].T
             with np.errstate(divide="ignore"):
@@ -209,19 +220,19 @@ class DreamAgent:
 
 
 def own_log_reach(tree: Tree, own: NDArray[np.int64], policies: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Log of each net's own reach probability of infosets, `float64[I', T]`.
+    """Log of the own reach probability of a player's infosets under each network, `float64[I', T]`.
 
     Args:
-        tree: The game.
-        own: All infosets of a player in ascending order, `int64[I']`, so that parents come first.
-        policies: Policy of each net there, `float32[T, I', A]`.
+        tree: Game tree.
+        own: All infosets of the player in ascending order, `int64[I']`, so that parents come first.
+        policies: Policy of each network at these infosets, `float32[T, I', A]`.
     """
     log_reach = np.zeros((len(own), len(policies)))
     before = tree.parent_slot[own]
     parent = np.where(before < 0, -1, tree.slot_infoset[before] - own[0])
     open_infosets = np.flatnonzero(parent >= 0)
     known = parent < 0
-    while len(open_infosets):  # one more own move each time
+    while len(open_infosets):  # each pass extends the known infosets by one move of the player
         ready = open_infosets[known[parent[open_infosets]]]
         with np.errstate(divide="ignore"):
             step = np.log(policies[:, parent[ready], tree.slot_action[before[ready]]].T)
@@ -232,9 +243,9 @@ def own_log_reach(tree: Tree, own: NDArray[np.int64], policies: NDArray[np.float
 
 
 def _mix(log_weight: NDArray[np.float64], policies: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Mean of `policies [T, B, A]` by weights exp(`log_weight`), `[B, T]` or `[1, T]`, that need not sum to 1.
+    """Weighted mean `[B, A]` of `policies` `[T, B, A]`, with weights exp(`log_weight`), `[B, T]` or `[1, T]`.
 
-    Where no net gets to, their weights count alike.
+    The weights are normalised here. Where no network reaches the infostate, all networks weigh the same.
     """
     greatest = log_weight.max(axis=1, keepdims=True)
     weight = np.where(np.isfinite(greatest), np.exp(log_weight - np.where(np.isfinite(greatest), greatest, 0)), 1)

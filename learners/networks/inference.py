@@ -1,10 +1,12 @@
-"""The forward pass of a network in NumPy and compiled kernels: what traversals, self-play and agents run.
+"""The forward pass of a network in NumPy and compiled kernels, for traversals, self-play and agents.
 
-NumPy's matrix product (OpenBLAS) with fused compiled kernels between the products is faster on small batches than
-a framework's eager pass, and a process that only plays needs no torch (see `dancfr bench inference`). Three things
-are gained beyond that: inputs that are 0 are skipped where the game says which they are, outputs that no legal
-action needs are left out, and large batches are cut so that what passes between two layers stays in the
-second-level cache.
+On small batches, NumPy's matrix product (OpenBLAS) with fused compiled kernels between the products is faster than
+torch's eager execution, and a process that only plays does not import torch (see `dancfr bench inference`). Three
+optimisations go beyond that: inputs that are 0 are skipped if the game provides sparse encodings, outputs that no legal
+action needs are not computed, and large batches are split so that the activations stay in the second-level cache.
+
+In shapes, `T` is the number of networks, `m` the number of infostates per network, `S` that of output slots, `A` that
+of actions, `K` that of slots per action, and `H` that of hidden units.
 """
 
 import math
@@ -31,28 +33,27 @@ from learners.networks.settings import CONV_CHANNELS, NetworkSettings, Weights
 
 Floats = NDArray[np.float32]
 View = Floats | Sparse
-"""Infostates as a net reads them: `float32[T, m, *shape]`, or `float32[1, m, *shape]` or `Sparse` of m rows for all
-nets alike."""
+"""Encoded infostates: `float32[T, m, *shape]`, or `float32[1, m, *shape]` or `Sparse` of m rows for all networks."""
 
 ROWS = {"flat": 512, "conv": 128}
-"""Rows that go through all layers at a time, by trunk; what more rows pass on would leave a cache of 512 KiB."""
+"""Rows per pass through all layers, by trunk. The activations of more rows would not fit into a cache of 512 KiB."""
 
 FEW_ROWS = 8
-"""Up to so many rows for each net, reading the weights is what costs."""
+"""Up to this number of rows per network, reading the weights dominates the cost."""
 
 MANY_OUTPUTS = 64
-"""From so many outputs on, single ones for the legal actions are cheaper than all of them."""
+"""From this number of outputs on, computing only those of legal actions is cheaper than computing all of them."""
 
 
 def encoder(game: Game, settings: NetworkSettings) -> Callable[[Packed], View]:
-    """How packed infostates of a game are encoded for `Inference`: sparse, if the game can and the net reads it."""
+    """The encoder of packed infostates for `Inference`: sparse if both the game and the network allow it."""
     if settings.encoding == "flat" and isinstance(game, SparseGame):
         return game.encode_sparse
     return lambda packed: game.encode(packed, settings.encoding)[None]
 
 
 def aligned(*shape: int) -> Floats:
-    """Uninitialised memory that begins with a cache line. Vectors that straddle two cost a fifth of the speed."""
+    """Uninitialised array, aligned to a cache line: vectors that span two lines cost a fifth of the speed."""
     size = math.prod(shape)
     memory = np.empty(size + 16, np.float32)
     start = -memory.ctypes.data // 4 % 16
@@ -60,7 +61,7 @@ def aligned(*shape: int) -> Floats:
 
 
 def stack_weights(nets: Sequence[Weights]) -> Weights:
-    """The weights of T nets of one description with a leading dimension T."""
+    """Stacks the weights of T networks with the same settings along a new first dimension."""
     stacked = {name: aligned(len(nets), *array.shape) for name, array in nets[0].items()}
     for name, array in stacked.items():
         np.stack([net[name] for net in nets], out=array)
@@ -68,13 +69,13 @@ def stack_weights(nets: Sequence[Weights]) -> Weights:
 
 
 class Inference:
-    """Runs T networks of one description in one go; keeps its scratch memory, so an instance serves one thread.
+    """The forward pass of T networks with the same settings.
 
-    `m` is the number of infostates that each network gets.
+    An instance reuses its scratch buffers, so it may be used by one thread only.
 
     Args:
-        settings: Description of the networks.
-        nets: The weights of each, from `ValueNet.inference_weights`.
+        settings: Settings of the networks.
+        nets: Weights of each network, from `ValueNet.inference_weights`.
     """
 
     def __init__(self, settings: NetworkSettings, nets: Sequence[Weights]) -> None:
@@ -91,7 +92,10 @@ class Inference:
         self._scratch: dict[str, Floats] = {}
 
     def subset(self, which: NDArray[np.int64]) -> "Inference":
-        """The nets of those indices as a new instance; all of them in order are not copied."""
+        """The networks with these indices, as an `Inference` that shares the scratch buffers.
+
+        If they are all networks in order, this instance is returned and nothing is copied.
+        """
         if np.array_equal(which, np.arange(self.nets)):
             return self
         chosen = object.__new__(Inference)
@@ -101,13 +105,13 @@ class Inference:
         return chosen
 
     def __call__(self, views: Sequence[View]) -> Floats:
-        """Outputs of every net for its own or for common infostates.
+        """Computes all outputs of every network.
 
         Args:
-            views: The encoded infostates, one view for an advantage net and two for a baseline net.
+            views: Encoded infostates, one view for an advantage network and two for a baseline network.
 
         Returns:
-            `float32[T, m, S]` in scratch memory that the next call overwrites.
+            Outputs `float32[T, m, S]` in a scratch buffer that the next call overwrites.
         """
         outputs = self._buffer("all", self.nets, _rows(views[0]), self.weights["out.w"].shape[2])
         for w, nets, rows, part in self._parts(views):
@@ -121,16 +125,16 @@ class Inference:
         legal: NDArray[np.bool_],
         values: Floats | None = None,
     ) -> Floats:
-        """The value of each action by every net: the sum of the outputs that stand for it; 0 where not legal.
+        """Computes the value of each legal action by every network.
 
         Args:
-            views: As above.
-            slots: From `Game.output_slots`, `int16[m, A, K]`.
-            legal: `bool[m, A]`.
-            values: Where to write the result, if not to new memory.
+            views: Encoded infostates, as for `__call__`.
+            slots: Output slots of each action, from `Game.output_slots`, `int16[m, A, K]`.
+            legal: Legal actions, `bool[m, A]`.
+            values: Array for the result, `float32[T, m, A]`; by default a new one.
 
         Returns:
-            `float32[T, m, A]`.
+            Value of each action, the sum of the outputs in its slots, `float32[T, m, A]`; 0 for illegal actions.
         """
         if values is None:
             values = np.empty((self.nets, *legal.shape), np.float32)
@@ -145,7 +149,7 @@ class Inference:
         return values
 
     def _parts(self, views: Sequence[View]) -> Iterator[tuple[Weights, slice, slice, Sequence[View]]]:
-        """What goes through all layers at a time: weights, which nets and rows they are, and the views on these."""
+        """Splits the work into passes through all layers: weights, networks, rows, and the views of these rows."""
         m = _rows(views[0])
         step = ROWS[self.settings.trunk]
         if m <= FEW_ROWS or (m <= step and self.nets == 1):
@@ -170,12 +174,12 @@ class Inference:
         add_bias(outputs, w["out.b"])
 
     def _hidden(self, w: Weights, views: Sequence[View]) -> Floats:
-        """The last hidden layer, normalised, `float32[T, m, H]` in scratch memory."""
+        """The last hidden layer, normalised, `float32[T, m, H]` in a scratch buffer."""
         first = 0
         if self.settings.trunk == "conv":
             x = self._trunk(w, views)
         elif isinstance(views[0], Sparse) and w["hidden0.w"].shape[1] != w["hidden0.w"].shape[2]:
-            x = self._first(w, views)
+            x = self._sparse_hidden(w, views)
             first = 1
         else:
             x = self._join(views, w["hidden0.w"].shape[1] // len(views))
@@ -192,19 +196,19 @@ class Inference:
             layer_norm(x)
         return x
 
-    def _first(self, w: Weights, views: Sequence[View]) -> Floats:
-        """The first hidden layer from sparse views."""
+    def _sparse_hidden(self, w: Weights, views: Sequence[View]) -> Floats:
+        """The first hidden layer from sparse views, `float32[T, m, H]`."""
         matrix, bias = w["hidden0.w"], w["hidden0.b"]
         y = self._buffer("hidden0", len(matrix), _rows(views[0]), matrix.shape[2])
         last = len(views) - 1
         for v, view in enumerate(views):
-            assert isinstance(view, Sparse)  # as the first is
+            assert isinstance(view, Sparse)  # all views have the same type
             first = v * (matrix.shape[1] // len(views))
             sparse_layer(view.place, view.value, matrix, first, v == 0, v == last, bias, y)
         return y
 
     def _join(self, views: Sequence[View], inputs: int) -> Floats:
-        """The views side by side, `float32[T or 1, m, views * inputs]`."""
+        """Concatenates dense views, `float32[T or 1, m, views * inputs]`."""
         flat = [_densify(v, inputs) if isinstance(v, Sparse) else v.reshape(*v.shape[:2], -1) for v in views]
         if len(flat) == 1:
             return flat[0]
@@ -212,7 +216,7 @@ class Inference:
         return np.concatenate(flat, axis=2, out=joined)
 
     def _trunk(self, w: Weights, views: Sequence[View]) -> Floats:
-        """Both convolutions as products over patches, `float32[T, m, positions * CONV_CHANNELS]`."""
+        """Both convolutions as matrix products over patches, `float32[T, m, positions * CONV_CHANNELS]`."""
         given, batch, channels, height, width = np.shape(views[0])
         positions = (height - 1) * (width - 1)
         size = len(w["conv1.w"]), batch * positions, CONV_CHANNELS
@@ -220,7 +224,7 @@ class Inference:
         maps, second = self._buffer("maps", *size), self._buffer("second", *size)
         each = CONV_CHANNELS // len(views)
         for v, view in enumerate(views):
-            assert not isinstance(view, Sparse)  # planes are not
+            assert not isinstance(view, Sparse)  # planes are dense
             patches(view.reshape(given * batch, channels, height, width), unfolded)
             rows = unfolded.reshape(given, batch * positions, -1)
             np.matmul(rows, w[f"conv0.{v}.w"], out=maps[:, :, v * each : (v + 1) * each])

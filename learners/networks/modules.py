@@ -188,8 +188,8 @@ class ChosenOutputs(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, slots: Tensor, needed: Tensor) -> Tensor:
         """Values `float32[B, A]`."""
         values = torch.empty(needed.shape)
-        arrays = [tensor.detach().contiguous().numpy()[None] for tensor in (x, weight, bias)]
-        chosen_outputs(*arrays, slots.numpy(), needed.numpy(), values.numpy()[None])
+        hidden, matrix, offset = (tensor.detach().contiguous().numpy()[None] for tensor in (x, weight, bias))
+        chosen_outputs(hidden, matrix, offset, slots.numpy(), needed.numpy(), values.numpy()[None])
         ctx.save_for_backward(x, weight, slots, needed)
         return values
 
@@ -198,10 +198,8 @@ class ChosenOutputs(torch.autograd.Function):
         """Gradients with respect to x, weight and bias."""
         x, weight, slots, needed = ctx.saved_tensors
         results = torch.empty_like(x), torch.zeros_like(weight), torch.zeros(len(weight))
-        above, below, matrix, given, wanted, *into = (
-            tensor.detach().contiguous().numpy() for tensor in (upper[0], x, weight, slots, needed, *results)
-        )
-        chosen_outputs_gradient(above, below, matrix, given, wanted, *into)
+        arrays = [tensor.detach().contiguous().numpy() for tensor in (upper[0], x, weight, slots, needed, *results)]
+        chosen_outputs_gradient(*arrays)
         return *results, None, None
 
 

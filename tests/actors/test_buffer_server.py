@@ -55,7 +55,7 @@ def test_a_chunk_too_old_to_be_known_is_refused() -> None:
 
 def test_a_refused_chunk_may_come_again() -> None:
     server = BufferServer(ReservoirBuffer, 100, DTYPE)
-    with pytest.raises(ValueError, match="was offered to a buffer of"):
+    with pytest.raises(ValueError, match="int8"):
         server.add((0, 0), np.zeros(3, np.int8), (1,))
     assert server.add((0, 0), rows(0, 3), (1,)) == 3
 
@@ -128,7 +128,7 @@ def test_what_belongs_to_another_buffer_or_is_damaged_is_refused(tmp_path) -> No
     filled().save(path)
     untouched = filled(capacity=50, chunks=3)
     before = content(untouched)
-    with pytest.raises(ValueError, match=r"buffer.state.*100 rows does not fit a buffer of 50"):
+    with pytest.raises(ValueError, match=r"buffer.state.*100 .*50"):
         untouched.load(path)
     with pytest.raises(ValueError, match="a ReservoirBuffer, not a CircularBuffer"):
         BufferServer(CircularBuffer, 100, DTYPE).load(path)

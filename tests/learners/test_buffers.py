@@ -116,14 +116,14 @@ def test_wrong_use_changes_nothing(kind: type[RecordBuffer]) -> None:
     with pytest.raises(EmptyBuffer):
         empty.sample(1, rng)
     assert len(empty.sample(0, rng)) == 0
-    with pytest.raises(ValueError, match="was offered to a buffer of"):
+    with pytest.raises(ValueError, match="float32"):
         empty.add(np.zeros(3, np.float32), rng)
-    with pytest.raises(ValueError, match="2x3"):
+    with pytest.raises(ValueError, match=r"\(2, 3\)"):
         empty.add(np.zeros((2, 3), DTYPE), rng)
     assert (len(empty), empty.offered) == (0, 0)
     with pytest.raises(ValueError, match="capacity"):
         kind(0, DTYPE)
-    with pytest.raises(ValueError, match="plain records"):
+    with pytest.raises(ValueError, match="object"):
         kind(3, np.dtype(object))
 
 
@@ -143,13 +143,13 @@ def test_a_saved_buffer_goes_on_as_if_nothing_had_happened(kind, before, tmp_pat
 def test_the_state_of_another_buffer_is_refused() -> None:
     buffer = fed(ReservoirBuffer(10, DTYPE), [4])
     state = buffer.state_arrays()
-    with pytest.raises(ValueError, match="10 rows does not fit a buffer of 11"):
+    with pytest.raises(ValueError, match=r"10 .*11"):
         ReservoirBuffer(11, DTYPE).load_state_arrays(state)
-    with pytest.raises(ValueError, match="does not fit a buffer of"):
+    with pytest.raises(ValueError, match="dtype"):
         ReservoirBuffer(10, np.dtype([("x", np.int8)])).load_state_arrays(state)
-    with pytest.raises(ValueError, match="without counts"):
+    with pytest.raises(ValueError, match="counts"):
         buffer.load_state_arrays({"records": state["records"]})
-    with pytest.raises(ValueError, match="says that 9 were offered"):
+    with pytest.raises(ValueError, match=r"4 .*9"):
         buffer.load_state_arrays(state | {"counts": np.array([10, 9])})
     assert content(buffer)["number"].tolist() == [0, 1, 2, 3]
 

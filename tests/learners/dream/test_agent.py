@@ -192,7 +192,7 @@ def test_outputs_in_pieces_are_the_same(monkeypatch):
     tree, agent = Tree(game), DreamAgent(game, NET, make_strategies(game), "paper")
     at = tree.own(0)
     whole = agent.policy(pack(at), tree.legal[at], 0)
-    monkeypatch.setattr(agent_module, "_OUTPUTS_AT_ONCE", 3 * 3 * (NETS + 1))
+    monkeypatch.setattr(agent_module, "_MAX_OUTPUTS", 3 * 3 * (NETS + 1))
     np.testing.assert_allclose(agent.policy(pack(at), tree.legal[at], 0), whole, atol=1e-6)
 
 
@@ -244,7 +244,7 @@ def test_reach_of_long_games_does_not_underflow():
     policies[0], policies[1] = [0.25, 0.75], [0.75, 0.25]
     agent._policies = policies
     for move in range(400):
-        agent._remember(nets, np.array([0]), np.array([move % 2]))
+        agent._update_reach(nets, np.array([0]), np.array([move % 2]))
     assert nets.log_reach[0, 0] == pytest.approx(200 * np.log(3 / 16), rel=1e-6)
     assert nets.log_reach[0, 0] == pytest.approx(nets.log_reach[0, 1], rel=1e-12)
     assert nets.log_reach[0, 2] == pytest.approx(400 * np.log(0.5), rel=1e-6)
@@ -257,9 +257,9 @@ def test_reach_of_long_games_does_not_underflow():
 def test_wrong_use_is_named():
     game = GAMES["kuhn"]
     strategies = make_strategies(game)
-    with pytest.raises(ValueError, match="average must be one of exact, sampled, paper, last, not mean"):
+    with pytest.raises(ValueError, match=r"average .*exact, sampled, paper, last, .*mean"):
         DreamAgent(game, NET, strategies, "mean")
-    with pytest.raises(ValueError, match=r"threshold must be from 0 to 1, not 1\.5"):
+    with pytest.raises(ValueError, match=r"threshold .*1\.5"):
         DreamAgent(game, NET, strategies, "paper", threshold=1.5)
-    with pytest.raises(ValueError, match="run x has no strategy yet for player 1: train at least one iteration"):
+    with pytest.raises(ValueError, match=r"run x .*player 1"):
         DreamAgent(game, NET, {0: strategies[0]}, "exact", name="run x")
