@@ -85,8 +85,8 @@ def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
     assert 0.5 < json.loads(outcome.out)["win_rate"] < 0.9
     assert command("evaluate", f"{reference}@3", "--against", "random", *match).out != outcome.out
     for name, said in (
-        ("?average=last", "plays average=exact, not average=last"),
-        ("?threshold=0.5", "played as they are"),
+        ("?average=last", "there are: exact"),
+        ("?threshold=0.5", "no option named 'threshold'"),
         ("@40", "has iterations 3 to 8, not 40"),
     ):
         assert said in refused(command("evaluate", f"{reference}{name}", "--against", "random", *match))

@@ -80,8 +80,8 @@ def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
     assert exact.code == 0, exact.err
     assert 0 < json.loads(exact.out)["nash_conv"] < 2
     for name, said in (
-        ("?average=sampled", "plays average=exact or average=last"),
-        ("?threshold=0.5", "played as they are"),
+        ("?average=sampled", "there are: exact, last"),
+        ("?threshold=0.5", "no option named 'threshold'"),
         ("@40", "has iterations 2 to 6, not 40"),
     ):
         outcome = command("evaluate", f"{reference}{name}", "--against", "random", *match)
@@ -182,7 +182,7 @@ def test_a_strategy_that_a_killed_run_did_not_store_comes_back_with_its_checkpoi
 
 def test_a_curriculum_that_never_ends_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run_training(tmp_path / "run", tiny("iterations=4", *GROWING))
-    assert "all iterations belong to the curriculum" in capfd.readouterr().err
+    assert "the curriculum takes all iterations" in capfd.readouterr().err
 
 
 NETS = (

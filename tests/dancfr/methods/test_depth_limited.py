@@ -100,7 +100,7 @@ def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
         found[name] = json.loads(outcome.out)["mean_plies"]
     assert len(set(found.values())) >= 4, found
     for name, said in (
-        ("?average=paper", "plays average=net or average=last, not paper"),
+        ("?average=paper", "there are: last, net"),
         ("@40", "has iterations 2 to 5, not 40"),
     ):
         assert said in refused(command("evaluate", f"{reference}{name}", "--against", "random", *match))
