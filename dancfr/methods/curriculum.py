@@ -1,4 +1,4 @@
-"""Games of growing size that a run goes through: Ordered Abstraction (paper 001, 4.1.1) for any option of any game."""
+"""Curricula: training on a sequence of games of growing size (Ordered Abstraction, paper 001, 4.1.1)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +10,12 @@ from dancfr.runs.config import Config
 
 
 class Curriculum(Config):
-    """Stages before the run's own game. What has been learnt goes on from each to the next.
+    """Stages that precede the run's own game. Each stage continues from the nets or tables of the previous one.
 
     Attributes:
-        option: The option of the game that differs from stage to stage, such as ``health``; empty: no stages.
-        values: Its value in each stage; the run's own game, which comes last, has its own.
-        iterations: Iterations of each stage; all others go to the run's own game.
+        option: Game option that differs between stages, such as ``health``; empty disables the curriculum.
+        values: Value of the option in each stage. The last stage is always the run's own game, with its own value.
+        iterations: Iterations per stage; the remaining ones are spent on the run's own game.
     """
 
     option: str = ""
@@ -23,21 +23,24 @@ class Curriculum(Config):
     iterations: int = Field(100, ge=1)
 
     def options_at(self, iteration: int, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options of the game that iteration t, from 1, is played on; `options` are those of the run's own game."""
+        """Returns the game options of an iteration (counted from 1), given the options of the run's own game."""
         stage = (iteration - 1) // self.iterations
         return {**options, self.option: self.values[stage]} if stage < len(self.values) else dict(options)
 
     def check(self) -> None:
-        """Raises UsageError where one of option and values is there without the other."""
+        """Raises UsageError if only one of `option` and `values` is set."""
         if bool(self.option) != bool(self.values):
             given, lacking = ("option", "values") if self.option else ("values", "option")
-            raise UsageError(f"curriculum.{given} needs curriculum.{lacking}, such as health and 1,2,3")
+            raise UsageError(
+                f"curriculum.{given} requires curriculum.{lacking}: set both, "
+                "e.g. curriculum.option=health curriculum.values=1,2,3"
+            )
 
     def check_games(self, game: str, options: Mapping[str, Any]) -> None:
-        """Checks that nets of one stage fit the next.
+        """Checks that the nets of one stage fit the next.
 
         Raises:
-            UsageError: the option or a value does not fit the game, or the games of two stages look different.
+            UsageError: the game rejects the option or a value, or two stages differ in actions or infostates.
         """
         from dancfr.games.registry import make_game
 
@@ -48,6 +51,6 @@ class Curriculum(Config):
             seen = [(s.num_players, s.num_actions, s.packed_size, s.shapes, s.slots) for s in (spec, last)]
             if seen[0] != seen[1]:
                 raise UsageError(
-                    f"curriculum: {game} with {self.option}={value} has other actions or infostates than the run's own "
-                    "game, so that what is learnt there does not fit here"
+                    f"curriculum.values: {game} with {self.option}={value} has different actions or infostates from "
+                    "the run's own game, so its nets cannot be reused: choose another option or other values"
                 )

@@ -1,4 +1,4 @@
-"""From the words of `dancfr train` to a running experiment: everything is checked before anything is started."""
+"""Starts and resumes training runs: validates a request completely, then runs the method's driver."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -19,16 +19,16 @@ from dancfr.watch.tracking import Tracker, choose_mode
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """What `dancfr train` was asked.
+    """Arguments of a training, as given to `dancfr train`.
 
     Attributes:
         preset: Name of a preset.
-        overrides: ``key=value`` settings.
-        run_dir: Folder of the run; None makes ``runs/<preset>-<time>``.
-        wandb: ``online``, ``offline``, ``off``; None chooses by what is configured.
-        options: All else; its `device` may still be ``auto``.
-        allow_changes: A resumed run may go on under other settings than it was started with.
-        base: Configuration in the place of the preset's.
+        overrides: ``key=value`` settings that differ from the preset.
+        run_dir: Folder of the run; None creates ``runs/<preset>-<time>``.
+        wandb: W&B mode: ``online``, ``offline`` or ``off``; None: ``online`` if a key is configured.
+        options: Options outside the configuration; `device` may be ``auto``.
+        allow_changes: Allow a resumed run to continue with settings that differ from those it was started with.
+        base: Configuration that replaces the preset's.
     """
 
     preset: str
@@ -41,17 +41,17 @@ class TrainRequest:
 
 
 def train(request: TrainRequest) -> dict[str, Any]:
-    """Trains, or goes on training, and returns the result of the driver with `run_dir` and `stopped`.
+    """Starts or resumes a training; returns the driver's result together with `run_dir` and `stopped`.
 
     Raises:
-        UsageError: something asked for does not exist or does not fit; no run was started or changed.
-        RunError: the training failed; its last checkpoint is whole.
+        UsageError: the request is not valid; no run was created or changed.
+        RunError: the training failed; its last checkpoint is intact.
     """
     preset = find_preset(request.preset)
     method = method_of(preset)
     if request.allow_changes and not request.options.resume:
-        raise UsageError("--allow-changes is for a run that goes on: it needs --resume")
-    # The configuration first: what follows imports torch.
+        raise UsageError("--allow-changes applies to resumed runs only: add --resume or leave out --allow-changes")
+    # Validate the configuration first, since checking the options imports torch.
     fresh = None if request.options.resume else _configured(request.base or preset.config, request)
     options = check_options(request.options)
     mode = choose_mode(request.wandb)
@@ -63,13 +63,14 @@ def train(request: TrainRequest) -> dict[str, Any]:
 
 
 def check_options(options: TrainOptions) -> TrainOptions:
-    """The options with the device that ``auto`` stands for.
+    """Validates the options and resolves the device ``auto``.
 
     Raises:
-        UsageError: no workers, workers of a training without Ray, or a device that is not there.
+        UsageError: the number of workers is below 1, workers or an address are combined with `inline`, or the device is
+            not available.
     """
     if options.workers is not None and options.workers < 1:
-        raise UsageError(f"--workers must be at least 1, not {options.workers}")
+        raise UsageError(f"--workers must be at least 1, got {options.workers}")
     if options.inline and (options.workers is not None or options.address is not None):
         raise UsageError("--inline runs in one process: leave out --workers and --address")
     return replace(options, device=resolve_device(options.device))
@@ -87,11 +88,11 @@ def _start(request: TrainRequest, preset: Preset, method: Method, config: Config
 
 
 def _resume(request: TrainRequest, preset: Preset, method: Method) -> tuple[Run, Config]:
-    """The settings of a resumed run are those it was started with, then those given now."""
+    """Opens a run and applies the overrides of the request to the configuration that it was started with."""
     if request.run_dir is None:
         known = find_runs(preset.name)
         newest = f"; the newest run of {preset.name} is {known[-1]}" if known else ""
-        raise UsageError(f"--resume needs --run-dir{newest}")
+        raise UsageError(f"--resume requires --run-dir{newest}")
     run = Run.open(request.run_dir, writing=True)
     try:
         run.require(preset.name, method.name)
@@ -105,8 +106,7 @@ def _resume(request: TrainRequest, preset: Preset, method: Method) -> tuple[Run,
 
 @contextmanager
 def _fresh_start(run: Run, resumed: bool) -> Iterator[None]:
-    """Takes the folder of a new run away again if it fails before its first iteration, and before it
-    has solved anything."""
+    """Removes the folder of a new run that fails before it has stored a row, a strategy or a sample."""
     try:
         yield
     except Exception:
@@ -118,7 +118,7 @@ def _fresh_start(run: Run, resumed: bool) -> Iterator[None]:
 
 @contextmanager
 def _one_line_errors() -> Iterator[None]:
-    """Turns what the lower floors raise for a person to act on into what the command line prints in one line."""
+    """Converts errors of `actors` and `learners` that the user can act on into one-line errors of the command line."""
     from actors.cluster import RayUnavailable
     from actors.explained import Explained
     from actors.pool import ChunkFailed, StartFailed
@@ -129,7 +129,9 @@ def _one_line_errors() -> Iterator[None]:
     try:
         yield
     except ForeignState as error:
-        raise UsageError(f"the checkpoint does not fit config.json: {error}; restore the one or the other") from error
+        raise UsageError(
+            f"the checkpoint does not match config.json: {error}; restore the original of either"
+        ) from error
     except MemoryError as error:
         raise RunError(f"not enough memory ({error}): lower reservoir, circular or the batch sizes") from error
     except ResourcesMissing as error:

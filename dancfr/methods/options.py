@@ -1,4 +1,4 @@
-"""Where and how a training runs: all that does not change what it computes."""
+"""Options of a training that do not affect its results, such as the device and the number of workers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from dancfr.evaluation.bots import make_bot
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """Options of `dancfr train` that are no part of the configuration.
+    """Options of `dancfr train` that are not part of the configuration.
 
     Attributes:
-        workers: Workers that play games; None takes as many as there are CPUs.
-        address: Ray to join (``auto``, ``host:port``); None starts one on this machine.
-        device: Where nets are trained, ``cpu`` or ``cuda``.
-        inline: Everything in this process, without Ray.
-        resume: Go on from the newest checkpoint of the run.
+        workers: Number of workers that play games; None: the number of CPUs.
+        address: Address of the Ray cluster to join (``auto``, ``host:port``); None starts Ray on this machine.
+        device: Device that trains nets, ``cpu`` or ``cuda``.
+        inline: Run everything in this process, without Ray.
+        resume: Continue from the newest checkpoint of the run.
         progress: Show progress on standard error.
-        dashboard: Serve the dashboard of a Ray that is started here.
-        make_agent: ``make_agent(name, game)`` is the agent of that name, for methods that train against others. The
-            command line passes `dancfr.agents.by_name.make_agent`; alone, only bots are known.
+        dashboard: Serve the dashboard, if Ray is started on this machine.
+        make_agent: Function ``make_agent(name, game)`` that returns an agent, for methods that train against other
+            agents. The command line passes `dancfr.agents.by_name.make_agent`; the default knows bots only.
     """
 
     workers: int | None = None
@@ -35,10 +35,10 @@ class TrainOptions:
 
 
 def resolve_device(name: str) -> str:
-    """``cpu`` or ``cuda`` for ``cpu``, ``cuda`` or ``auto``.
+    """Resolves ``auto`` to ``cuda`` if a GPU is available, else ``cpu``; returns other names unchanged.
 
     Raises:
-        UsageError: CUDA was asked for and there is none.
+        UsageError: the name is ``cuda`` and no GPU is available.
     """
     from learners.training import choose_device
 

@@ -1,4 +1,4 @@
-"""What the configurations of all methods have in common."""
+"""Settings shared by the configurations of all methods."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -11,12 +11,12 @@ from dancfr.runs.config import Config
 
 
 class EvaluationSettings(Config):
-    """Evaluation along the run.
+    """Evaluation during training.
 
     Attributes:
-        every: Iterations between evaluations; 0 for none.
-        opponents: Names of bots.
-        games: Games against each opponent with each policy, half of them in each seat.
+        every: Iterations between evaluations; 0 disables evaluation.
+        opponents: Bots to play against, see `dancfr agents GAME`.
+        games: Games per policy and opponent, half of them in each seat.
     """
 
     every: int = Field(10, ge=0)
@@ -24,25 +24,28 @@ class EvaluationSettings(Config):
     games: int = Field(1000, ge=2, le=10_000_000)
 
     def for_other_game(self) -> Self:
-        """The same for a game of which no bot is known but `random`."""
+        """Returns the settings for another game, whose only known bot is `random`."""
         return self.model_copy(update={"opponents": ("random",)})
 
 
 class Resources(Config):
-    """What the actors take of the machines, and how long they may be away. Changes nothing of what is computed, but
-    `buffer_shards` which rows are drawn and kept, and `learners`, like a device, the order in which numbers are summed.
+    """Resources of the actors, and time limits for replacing lost ones.
+
+    Results do not depend on these settings, with two exceptions: `buffer_shards` changes which rows are drawn and kept,
+    and `learners`, like the device, changes the order of floating-point sums.
 
     Attributes:
-        worker_cpus: CPUs of a worker; a fraction where several shall share one.
-        learner_cpus: CPUs of each learner. 0 where there are hardly any: learners and workers then share.
-        learner_gpus: GPUs of each learner with --device cuda; 0.5 lets learners of two kinds share one. None: one GPU
-            for all learners, or one for each where several train a net together.
-        learners: Processes that train each kind of net together, each on its part of a minibatch. Without Ray: one.
-        buffer_shards: Actors that each buffer is divided among.
-        deadline_s: A worker that is at a chunk for longer is taken to hang and replaced. None: the method's own.
-        wait_s: Seconds in which machines may still come at the start, from an autoscaler for instance.
-        recoveries: So often in a row, without a checkpoint in between, a run goes back to its newest checkpoint because
-            a buffer, a learner or a machine was lost.
+        worker_cpus: CPUs per worker; a fraction lets several workers share a CPU.
+        learner_cpus: CPUs per learner; 0 lets learners share the CPUs of the workers, for machines with few CPUs.
+        learner_gpus: GPUs per learner with --device cuda; 0.5 lets learners of two kinds share a GPU. None: a single
+            GPU for all learners, or one per learner where several train a net together.
+        learners: Data-parallel processes per kind of net, each with its share of every minibatch. Without Ray: 1.
+        buffer_shards: Number of actors that each buffer is divided among.
+        deadline_s: Seconds after which a worker still busy with one chunk counts as hung and is replaced. None: the
+            default of the method.
+        wait_s: Seconds to wait at the start for machines to join, e.g. from an autoscaler.
+        recoveries: Maximum number of consecutive recoveries (returns to the newest checkpoint after the loss of a
+            buffer, a learner or a machine) without a new checkpoint in between.
     """
 
     worker_cpus: float = Field(1.0, ge=0.001, le=1024)
@@ -58,27 +61,28 @@ class Resources(Config):
     def _learners_do_not_share_gpus(self) -> Self:
         if self.learners > 1 and self.learner_gpus is not None and self.learner_gpus < 1:
             raise ValueError(
-                f"learner_gpus={self.learner_gpus:g} is too little for learners={self.learners}: learners that train a "
-                "net together each need a GPU of their own; set it to at least 1, or leave it out"
+                f"learner_gpus must be at least 1 with learners={self.learners}, got {self.learner_gpus:g}: each "
+                "data-parallel learner needs a GPU of its own; raise learner_gpus or leave it out"
             )
         return self
 
 
 class RunConfig(Config):
-    """Settings that every method has.
+    """Settings of every method.
 
     Attributes:
         game: Name of the game, see `dancfr games`.
-        game_options: Options of the game.
-        curriculum: Smaller games that the run begins with.
-        seed: Of everything random in the run.
-        iterations: Iterations in all.
-        minutes: Stop after so many minutes of training, evaluations and checkpoints left out; None: no limit.
-        evaluation: Evaluation along the run.
-        checkpoint_every: Iterations between checkpoints, at most.
-        checkpoint_minutes: Minutes between checkpoints, at most: what a killed run has to do again. None: no limit.
-        resources: What the actors take of the machines.
-        buffers: Keys of a method that say how many rows its buffers hold.
+        game_options: Options of the game, see `dancfr games GAME`.
+        curriculum: Smaller games to train on first.
+        seed: Seed of all random numbers of the run.
+        iterations: Total number of iterations.
+        minutes: Stop after this many minutes of training, not counting evaluations and checkpoints; None: no limit.
+        evaluation: Evaluation during training.
+        checkpoint_every: Maximum number of iterations between checkpoints.
+        checkpoint_minutes: Maximum number of minutes between checkpoints, which bounds the work that a killed run has
+            to repeat. None: no limit.
+        resources: CPUs, GPUs and time limits of the actors.
+        buffers: Names of the method's settings that are buffer capacities in rows.
     """
 
     resumable: ClassVar[frozenset[str]] = frozenset(
@@ -103,28 +107,28 @@ class RunConfig(Config):
         for key in self.buffers:
             if getattr(self, key) < self.resources.buffer_shards:
                 raise ValueError(
-                    f"{key}={getattr(self, key)} is too little for resources.buffer_shards="
-                    f"{self.resources.buffer_shards}: each shard needs a row at least"
+                    f"{key} must be at least resources.buffer_shards={self.resources.buffer_shards}, got "
+                    f"{getattr(self, key)}: each shard holds at least one row"
                 )
         return self
 
     def base_for(self, changes: Mapping[str, Any]) -> Self:
-        """Another game starts from its own options, and knows no bot but `random`."""
+        """Returns the settings that `changes` apply to; another game starts from its own options and bot `random`."""
         if changes.get("game", self.game) == self.game:
             return self
         changed = {"game_options": {}, "curriculum": Curriculum(), "evaluation": self.evaluation.for_other_game()}
         return self.model_copy(update=changed)
 
     def varied(self, **changes: Any) -> Self:
-        """The same settings with some of them changed, checked again."""
+        """Returns a validated copy with some settings changed."""
         return type(self).model_validate({**dict(self), **changes})
 
     def options_at(self, iteration: int) -> dict[str, Any]:
-        """Options of the game that iteration t, from 1, is played on."""
+        """Returns the game options of an iteration, counted from 1."""
         return self.curriculum.options_at(iteration, self.game_options)
 
     def check_opponents(self, game: Any) -> None:
-        """Raises UsageError where an opponent is no bot of the game."""
+        """Raises UsageError if an opponent is not a bot of the game."""
         from dancfr.evaluation.bots import bots
 
         for opponent in self.evaluation.opponents:

@@ -1,4 +1,4 @@
-"""Configuration of the tabular methods of paper 002: every key that `dancfr train PRESET key=value` knows."""
+"""Configuration and presets of the tabular methods of paper 002."""
 
 from typing import Any
 
@@ -11,17 +11,17 @@ from learners.geister_beliefs.settings import TableSettings
 
 
 class BeliefTablesEvaluation(EvaluationSettings):
-    """Evaluation along the run, of the average policy."""
+    """Evaluation of the average policy during training."""
 
     every: int = Field(100, ge=0)
     opponents: tuple[str, ...] = ("random", "heuristic", "rush")
 
 
 class BeliefTablesConfig(RunConfig):
-    """Belief states and depth-limited external sampling in tables of Mini Geister (paper 002).
+    """Belief states and depth-limited external sampling with tables, on Mini Geister (paper 002).
 
     Attributes:
-        tables: What is learnt, and how.
+        tables: Settings of the solver: the values that it tabulates, sampling and updates.
     """
 
     game: str = "mini-geister"
@@ -31,7 +31,7 @@ class BeliefTablesConfig(RunConfig):
     checkpoint_every: int = Field(500, ge=1)
 
     def check(self) -> None:
-        """Raises UsageError where the game and the opponents do not fit."""
+        """Raises UsageError if the game is not Mini Geister, has a curriculum, or lacks one of the opponents."""
         from dancfr.games.registry import make_game
         from learners.geister_beliefs.solver import check_game
 
@@ -41,7 +41,7 @@ class BeliefTablesConfig(RunConfig):
         except ValueError as error:
             raise UsageError(str(error)) from None
         if self.curriculum.option:
-            raise UsageError("curriculum.option: tables of belief states know one game only, without a curriculum")
+            raise UsageError("curriculum.option: this method does not support curricula: leave it out")
         self.check_opponents(game)
 
 

@@ -1,4 +1,4 @@
-"""Configuration of a trained best response: every key that `dancfr exploit AGENT key=value` knows."""
+"""Configuration and preset of trained best responses: the settings of `dancfr exploit AGENT KEY=VALUE`."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -15,19 +15,19 @@ MOST_GAMES = 10_000_000
 
 
 class BestResponseEvaluation(EvaluationSettings):
-    """There are no evaluations beside the training: the driver measures the response against its agent."""
+    """No evaluation against bots: the driver measures the response against its own agent."""
 
     every: int = Field(0, ge=0, le=0)
     opponents: tuple[str, ...] = ()
 
 
 class BestResponseConfig(RunConfig, ResponseSettings):
-    """A best response to a frozen agent, by Deep Monte-Carlo in each seat.
+    """A best response to a frozen agent, trained by Deep Monte-Carlo in each seat.
 
     Attributes:
         agent: Name of the frozen agent.
-        games: Training ends after this many games; None: no limit.
-        eval_games: Games that measure the result, half of them in each seat.
+        games: Stop after this many training games; None: no limit.
+        eval_games: Games for the final measurement, half of them in each seat.
     """
 
     buffers: ClassVar[tuple[str, ...]] = ("buffer",)
@@ -44,11 +44,14 @@ class BestResponseConfig(RunConfig, ResponseSettings):
     @model_validator(mode="after")
     def _fits_have_a_length(self) -> Self:
         if self.training.minibatches is None:
-            raise ValueError("training.minibatches must be a number here: fits draw from the newest games of all")
+            raise ValueError(
+                "training.minibatches must be a number: this method draws minibatches from a buffer of the newest "
+                "games, so a fit has no natural end"
+            )
         return self
 
     def base_for(self, changes: Mapping[str, Any]) -> Self:
-        """Another game needs nets of its own outputs."""
+        """Returns the settings that `changes` apply to; another game may need another output layout of the nets."""
         base = super().base_for(changes)
         if base is self:
             return self
@@ -58,7 +61,7 @@ class BestResponseConfig(RunConfig, ResponseSettings):
         return base.model_copy(update={"network": network, "evaluation": self.evaluation})
 
     def check(self) -> None:
-        """Raises UsageError where a response says nothing of exploitability, or the nets do not fit the game."""
+        """Raises UsageError if the game is not two-player zero-sum with numbered actions, or the nets do not fit it."""
         from dancfr.games.registry import make_game
 
         game = two_player_game(make_game(self.game, **self.game_options))
@@ -67,23 +70,26 @@ class BestResponseConfig(RunConfig, ResponseSettings):
         except ValueError as error:
             raise UsageError(str(error)) from None
         if self.curriculum.option:
-            raise UsageError("curriculum.option: a best response is of one game, without a curriculum")
+            raise UsageError("curriculum.option: best responses do not support curricula: leave it out")
 
 
 def two_player_game(rules: Any) -> Game:
-    """The game, unless what a response wins there is no bound of exploitability.
+    """Returns the game if the return of a response is a lower bound of exploitability in it.
 
     Raises:
-        UsageError: it has teams or more than two players, or its actions are not numbered.
+        UsageError: the game has teams or more than two players, or its actions are not numbered.
     """
     spec: GameSpec = rules.spec
     if spec.num_players != 2 or spec.teams:
         raise UsageError(
-            f"what a response wins is a bound of exploitability in two-player zero-sum games, and {spec.name} has "
-            f"{spec.num_players} players: measure agents against each other by dancfr evaluate"
+            f"a best response bounds exploitability in two-player zero-sum games only, and {spec.name} has "
+            f"{spec.num_players} players: compare agents with dancfr evaluate instead"
         )
     if not isinstance(rules, Game):
-        raise UsageError(f"a response is trained where actions are numbered, and those of {spec.name} are not")
+        raise UsageError(
+            f"a best response needs a game with numbered actions, unlike {spec.name}: "
+            "compare agents with dancfr evaluate instead"
+        )
     return rules
 
 

@@ -1,4 +1,4 @@
-"""Configuration of chance-sampled CFR on Cheat: every key that `dancfr train PRESET key=value` knows."""
+"""Configuration and presets of chance-sampled CFR on Cheat."""
 
 from typing import Any, Literal
 
@@ -14,11 +14,11 @@ from learners.cfr.cheat.solver import CheatSolver, check_size
 
 
 class CheatEvaluation(EvaluationSettings):
-    """Evaluation along the run.
+    """Evaluation during training.
 
     Attributes:
-        last: Evaluate the last strategy too, not only the average one.
-        exploitability: Compute value and NashConv of these policies exactly, on the tree of the game.
+        last: Evaluate the current strategy in addition to the average strategy.
+        exploitability: Compute the exact value and NashConv of the evaluated strategies on the game tree.
     """
 
     every: int = Field(5, ge=0)
@@ -28,12 +28,13 @@ class CheatEvaluation(EvaluationSettings):
 
 
 class CheatCfrConfig(RunConfig):
-    """Chance-sampled CFR on two-player Cheat (paper 001, 5): a deal an iteration, the whole tree below it.
+    """Chance-sampled CFR on two-player Cheat (paper 001, 5): each iteration samples a deal and walks its whole tree.
 
     Attributes:
-        agent: What infosets tell apart: ``memoryless``, ``hp-aware``, ``history-aware`` or ``general`` (4.2).
-        cards: Cards abstraction (4.3).
-        turns: History abstraction (4.3): the last so many turns count; 0 for all of them.
+        agent: Information that defines an infoset: ``memoryless``, ``hp-aware``, ``history-aware`` or ``general``
+            (paper 001, 4.2).
+        cards: Use the Cards abstraction (4.3).
+        turns: Number of most recent turns that an infoset distinguishes (History abstraction, 4.3); 0: all turns.
     """
 
     game: str = "mini-cheat"
@@ -45,24 +46,27 @@ class CheatCfrConfig(RunConfig):
 
     @property
     def keys(self) -> KeyForm:
-        """What infosets tell apart."""
+        """Form of the infoset keys."""
         return KeyForm(self.agent, self.cards, self.turns)
 
     def check(self) -> None:
-        """Raises UsageError where the game, its stages, the keys and the opponents do not fit together."""
+        """Raises UsageError if the game, the curriculum, the infoset keys and the opponents are not compatible."""
         from dancfr.games.registry import make_game
 
         if self.turns and self.agent in ("memoryless", "hp-aware"):
-            raise UsageError(f"turns={self.turns} is for agents that know the history, not for agent={self.agent}")
+            raise UsageError(
+                f"turns={self.turns} requires an agent with history, got agent={self.agent}: "
+                "set agent=history-aware or agent=general, or leave out turns"
+            )
         game: Any = make_game(self.game, **self.game_options)
         if not isinstance(game, Cheat):
-            raise UsageError(f"this method is for Cheat, not for {self.game}: dancfr solve has others for any game")
+            raise UsageError(f"cheat-cfr supports Cheat only, not {self.game}: use dancfr solve for other games")
         self.curriculum.check()
         if self.curriculum.option not in ("", "health"):
-            raise UsageError(f"curriculum.option={self.curriculum.option}: here it is health that may grow")
+            raise UsageError(f"curriculum.option must be health for this method, got {self.curriculum.option}")
         health = (*self.curriculum.values, game.health)
         if list(health) != sorted(health):
-            raise UsageError(f"health must not fall along a curriculum: {', '.join(map(str, health))}")
+            raise UsageError(f"curriculum.values: health must not decrease, got {', '.join(map(str, health))}")
         try:
             for value in health:
                 CheatSolver(make_game(self.game, **{**self.game_options, "health": value}), self.keys)
@@ -73,19 +77,21 @@ class CheatCfrConfig(RunConfig):
 
 
 def _describe(knowledge: str) -> str:
-    return f"paper 001: chance-sampled CFR on Mini-Cheat with 3 health points, by infosets {knowledge}"
+    return f"paper 001: chance-sampled CFR on Mini-Cheat with 3 health points, infosets {knowledge}"
 
 
 PRESETS = (
-    Preset("cheat-memoryless", CheatCfrConfig(agent="memoryless"), _describe("that know hand, rank and claim")),
-    Preset("cheat-hp-aware", CheatCfrConfig(agent="hp-aware"), _describe("that know health points, too")),
-    Preset("cheat-history-aware", CheatCfrConfig(agent="history-aware"), _describe("that know all turns")),
-    Preset("cheat-general", CheatCfrConfig(agent="general"), _describe("that know all of it")),
+    Preset("cheat-memoryless", CheatCfrConfig(agent="memoryless"), _describe("of hand, rank and claim")),
+    Preset("cheat-hp-aware", CheatCfrConfig(agent="hp-aware"), _describe("of these and health points")),
+    Preset(
+        "cheat-history-aware", CheatCfrConfig(agent="history-aware"), _describe("of hand, rank, claim and all turns")
+    ),
+    Preset("cheat-general", CheatCfrConfig(agent="general"), _describe("of all of these")),
     Preset(
         "cheat-curriculum",
         CheatCfrConfig(
             game_options={"health": 5}, curriculum=Curriculum(option="health", values=(1, 2, 3, 4)), iterations=500
         ),
-        "Ordered Abstraction of paper 001: Cheat-1 to Cheat-5, each from what was learnt before",
+        "paper 001: Ordered Abstraction, Cheat-1 to Cheat-5, each initialised with the result of the previous one",
     ),
 )

@@ -1,4 +1,4 @@
-"""Configuration of depth-limited external sampling with nets: every key that `dancfr train PRESET key=value` knows."""
+"""Configuration and presets of depth-limited external sampling with nets."""
 
 from typing import Any, ClassVar, Self
 
@@ -13,11 +13,11 @@ from learners.settings import TrainingSettings
 
 
 class DepthLimitedEvaluation(EvaluationSettings):
-    """Evaluation along the run.
+    """Evaluation during training.
 
     Attributes:
-        ply_limit: Length of these games; None keeps the game's own.
-        last: Evaluate the policy of the last advantage net too, not only the average one.
+        ply_limit: Maximum number of plies of evaluation games; None: the game's own limit.
+        last: Evaluate the policy of the newest advantage net in addition to the average policy.
     """
 
     every: int = Field(50, ge=0)
@@ -27,32 +27,32 @@ class DepthLimitedEvaluation(EvaluationSettings):
     last: bool = False
 
     def for_other_game(self) -> Self:
-        """Both boards have the same bots; the smaller one keeps its own length."""
+        """Keeps the opponents, since both board sizes have the same bots, and resets the ply limit."""
         return self.model_copy(update={"ply_limit": None})
 
 
 class DepthLimitedConfig(RunConfig):
-    """Belief states and depth-limited external sampling with networks on Geister: what paper 002 leaves for later.
+    """Belief states and depth-limited external sampling with networks on Geister, the future work of paper 002.
 
     Attributes:
-        games: Games of self-play an iteration.
-        states: Belief states of them that are searched, for both players.
-        chunk: Games of a chunk, the unit of work of a worker. Part of what the seed determines.
-        uniform: Share of the chunks in which one player, either in turn, plays uniformly at random, and the other one
-            alone learns: self-play alone forgets how to win against weaker opponents. Advantages and values are then
-            those of the game in which the opponent is that player with this probability (a restricted Nash response,
-            Johanson, Zinkevich and Bowling 2008), whom an infostate does not tell from the other.
-        search: Self-play, beliefs and searches.
-        network: Advantage and policy nets.
-        value_network: Value nets.
-        advantage_training, policy_training, value_training: How to fit.
-        policy_every: Iterations between fits of the policy net, by which self-play and beliefs go.
-        iteration_power: Advantage samples weigh their iteration to this power; 1 is linear CFR.
-        average_power: Policies weigh their iteration to this power in the average.
-        average_threshold: The agent leaves out actions less probable than this share of the likeliest one.
-        reservoir: Rows of the reservoir of advantages.
-        policies: Rows of the reservoir of policies.
-        circular: Rows of the buffer of values.
+        games: Self-play games per iteration.
+        states: Belief states of these games to search per iteration, for both players together.
+        chunk: Games per chunk, the unit of work of a worker. Results depend on it, as on the seed.
+        uniform: Fraction of the chunks in which one player (alternately either) plays uniformly at random and only the
+            other one learns, since self-play alone forgets how to beat weaker opponents. Advantages and values then
+            belong to the game in which the opponent is uniform with this probability, which infostates do not reveal
+            (a restricted Nash response; Johanson, Zinkevich and Bowling 2008).
+        search: Settings of self-play, beliefs and searches.
+        network: Architecture of the advantage and policy nets.
+        value_network: Architecture of the value nets.
+        advantage_training, policy_training, value_training: Optimisation of the nets.
+        policy_every: Iterations between fits of the policy net, which self-play and beliefs use.
+        iteration_power: Exponent p of the weight t^p of advantage samples of iteration t; 1: linear CFR.
+        average_power: Exponent p of the weight t^p of policies of iteration t in the average policy.
+        average_threshold: The agent never plays actions whose probability is below this fraction of the largest one.
+        reservoir: Capacity of the advantage reservoir, in rows.
+        policies: Capacity of the policy reservoir, in rows.
+        circular: Capacity of the circular buffer of values, in rows.
     """
 
     buffers: ClassVar[tuple[str, ...]] = ("reservoir", "policies", "circular")
@@ -80,17 +80,17 @@ class DepthLimitedConfig(RunConfig):
     @model_validator(mode="after")
     def _value_nets_alone_have_one_output(self) -> "DepthLimitedConfig":
         if self.value_network.outputs != "value":
-            raise ValueError("value_network.outputs=value is what a value net has")
+            raise ValueError(f"value_network.outputs must be value, got {self.value_network.outputs}")
         if self.network.outputs == "value":
-            raise ValueError("network.outputs=value is for value nets: advantages and policies need move or square")
+            raise ValueError("network.outputs must be move or square, got value, which is for value nets only")
         return self
 
     @model_validator(mode="after")
     def _self_play_is_left(self) -> "DepthLimitedConfig":
         if self.uniform and self.games <= self.chunk:
             raise ValueError(
-                f"uniform={self.uniform} takes whole chunks, and games={self.games} are a single one of "
-                f"chunk={self.chunk}"
+                f"uniform={self.uniform} applies to whole chunks, but games={self.games} and chunk={self.chunk} give "
+                "a single one: raise games or lower chunk"
             )
         return self
 
@@ -103,22 +103,22 @@ class DepthLimitedConfig(RunConfig):
         ):
             rows, batch = getattr(self, buffer), getattr(self, training).batch
             if rows < batch:
-                raise ValueError(f"{buffer}={rows} is smaller than {training}.batch={batch}")
+                raise ValueError(f"{buffer} must be at least {training}.batch={batch}, got {rows}")
         return self
 
     def check(self) -> None:
-        """Raises UsageError where the game, the networks and the opponents do not fit together."""
+        """Raises UsageError if the game, the networks and the opponents are not compatible."""
         from dancfr.games.registry import make_game
         from envs.geister import Geister
         from learners.geister_beliefs.view import BeliefGeister
 
         game: Any = make_game(self.game, **self.game_options)
         if not isinstance(game, Geister):
-            raise UsageError(f"belief states here are for geister and mini-geister, not for {self.game}")
+            raise UsageError(f"game must be geister or mini-geister for this method, got {self.game}")
         if not game.random_setup:
-            raise UsageError("belief states begin when the colours are drawn: they need game_options.random_setup=true")
+            raise UsageError("game_options.random_setup must be true: belief states start from random layouts")
         if self.curriculum.option:
-            raise UsageError("curriculum.option: this method plays one game only, without a curriculum")
+            raise UsageError("curriculum.option: this method does not support curricula: leave it out")
         spec = BeliefGeister.of(game).spec
         try:
             self.network.check(spec)
@@ -147,8 +147,8 @@ QUICK = DepthLimitedConfig(
     average_threshold=0.5,
     checkpoint_every=50,
 )
-"""Depth-limited external sampling with nets on full Geister, with what docs/dream-on-geister.md has found of weights of
-iterations, of averaged weights and of thresholds. docs/depth-limited.md has the experiments."""
+"""Depth-limited external sampling with nets on full Geister. Iteration weights, weight averaging and thresholds follow
+docs/dream-on-geister.md; docs/depth-limited.md has the experiments."""
 
 PRESETS = (
     Preset(

@@ -1,4 +1,4 @@
-"""Configuration of a Deep Monte-Carlo run: every key that `dancfr train PRESET key=value` knows."""
+"""Configuration and presets of Deep Monte-Carlo."""
 
 from typing import Any, ClassVar, Literal
 
@@ -12,21 +12,21 @@ from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 
 
 class DmcConfig(RunConfig):
-    """Deep Monte-Carlo of DanZero (paper 004) by self-play.
+    """Deep Monte-Carlo self-play of DanZero (paper 004).
 
     Attributes:
-        games: Games of self-play in an iteration: rounds or matches, as `game_options.length` says.
-        chunk: Games of a chunk, the unit of work of a self-play worker. Part of what the seed determines.
+        games: Self-play games per iteration: rounds or matches, depending on `game_options.length`.
+        chunk: Games per chunk, the unit of work of a worker. Results depend on it, as on the seed.
         tables: Games that a worker plays in lock step.
-        epsilon: Share of decisions at which an actor plays a random action.
-        tribute: ``heuristic`` leaves tributes to the game's heuristic, as in the paper; ``learnt`` decides them by the
-            Q-net as well, and trains it on them (the network's encoding must tell these decisions apart).
-        network: The Q-net.
-        training: How to fit it.
-        pool: Rows of the circular sample pool.
-        average: The agent that is evaluated and kept is a running average of the weights that have played: those of
-            the n-th fit weigh n to this power. It takes out of the net what the last minibatches put into it; actors
-            go on playing by the weights as they are. 0 keeps the last weights alone, as in the paper.
+        epsilon: Probability of a uniformly random action at each decision of self-play.
+        tribute: Who decides tributes: ``heuristic``, the game's heuristic, as in the paper; or ``learnt``, the Q-net,
+            which is then trained on them as well and needs an encoding that marks these decisions.
+        network: Architecture of the Q-net.
+        training: Optimisation of the Q-net.
+        pool: Capacity of the circular sample pool, in rows.
+        average: Exponent p of a running average of the weights of all fits, in which the n-th fit has weight n^p. The
+            evaluated and stored agent uses this average, which removes the noise of the last minibatches; self-play
+            uses the newest weights. 0: no averaging, as in the paper.
     """
 
     buffers: ClassVar[tuple[str, ...]] = ("pool",)
@@ -46,16 +46,16 @@ class DmcConfig(RunConfig):
     @model_validator(mode="after")
     def _pool_holds_a_batch(self) -> "DmcConfig":
         if self.pool < self.training.batch:
-            raise ValueError(f"pool={self.pool} is smaller than training.batch={self.training.batch}")
+            raise ValueError(f"pool must be at least training.batch={self.training.batch}, got {self.pool}")
         return self
 
     def check(self) -> None:
-        """Raises UsageError where the game, its options, the network and the opponents do not fit together."""
+        """Raises UsageError if the game, its options, the network and the opponents are not compatible."""
         from dancfr.games.registry import make_game
 
         game: Any = make_game(self.game, **self.game_options)
         if not isinstance(game, RaggedGame):
-            raise UsageError(f"Deep Monte-Carlo is for games with ragged actions, such as guandan, not {self.game}")
+            raise UsageError(f"game must have ragged actions for Deep Monte-Carlo, such as guandan, got {self.game}")
         try:
             self.network.check(game.spec)
         except ValueError as error:
@@ -63,7 +63,7 @@ class DmcConfig(RunConfig):
         encoding = self.network.encoding_of(game.spec)
         if self.tribute == "learnt" and not encoding.startswith("tribute"):
             raise UsageError(
-                f"tribute=learnt needs to tell tributes from plays, which the encoding {encoding} does not: "
+                f"tribute=learnt needs an encoding that distinguishes tributes from plays, got {encoding}: "
                 "set network.encoding=tribute"
             )
         self.curriculum.check_games(self.game, self.game_options)
@@ -86,7 +86,7 @@ PAPER = DmcConfig(
     evaluation=EvaluationSettings(every=50, opponents=("random", "greedy", "planner"), games=1000),
     checkpoint_every=25,
 )
-"""Paper 004, IV and V-A: its network, optimiser, pool and staleness clip, whole matches of self-play."""
+"""Network, optimiser, pool and staleness clip of paper 004 (IV and V-A); self-play of whole matches."""
 
 QUICK = PAPER.varied(
     game_options={"length": "round", "situation": "drawn"},
@@ -101,15 +101,15 @@ QUICK = PAPER.varied(
     evaluation=EvaluationSettings(every=250, opponents=("random", "greedy", "planner"), games=400),
     checkpoint_every=500,
 )
-"""What makes Deep Monte-Carlo learn GuanDan fast on two cores: a small net, small minibatches by Adam, averaged
-weights, and single rounds in situations drawn from matches. docs/danzero-on-guandan.md has the experiments."""
+"""Settings for fast learning on two cores: a small net, small minibatches with Adam, averaged weights, and single
+rounds that start from situations of matches. docs/danzero-on-guandan.md has the experiments."""
 
 PRESETS = (
     Preset("guandan-dmc", PAPER, "paper 004: DanZero's Deep Monte-Carlo on whole matches of GuanDan"),
     Preset(
         "guandan-dmc-no-wild",
         PAPER.varied(network=QNetworkSettings(width=512, depth=5, encoding="no_wild_flags")),
-        "the same without the flags for wild cards: the paper's Ours-",
+        "paper 004: DanZero without the flags for wild cards (Ours-)",
     ),
     Preset("guandan-quick", QUICK, "a GuanDan agent that beats simple bots, in 15 minutes on 2 cores"),
 )

@@ -1,4 +1,4 @@
-"""Configuration of a DREAM run: every key that `dancfr train PRESET key=value` knows."""
+"""Configuration of DREAM and its special cases, SD-CFR and Deep CFR."""
 
 from functools import cached_property
 from typing import ClassVar, Literal, Self
@@ -14,13 +14,13 @@ from learners.settings import TrainingSettings
 
 
 class EvaluationConfig(EvaluationSettings):
-    """Evaluation along the run.
+    """Evaluation during training.
 
     Attributes:
-        ply_limit: Length of these games; None keeps the game's own.
-        average: How the average policy is played: ``sampled`` costs one net a move, the others all of them.
-        last: Evaluate the last iterate too.
-        exploitability: Compute value and NashConv of these policies exactly, in games that have a tree.
+        ply_limit: Maximum number of plies of evaluation games; None: the game's own limit.
+        average: How to play the average policy. ``sampled`` evaluates one net per move, the other modes evaluate all.
+        last: Evaluate the last iterate in addition to the average policy.
+        exploitability: Compute the exact value and NashConv of the evaluated policies, for games that have a tree.
     """
 
     opponents: tuple[str, ...] = ("random", "heuristic", "rush")
@@ -34,40 +34,42 @@ class EvaluationConfig(EvaluationSettings):
 
 
 class DreamConfig(RunConfig):
-    """DREAM (Steinberger, Lerer, Brown 2020) as paper 000 applies it to Geister.
+    """DREAM (Steinberger, Lerer and Brown 2020) as applied to Geister in paper 000.
 
     Attributes:
-        iterations: Iterations in all. With alternating updates each one trains one player.
-        updates: ``alternating``: one player an iteration, against the others' newest nets; ``in-turn``: all players
-            in each iteration, the second against the first one's new net; ``simultaneous``: all, by the nets of the
-            last iteration.
-        traversals: Games for each player that is updated.
-        chunk: Games of a chunk, the unit of work of a traversal worker. Part of what the seed determines.
-        history: Share of an iteration's chunks in which each opponent plays one of its former nets, drawn anew for each
-            chunk; 0 in the papers. Self-play alone forgets how to beat weaker opponents.
-        history_power: The opponent's k-th net is drawn with probability proportional to 1 / k to this power: 0 draws
-            uniformly, 1 meets as many games of nets 1 to 10 as of nets 10 to 100.
-        uniform: Share of an iteration's chunks in which the opponent plays uniformly at random; 0 in the papers. The
-            advantages are then those of the game in which the opponent is that player with this probability (a
-            restricted Nash response, Johanson, Zinkevich and Bowling 2008).
+        iterations: Total number of iterations. With alternating updates, each iteration trains one player.
+        updates: Update schedule. ``alternating``: one player per iteration, against the newest nets of the others;
+            ``in-turn``: all players in every iteration, each against the new nets of the players before it;
+            ``simultaneous``: all players in every iteration, against the nets of the previous iteration.
+        traversals: Games per iteration for each updated player.
+        chunk: Games per chunk, the unit of work of a worker. Results depend on it, as on the seed.
+        history: Fraction of the chunks of an iteration in which each opponent plays one of its former nets, drawn for
+            each chunk, since self-play alone forgets how to beat weaker opponents; 0 in the papers.
+        history_power: Exponent p of the probability 1 / k^p, up to normalisation, of drawing the opponent's k-th net. 0
+            draws uniformly; 1 gives nets 1 to 10 as many games as nets 10 to 100.
+        uniform: Fraction of the chunks of an iteration in which the opponent plays uniformly at random; 0 in the
+            papers. Advantages then belong to the game in which the opponent is uniform with this probability (a
+            restricted Nash response; Johanson, Zinkevich and Bowling 2008).
         sampling: Exploration and bounds of the sampled values.
-        network: Advantage nets.
-        baseline: Train baseline nets; without them Q = 0, which games of more than two players need.
-        baseline_network: Baseline nets.
-        advantage_training, baseline_training: How to fit.
+        network: Architecture of the advantage nets.
+        baseline: Train baseline nets. Without them Q = 0, which is required with more than two players.
+        baseline_network: Architecture of the baseline nets.
+        advantage_training, baseline_training: Optimisation of the nets.
         importance: Importance weights of the advantage samples.
-        importance_clip: Bound of ``clipped``, in mean weights.
-        iteration_power: Advantage samples weigh their iteration to this power; 1 is linear CFR.
-        merge: Samples of one infostate become one row before each fit of an advantage net: the same loss without the
-            noise of drawing samples. It pays where the reservoir holds the same infostates again and again.
-        reservoir: Rows of each player's advantage buffer.
-        circular: Rows of each player's baseline buffer.
-        policy_net: Train nets that play the average, as Deep CFR does, at each evaluation; with external sampling.
-        policy_training: How they are fitted.
-        policies: Rows of each player's buffer of policies for them.
-        average: How the trained agent plays, unless its name says otherwise; ``net`` by the nets of `policy_net`.
-        average_power: Nets weigh their iteration to this power in averages; 1 is linear averaging.
-        average_threshold: Averages leave out actions less probable than this share of the likeliest, see `DreamAgent`.
+        importance_clip: Upper bound of ``clipped`` importance weights, as a multiple of the mean weight.
+        iteration_power: Exponent p of the weight t^p of advantage samples of iteration t; 1: linear CFR.
+        merge: Merge the samples of each infostate into one row before an advantage net is fitted. The loss is the same,
+            with less sampling noise; it helps if the reservoir holds the same infostates many times.
+        reservoir: Capacity of each player's advantage reservoir, in rows.
+        circular: Capacity of each player's circular buffer for baselines, in rows.
+        policy_net: Train nets of the average policy at each evaluation, as in Deep CFR; requires external sampling.
+        policy_training: Optimisation of the policy nets.
+        policies: Capacity of each player's policy buffer, in rows.
+        average: How the trained agent plays by default; an agent's name may override it. ``net`` uses the nets of
+            `policy_net`.
+        average_power: Exponent p of the weight t^p of the net of iteration t in averages; 1: linear averaging.
+        average_threshold: Averages never play actions whose probability is below this fraction of the largest one,
+            see `DreamAgent`.
     """
 
     buffers: ClassVar[tuple[str, ...]] = ("reservoir", "circular", "policies")
@@ -102,47 +104,48 @@ class DreamConfig(RunConfig):
     @model_validator(mode="after")
     def _shares_leave_self_play(self) -> "DreamConfig":
         if self.history + self.uniform > 1:
-            raise ValueError(f"history={self.history} and uniform={self.uniform} add up to more than 1")
+            raise ValueError(f"history + uniform must be at most 1, got {self.history} + {self.uniform}")
         return self
 
     @model_validator(mode="after")
     def _sampling_fits(self) -> "DreamConfig":
         external = self.sampling.method == "external"
         if external and self.baseline:
-            raise ValueError("sampling.method=external follows every action and needs no baseline: set baseline=false")
+            raise ValueError("baseline must be false with sampling.method=external, which follows every action")
         if external and self.importance != "none":
-            raise ValueError("sampling.method=external samples no own actions to weigh: set importance=none")
+            raise ValueError("importance must be none with sampling.method=external, which samples no own actions")
         if self.policy_net and not external:
-            raise ValueError("policy_net=true learns from external sampling: set sampling.method=external")
+            raise ValueError("policy_net=true requires sampling.method=external")
         if "net" in (self.average, self.evaluation.average) and not self.policy_net:
-            raise ValueError("average=net is played by nets that only policy_net=true trains")
+            raise ValueError("average=net requires policy_net=true, which trains these nets")
         return self
 
     @model_validator(mode="after")
     def _buffers_hold_a_batch(self) -> "DreamConfig":
         if self.reservoir < self.advantage_training.batch:
             raise ValueError(
-                f"reservoir={self.reservoir} is smaller than advantage_training.batch={self.advantage_training.batch}"
+                f"reservoir must be at least advantage_training.batch={self.advantage_training.batch}, "
+                f"got {self.reservoir}"
             )
         if self.baseline and self.circular < self.baseline_training.batch:
             raise ValueError(
-                f"circular={self.circular} is smaller than baseline_training.batch={self.baseline_training.batch}"
+                f"circular must be at least baseline_training.batch={self.baseline_training.batch}, got {self.circular}"
             )
         if self.policy_net and self.policies < self.policy_training.batch:
             raise ValueError(
-                f"policies={self.policies} is smaller than policy_training.batch={self.policy_training.batch}"
+                f"policies must be at least policy_training.batch={self.policy_training.batch}, got {self.policies}"
             )
         return self
 
     def check(self) -> None:
-        """Raises UsageError where the game, its options, the networks and the opponents do not fit together."""
+        """Raises UsageError if the game, its options, the networks and the opponents are not compatible."""
         from dancfr.games.registry import make_game
 
         game = make_game(self.game, **self.game_options)
         spec = game.spec
         if spec.num_players != 2 and (self.baseline or self.sampling.method != "outcome"):
             raise UsageError(
-                f"baselines and external sampling are for 2 players; with the {spec.num_players} of {self.game} "
+                f"baselines and external sampling support 2 players only, and {self.game} has {spec.num_players}: "
                 "set baseline=false and sampling.method=outcome"
             )
         try:
@@ -154,28 +157,28 @@ class DreamConfig(RunConfig):
         self.check_opponents(game)
         if self.evaluation.exploitability and not isinstance(game, ExtensiveGame):
             raise UsageError(
-                f"evaluation.exploitability=true needs a game with a tree, which {self.game} does not have"
+                f"evaluation.exploitability=true requires a game with a tree, unlike {self.game}: set it to false"
             )
 
     @cached_property
     def players(self) -> int:
-        """Players of the game."""
+        """Number of players of the game."""
         from dancfr.games.registry import make_game
 
         count: int = make_game(self.game, **self.game_options).spec.num_players
         return count
 
     def turns(self, iteration: int) -> tuple[tuple[int, ...], ...]:
-        """Players whose nets iteration t trains; those of one turn play by the same nets."""
+        """Returns the players whose nets iteration t trains, grouped by turns within which the nets stay fixed."""
         everybody = tuple(range(self.players))
         if self.updates == "alternating":
             return ((everybody[(iteration - 1) % self.players],),)
         return tuple((player,) for player in everybody) if self.updates == "in-turn" else (everybody,)
 
     def updated_players(self, iteration: int) -> tuple[int, ...]:
-        """Players whose nets iteration t trains."""
+        """Returns the players whose nets iteration t trains."""
         return tuple(player for turn in self.turns(iteration) for player in turn)
 
     def own_count(self, iteration: int) -> int:
-        """How often a player updated in iteration t has been updated then: the weight of linear CFR."""
+        """Returns the number of updates, t included, of a player updated in iteration t: its weight in linear CFR."""
         return (iteration - 1) // self.players + 1 if self.updates == "alternating" else iteration

@@ -1,4 +1,4 @@
-"""Configuration of value functions for depth-limited solving: every key that `dancfr train PRESET key=value` knows."""
+"""Configuration and presets of value functions for depth-limited solving."""
 
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,11 +14,11 @@ from learners.value_function.settings import Loss, ValueNetSettings, ValueSolvin
 
 
 class ValueNetEvaluation(EvaluationSettings):
-    """Evaluation along the run: errors on samples that were held out, and how exploitable the trunk is that DL-CFR+
-    finds with the net. There are no matches.
+    """Evaluation during training: errors on held-out samples, and the exploitability of the trunk strategy that DL-CFR+
+    finds with the net. No matches are played.
 
     Attributes:
-        iterations: Of DL-CFR+.
+        iterations: Iterations of DL-CFR+.
     """
 
     every: int = Field(5, ge=0)
@@ -26,7 +26,7 @@ class ValueNetEvaluation(EvaluationSettings):
     iterations: int = Field(1000, ge=1, le=1_000_000)
 
     def for_other_game(self) -> Self:
-        """The same: nobody plays."""
+        """Returns the settings unchanged, since no matches are played."""
         return self
 
 
@@ -34,21 +34,22 @@ class ValueNetConfig(RunConfig):
     """A value function for depth-limited solving (paper 003).
 
     Attributes:
-        limit: Where the game is cut, ``actions:N`` or ``chances:N``; None: where `dancfr.games.limits` says.
-        strategies: Random strategies of the trunk that are solved before the first fit.
-        asked: Strategies an iteration, from the second on, whose ranges DL-CFR+ asks for with the net of the moment
-            (Brown et al. 2020). 0: random ones alone, as in the paper.
-        more: Random strategies an iteration, from the second on.
-        chunk: Strategies of a chunk, the unit of work of a worker. Part of what the seed determines.
-        held: One of so many strategies is held out for validation.
-        unseen: A public state that is left out of the training, to see what the net makes of it; None: none.
-        data: Folder of the solved samples, for several runs to share; None: ``data`` in the run's folder.
-        data_seed: Seed of the strategies; None: that of the run.
-        solving: How the bottom is solved.
-        network: The net.
-        training: How an iteration fits it.
-        loss: What is minimised: ``huber``, ``l1`` or ``linf``.
-        capacity: Samples that the buffer holds.
+        limit: Depth limit, ``actions:N`` or ``chances:N``; None: the default of the game (`dancfr.games.limits`).
+        strategies: Number of random trunk strategies to solve before the first fit.
+        asked: Strategies per iteration, from the second one on, taken from DL-CFR+ with the current net, so that the
+            net is trained on the ranges that the solver queries (Brown et al. 2020). 0: random strategies only, as in
+            the paper.
+        more: Additional random strategies per iteration, from the second one on.
+        chunk: Strategies per chunk, the unit of work of a worker. Results depend on it, as on the seed.
+        held: Hold out one of this many strategies for validation.
+        unseen: Public state to exclude from training, to measure generalisation; None: train on all.
+        data: Folder of the solved samples, which several runs may share; None: ``data`` in the run's folder.
+        data_seed: Seed of the random strategies; None: the seed of the run.
+        solving: Settings of the solver for the subgames below the depth limit.
+        network: Architecture of the net.
+        training: Optimisation of the net.
+        loss: Loss function: ``huber``, ``l1`` or ``linf``.
+        capacity: Capacity of the sample buffer.
     """
 
     buffers: ClassVar[tuple[str, ...]] = ("capacity",)
@@ -76,13 +77,13 @@ class ValueNetConfig(RunConfig):
     @model_validator(mode="after")
     def _buffer_holds_a_batch(self) -> "ValueNetConfig":
         if self.capacity < self.training.batch:
-            raise ValueError(f"capacity={self.capacity} is smaller than training.batch={self.training.batch}")
+            raise ValueError(f"capacity must be at least training.batch={self.training.batch}, got {self.capacity}")
         return self
 
     @model_validator(mode="after")
     def _something_is_held_out(self) -> "ValueNetConfig":
         if self.strategies < self.held and self.unseen is None:
-            raise ValueError(f"held={self.held} leaves nothing out of strategies={self.strategies}: lower it")
+            raise ValueError(f"held must be at most strategies={self.strategies}, got {self.held}")
         return self
 
     @field_validator("data")
@@ -92,13 +93,13 @@ class ValueNetConfig(RunConfig):
 
     @property
     def cut(self) -> Limit:
-        """Where the game is cut."""
+        """The depth limit."""
         from dancfr.games.limits import limit_of
 
         return limit_of(self.game, self.game_options, self.limit)
 
     def check(self) -> None:
-        """Raises UsageError where the game cannot be cut, or has no such public state."""
+        """Raises UsageError if the depth limit, `unseen` or the evaluation does not fit the game."""
         from dancfr.games.registry import make_game
         from dancfr.games.trees import make_tree
         from learners.value_function.parts import split_game
@@ -112,21 +113,22 @@ class ValueNetConfig(RunConfig):
             raise UsageError(str(error)) from None
         if self.unseen is not None and not self.unseen < split.encoding.num_public > 1:
             raise UsageError(
-                f"unseen={self.unseen}: {self.game} has {split.encoding.num_public} public states at {limit}, from 0"
+                f"unseen must be the index of one of several public states, got {self.unseen}: {self.game} has "
+                f"{split.encoding.num_public} at {limit}"
             )
         if self.curriculum.option:
-            raise UsageError("curriculum.option: a value function is of one game, without a curriculum")
+            raise UsageError("curriculum.option: value functions do not support curricula: leave it out")
         if not self.evaluation.every:
-            raise UsageError("evaluation.every=0 would store no net: they are stored when they are evaluated")
+            raise UsageError("evaluation.every must be at least 1: nets are stored only when they are evaluated")
         if self.evaluation.opponents:
-            raise UsageError("evaluation.opponents: there are no matches, the trunk is evaluated exactly")
+            raise UsageError("evaluation.opponents must be empty: the trunk is evaluated exactly, without matches")
 
 
-_DESCRIPTION = "paper 003: a value function for depth-limited solving of {}, some minutes"
+_DESCRIPTION = "paper 003: a value function for depth-limited solving of {}, a few minutes"
 
-# Nets that are fitted within minutes on two cores; docs/value-functions.md has the experiments. The nets of paper 003,
-# of 4 to 6 layers of 200 to 500 units, take longer and get no further. In oshi-zumo random strategies are far from
-# those that a solver comes to, so that it is asked for more.
+# These nets are fitted within minutes on two cores; docs/value-functions.md has the experiments. The nets of paper 003,
+# with 4 to 6 layers of 200 to 500 units, take longer without being better. In oshi-zumo random strategies are far from
+# those of a solver, so the presets set `asked`.
 PRESETS = (
     Preset("goofspiel5-values", ValueNetConfig(game="goofspiel5"), _DESCRIPTION.format("goofspiel with 5 cards")),
     Preset(

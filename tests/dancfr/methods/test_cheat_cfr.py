@@ -100,13 +100,13 @@ def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (("agent=memoryless", "turns=3"), "turns=3 is for agents that know the history"),
-        (("game=leduc",), "this method is for Cheat, not for leduc"),
-        (("curriculum.values=1,2",), "curriculum.values needs curriculum.option"),
-        (("curriculum.option=health",), "curriculum.option needs curriculum.values"),
-        (("curriculum.option=ranks", "curriculum.values=2"), "here it is health that may grow"),
-        (("curriculum.option=health", "curriculum.values=2,1"), "must not fall along a curriculum: 2, 1, 3"),
-        (("curriculum.option=health", "curriculum.values=4"), "must not fall along a curriculum: 4, 3"),
+        (("agent=memoryless", "turns=3"), "turns=3 .* agent=memoryless"),
+        (("game=leduc",), "Cheat only, not leduc"),
+        (("curriculum.values=1,2",), "curriculum.values requires curriculum.option"),
+        (("curriculum.option=health",), "curriculum.option requires curriculum.values"),
+        (("curriculum.option=ranks", "curriculum.values=2"), "curriculum.option .*health.* ranks"),
+        (("curriculum.option=health", "curriculum.values=2,1"), "curriculum.values: health .* 2, 1, 3"),
+        (("curriculum.option=health", "curriculum.values=4"), "curriculum.values: health .* 4, 3"),
         (("game_options.players=3", "game_options.dealt=1"), "Cheat for 2 players"),
         (("game_options.discards=cards",), "discards=sets"),
         (("game_options.health=0", "game_options.ply_limit=9"), "health of at least 1 and ply_limit=0"),
@@ -205,7 +205,7 @@ class TestDream:
         assert max(plies[:2]) < min(plies[4:]), "games of one health point are shorter than those of three"
 
     def test_games_of_a_curriculum_must_look_alike(self) -> None:
-        with pytest.raises(UsageError, match="has other actions or infostates than the run's own game"):
+        with pytest.raises(UsageError, match=r"curriculum.values: .* different actions or infostates"):
             tiny("curriculum.option=ranks", "curriculum.values=3", preset="cheat-dream-4x2")
 
     def test_three_players_train_without_a_baseline(self, tmp_path: Path) -> None:

@@ -119,20 +119,20 @@ def test_mini_geister_can_be_trained_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (("game=leduc",), "for geister and mini-geister, not for leduc"),
-        (("game_options.random_setup=false",), "random_setup=true"),
+        (("game=leduc",), "geister or mini-geister .*leduc"),
+        (("game_options.random_setup=false",), "random_setup must be true"),
         (("network.outputs=squares",), "has outputs"),
         (("network.trunk=conv",), "has no planes encoding"),
-        (("network.outputs=value",), "is for value nets"),
+        (("network.outputs=value",), "network.outputs must be move or square"),
         (("uniform=1",), "uniform"),
-        (("uniform=0.5", "games=4"), "are a single one of chunk=4"),
+        (("uniform=0.5", "games=4"), "games=4 and chunk=4"),
         (("evaluation.ply_limit=65535",), "evaluation.ply_limit"),
-        (("value_network.outputs=move",), "value_network.outputs=value"),
-        (("reservoir=100",), "smaller than advantage_training.batch"),
+        (("value_network.outputs=move",), "value_network.outputs must be value"),
+        (("reservoir=100",), "reservoir must be at least advantage_training.batch"),
         (("search.depth=0",), "search.depth"),
         (("search.leaves=both",), "search.leaves"),
         (("evaluation.opponents=greedy",), "greedy"),
-        (("curriculum.option=ply_limit", "curriculum.values=10", "curriculum.iterations=2"), "without a curriculum"),
+        (("curriculum.option=ply_limit", "curriculum.values=10", "curriculum.iterations=2"), "curriculum.option"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_line(overrides: tuple[str, ...], message: str) -> None:

@@ -146,7 +146,7 @@ def test_whole_matches_and_the_paper_s_preset_run(tmp_path: Path) -> None:
     ("overrides", "says"),
     [
         (["game=geister"], "ragged actions"),
-        (["pool=32"], "smaller than training.batch"),
+        (["pool=32"], "pool must be at least training.batch"),
         (["network.encoding=planes"], "no flat encoding planes"),
         (["evaluation.opponents=gready"], "greedy"),
     ],

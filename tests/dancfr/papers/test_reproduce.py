@@ -222,10 +222,10 @@ def test_a_run_of_another_setting_in_its_place_is_refused(tmp_path: Path) -> Non
         ({"overrides": ("network.outputs=nothing",)}, "has outputs ghost, square, move, not nothing"),
         ({"name": "danzero-table1", "overrides": ("network.encoding=flat",)}, DIFFERENT_FLAGS),
         ({"name": "danzero-table1", "overrides": ("network.encoding=tribute",), "scale": "paper"}, DIFFERENT_FLAGS),
-        ({"name": "danzero-table1", "overrides": ("game=geister",)}, "games with ragged actions"),
+        ({"name": "danzero-table1", "overrides": ("game=geister",)}, "ragged actions"),
         ({"name": "danzero-table1", "overrides": ("tribute=learnt",)}, "set network.encoding=tribute"),
         ({"name": "danzero-fig5", "overrides": ("network.encoding=planes",)}, "no flat encoding planes"),
-        ({"workers": 0}, "--workers must be at least 1, not 0"),
+        ({"workers": 0}, "--workers must be at least 1, got 0"),
         ({"workers": 2, "inline": True}, "--inline runs in one process"),
     ],
 )
