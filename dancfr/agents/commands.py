@@ -46,7 +46,7 @@ def evaluate_command(
     from dancfr.evaluation.arena import play
 
     if seed < 0:
-        raise UsageError(f"--seed must be at least 0, not {seed}")
+        raise UsageError(f"--seed must be at least 0, got {seed}")
     rules, options = match_rules(game, (agent, against), settings, ply_limit)
     pair = make_agent(agent, rules), make_agent(against, rules)
     exact: dict[str, Any] = {}

@@ -67,7 +67,7 @@ def tournament(
     if twice := [name for name in dict.fromkeys(agents) if agents.count(name) > 1]:
         raise UsageError(f"{twice[0]} is named twice: in a tournament each agent plays once")
     if seed < 0:
-        raise UsageError(f"--seed must be at least 0, not {seed}")
+        raise UsageError(f"--seed must be at least 0, got {seed}")
     started = perf_counter()
     rules, options = match_rules(game, agents, settings)
     known: dict[AgentName, str] = {}

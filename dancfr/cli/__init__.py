@@ -1,6 +1,6 @@
-"""The command line: a file for each command, which parses its arguments and calls what does the work.
+"""The command line: one module per command, which parses the arguments and calls the package that does the work.
 
-Heavy imports stay inside the commands, so that help and version are quick.
+Commands import heavy packages when they run, so that `dancfr --help` starts quickly.
 """
 
 import os
@@ -8,7 +8,7 @@ import sys
 
 from actors.cluster import THREADS
 
-# The order is that of the help.
+# Commands appear in the help in this order.
 # isort: off
 from dancfr.cli import (  # noqa: F401
     train,
@@ -33,23 +33,23 @@ from dancfr.cli.app import app
 from dancfr.errors import DancfrError, warn
 
 _INTERRUPTED = 130
-"""What typer makes of Ctrl-C."""
+"""Exit code that typer returns after Ctrl-C."""
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs a command and ends the process: exit code 0 done, 1 failed, 2 wrong use."""
+    """Runs a command and exits the process: code 0 on success, 1 on failure, 2 on wrong usage."""
     _limit_threads()
     sys.exit(_run(arguments))
 
 
 def _limit_threads() -> None:
-    """Makes NumPy, torch and Numba compute on one thread, unless the environment asks for more.
+    """Limits NumPy, torch and Numba to one thread, unless the environment sets another number.
 
-    Every command computes on one core, or in Ray's actors, which have a core each. BLAS would otherwise start a thread
-    for every core, whose waiting costs more than they compute where other processes need the cores too. Must run before
-    NumPy is imported.
+    Every command computes on one core, or in Ray actors with one core each. By default BLAS starts a thread per core,
+    and their synchronisation costs more than they gain when other processes use the cores. Must run before NumPy is
+    imported.
     """
-    wanted = os.environ.get("OMP_NUM_THREADS", "1")  # which BLAS libraries use where their own variable is not set
+    wanted = os.environ.get("OMP_NUM_THREADS", "1")  # the fallback of BLAS libraries without a variable of their own
     for name in THREADS:
         os.environ.setdefault(name, wanted)
 
@@ -64,12 +64,12 @@ def _run(arguments: list[str] | None) -> int:
     except DancfrError as error:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return _fail("aborted; of a run, what the last checkpoint holds is kept", 1)
-    except BrokenPipeError:  # whoever read the output has gone, as in `dancfr presets | head -1`
+        return _fail("aborted; a run can be resumed from its last checkpoint", 1)
+    except BrokenPipeError:  # the reader has closed the pipe, as in `dancfr presets | head -1`
         sys.stderr.close()
         return 1
     except Exception as error:
-        if hasattr(error, "format_message"):  # wrong use that the parser found; help, where nothing was said
+        if hasattr(error, "format_message"):  # usage errors of the parser, and the help of a command without arguments
             text = error.format_message()
             warn(text if "\n" in text else f"dancfr: {text.removesuffix('.')} (see dancfr --help)")
             return 2

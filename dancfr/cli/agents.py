@@ -1,4 +1,4 @@
-"""`dancfr agents`."""
+"""The command `dancfr agents`, which lists the agents of a game."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ def agents(
     """List the agents that can play a game."""
 
     def compute() -> output.Result:
-        """Bots and runs. Raises a UsageError for an unknown game."""
+        """Lists bots and runs; raises UsageError if the game is unknown."""
         from dancfr.agents.by_name import list_agents
         from dancfr.games.registry import make_game
 
@@ -24,6 +24,6 @@ def agents(
 
     def describe(result: output.Result) -> str:
         found = result["agents"]
-        return output.table(found, list(found[0])) if found else f"no agent can play {game}"
+        return output.table(found, list(found[0])) if found else f"there are no agents for {game}"
 
     output.deliver(compute, as_json, describe)

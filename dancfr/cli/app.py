@@ -1,4 +1,4 @@
-"""The command line's application, and what its commands share."""
+"""The typer application, and the options and checks that several commands share."""
 
 from typing import Annotated, Any
 
@@ -8,8 +8,8 @@ from typer.core import TyperCommand
 from dancfr.errors import UsageError
 
 app = typer.Typer(
-    help="Train and evaluate agents for games of hidden information with Ray: DREAM, Deep Monte-Carlo and CFR on "
-    "Geister, Cheat, GuanDan, poker and your own.",
+    help="Train and evaluate agents for imperfect-information games with Ray: DREAM, Deep Monte-Carlo and CFR on "
+    "Geister, Cheat, GuanDan, poker and your own games.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -19,14 +19,14 @@ app = typer.Typer(
 
 
 class Command(TyperCommand):
-    """A command whose help has the names of arguments only: typer would put Python's types beside them."""
+    """A command whose help shows arguments by name only, without the Python types that typer adds."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """``RUN...`` for what typer writes as ``{RUN}...``; brackets stay, since they mean what may be left out."""
+        """Returns usage such as ``RUN...``, which typer writes ``{RUN}...``; keeps the brackets of optional parts."""
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments, then options."""
+        """Writes the help of the arguments, then of the options."""
         for title, kind in (("Arguments", "argument"), ("Options", "option")):
             rows = []
             for parameter in self.get_params(ctx):
@@ -41,26 +41,26 @@ class Command(TyperCommand):
 
 GameOptions = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="KEY=VALUE", help="An option of the game, see `dancfr games`; repeat for more."),
+    typer.Option("--option", metavar="KEY=VALUE", help="Option of the game, see `dancfr games NAME`; may be repeated."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
+Json = Annotated[bool, typer.Option("--json", help="Print a single JSON object to standard output.")]
 
 Preset = Annotated[str, typer.Argument(metavar="PRESET", help="Name of a preset, see `dancfr presets`.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --run-dir.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint in --run-dir.")]
 AllowChanges = Annotated[
-    bool, typer.Option("--allow-changes", help="With --resume: go on under other settings than it was started with.")
+    bool, typer.Option("--allow-changes", help="With --resume: allow settings that differ from those of the start.")
 ]
-Device = Annotated[str, typer.Option(metavar="DEVICE", help="Where nets are trained: cpu, cuda or auto.")]
+Device = Annotated[str, typer.Option(metavar="DEVICE", help="Device that trains nets: cpu, cuda or auto.")]
 
 
 def check_training(device: str, wandb: str | None) -> None:
-    """Raises a UsageError for a --device or a --wandb that there is not."""
+    """Raises UsageError if --device or --wandb has an unknown value."""
     choose("--device", device, ("cpu", "cuda", "auto"))
     if wandb is not None:
         choose("--wandb", wandb, ("online", "offline", "off"))
 
 
 def choose(option: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raises a UsageError for a value of an option that is none of its choices."""
+    """Raises UsageError if the value of an option is not one of its choices."""
     if value not in choices:
-        raise UsageError(f"{option} is {', '.join(choices[:-1])} or {choices[-1]}, not {value!r}")
+        raise UsageError(f"{option} must be {', '.join(choices[:-1])} or {choices[-1]}, got {value!r}")

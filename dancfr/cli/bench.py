@@ -1,4 +1,4 @@
-"""`dancfr bench`."""
+"""The command `dancfr bench`, which runs or lists benchmarks."""
 
 from typing import Annotated
 
@@ -11,13 +11,13 @@ from dancfr.errors import UsageError, nearest
 
 @app.command(cls=Command)
 def bench(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of a benchmark; none lists them.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of a benchmark; default: list all.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure a part of the program beside what limits it."""
+    """Measure the speed of a component, and its limit."""
 
     def compute() -> output.Result:
-        """What the benchmark measured, or all there are. Raises a UsageError for an unknown name."""
+        """Returns the measurements of a benchmark, or the list of benchmarks; raises UsageError for an unknown name."""
         from dancfr.bench import BENCHES
 
         if name is None:

@@ -1,4 +1,4 @@
-"""`dancfr evaluate`."""
+"""The command `dancfr evaluate`, which plays a match between two agents."""
 
 from typing import Annotated
 
@@ -19,27 +19,27 @@ def evaluate(
         ),
     ],
     game: Annotated[str, typer.Option(metavar="NAME", help="Name of a game, see `dancfr games`.")] = "geister",
-    against: Annotated[str, typer.Option(metavar="AGENT", help="The other agent.")] = "random",
-    games: Annotated[int, typer.Option(metavar="N", help="Games, half of them in each seat.")] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+    against: Annotated[str, typer.Option(metavar="AGENT", help="Opponent.")] = "random",
+    games: Annotated[int, typer.Option(metavar="N", help="Number of games, half of them in each seat.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random draws.")] = 0,
     ply_limit: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="End games after so many plies; default: 300 in geister, elsewhere that of the run or of the game.",
+            help="Draw games after N plies; default: 300 in geister, otherwise the limit of the run or of the game.",
         ),
     ] = None,
     option: GameOptions = None,
     exploitability: Annotated[
-        bool, typer.Option("--exploitability", help="Also compute exactly what a best response would win.")
+        bool, typer.Option("--exploitability", help="Also compute the exact exploitability of the agent.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Play an agent against another one."""
+    """Play a match between two agents."""
     if games < 1:
-        raise UsageError(f"--games must be at least 1, not {games}")
+        raise UsageError(f"--games must be at least 1, got {games}")
     if seed < 0:
-        raise UsageError(f"--seed must be at least 0, not {seed}")
+        raise UsageError(f"--seed must be at least 0, got {seed}")
 
     def compute() -> output.Result:
         from dancfr.agents.commands import evaluate_command

@@ -1,4 +1,4 @@
-"""`dancfr games`."""
+"""The command `dancfr games`, which lists games and their options."""
 
 from typing import Annotated
 
@@ -11,13 +11,16 @@ from dancfr.errors import UsageError, nearest
 
 @app.command(cls=Command)
 def games(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show the options of this game.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Name of a game; default: list all."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the games, or the options of one."""
+    """List the games, or the options of a game."""
 
     def compute() -> output.Result:
-        """The games with their options, and the prefixes of further ones."""
+        """Returns the games with their options, and the prefixes of games of other libraries."""
         from dancfr.games.registry import OPENSPIEL, PETTINGZOO, describe_games
 
         described = describe_games()

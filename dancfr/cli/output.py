@@ -1,4 +1,4 @@
-"""What commands print: one JSON object for scripts, tables for people; everything else goes to standard error."""
+"""Output of the commands: one JSON object for scripts or tables for people; all else goes to standard error."""
 
 import io
 import json
@@ -17,15 +17,15 @@ Result = dict[str, Any]
 
 
 def deliver(compute: Callable[[], Result], as_json: bool, describe: Callable[[Result], str]) -> None:
-    """Computes a command's result and prints it to standard output.
+    """Computes the result of a command and prints it to standard output.
 
-    While the result is computed, `sys.stdout` leads to the log, since standard output belongs to the result. Ray prints
-    reports there, for instance of a killed worker, which the worker pool reports in a line of its own.
+    During the computation `sys.stdout` is redirected to the log, since standard output is reserved for the result. Ray
+    prints messages there, e.g. about a killed worker, which the worker pool reports itself.
 
     Args:
-        compute: Makes the result. With `as_json`, what libraries written in C print goes to standard error.
-        as_json: One JSON object and nothing else, instead of text.
-        describe: The result for people.
+        compute: Function that computes the result. With `as_json`, output of C libraries goes to standard error.
+        as_json: Print one JSON object instead of text.
+        describe: Function that formats the result as text.
     """
     if not as_json:
         with redirect_stdout(_Log()):
@@ -40,7 +40,7 @@ def deliver(compute: Callable[[], Result], as_json: bool, describe: Callable[[Re
 
 
 class _Log(io.TextIOBase):
-    """A text stream whose lines go to the log of this module."""
+    """A text stream that writes its lines to the log of this module."""
 
     def write(self, text: str) -> int:
         if text.strip():
@@ -50,7 +50,7 @@ class _Log(io.TextIOBase):
 
 @contextmanager
 def _stdout_to_stderr() -> Iterator[None]:
-    """On the level of file descriptors, since libraries written in C print too."""
+    """Redirects the file descriptor of standard output to standard error, so that output of C libraries follows."""
     sys.stdout.flush()
     saved = os.dup(1)
     try:
@@ -63,7 +63,7 @@ def _stdout_to_stderr() -> Iterator[None]:
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Aligned text of the named columns, with a heading."""
+    """Formats the named columns as an aligned table with a header line."""
     cells = [list(columns), *([show(row.get(column, "")) for column in columns] for row in rows)]
     widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
@@ -71,7 +71,7 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 
 def describe_training(result: Result) -> str:
-    """The result of `dancfr train`."""
+    """Formats the result of `dancfr train`."""
     from dancfr.watch.progress import duration
 
     lines = [
@@ -85,7 +85,7 @@ def describe_training(result: Result) -> str:
 
 
 def describe_match(result: Result) -> str:
-    """The result of `dancfr evaluate`."""
+    """Formats the result of `dancfr evaluate`."""
     low, high = result["ci95"]
     games = result["games"]
     lines = [
@@ -99,7 +99,7 @@ def describe_match(result: Result) -> str:
     if "equal_share" in result:
         lines.append(_equal_share(result["equal_share"], len(result["seats"])))
     mean = result.get("mean_return")
-    # where a game is worth more than 1 or less, the win rate does not tell what was won
+    # The win rate does not determine the mean return where returns other than 1, 0 and -1 occur.
     if mean is not None and abs(mean - (result["wins"] - result["losses"]) / games) > 1e-9:
         interval = result.get("mean_return_ci95")
         around = f" (95 % interval {interval[0]:+.3g} to {interval[1]:+.3g})" if interval else ""
@@ -121,13 +121,13 @@ def describe_match(result: Result) -> str:
 
 
 def _equal_share(share: float, seats: int) -> str:
-    """What the win rate of one among several is to be compared with."""
+    """Describes the reference value for the win rate of one agent against several copies of another."""
     told = f"one agent against {seats - 1} of the other: a seat drawn at random won {_percent(share)} of these games"
     return told if abs(share - 1 / seats) < 1e-9 else f"{told}; one winner each would make it {_percent(1 / seats)}"
 
 
 def describe_solution(result: Result) -> str:
-    """The result of `dancfr solve`."""
+    """Formats the result of `dancfr solve`."""
     public = "" if result["public_states"] is None else f", {result['public_states']:,} public states"
     lines = [
         f"{result['game']}: {result['nodes']:,} nodes, {' and '.join(f'{n:,}' for n in result['infosets_by_player'])} "
@@ -159,7 +159,7 @@ def _exploitability(result: Result) -> list[str]:
 
 
 def describe_exploit(result: Result) -> str:
-    """The result of `dancfr exploit`."""
+    """Formats the result of `dancfr exploit`."""
     low, high = result["value_ci95"]
     seats = ", ".join(f"{part['value']:+.4f} moving {name}" for name, part in result["seats"].items())
     if result["exact"]:
@@ -179,7 +179,7 @@ def describe_exploit(result: Result) -> str:
 
 
 def describe_tournament(result: Result) -> str:
-    """The result of `dancfr tournament`: what each agent won against each other, in percent."""
+    """Formats the result of `dancfr tournament`: a cross-table of win rates in percent, and the ratings."""
     from dancfr.evaluation.statistics import describe_share
 
     agents, cells = result["agents"], result["table"]
@@ -201,7 +201,7 @@ def _percent(share: float) -> str:
 
 
 def describe_files(result: Result) -> str:
-    """Results that are files, as of `dancfr report` and `dancfr reproduce`."""
+    """Formats the list of written files of `dancfr report` and `dancfr reproduce`."""
     rows = [
         {name: "" if cell is None else _inline(cell) for name, cell in row.items()} for row in result.get("rows", [])
     ]
@@ -211,7 +211,7 @@ def describe_files(result: Result) -> str:
 
 
 def describe_bench(result: Result) -> str:
-    """The result of `dancfr bench`."""
+    """Formats the result of `dancfr bench`."""
     lines = [
         f"{result['name']}: {_number(result['rate'])} {result['unit']}"
         f" (limit {_number(result['limit'])}, ratio {_number(result['ratio'])})"

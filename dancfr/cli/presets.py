@@ -1,4 +1,4 @@
-"""`dancfr presets`."""
+"""The command `dancfr presets`, which lists presets and their settings."""
 
 import shutil
 from typing import Annotated
@@ -12,14 +12,15 @@ from dancfr.cli.app import Command, Json, app
 @app.command(cls=Command)
 def presets(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show all settings of this preset and what they mean.")
+        str | None,
+        typer.Argument(metavar="NAME", help="Name of a preset; default: list all."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the presets, or the settings of one and what they mean."""
+    """List the presets, or the settings of a preset."""
 
     def compute() -> output.Result:
-        """The presets asked for, with their keys. Raises a UsageError for an unknown name."""
+        """Returns the requested presets with their settings; raises UsageError if the name is unknown."""
         from dancfr.methods import all_presets, find_preset, method_of
         from dancfr.runs.config import flatten
         from dancfr.runs.keys import describe_keys

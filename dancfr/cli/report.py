@@ -1,4 +1,4 @@
-"""`dancfr report`."""
+"""The command `dancfr report`, which writes an HTML report on runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,13 +11,13 @@ from dancfr.cli.app import Command, Json, app
 
 @app.command(cls=Command)
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs; several are compared.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of the runs to report on and compare.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of the report; default: that of the first run.")
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the report; default: the folder of the first run.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write an HTML page and figures of one or more runs."""
+    """Write an HTML report with figures on one or more runs."""
 
     def compute() -> output.Result:
         from dancfr.report.report import report as write_report

@@ -1,4 +1,4 @@
-"""`dancfr reproduce`."""
+"""The command `dancfr reproduce`, which repeats experiments of papers."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,26 +12,28 @@ from dancfr.errors import UsageError, nearest
 
 @app.command(cls=Command)
 def reproduce(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of an experiment; none lists them.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Name of an experiment; default: list all.")
+    ] = None,
     overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings for all its trainings.")
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings for all trainings of the experiment.")
     ] = None,
     scale: Annotated[str, typer.Option(metavar="SCALE", help="quick (minutes) or paper (as published).")] = "quick",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Folder of runs and report; what is there already is not trained again."),
+        typer.Option(metavar="FOLDER", help="Folder of the runs and the report; complete runs in it are reused."),
     ] = None,
     seeds: Annotated[str | None, typer.Option(metavar="N,N,...", help="Seeds of each setting, e.g. 1,2,3.")] = None,
     game: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of an experiment of several games: which. Default: the first.")
+        str | None, typer.Option(metavar="NAME", help="Game, for experiments on several; default: the first.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Workers that play; default: as many as CPUs.")
+        int | None, typer.Option(metavar="N", help="Number of workers that play; default: the number of CPUs.")
     ] = None,
-    inline: Annotated[bool, typer.Option("--inline", help="Everything in this process, without Ray.")] = False,
+    inline: Annotated[bool, typer.Option("--inline", help="Run everything in this process, without Ray.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Repeat an experiment of a paper and compare its figures."""
+    """Repeat an experiment of a paper and compare the results."""
     choose("--scale", scale, ("quick", "paper"))
     chosen = None if seeds is None else _integers("--seeds", seeds)
 
@@ -62,6 +64,6 @@ def _integers(option: str, text: str) -> list[int]:
         values: list[int] = parse_value(text, list[int])
     except ValueError:
         values = []
-    if len(values) != text.count(",") + 1 or min(values) < 0:  # parse_value passes over what is empty: 1,,2
-        raise UsageError(f"{option} takes integers from 0, such as 1,2,3, not {text!r}")
+    if len(values) != text.count(",") + 1 or min(values) < 0:  # parse_value skips empty items, as in 1,,2
+        raise UsageError(f"{option} must be a list of integers of at least 0, such as 1,2,3, got {text!r}")
     return values

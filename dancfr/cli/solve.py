@@ -1,4 +1,4 @@
-"""The command that solves games with a tree."""
+"""The command `dancfr solve`, which solves games that have a tree."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,7 @@ from dancfr.errors import UsageError
 
 @app.command(cls=Command)
 def solve(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="A game that has a tree: kuhn, leduc, goofspiel5, ...")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help="Game that has a tree: kuhn, leduc, goofspiel5, ...")],
     settings: Annotated[
         list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Options of the algorithm, e.g. epsilon=0.5.")
     ] = None,
@@ -21,31 +21,29 @@ def solve(
         typer.Option(
             metavar="NAME",
             help="cfr, cfr+, linear-cfr, dcfr, chance-sampled, external-sampling, outcome-sampling, vr-mccfr, "
-            "dl-cfr+ or cfr-d with a depth limit, or lp for the linear program.",
+            "dl-cfr+ or cfr-d (both depth-limited), or lp (linear program).",
         ),
     ] = "cfr+",
     iterations: Annotated[int, typer.Option(metavar="N", help="Iterations.")] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the algorithms that sample.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of sampling algorithms.")] = 0,
     option: GameOptions = None,
     warm_start: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A strategy to start from, as --out writes it.")
+        Path | None, typer.Option(metavar="FILE", help="Strategy to start from, as written by --out.")
     ] = None,
-    warm_weight: Annotated[
-        float, typer.Option(metavar="N", help="How many iterations that strategy counts for.")
-    ] = 1.0,
+    warm_weight: Annotated[float, typer.Option(metavar="N", help="Weight of that strategy, in iterations.")] = 1.0,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the average strategy; the file then plays as an agent."),
+        typer.Option(metavar="FILE", help="Write the average strategy to this file, which can play as an agent."),
     ] = None,
-    max_nodes: Annotated[int, typer.Option(metavar="N", help="Refuse games with more nodes.")] = 20_000_000,
+    max_nodes: Annotated[int, typer.Option(metavar="N", help="Maximum number of nodes of the tree.")] = 20_000_000,
     as_json: Json = False,
 ) -> None:
-    """Solve a small game by CFR or a linear program, exactly."""
+    """Solve a small game with CFR or a linear program."""
     if max_nodes < 1:
-        raise UsageError(f"--max-nodes must be at least 1, not {max_nodes}")
+        raise UsageError(f"--max-nodes must be at least 1, got {max_nodes}")
 
     def compute() -> output.Result:
-        """What was found, see `dancfr.agents.solving.solve`."""
+        """Returns the result of `dancfr.agents.solving.solve`."""
         from dancfr.agents.solving import solve as run_solver
 
         return run_solver(

@@ -1,4 +1,4 @@
-"""`dancfr status`: shows how runs stand, once or again and again."""
+"""The command `dancfr status`, which shows the state of runs once or periodically."""
 
 import sys
 import time
@@ -19,17 +19,15 @@ if TYPE_CHECKING:
 
 @app.command(cls=Command)
 def status(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or folders that hold runs, such as runs.")
-    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs.")],
     watch: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Repeat every so many seconds, until all runs have ended.")
+        float | None, typer.Option(metavar="SECONDS", help="Repeat at this interval until all runs have ended.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show how runs stand, and what went wrong in them."""
+    """Show the progress of runs, and warnings about problems."""
     if watch is not None and not 0.1 <= watch <= 86_400:
-        raise UsageError(f"--watch takes 0.1 to 86400 seconds, got {watch:g}")
+        raise UsageError(f"--watch must be from 0.1 to 86400 seconds, got {watch:g}")
     if watch is not None and as_json:
         raise UsageError("--json prints one object: leave out --watch, and repeat the command")
     from dancfr.cli.status_text import describe
@@ -49,12 +47,12 @@ def status(
 
 
 def facts_of(method: str) -> "Facts":
-    """What the status of a run needs to know of its method."""
+    """Returns the facts about a method that the status of its runs depends on."""
     from dancfr.methods import all_methods
     from dancfr.watch.status import Facts
 
     known = all_methods().get(method)
-    if known is None:  # of another version, or of a package that is not installed
+    if known is None:  # a method of another version, or of a package that is not installed
         return Facts()
     stored, config = known.strategies, known.config
     if stored is None:
@@ -63,7 +61,7 @@ def facts_of(method: str) -> "Facts":
 
 
 def _looked(watched: "list[Watched]") -> "list[Status]":
-    """The status of each run that can be read, and a warning for each other one."""
+    """Returns the status of each readable run, and warns of each unreadable one."""
     found = []
     for run in watched:
         try:
@@ -71,12 +69,12 @@ def _looked(watched: "list[Watched]") -> "list[Status]":
         except UsageError as error:
             warn(f"warning: {error}")
     if not found:
-        raise UsageError("none of these runs can be read: name folders of runs, or a folder that holds them")
+        raise UsageError("none of these runs can be read: give folders of runs, or a folder that contains runs")
     return found
 
 
 def _watch(look: Callable[[], output.Result], describe: Callable[[output.Result], str], seconds: float) -> None:
-    """Shows the status until all runs have ended: in place on a terminal, otherwise whenever it has changed."""
+    """Shows the status until all runs have ended: in place on a terminal, otherwise after every change."""
     shown = ""
     with _screen() as draw:
         while True:
@@ -92,7 +90,7 @@ def _watch(look: Callable[[], output.Result], describe: Callable[[output.Result]
 
 @contextmanager
 def _screen() -> Iterator[Callable[[str], None]]:
-    """A function that shows a text: in place of the last one on a terminal, otherwise below it."""
+    """Yields a function that shows a text: in place of the previous one on a terminal, otherwise below it."""
     if not sys.stdout.isatty():
         yield lambda text: print(text, flush=True)
         return

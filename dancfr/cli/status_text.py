@@ -1,4 +1,4 @@
-"""How runs stand as text for people: the dictionaries of `dancfr.watch.status.Watched.look` in lines."""
+"""Formats the status of runs, as returned by `dancfr.watch.status.Watched.look`, as text."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from dancfr.watch.status import OPEN, Status, count
 
 
 def describe(result: output.Result) -> str:
-    """One run in full, or several in a line each."""
+    """Formats a single run in full, or several runs as a table."""
     return _describe_runs(result["runs"]) if "runs" in result else _describe_run(result)
 
 
@@ -32,7 +32,7 @@ def _describe_runs(runs: list[Status]) -> str:
 
 
 def _describe_run(run: Status) -> str:
-    """One run in full: a fact a line, then the newest evaluations, then the warnings."""
+    """Formats a run: one fact per line, then the newest evaluations, then the warnings."""
     facts = {heading: text for heading, text in _facts(run).items() if text}
     width = max(map(len, facts))
     lines = [f"{run['run_dir']}: {run['preset']} ({run['method']}), {_state(run)}"]
@@ -55,7 +55,7 @@ def _state(run: Status) -> str:
 
 
 def _facts(run: Status) -> dict[str, str]:
-    """What there is to say about a run, by heading; an empty text if there is nothing."""
+    """Returns the facts about a run by heading; empty texts are not shown."""
     limit = "" if run["minutes"] is None else f", or {run['minutes']:g} min of training"
     resumed = f"resumed {count(run['resumed'], 'time')}" if run["resumed"] else ""
     pace = "" if run["seconds_each"] is None else describe_pace(run["seconds_each"])
@@ -127,7 +127,7 @@ def _newest_wins(run: Status) -> str:
 
 
 def _counts(counts: Mapping[str, float]) -> str:
-    """``4 alive, 1.2k values``; what is zero is left out, except who is alive."""
+    """Formats counts as ``4 alive, 1.2k values``; omits zeros, except for ``alive``."""
     return _joined(*(f"{readable(value)} {name}" for name, value in counts.items() if value or name == "alive"))
 
 

@@ -1,4 +1,4 @@
-"""`dancfr tournament`."""
+"""The command `dancfr tournament`, which plays all pairs of agents."""
 
 from typing import Annotated
 
@@ -16,14 +16,14 @@ def tournament(
         typer.Argument(metavar="AGENT", help="Two or more bots or runs: random, greedy, runs/x, runs/x@40."),
     ],
     game: Annotated[str, typer.Option(metavar="NAME", help="Name of a game, see `dancfr games`.")] = "geister",
-    games: Annotated[int, typer.Option(metavar="N", help="Games of each pair, half of them in each seat.")] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+    games: Annotated[int, typer.Option(metavar="N", help="Games per pair, half of them in each seat.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random draws.")] = 0,
     option: GameOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Play every pair of agents; a table of win rates, and ratings."""
+    """Play all pairs of agents; print win rates and ratings."""
     if games < 1:
-        raise UsageError(f"--games must be at least 1, not {games}")
+        raise UsageError(f"--games must be at least 1, got {games}")
 
     def compute() -> output.Result:
         from dancfr.agents.commands import tournament_command

@@ -1,4 +1,4 @@
-"""`dancfr train`."""
+"""The command `dancfr train`, which trains a preset on this machine or on a Ray cluster."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ def train(
         list[str] | None,
         typer.Argument(
             metavar="KEY=VALUE",
-            help="Settings that differ from the preset's; `dancfr presets PRESET` lists all keys with their meaning.",
+            help="Settings to change in the preset; `dancfr presets PRESET` lists all with their meaning.",
         ),
     ] = None,
     run_dir: Annotated[
@@ -26,24 +26,25 @@ def train(
     resume: Resume = False,
     allow_changes: AllowChanges = False,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Workers that play; default: as many as CPUs.")
+        int | None, typer.Option(metavar="N", help="Number of workers that play; default: the number of CPUs.")
     ] = None,
     address: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Ray to join (auto, host:port); default: starts one here.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Cluster to join (auto, host:port); default: start Ray here."),
     ] = None,
     device: Device = "auto",
     wandb: Annotated[
         str | None,
-        typer.Option(metavar="MODE", help="W&B: online, offline or off; default: online if a key is configured."),
+        typer.Option(metavar="MODE", help="W&B mode: online, offline or off; default: online if a key is configured."),
     ] = None,
-    inline: Annotated[bool, typer.Option("--inline", help="Everything in this process, without Ray.")] = False,
-    dashboard: Annotated[bool, typer.Option("--dashboard", help="Serve Ray's dashboard, on 127.0.0.1 only.")] = False,
+    inline: Annotated[bool, typer.Option("--inline", help="Run everything in this process, without Ray.")] = False,
+    dashboard: Annotated[bool, typer.Option("--dashboard", help="Serve the Ray dashboard, on 127.0.0.1 only.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train a preset; Ctrl-C ends the training, and --resume continues it."""
     check_training(device, wandb)
     if dashboard and (inline or address is not None):
-        raise UsageError("--dashboard is that of a Ray which is started here: leave out --inline and --address")
+        raise UsageError("--dashboard requires a Ray that this command starts: leave out --inline and --address")
 
     def compute() -> output.Result:
         from dancfr.agents.by_name import make_agent
@@ -55,7 +56,7 @@ def train(
         result = launch(TrainRequest(preset, overrides or (), run_dir, wandb, options, allow_changes))
         if result["stopped"]:
             done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first iteration"
-            warn(f"stopped {done}; go on with: dancfr train {preset} --run-dir {result['run_dir']} --resume")
+            warn(f"stopped {done}; continue with: dancfr train {preset} --run-dir {result['run_dir']} --resume")
         return result
 
     output.deliver(compute, as_json, output.describe_training)

@@ -1,4 +1,4 @@
-"""`dancfr version`."""
+"""The command `dancfr version`, which prints versions."""
 
 from dancfr.cli import output
 from dancfr.cli.app import Command, Json, app
@@ -6,10 +6,10 @@ from dancfr.cli.app import Command, Json, app
 
 @app.command(cls=Command)
 def version(as_json: Json = False) -> None:
-    """Tell the versions of dancfr and of what it stands on."""
+    """Print the versions of dancfr, Python and its main packages."""
 
     def compute() -> output.Result:
-        """Of the program, of Python and of the packages."""
+        """Returns the versions of the program, Python and the packages."""
         from dancfr.runs.provenance import provenance
 
         return provenance()

@@ -160,7 +160,7 @@ def test_a_warm_start_goes_on_from_a_strategy(
         (("kuhn", "--iterations", "0"), "--iterations must be at least 1"),
         (("kuhn", "--iterations", str(10**30)), "--iterations must be at most 1,000,000,000,000,000"),
         (("kuhn", "--seed", "-1"), "--seed must be at least 0"),
-        (("kuhn", "--max-nodes", "0"), "--max-nodes must be at least 1, not 0"),
+        (("kuhn", "--max-nodes", "0"), "--max-nodes must be at least 1, got 0"),
         (("kuhn", "--max-nodes", "57"), "kuhn has more nodes than the 57 allowed"),
         (("openspiel:leduc_poker", "--max-nodes", "100"), "openspiel:leduc_poker has more nodes than the 100 allowed"),
         (("geister",), "geister has no tree"),
