@@ -1,13 +1,13 @@
-"""Agents by name: the bots of a game, trained runs, and files.
+"""Makes agents from names, which denote bots of a game, trained runs, or files.
 
 random, heuristic, rush          a bot
-runs/x                           the newest strategies of the run in that folder
-runs/x@40                        those it had after iteration 40
-runs/x?average=paper             options of the run's method, joined by &: how an average is played ...
-runs/x?threshold=0.5             ... or which share of the likeliest action's probability is too improbable to play
+runs/x                           the newest strategies of the run in this folder
+runs/x@40                        its strategies after iteration 40
+runs/x?average=paper             options of the run's method, joined by &: how to play an average ...
+runs/x?threshold=0.5             ... and the smallest probability to play, as a fraction of the largest one
 
-leduc.safetensors                a strategy that `dancfr solve --out` has written
-x/best-response.safetensors      the nets of a best response that `dancfr exploit --out x` has trained
+leduc.safetensors                a strategy written by `dancfr solve --out`
+x/best-response.safetensors      the nets of a best response trained by `dancfr exploit --out x`
 """
 
 import os
@@ -26,19 +26,20 @@ from envs.agent import Agent
 from envs.game import Game, RaggedGame
 
 RUNS = Path("runs")
-"""Where runs are looked for by `list_agents`; a name may lead anywhere."""
+"""Folder in which `list_agents` searches for runs. The name of an agent may be any path."""
 
 
 def make_agent(name: str, game: Game | RaggedGame) -> Agent:
-    """The agent of that name for `game`, new at each call.
+    """Makes a new agent for a game.
 
     Raises:
-        UsageError: no such bot or run, a run of another game or without strategies, or a damaged file.
+        UsageError: the bot or run does not exist, the run belongs to another game or has no strategies, or a file is
+            damaged.
     """
     known = bots(game)
     wanted = parse_name(name)
     if not wanted.base:
-        raise UsageError(f"{name!r} names no agent; there are: {', '.join(known)}, and the folders of runs")
+        raise UsageError(f"{name!r} names no agent; there are: {', '.join(known)}, and folders of runs")
     if len(wanted.base) > 1000:
         raise UsageError(f"{wanted.base[:40]}... is too long for the name of an agent")
     if wanted.base in known:
@@ -58,7 +59,7 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
 
 
 def _load_file(wanted: AgentName, game: Any) -> Agent:
-    """The agent of a tabular strategy, or of a file that a method has written."""
+    """Loads the agent of a tabular strategy, or of a file written by a method."""
     if not wanted.plain:
         raise UsageError(f"{wanted.text}: {wanted.base} is one strategy: it has no iterations and no options")
     kind = file_kind(wanted.base)
@@ -68,7 +69,7 @@ def _load_file(wanted: AgentName, game: Any) -> Agent:
 
 
 def identity(name: str, game: Game | RaggedGame) -> AgentName:
-    """The agent's name taken apart, with a run's folder in its one form: equal for different spellings of one agent.
+    """Parses the name of an agent into a canonical form, which is equal for different spellings of the same agent.
 
     Raises:
         UsageError: see `parse_name`.
@@ -79,12 +80,12 @@ def identity(name: str, game: Game | RaggedGame) -> AgentName:
 
 
 def game_options_of(name: str, game: str) -> dict[str, Any]:
-    """Options of the game that a run or a strategy was made under; none for a bot, or those of another game."""
+    """Returns the options of the game under which a run or strategy was made; empty for bots and for other games."""
     base = parse_name(name).base
     if base.endswith(".safetensors"):
         about = read_strategy(base)[1] if not file_kind(base) else describe_file(base)
         return dict(about.get("game_options", {})) if about.get("game") == game else {}
-    if not os.path.exists(os.path.join(base, "config.json")):  # which takes any text
+    if not os.path.exists(os.path.join(base, "config.json")):  # os.path.exists accepts any text
         return {}
     config = Run.open(base).info["config"]
     if not isinstance(config, dict) or config.get("game") != game:
@@ -94,8 +95,10 @@ def game_options_of(name: str, game: str) -> dict[str, Any]:
 
 
 def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, Any]]:
-    """The bots of a game, then the runs of that game below `root` that have a strategy for each player whose
-    strategies their method keeps apart."""
+    """Lists the bots of a game, then the runs below `root` of this game with a strategy for every player.
+
+    Methods whose strategies belong to all players need a single strategy.
+    """
     found: list[dict[str, Any]] = [
         {"name": name, "kind": "bot", "description": describe_bot(game.spec.name, name, make)}
         for name, make in bots(game).items()
@@ -103,7 +106,7 @@ def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, An
     for folder in _run_folders(root):
         try:
             run = Run.open(folder)
-        except UsageError:  # a damaged run is named by the command that uses it
+        except UsageError:  # a damaged run, which is reported by the command that uses it
             continue
         files = run.list_strategies()
         config = run.info["config"]
@@ -123,7 +126,7 @@ def _run_folders(root: Path = RUNS) -> list[Path]:
 
 
 def _near_run(path: str) -> str | None:
-    """The run beside a path that leads to none whose name is most like it."""
+    """Returns the run next to a non-existent path whose name is most similar, or None."""
     import difflib
 
     siblings = {folder.name: folder for folder in _run_folders(Path(path).parent)}

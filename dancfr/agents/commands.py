@@ -1,11 +1,14 @@
-"""Evaluation: agents by name, matches, statistics, and the report on runs.
-
-The functions here are what the commands `dancfr evaluate`, `dancfr tournament` and `dancfr report` call. They import
-what they need when they are called: matplotlib, torch and SciPy take seconds that other commands should not wait for.
-"""
+"""`dancfr evaluate`: a match between two agents given by name."""
 
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
+
+from dancfr.agents.by_name import make_agent
+from dancfr.agents.match_rules import match_rules
+from dancfr.errors import UsageError
+from dancfr.evaluation.arena import play
 
 
 def evaluate_command(
@@ -18,33 +21,26 @@ def evaluate_command(
     settings: Sequence[str] = (),
     exploitability: bool = False,
 ) -> dict[str, Any]:
-    """Plays `agent` against another and counts, half of the games in each seat; between teams each deal twice.
+    """Plays a match between two agents, half of the games in each seat; in games of teams each deal is played twice.
 
-    Of more than two players, each for himself, `agent` is one and has every seat in turn; `against` is all the others.
+    In games of more than two players without teams, `agent` has every seat in turn and `against` has all others.
 
     Args:
         agent, against: Names, see `dancfr.agents.by_name`.
-        game: Name of the game, played under the rules that `dancfr.agents.match_rules` says.
-        games: How many.
-        seed: Decides every game.
-        ply_limit: Length after which a game is a draw; None takes 300 in Geister, else the game's own.
+        game: Name of the game; for its rules see `dancfr.agents.match_rules`.
+        games: Number of games.
+        seed: Seed of the match.
+        ply_limit: Number of plies after which a game is a draw; None: 300 in Geister, or else the game's own limit.
         settings: ``key=value`` options of the game.
-        exploitability: Whether to compute what best responses to `agent` win.
+        exploitability: Whether to compute the exact exploitability of `agent`.
 
     Returns:
-        What `MatchResult.as_dict` says, and the arguments.
+        The keys of `MatchResult.as_dict`, and the arguments.
 
     Raises:
-        UsageError: an unknown name, a run of another game, no games, or an option that the game does not take.
-        RunError: an agent broke the rules.
+        UsageError: a name or option is unknown, a run belongs to another game, or the number of games is out of range.
+        RunError: an agent returned an illegal action.
     """
-    import numpy as np
-
-    from dancfr.agents.by_name import make_agent
-    from dancfr.agents.match_rules import match_rules
-    from dancfr.errors import UsageError
-    from dancfr.evaluation.arena import play
-
     if seed < 0:
         raise UsageError(f"--seed must be at least 0, got {seed}")
     rules, options = match_rules(game, (agent, against), settings, ply_limit)
@@ -65,12 +61,3 @@ def evaluate_command(
         **result.as_dict(),
         **exact,
     }
-
-
-def tournament_command(
-    agents: Sequence[str], game: str, games: int = 1000, seed: int = 0, settings: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Plays every pair of agents; see `dancfr.agents.tournament.tournament`."""
-    from dancfr.agents.tournament import tournament
-
-    return tournament(agents, game, games, seed, settings)

@@ -1,4 +1,4 @@
-"""`dancfr exploit --exact`: exact best responses in Mini Geister to agents that remember nothing."""
+"""`dancfr exploit --exact`: exact best responses to memoryless agents in Mini Geister."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -17,11 +17,12 @@ TRAINED = "leave out --exact for a trained lower bound"
 
 
 def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = warn) -> dict[str, Any]:
-    """What best responses win in both seats; the keys of `dancfr exploit --json`. Intervals say where the value is, for
-    sure.
+    """Computes the returns of best responses in both seats; returns the result of `dancfr exploit --json`.
+
+    The intervals of the result are bounds of numerical error, not confidence intervals.
 
     Raises:
-        UsageError: another game than Mini Geister, an agent that remembers something, or an unknown name.
+        UsageError: the game is not Mini Geister, the agent is not memoryless, or a name is unknown.
     """
     started = perf_counter()
     rules, options = match_rules(request.game, (request.agent,), request.settings, request.ply_limit)
@@ -29,7 +30,7 @@ def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = war
         cure = "dancfr evaluate --exploitability is for games with a tree, and " if rules.spec.name != "geister" else ""
         raise UsageError(f"--exact is for mini-geister, not for {rules.spec.name}: {cure}{TRAINED}")
     if request.out is not None:
-        raise UsageError("--exact has no curve and no nets to write: leave out --out")
+        raise UsageError("--exact writes no curve and no nets: leave out --out")
     agent = make_agent(request.agent, rules)
     seats: dict[str, dict[str, Any]] = {}
     corners = most = 0

@@ -1,4 +1,4 @@
-"""Under which rules agents meet: those the command says, else those they were trained under, with their own length."""
+"""Rules of a match: those of the command, or else those that the agents were trained under."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,28 +13,28 @@ from envs.game import Game, RaggedGame
 def match_rules(
     game: str, agents: Sequence[str], settings: Sequence[str] = (), ply_limit: int | None = None
 ) -> tuple[Game | RaggedGame, dict[str, Any]]:
-    """The game that agents are to play, and its options.
+    """Returns the game that the agents play, and its options.
 
-    It has the options under which the first of them that is a trained run was trained (for bots: the game's defaults,
-    in Geister forced escape and random layouts), but its own length: `PLY_LIMITS`, `LENGTHS`.
+    The options are those of the first agent that is a trained run, or the game's defaults if all are bots (in Geister
+    with forced escape and random layouts), except for the length of the game, which `PLY_LIMITS` and `LENGTHS` give.
 
     Args:
-        game: Its name.
+        game: Name of the game.
         agents: Names, see `dancfr.agents.by_name`.
-        settings: ``key=value`` options, which come before all others.
-        ply_limit: Length after which a game is a draw; None takes that of `PLY_LIMITS`, else the game's own.
+        settings: ``key=value`` options, which take precedence over all others.
+        ply_limit: Number of plies after which a game is a draw; None: `PLY_LIMITS`, or else the game's own limit.
 
     Raises:
-        UsageError: an unknown game or option, a value that it does not take, or a limit for a game without one.
+        UsageError: the game or an option does not exist, a value is not valid, or the game has no ply limit to set.
     """
     given = read_options(game, settings)
     key = "max_plies" if game.startswith(PETTINGZOO) else "ply_limit"
     if ply_limit is not None:
         if key in given:
-            raise UsageError(f"--ply-limit and --option {key} say the same: leave one out")
+            raise UsageError(f"--ply-limit and --option {key} set the same limit: leave one of them out")
         known = known_options(game)
         if known is not None and key not in known:
-            raise UsageError(f"{game} has no limit of plies: leave out --ply-limit")
+            raise UsageError(f"{game} has no ply limit: leave out --ply-limit")
         given[key] = ply_limit
     trained = next(filter(None, (game_options_of(name, game) for name in agents)), {})
     lengths = {"ply_limit": PLY_LIMITS[game]} if game in PLY_LIMITS else LENGTHS.get(game, {})

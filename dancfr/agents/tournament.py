@@ -1,4 +1,4 @@
-"""Tournaments: every pair of some agents, the table of their win rates, and ratings."""
+"""Tournaments: matches of all pairs of agents, with a cross-table of win rates and Elo ratings."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,7 @@ from envs.game import Game, RaggedGame
 
 @dataclass(frozen=True)
 class Cell:
-    """What one agent won against another: share of the games, and its 95 % interval (by deals, where those were
-    played twice)."""
+    """Win rate of one agent against another, and its 95 % interval (over deals, if they were played twice)."""
 
     win_rate: float
     low: float
@@ -30,7 +29,7 @@ class Cell:
 
     @property
     def percent(self) -> str:
-        """For a table: ``66.5 [62.1, 70.6]``."""
+        """The win rate for a table: ``66.5 [62.1, 70.6]``."""
         return describe_share(self.win_rate, self.low, self.high)
 
     def as_dict(self) -> dict[str, object]:
@@ -38,29 +37,30 @@ class Cell:
 
 
 Pairs = Mapping[tuple[str, str], MatchResult]
-"""The match of each pair, from the side of the first one."""
+"""Match of each pair, from the view of the first agent."""
 
 
 def tournament(
     agents: Sequence[str], game: str, games: int = 1000, seed: int = 0, settings: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Plays every pair of agents.
+    """Plays all pairs of agents.
 
     Args:
-        agents: Names, see `dancfr.agents.by_name`; at least 2, each once.
-        game: Name of the game, played under the rules that `dancfr.agents.match_rules` says.
-        games: Of each pair, half of them in each seat; between teams each deal twice. All pairs get the same deals.
-        seed: Decides every game; a pair plays as `dancfr evaluate` lets it play with this seed.
+        agents: Names, see `dancfr.agents.by_name`; at least 2 different agents.
+        game: Name of the game; for its rules see `dancfr.agents.match_rules`.
+        games: Games per pair, half of them in each seat; in games of teams each deal is played twice. All pairs get the
+            same deals.
+        seed: Seed of every match; each pair plays as in `dancfr evaluate` with this seed.
         settings: ``key=value`` options of the game.
 
     Returns:
-        ``game``, ``game_options``, ``agents``, ``games``, ``seed``, ``table`` (row, column: what the row's agent won
-        against the column's), ``pairs`` (a `MatchResult` each), ``ratings`` (Elo, best first), ``seconds``.
+        ``game``, ``game_options``, ``agents``, ``games``, ``seed``, ``table`` (win rate of the row's agent against the
+        column's), ``pairs`` (a `MatchResult` each), ``ratings`` (Elo, best first) and ``seconds``.
 
     Raises:
-        UsageError: fewer than two agents or one twice, an unknown name, a run of another game, no games, or an option
-            that the game does not take, or a game of more than two sides.
-        RunError: an agent broke the rules.
+        UsageError: there are fewer than two agents, an agent is given twice, a name or option is unknown, a run belongs
+            to another game, the number of games is out of range, or the game has more than two sides.
+        RunError: an agent returned an illegal action.
     """
     if len(agents) < 2:
         raise UsageError("a tournament needs at least 2 agents, e.g. random greedy planner")
@@ -74,10 +74,10 @@ def tournament(
     for name in agents:
         if (first := known.setdefault(identity(name, rules), name)) != name:
             raise UsageError(f"{first} and {name} are the same agent: in a tournament each agent plays once")
-    if len(sides_of(rules).names) > 2:  # what A loses as one of many, no one seat of B has won
+    if len(sides_of(rules).names) > 2:  # the losses of A are not the wins of one seat of B, so ratings are undefined
         raise UsageError(
-            f"a tournament is of games between two; {game} has {rules.spec.num_players} players here: "
-            f"play dancfr evaluate {agents[0]} --against {agents[1]}, which is one of them against copies of the other"
+            f"a tournament needs a game of two sides, and {game} has {rules.spec.num_players} players here: use "
+            f"dancfr evaluate {agents[0]} --against {agents[1]}, which plays one agent against copies of the other"
         )
     players = {name: make_agent(name, rules) for name in agents}
     found = play_pairs(rules, players, games, seed)
@@ -97,22 +97,22 @@ def tournament(
 
 
 def play_pairs(rules: Game | RaggedGame, players: Mapping[str, Agent], games: int, seed: int) -> Pairs:
-    """A match of every pair, all of them from one seed, so with the same deals."""
+    """Plays a match of every pair, all with the same seed and therefore the same deals."""
     pairs = list(combinations(players, 2))
     found = {}
     for i, (one, other) in enumerate(pairs):
         match = play(rules, (players[one], players[other]), games, np.random.default_rng(seed))
         found[one, other] = match
-        told = f"{one} wins {cell(found, one, other).percent} % against {other}"
-        print(f"{told} (pair {i + 1} of {len(pairs)}, {match.seconds:.0f} s)", file=sys.stderr, flush=True)
+        line = f"{one} wins {cell(found, one, other).percent} % against {other}"
+        print(f"{line} (pair {i + 1} of {len(pairs)}, {match.seconds:.0f} s)", file=sys.stderr, flush=True)
     return found
 
 
 def cell(pairs: Pairs, row: str, column: str) -> Cell:
-    """What `row` won against `column`, whichever of the two came first.
+    """Returns the win rate of `row` against `column`, in either order of the pair.
 
     Raises:
-        KeyError: they did not meet.
+        KeyError: the two agents have not met.
     """
     if (row, column) in pairs:
         match = pairs[row, column]
@@ -125,7 +125,7 @@ def cell(pairs: Pairs, row: str, column: str) -> Cell:
 
 
 def ratings(pairs: Pairs) -> dict[str, float]:
-    """Elo ratings of agents that have all met, best first; see `elo_ratings`."""
+    """Returns Elo ratings of agents, all pairs of which have met, best first; see `elo_ratings`."""
     names = list(dict.fromkeys(name for pair in pairs for name in pair))
     scores = np.zeros((len(names), len(names)))
     for (one, other), match in pairs.items():

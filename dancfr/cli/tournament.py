@@ -26,8 +26,8 @@ def tournament(
         raise UsageError(f"--games must be at least 1, got {games}")
 
     def compute() -> output.Result:
-        from dancfr.agents.commands import tournament_command
+        from dancfr.agents.tournament import tournament as play_tournament
 
-        return tournament_command(agents, game, games, seed, option or ())
+        return play_tournament(agents, game, games, seed, option or ())
 
     output.deliver(compute, as_json, output.describe_tournament)

@@ -1,8 +1,8 @@
-"""Matches between two agents, many games in lock step.
+"""Matches between two agents, with many games in lock step.
 
-Where more than two play, each for himself, the first agent has one seat and the second all the others. All games of a
-batch advance one ply at a time. In each round every agent is asked once, for all the games in which it is to move;
-games that have ended are taken out, so the batch shrinks until the longest game is over.
+In games of more than two players without teams, the first agent has one seat and the second agent has all the others.
+All games of a batch advance by one ply at a time: in each round every agent is called once, for all games in which it
+is to move. Finished games are removed, so the batch shrinks until the longest game is over.
 """
 
 from collections import Counter
@@ -26,20 +26,20 @@ MOST_GAMES = 10_000_000
 
 
 class AgentError(RunError):
-    """An agent returned what is no legal action."""
+    """An agent returned something other than a legal action."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """What came of each of N games; arrays are `[N]`, in the order of play.
+    """Results of N games; arrays have shape `[N]`, in the order of play.
 
     Attributes:
-        seat: Side that the first agent was, `int8`.
-        outcome: 1 the first agent won, 0 drawn, -1 it lost, `int8`.
-        value: Return of the first agent, `float64`, in the game's unit.
+        seat: Side of the first agent, `int8`.
+        outcome: 1 if the first agent won, 0 for a draw, -1 if it lost, `int8`.
+        value: Return of the first agent in the game's unit, `float64`.
         ending: Index into `game.spec.endings`, `int8`.
-        plies: Decisions of all players together, `int32`.
-        winning: Share of the sides that won, `float64`; None where there are two.
+        plies: Number of decisions of all players, `int32`.
+        winning: Fraction of the sides that won, `float64`; None in games of two sides.
     """
 
     seat: NDArray[np.int8]
@@ -52,10 +52,10 @@ class Record:
 
 @dataclass(frozen=True)
 class Deals:
-    """Deals that were played twice, with the sides changed, from the side of the match's first agent.
+    """Counts of deals that were played twice, with the sides swapped, from the view of the first agent.
 
     Attributes:
-        both, one, none: In how many of them it won both games, one, and none.
+        both, one, none: Number of deals in which it won both games, one game, and no game.
     """
 
     both: int
@@ -64,36 +64,36 @@ class Deals:
 
     @property
     def ci95(self) -> tuple[float, float]:
-        """95 % interval of the win rate by the deals' results, see `dancfr.evaluation.statistics.sweeps`.
+        """95 % interval of the win rate from the results by deal, see `dancfr.evaluation.statistics.sweeps`.
 
-        As a rule it is narrower than Wilson's, which takes all games as independent: the two games of a deal share
-        their cards, so where the first is won by luck, the second tends to be lost by it, and the deal's mean varies
-        less than that of two games with cards of their own. Where nearly all games are won, luck decides little, and it
-        is wider: few deals cannot tell whether their games would have been lost together.
+        It is usually narrower than Wilson's interval, which assumes independent games: the two games of a deal share
+        their cards, so luck that wins the first tends to lose the second, and the mean of a deal varies less than the
+        mean of two independent games. If nearly all games are won, luck matters little and the interval is wider, since
+        few deals do not show whether the games of a deal are lost together.
         """
         return sweeps(self.both, self.one, self.none)
 
 
 @dataclass(frozen=True)
 class MatchResult:
-    """Outcome of a match, from the side of its first agent.
+    """Result of a match, from the view of the first agent.
 
     Attributes:
-        wins, draws, losses: Games won, drawn and lost: with a positive, zero and negative return or, between teams, as
-            the rules say. Where one of P > 2 players alone loses and the others share what he pays, they have won.
-        categories: Games by outcome and ending, such as ``"win by escape"`` or ``"win by reds taken"``: the
-            opponent took the last red ghost there. Only what happened is listed, most frequent first.
-        seats: ``{"first": {...}, "second": {...}}``: games, wins, draws, losses and win rate in each seat; between
-            teams in the seats of each, ``"seats 0 and 2"`` and ``"seats 1 and 3"``; of P > 2 players each for himself
-            ``"seat 0"`` to ``"seat P-1"``.
-        mean_return: Mean return, in the game's unit.
-        return_error: Its standard error, of deals that were played twice by their means; 0 for a single one.
-        mean_plies: Decisions of all players in a game, on average.
-        seconds: Wall time of the play alone.
-        deals: Results by deal, where deals were played twice.
-        equal_share: Of P > 2 players each for himself, the share of these games that a seat drawn at random won: what
-            the win rate is to be compared with. 1/P where every game has one winner; else more or less, since several
-            may win, or nobody. None between two.
+        wins, draws, losses: Number of games with a positive, zero and negative return; in games of teams, of games
+            won, drawn and lost under the rules. If one of P > 2 players loses to all others, each of them has won.
+        categories: Number of games by outcome and ending, such as ``"win by escape"``, most frequent first. In ``"win
+            by reds taken"`` the opponent has taken the last red ghost. Categories without games are omitted.
+        seats: Number of games, wins, draws and losses, and the win rate, per seat: ``{"first": {...}, "second":
+            {...}}``. The keys are ``"seats 0 and 2"`` and ``"seats 1 and 3"`` in games of teams, and ``"seat 0"`` to
+            ``"seat P-1"`` in games of P > 2 players without teams.
+        mean_return: Mean return in the game's unit.
+        return_error: Standard error of the mean return, over deals if they were played twice; 0 for a single game or
+            deal.
+        mean_plies: Mean number of decisions of all players per game.
+        seconds: Wall-clock seconds of play.
+        deals: Results by deal, if deals were played twice.
+        equal_share: Reference value for the win rate in games of P > 2 players without teams: the fraction of these
+            games that a seat drawn at random won. It is 1/P if every game has one winner. None in games of two sides.
     """
 
     games: int
@@ -111,7 +111,7 @@ class MatchResult:
 
     @property
     def win_rate(self) -> float:
-        """Share of games won, draws counting as not won (paper 000, 5.1)."""
+        """Fraction of games won; draws count as not won (paper 000, 5.1)."""
         return self.wins / self.games
 
     @property
@@ -124,7 +124,7 @@ class MatchResult:
         return self.games / self.seconds if self.seconds > 0 else 0.0
 
     def as_dict(self) -> dict[str, object]:
-        """The keys of `dancfr evaluate --json` and of an evaluation row of `metrics.jsonl`."""
+        """Returns the result with the keys of `dancfr evaluate --json` and of evaluation rows of `metrics.jsonl`."""
         found: dict[str, object] = {
             "games": self.games,
             "wins": self.wins,
@@ -156,33 +156,33 @@ def play(
     rng: np.random.Generator,
     batch: int = BATCH,
 ) -> MatchResult:
-    """Plays a match; the first agent takes each side in half of the games, the first side once more if odd.
+    """Plays a match in which the first agent has each side in half of the games (the first side once more if odd).
 
-    Where P > 2 play, each for himself, it takes the seats in turn, so each in a Pth of the games, and the second agent
-    plays all the others. That one agent is asked for them all, each seat from what that seat alone knows.
+    In games of P > 2 players without teams the first agent has each seat in 1/P of the games, and the second agent
+    plays all other seats, each from the information of that seat only.
 
-    Between teams an agent plays all seats of one, and each deal is played twice with the teams changed, so N games are
-    N/2 deals. Every batch gets three streams spawned from `rng`: chance, first agent, second agent. So the result
-    depends on the generator's seed and on `batch` alone.
+    In games of teams an agent plays all seats of a team. Each deal is played twice with the teams swapped, so N games
+    are N/2 deals. Every batch uses three generators spawned from `rng`, for chance and each agent, so the result
+    depends only on the seed of `rng` and on `batch`.
 
     Args:
-        game: The rules.
-        agents: Two distinct objects, since an agent may remember something about each game of a batch.
-        games: How many games, at least 1.
-        batch: How many of them advance together; one more if deals are played twice and it is odd.
+        game: Rules of the game.
+        agents: Two distinct objects, since agents may keep state per game of a batch.
+        games: Number of games, at least 1.
+        batch: Number of games in lock step; rounded up to an even number if deals are played twice.
 
     Raises:
         AgentError: an agent's action is not legal; the message names the agent.
-        UsageError: no games, or a game that `sides_of` refuses.
-        ValueError: both agents are one object.
+        UsageError: `games` or `batch` is out of range, or `sides_of` rejects the game.
+        ValueError: both agents are the same object.
     """
     if games > MOST_GAMES:
-        raise UsageError(f"a match has at most {MOST_GAMES:,} games, not {games:,}")
+        raise UsageError(f"games must be at most {MOST_GAMES:,}, got {games:,}")
     if games < 1 or batch < 1:
-        raise UsageError(f"a match needs at least 1 game and a batch of at least 1, not {min(games, batch)}")
+        raise UsageError(f"games and batch must be at least 1, got {games} and {batch}")
     sides = sides_of(game)
     if agents[0] is agents[1]:
-        raise ValueError(f"{agents[0].name} would play itself as one object: make the agent twice")
+        raise ValueError(f"both agents are the same object {agents[0].name}: make the agent twice")
     seats = (np.arange(games) % len(sides.names)).astype(np.int8)
     batch += batch % sides.copies
     started = perf_counter()
@@ -197,18 +197,20 @@ def play_batch(
     seat: NDArray[np.int8],
     streams: list[np.random.Generator],
 ) -> Record:
-    """Plays B games to their end, the first agent being side `seat[b]` in game b.
+    """Plays B games to the end; the first agent has side `seat[b]` in game b.
 
     Args:
-        seat: `int8[B]`, index into `Sides.names`.
-        streams: Generators of chance, the first agent and the second.
+        game: Rules of the game.
+        agents: The two agents.
+        seat: Indices into `Sides.names`, `int8[B]`.
+        streams: Generators of chance, the first agent and the second agent.
     """
     sides, count, chance = sides_of(game), len(seat), streams[0]
-    rules: Any = game  # agents of either kind of game say which one they take
+    rules: Any = game  # `Agent.begin` is typed for `Game`, but agents of ragged games accept `RaggedGame`
     for agent, stream in zip(agents, streams[1:], strict=True):
         agent.begin(rules, count, stream)
     states = sides.start(count, chance)
-    places = np.arange(count)  # place in the batch of each game that still runs
+    places = np.arange(count)  # index in the batch of each unfinished game
     outcome, ending = np.zeros(count, np.int8), np.zeros(count, np.int8)
     value, winning, plies = np.zeros(count), np.zeros(count), np.zeros(count, np.int32)
     while len(states):
@@ -217,8 +219,8 @@ def play_batch(
         try:
             sides.step(states, actions, chance)
         except IllegalAction as error:
-            bad, told = sides.illegal(states, actions)
-            raise AgentError(f"agent {agents[int(second[bad])].name} {told}") from error
+            bad, reason = sides.illegal(states, actions)
+            raise AgentError(f"agent {agents[int(second[bad])].name} {reason}") from error
         plies[places] += 1
         over = game.finished(states)
         if over.any():
@@ -238,7 +240,7 @@ def _actions(
     second: NDArray[np.bool_],
     streams: list[np.random.Generator],
 ) -> NDArray[Any]:
-    """One action for each game, `[n]`, the second agent's in the games `second`."""
+    """Returns one action per game, `[n]`: the second agent's where `second` is set, else the first agent's."""
     actions = np.empty(len(states), sides.action_dtype)
     for agent, mine, stream in zip(agents, (~second, second), streams, strict=True):
         asked = np.flatnonzero(mine)
@@ -252,9 +254,10 @@ def _actions(
         fits = answer.dtype == sides.action_dtype if records else np.issubdtype(answer.dtype, np.integer)
         if answer.shape != asked.shape or not fits:
             kind = "record" if answer.dtype.names else answer.dtype
-            wanted = "action record" if records else "whole number"
+            wanted = "action record" if records else "integer"
             raise AgentError(
-                f"agent {agent.name} returned {kind}{list(answer.shape)} for {len(asked)} games, not one {wanted} each"
+                f"agent {agent.name} returned {kind}{list(answer.shape)} for {len(asked)} games, "
+                f"not one {wanted} per game"
             )
         actions[asked] = answer
     return actions
@@ -273,7 +276,7 @@ def _joined(parts: list[Record]) -> Record:
 
 
 def summary(game: Game | RaggedGame, record: Record, seconds: float) -> MatchResult:
-    """Counts the games of a match."""
+    """Summarises the games of a match."""
     sides = sides_of(game)
     pairs, counts = np.unique(np.stack([record.outcome + 1, record.ending]), axis=1, return_counts=True)
     categories = Counter(
@@ -281,7 +284,7 @@ def summary(game: Game | RaggedGame, record: Record, seconds: float) -> MatchRes
     )
     seats = {name: _counts(record.outcome[record.seat == i]) for i, name in enumerate(sides.names)}
     total = _counts(record.outcome)
-    # results of one deal go together: their mean counts once, and a deal that was played once tells nothing of them
+    # The two results of a deal are averaged and count once; a last deal that was played only once is left out.
     twice = len(record.value) // 2 if sides.copies == 2 else 0
     values = record.value[: 2 * twice].reshape(-1, 2).mean(axis=1) if twice else record.value
     won = (record.outcome[: 2 * twice].reshape(-1, 2) > 0).sum(axis=1)

@@ -1,4 +1,4 @@
-"""The bots that come with each game, by name."""
+"""Lookup and descriptions of the bots of each game."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -30,11 +30,11 @@ _MINI_CHEAT = {  # the same with `--game mini-cheat --games 100000`
     "heuristic-tracking": f"{_REMEMBERS}86 % of mini-cheat against random; the strongest bot",
 }
 _BOTS = {"geister": _GEISTER, "mini-geister": _MINI_GEISTER, "cheat": _CHEAT, "mini-cheat": _MINI_CHEAT}
-"""What is said of bots, by game and by name."""
+"""Descriptions of bots, by game and name."""
 
 
 def bots(game: Game | RaggedGame) -> Mapping[str, Callable[[], Agent]]:
-    """The bots that play a game, by name; `random` plays any game of numbered actions."""
+    """Returns a factory for each bot of a game, by name; `random` plays any game with numbered actions."""
     entry = all_games().get(game.spec.name)
     if entry is None or entry.bots is None:
         return {"random": RandomAgent}
@@ -43,10 +43,10 @@ def bots(game: Game | RaggedGame) -> Mapping[str, Callable[[], Agent]]:
 
 
 def make_bot(name: str, game: Game | RaggedGame) -> Agent:
-    """The bot of that name, new at each call.
+    """Makes a new instance of a bot.
 
     Raises:
-        UsageError: the game has none of that name; the message names the nearest.
+        UsageError: the game has no bot of this name; the message suggests the closest name.
     """
     known = bots(game)
     if name not in known:
@@ -55,6 +55,6 @@ def make_bot(name: str, game: Game | RaggedGame) -> Agent:
 
 
 def describe_bot(game: str, name: str, make: Callable[[], Agent]) -> str:
-    """What a bot does: what is said of it here, else the first sentence of its docstring."""
+    """Describes a bot: the text of this module, or else the first sentence of the bot's docstring."""
     first = (inspect.getdoc(make) or name).split(".")[0]
     return _BOTS.get(game, {}).get(name) or " ".join(f"{first[:1].lower()}{first[1:]}".split())

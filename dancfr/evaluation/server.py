@@ -1,4 +1,4 @@
-"""The evaluations of a growing run, on an actor of their own beside the training."""
+"""Evaluation of a run during training, on an actor of its own."""
 
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
@@ -15,37 +15,37 @@ Row = dict[str, Any]
 
 
 class Policies(Protocol):
-    """The policies of a run, as an evaluation sees them. Each method has its own."""
+    """The policies of a run that are evaluated; each method implements its own."""
 
     def add(self, iteration: int, *nets: Any) -> None:
-        """Takes in what the method has learnt by the end of an iteration."""
+        """Adds the nets or tables that the method has learnt by the end of an iteration."""
         ...
 
     def agents(self, iteration: int) -> Mapping[str, Callable[[], Agent]]:
-        """Name of each policy to what makes its agent.
+        """Returns a factory for the agent of each policy, by the policy's name.
 
         Raises:
-            ValueError: the policies of that iteration are not there.
+            ValueError: the policies of this iteration are not available.
         """
         ...
 
 
 class NewestNets:
-    """`Policies` that keep the nets of the newest iteration; `agents` is left to subclasses."""
+    """`Policies` that keep the nets of the newest iteration only; subclasses implement `agents`."""
 
     def __init__(self) -> None:
         self.iteration = 0
         self.nets: Any = None
 
     def add(self, iteration: int, nets: Any) -> None:
-        """Takes the nets of an iteration in the place of those before."""
+        """Replaces the nets by those of an iteration."""
         self.iteration, self.nets = iteration, nets
 
     def require(self, iteration: int) -> Any:
-        """The newest nets.
+        """Returns the newest nets.
 
         Raises:
-            ValueError: they are of another iteration.
+            ValueError: the nets belong to another iteration.
         """
         if self.iteration != iteration:
             raise ValueError(f"cannot evaluate iteration {iteration}: the newest nets are of {self.iteration}")
@@ -53,14 +53,14 @@ class NewestNets:
 
 
 class EvaluationServer:
-    """Plays matches of a run's policies against bots, and computes exploitability where the game has a tree.
+    """Plays matches of a run's policies against bots, and computes exact exploitability on the game tree.
 
     Args:
-        policies: Of the method.
-        game: As it is evaluated, with its own length.
+        policies: Policies of the method.
+        game: Game of the matches, with the length of evaluation games.
         opponents: Names of bots.
-        exact: Compute the exploitability of every policy.
-        tree_game: The game as it is trained on, whose tree that takes; None: `game`.
+        exact: Whether to compute the exploitability of every policy, which requires a game with a tree.
+        tree_game: Game whose tree is used for exploitability, i.e. the game of the training; None: `game`.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class EvaluationServer:
         self._policies.add(iteration, *nets)
 
     def evaluate(self, iteration: int, games: int, seed: tuple[int, ...]) -> list[Row]:
-        """Matches of each policy against each opponent, and exploitability; rows for `metrics.jsonl`.
+        """Plays each policy against each opponent and computes exploitability; returns rows for `metrics.jsonl`.
 
         Raises:
             ValueError: see `Policies.agents`.
@@ -98,13 +98,13 @@ class EvaluationServer:
 
 
 def exact_row(form: Any, iteration: int, policy: str, agent: Any) -> Row:
-    """Value and exploitability of an agent that plays both sides; a row for `metrics.jsonl`.
+    """Computes value and exploitability of an agent that plays both sides; returns a row for `metrics.jsonl`.
 
     Args:
-        form: The `SequenceForm` of the game.
-        iteration: Of the run.
+        form: `SequenceForm` of the game.
+        iteration: Iteration of the run.
         policy: Name of the policy.
-        agent: An agent with `tree_policy`.
+        agent: Agent with a method `tree_policy`.
     """
     from learners.cfr.exact_evaluation import evaluate_policy
 
@@ -122,15 +122,15 @@ def match_rows(
     games: int,
     seed: tuple[int, ...],
 ) -> list[Row]:
-    """Matches of each policy against each opponent; rows for `metrics.jsonl`.
+    """Plays a match of each policy against each opponent; returns rows for `metrics.jsonl`.
 
     Args:
         game: Rules of the matches.
-        agents: Name of each policy to what makes its agent.
+        agents: Factory for the agent of each policy, by the policy's name.
         opponents: Names of bots.
-        iteration: Of the run.
-        games: Games of each match.
-        seed: Entropy, to which each match adds the numbers of its policy and opponent.
+        iteration: Iteration of the run.
+        games: Number of games per match.
+        seed: Entropy, to which each match appends the indices of its policy and opponent.
     """
     rows = []
     start = perf_counter()

@@ -1,8 +1,8 @@
-"""Games as the arena plays them: one agent plays one side, the other agent all the others.
+"""The arena's view of a game: the first agent plays one side, the second agent plays all other sides.
 
-A side is a player, where everybody plays for himself, or one of two teams. Games of teams are dealt twice: two tables
-have the same seed, so the same cards lie at the same seats, and the sides change places. What the cards give to one
-side at the first table they give to the other at the second.
+A side is a single player or, in games of teams, one of two teams. Each deal of a game of teams is played at two tables
+with the same seed, so that the same cards lie at the same seats, with the sides swapped: the luck of the cards benefits
+one side at the first table and the other side at the second.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -16,24 +16,24 @@ from envs.game import Game, IllegalAction, RaggedGame, States
 
 @runtime_checkable
 class DealtGame(RaggedGame, Protocol):
-    """A game of teams in which everything random at a table follows from a number."""
+    """A game of teams in which all randomness at a table is determined by a seed."""
 
     def start(self, seeds: NDArray[np.uint64]) -> States:
-        """Tables by their seeds `uint64[B]`."""
+        """Returns new tables for the seeds `uint64[B]`."""
         ...
 
     def winners(self, states: States) -> NDArray[np.int8]:
-        """The team that won, `int8[B]`; -1 while the game runs."""
+        """Returns the team that won, `int8[B]`; -1 for unfinished games."""
         ...
 
 
 class Sides(Protocol):
-    """What the arena asks of a game.
+    """The interface that the arena requires of a game.
 
     Attributes:
-        names: Of the sides, two or more, for the counts of a match.
-        copies: How many games in a row begin alike.
-        action_dtype: Of actions.
+        names: Names of the sides, two or more.
+        copies: Number of consecutive games that share a deal.
+        action_dtype: Data type of actions.
     """
 
     @property
@@ -46,11 +46,11 @@ class Sides(Protocol):
     def action_dtype(self) -> np.dtype[Any]: ...
 
     def start(self, batch: int, chance: np.random.Generator) -> States:
-        """`batch` new games; the first one of some that begin alike has an even place."""
+        """Returns `batch` new games; of two games that share a deal, the first has an even index."""
         ...
 
     def to_move(self, states: States) -> NDArray[np.int8]:
-        """The side to move, `int8[B]`."""
+        """Returns the side to move, `int8[B]`."""
         ...
 
     def step(self, states: States, actions: NDArray[Any], chance: np.random.Generator) -> None:
@@ -58,23 +58,23 @@ class Sides(Protocol):
         ...
 
     def results(self, states: States, side: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-        """Of ended games, for `side[b]`: 1 won, 0 drawn or -1 lost, `int8[B]`, and the return, `float64[B]`."""
+        """Returns outcome (1 won, 0 drawn, -1 lost) `int8[B]` and return `float64[B]` of `side[b]` in ended games."""
         ...
 
     def winning(self, states: States) -> NDArray[np.float64]:
-        """Of ended games, the share of the sides that have won, `float64[B]`."""
+        """Returns the fraction of the sides that have won each ended game, `float64[B]`."""
         ...
 
     def illegal(self, states: States, actions: NDArray[Any]) -> tuple[int, str]:
-        """The first action that is not legal: its place, and what is to be said of it after the agent's name."""
+        """Returns the index of the first illegal action and an error message that follows the agent's name."""
         ...
 
 
 class Players:
-    """A game in which everybody plays for himself, of two players or more.
+    """A game of two or more players without teams.
 
-    A positive return is a win and a negative one a loss. So where one player alone loses and the others share what he
-    pays, as if his health is gone in Cheat, all the others have won.
+    A positive return is a win and a negative return is a loss. If one player loses to all others, as a player without
+    health in Cheat, all others have won.
     """
 
     copies = 1
@@ -111,8 +111,10 @@ class Players:
 
 
 class Teams:
-    """A game of two teams, whose deals are played twice. A game is won by whoever the rules say, whatever the return:
-    a round may be won and bring nothing."""
+    """A game of two teams, whose deals are played twice.
+
+    The rules determine the winner independently of the return: a round may be won with a return of 0.
+    """
 
     copies = 2
 
@@ -155,10 +157,10 @@ def _seats(seats: NDArray[np.int64]) -> str:
 
 
 def sides_of(game: Game | RaggedGame) -> Sides:
-    """The game as the arena plays it.
+    """Returns the arena's view of a game.
 
     Raises:
-        UsageError: its players are neither in two teams nor each for himself.
+        UsageError: the game has teams, but not two of equal size.
     """
     spec = game.spec
     if isinstance(game, DealtGame) and set(spec.teams) == {0, 1}:
@@ -166,4 +168,4 @@ def sides_of(game: Game | RaggedGame) -> Sides:
     if isinstance(game, Game) and (spec.num_players == 2 or (spec.num_players > 2 and not spec.teams)):
         return Players(game)
     told = f"{spec.num_players} players" + (f" in {len(set(spec.teams))} teams" if spec.teams else "")
-    raise UsageError(f"a match is between 2 teams, or 2 players or more each for himself; {spec.name} has {told}")
+    raise UsageError(f"a match needs 2 teams, or at least 2 players without teams; {spec.name} has {told}")

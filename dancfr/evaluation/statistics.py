@@ -1,4 +1,4 @@
-"""Intervals of win rates, ratings, and learning curves put together over several runs."""
+"""Statistics: intervals of win rates and means, Elo ratings, and learning curves aggregated over runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Positions on the horizontal axis, rising, and the value at each."""
+"""Increasing positions on the horizontal axis, and the value at each position."""
 
 
 def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson score interval of a proportion; (0, 1) before the first trial.
+    """Returns the Wilson score interval of a proportion; (0, 1) without trials.
 
     Raises:
-        ValueError: more successes than trials, or a negative count.
+        ValueError: a count is negative, or there are more successes than trials.
     """
     if trials == 0 and successes == 0:
         return 0.0, 1.0
@@ -26,21 +26,23 @@ def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float
 
 
 def sweeps(both: int, one: int, none: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Interval of a win rate over deals that were each played twice, by both sides.
+    """Returns the interval of a win rate over deals that were each played twice, with the sides swapped.
 
-    With K deals of which the share p is won in both games and q in none, the win rate is 1/2 + (p - q) / 2. Tango's
-    score interval (1998) of p - q, a difference of proportions of one multinomial, takes the pairing into account and
-    does not shrink to a point, as one from the deals' standard deviation does when all of them end alike.
+    If both games are won in a fraction p of the deals and no game in a fraction q, the win rate is 1/2 + (p - q) / 2.
+    The score interval of Tango (1998) for p - q, a difference of proportions of one multinomial distribution, accounts
+    for the pairing. Unlike an interval from the standard deviation over deals, it does not shrink to a point when all
+    deals end alike.
 
     Args:
-        both, one, none: In how many deals both games were won, one of them, none. Not all 0 for a result other than
+        both, one, none: Number of deals in which both games, one game and no game were won. Without deals the result is
             (0, 1).
+        confidence: Confidence level.
 
     Raises:
-        ValueError: a negative count.
+        ValueError: a count is negative.
     """
     if min(both, one, none) < 0:
-        raise ValueError(f"counts of deals cannot be negative: {both}, {one}, {none}")
+        raise ValueError(f"numbers of deals must not be negative, got {both}, {one}, {none}")
     deals = both + one + none
     if not deals:
         return 0.0, 1.0
@@ -49,10 +51,10 @@ def sweeps(both: int, one: int, none: int, confidence: float = 0.95) -> tuple[fl
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
 
     def excess(difference: float) -> float:
-        """Squared score less its quantile: negative inside of the interval."""
+        """Returns the squared score minus its quantile, which is negative inside the interval."""
         half = (both + none - (2 * deals - both + none) * difference) / (4 * deals)
         root = half**2 + none * difference * (1 - difference) / (2 * deals)
-        lost = half + max(root, 0.0) ** 0.5  # the share q that is likeliest if p - q is `difference`
+        lost = half + max(root, 0.0) ** 0.5  # maximum-likelihood estimate of q given p - q = difference
         variance = deals * (2 * lost + difference * (1 - difference))
         return (both - none - deals * difference) ** 2 - z**2 * max(variance, 0.0)
 
@@ -64,13 +66,13 @@ def sweeps(both: int, one: int, none: int, confidence: float = 0.95) -> tuple[fl
 
 @dataclass(frozen=True)
 class BoundedMean:
-    """Mean of returns that lie within bounds, with an interval that stays honest where hardly any return differs.
+    """Mean of bounded returns, with an interval that remains valid when almost all returns are equal.
 
     Attributes:
-        mean: Of the returns.
-        middle: Of the interval.
+        mean: Mean of the returns.
+        middle: Centre of the interval.
         error: Standard error of `middle`.
-        low, high: 95 % interval.
+        low, high: Bounds of the 95 % interval.
     """
 
     mean: float
@@ -81,18 +83,17 @@ class BoundedMean:
 
 
 def bounded_mean(returns: ArrayLike, most: float) -> BoundedMean:
-    """Mean of independent returns from -`most` to `most`.
+    """Returns the mean of independent returns in [-`most`, `most`], with its 95 % interval.
 
-    The normal interval of the mean after two more returns at either bound have been added: for wins and losses that is
-    the interval of Agresti and Coull (1998). Of a sample without any spread, such as one win after the other, the plain
-    one would be a point, and too good to be true.
+    The interval is the normal interval after adding two returns at each bound; for wins and losses this is the interval
+    of Agresti and Coull (1998). Without the added returns, the interval of a sample of equal returns would be a point.
 
     Raises:
-        ValueError: no return, or one beyond the bounds.
+        ValueError: there are no returns, or a return is out of bounds.
     """
     values = np.asarray(returns, np.float64)
     if not len(values) or np.abs(values).max() > most * (1 + 1e-6):
-        raise ValueError(f"the mean of {len(values)} returns from {-most:g} to {most:g} is asked for")
+        raise ValueError(f"expected at least one return, all from {-most:g} to {most:g}, got {len(values)} returns")
     padded = np.concatenate([values, [most, most, -most, -most]])
     middle, error = float(padded.mean()), float(padded.std(ddof=1) / len(padded) ** 0.5)
     low, high = max(middle - 1.96 * error, -most), min(middle + 1.96 * error, most)
@@ -100,17 +101,17 @@ def bounded_mean(returns: ArrayLike, most: float) -> BoundedMean:
 
 
 def elo_ratings(scores: ArrayLike) -> NDArray[np.float64]:
-    """Ratings of N agents that have all met: the likeliest ones in the model of Bradley and Terry (1952).
+    """Returns maximum-likelihood Elo ratings of N agents, all pairs of which have met (Bradley and Terry 1952).
 
-    An agent of rating r scores 1 / (1 + 10^((s - r) / 400)) a game against one of rating s, on average. A rating is one
-    number: that A beats B, B beats C and C beats A cannot be seen in it.
+    An agent of rating r has an expected score of 1 / (1 + 10^((s - r) / 400)) per game against an agent of rating s. A
+    single number per agent cannot express cycles, in which A beats B, B beats C and C beats A.
 
     Args:
-        scores: `[N, N]`: games that i won against j, a draw counting one half. Half a game is added to each side of
-            each pair, which keeps the ratings finite where somebody has won all.
+        scores: Number of games that i won against j, `[N, N]`; a draw counts one half. Half a game is added to each
+            side of each pair, which keeps the ratings finite if an agent has won all its games.
 
     Returns:
-        `float64[N]`, in Elo's unit, with mean 0.
+        Ratings in Elo points with mean 0, `float64[N]`.
     """
     from scipy.optimize import minimize
 
@@ -130,12 +131,12 @@ def elo_ratings(scores: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean of one number over independent runs.
+    """Mean of a quantity over independent runs.
 
     Attributes:
         mean: Arithmetic mean.
-        sd: Standard deviation of the sample (n - 1); None for one run.
-        low, high: Student's t interval of the mean; of no width for one run, for which nothing is known.
+        sd: Sample standard deviation (n - 1 degrees of freedom); None for a single run.
+        low, high: Student's t interval of the mean; both equal to the mean for a single run.
         n: Number of runs.
     """
 
@@ -147,13 +148,13 @@ class Summary:
 
 
 def summarise(values: Sequence[float], confidence: float = 0.95) -> Summary:
-    """Mean over runs with its t interval.
+    """Returns the mean over runs with its t interval.
 
     Raises:
-        ValueError: no value at all.
+        ValueError: there are no values.
     """
     if not len(values):
-        raise ValueError("the mean of no runs is asked for")
+        raise ValueError("cannot average over no runs: give at least one value")
     band = _band(np.zeros(1), np.asarray(values, np.float64)[:, None], confidence)
     mean, sd, low, high = (float(part[0]) for part in (band.mean, band.sd, band.low, band.high))
     return Summary(mean, sd if len(values) > 1 else None, low, high, len(values))
@@ -161,17 +162,17 @@ def summarise(values: Sequence[float], confidence: float = 0.95) -> Summary:
 
 @dataclass(frozen=True)
 class Band:
-    """A learning curve over R runs on N common positions. All arrays are `float64[N]`.
+    """A learning curve over R runs at N common positions. All arrays are `float64[N]`.
 
     Attributes:
-        x: Positions: iterations, or seconds.
+        x: Positions, in iterations or seconds.
         mean: Mean over runs.
-        sd: Standard deviation over runs; 0 for one run.
-        low, high: Student's t interval of the mean from 3 runs on. With 2 runs that interval reaches 13
-            standard errors to each side and says nothing, so the two runs themselves bound the band. For one
-            run what `one_run` was given, else its own values.
-        runs: R.
-        known: There is a band to draw.
+        sd: Standard deviation over runs; 0 for a single run.
+        low, high: Student's t interval of the mean for 3 or more runs. With 2 runs this interval would extend 13
+            standard errors to each side, so the band is the range of the runs instead. For a single run, the interval
+            passed to `one_run`, or else the values of the run.
+        runs: Number of runs, R.
+        known: Whether there is a band to draw.
     """
 
     x: NDArray[np.float64]
@@ -184,14 +185,14 @@ class Band:
 
     @property
     def means(self) -> str:
-        """What the band shows, for a caption."""
+        """Description of the band, for a caption."""
         if self.runs == 1:
             return "95 % Wilson interval over the games of each evaluation of one run" if self.known else "one run"
         return "range of 2 runs" if self.runs == 2 else f"95 % t interval of {self.runs} runs"
 
 
 def one_run(curve: Curve, low: NDArray[np.float64], high: NDArray[np.float64]) -> Band:
-    """The win rates of a single run with their Wilson intervals; NaN where a row does not allow one."""
+    """Returns the curve of a single run with the given intervals, which may contain NaN."""
     x, y = (np.asarray(part, np.float64) for part in curve)
     if not np.isfinite(low).any():
         return _band(x, y[None], 0.95)
@@ -199,13 +200,13 @@ def one_run(curve: Curve, low: NDArray[np.float64], high: NDArray[np.float64]) -
 
 
 def over_iterations(curves: Sequence[Curve], confidence: float = 0.95) -> Band:
-    """Puts runs together on the positions that all of them have.
+    """Aggregates the curves of several runs at the positions that all of them have.
 
     Raises:
-        ValueError: no curve, or no common position.
+        ValueError: there are no curves, or they have no position in common.
     """
     if not curves:
-        raise ValueError("no curve to put together")
+        raise ValueError("cannot aggregate no curves: give at least one")
     common = np.asarray(curves[0][0], np.float64)
     for x, _ in curves[1:]:
         common = np.intersect1d(common, x)
@@ -216,13 +217,13 @@ def over_iterations(curves: Sequence[Curve], confidence: float = 0.95) -> Band:
 
 
 def over_time(curves: Sequence[Curve], points: int = 200, confidence: float = 0.95) -> Band:
-    """Puts runs together on `points` positions of the time that all of them cover, interpolated linearly.
+    """Aggregates the curves of several runs at `points` times within their common range, by linear interpolation.
 
     Raises:
-        ValueError: no curve, or runs whose times do not overlap.
+        ValueError: there are no curves, or their times do not overlap.
     """
     if not curves:
-        raise ValueError("no curve to put together")
+        raise ValueError("cannot aggregate no curves: give at least one")
     start, end = max(x[0] for x, _ in curves), min(x[-1] for x, _ in curves)
     if len(curves) == 1:
         x, y = curves[0]
@@ -234,7 +235,7 @@ def over_time(curves: Sequence[Curve], points: int = 200, confidence: float = 0.
 
 
 def _drawn(x: NDArray[np.float64], rows: NDArray[np.float64], confidence: float) -> Band:
-    """The t interval of `rows` `[R, N]`, or the range where there are only two of them."""
+    """Returns the band of `rows`, `[R, N]`: their t interval, or their range if R = 2."""
     band = _band(x, rows, confidence)
     if len(rows) == 2:
         return Band(x, band.mean, band.sd, rows.min(0), rows.max(0), 2)
@@ -255,5 +256,5 @@ def _band(x: NDArray[np.float64], rows: ArrayLike, confidence: float) -> Band:
 
 
 def describe_share(value: float, low: float, high: float) -> str:
-    """A share and its interval in percent, for a table: ``66.5 [62.1, 70.6]``."""
+    """Formats a fraction and its interval in percent: ``66.5 [62.1, 70.6]``."""
     return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"

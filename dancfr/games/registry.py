@@ -1,4 +1,4 @@
-"""Games by the name they have on the command line."""
+"""The registry of games, which maps names on the command line to games and their options."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -21,17 +21,17 @@ from envs.openspiel import OpenSpielGame
 from envs.oshi_zumo import OshiZumo
 
 PETTINGZOO = "pettingzoo:"
-"""Prefix of any PettingZoo AEC environment: ``pettingzoo:pettingzoo.classic.leduc_holdem_v4``."""
+"""Prefix of PettingZoo AEC environments, as in ``pettingzoo:pettingzoo.classic.leduc_holdem_v4``."""
 
 OPENSPIEL = "openspiel:"
-"""Prefix of any game of OpenSpiel, parameters as OpenSpiel writes them: ``openspiel:liars_dice(numdice=1)``."""
+"""Prefix of OpenSpiel games, with parameters in OpenSpiel's syntax: ``openspiel:liars_dice(numdice=1)``."""
 
-_OPENSPIEL_OPTIONS = {"compact": True, "reserve": 4096}  # of the adapter; unless said, it finds out whether compact
+_OPENSPIEL_OPTIONS = {"compact": True, "reserve": 4096}  # by default the adapter determines whether the game is compact
 _ADAPTER_OPTIONS = ("max_plies", "max_return", "scale", "reserve")
 
 
 Bots = Callable[[], Mapping[str, Callable[[], Any]]]
-"""Returns what makes each bot of a game, by name."""
+"""Function that returns a factory for each bot of a game, by name."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class GameEntry:
     """A game of the registry.
 
     Attributes:
-        name: On the command line.
-        make: Makes the game from options: a `Game`, or a `RaggedGame`.
-        options: Names of the options and their defaults.
-        description: One line.
-        bots: Returns what makes each bot that comes with the game, by name; None where there is only `random`.
+        name: Name on the command line.
+        make: Function that makes the game, a `Game` or `RaggedGame`, from its options.
+        options: Default of each option, by name.
+        description: Description in one line.
+        bots: Function that returns a factory for each bot of the game, by name; None: `random` is the only bot.
     """
 
     name: str
@@ -55,11 +55,11 @@ class GameEntry:
 
 @dataclass(frozen=True)
 class PettingZooFactory:
-    """Makes environments of a module; may be sent to other processes.
+    """A picklable function that makes environments of a PettingZoo module.
 
     Attributes:
-        module: Import path of a module that has `raw_env` or `env`.
-        options: Keyword arguments of that function.
+        module: Import path of a module with a function `raw_env` or `env`.
+        options: Keyword arguments of this function.
     """
 
     module: str
@@ -72,7 +72,7 @@ class PettingZooFactory:
 
 
 def _geister(size: int) -> Callable[..., Game]:
-    """Plies of Mini Geister are at most 30 (paper 002), and its observations count them by that."""
+    """Returns a function that makes Geister; Mini Geister has a default limit of 30 plies (paper 002)."""
 
     def make(**options: Any) -> Game:
         limits = {} if size == 6 else {"ply_limit": 30, "observation_limit": 30}
@@ -82,7 +82,7 @@ def _geister(size: int) -> Callable[..., Game]:
 
 
 def options_of(game: Any) -> dict[str, Any]:
-    """The options of a game that is a dataclass, with their defaults."""
+    """Returns the options of a game that is a dataclass, with their defaults."""
     return {f.name: f.default for f in fields(game) if f.init}
 
 
@@ -98,15 +98,15 @@ def _named(
     bots: Bots | None = None,
     **changes: Any,
 ) -> GameEntry:
-    """A game with options of its own under a name of its own.
+    """Returns the entry of a named variant of a game.
 
     Args:
-        name: On the command line, and of the game.
-        rules: A dataclass with an option ``name``.
-        description: One line.
-        fixed: Options that make this game what it is, and cannot be chosen.
+        name: Name on the command line, passed to `rules` as the option ``name``.
+        rules: Dataclass of the game.
+        description: Description in one line.
+        fixed: Options that define the variant and cannot be changed.
         bots: See `GameEntry`.
-        changes: Values of options that are not the defaults of the rules.
+        changes: Defaults of the variant that differ from those of `rules`.
     """
 
     def make(**options: Any) -> Any:
@@ -117,7 +117,7 @@ def _named(
 
 
 def _bots_of(module: str) -> Bots:
-    """The bots of a module with players, which is imported when they are wanted."""
+    """Returns a function that imports a module with players and returns its bots."""
 
     def load() -> Mapping[str, Callable[[], Any]]:
         found: Mapping[str, Callable[[], Any]] = importlib.import_module(module).BOTS
@@ -179,34 +179,34 @@ GAMES: dict[str, GameEntry] = {
 
 @cache
 def all_games() -> dict[str, GameEntry]:
-    """Every game by its name: those of this package, then those of installed packages (entry point ``dancfr.games``).
+    """Returns all games by name: those of this package, then of installed packages (entry point ``dancfr.games``).
 
     Raises:
-        UsageError: an installed package offers something else than a `GameEntry`, or a name that is taken.
+        UsageError: an installed package registers an object that is not a `GameEntry`, or a name that exists already.
     """
     games = dict(GAMES)
     for source, entry in load_extensions("dancfr.games", GameEntry):
         if entry.name in games:
-            raise UsageError(f"{source} offers {entry.name}, but there is such a game already")
+            raise UsageError(f"{source} registers the game {entry.name}, which exists already: rename it")
         games[entry.name] = entry
     return games
 
 
 def make_game(name: str, **options: Any) -> Any:
-    """The game of that name.
+    """Makes a game.
 
     Args:
-        name: One of `all_games`, or ``pettingzoo:`` and a module with a two-player AEC environment, or
-            ``openspiel:`` and a game of OpenSpiel.
-        options: Options of the game. For PettingZoo, those of `envs.aec.AecGame` go to the adapter
-            (`max_plies`, `max_return`, `scale`, `reserve`), all others to the environment;
-            for OpenSpiel, those of `envs.openspiel.OpenSpielGame` (`compact`, `reserve`).
+        name: A name of `all_games`, or ``pettingzoo:`` followed by a module with a two-player AEC environment, or
+            ``openspiel:`` followed by a game of OpenSpiel.
+        options: Options of the game. For PettingZoo, the options of `envs.aec.AecGame` (`max_plies`, `max_return`,
+            `scale`, `reserve`) are passed to the adapter and all others to the environment; for OpenSpiel, the
+            options of `envs.openspiel.OpenSpielGame` (`compact`, `reserve`).
 
     Returns:
         An `envs.game.Game`, or an `envs.game.RaggedGame`.
 
     Raises:
-        UsageError: no such game, no such option, or a value that it refuses.
+        UsageError: the game or an option does not exist, or a value is not valid.
     """
     if name.startswith(PETTINGZOO):
         return _make_pettingzoo(name, options)
@@ -227,10 +227,10 @@ def make_game(name: str, **options: Any) -> Any:
 
 
 def read_options(name: str, settings: Sequence[str]) -> dict[str, Any]:
-    """Options of a game from ``key=value`` settings, each of the type of its default.
+    """Reads the options of a game from ``key=value`` settings; each value has the type of the option's default.
 
     Raises:
-        UsageError: no such game or option, an option given twice, or a value of another type.
+        UsageError: the game or an option does not exist, an option is given twice, or a value has the wrong type.
     """
     known = known_options(name)
     key, value = next(iter((known or {"max_plies": 100}).items()))
@@ -239,10 +239,10 @@ def read_options(name: str, settings: Sequence[str]) -> dict[str, Any]:
 
 
 def known_options(name: str) -> Mapping[str, Any] | None:
-    """Options of a game and their defaults; None where it takes any.
+    """Returns the options of a game with their defaults; None if the game accepts any option.
 
     Raises:
-        UsageError: there is no game of that name.
+        UsageError: the game does not exist.
     """
     if name.startswith(PETTINGZOO):
         return None
@@ -250,10 +250,10 @@ def known_options(name: str) -> Mapping[str, Any] | None:
 
 
 def entry_of(name: str) -> GameEntry:
-    """The entry of a game.
+    """Returns the registry's entry of a game.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: the game does not exist.
     """
     games = all_games()
     if name not in games:
@@ -266,7 +266,7 @@ def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:
     try:
         found = importlib.import_module(module)
     except ImportError as error:
-        lacking = (error.name or "").partition(".")[0]  # a package that the environment itself needs
+        lacking = (error.name or "").partition(".")[0]  # a package that the environment depends on
         cure = f"; install {lacking}" if lacking and lacking != module.partition(".")[0] else ""
         raise UsageError(f"{name}: cannot import {module!r} ({error}){cure}") from None
     except (TypeError, ValueError):
@@ -285,7 +285,7 @@ _EXAMPLE = f"{PETTINGZOO}pettingzoo.classic.leduc_holdem_v4"
 
 
 def describe_games() -> list[dict[str, Any]]:
-    """Name, description, sizes and options of every game of the registry."""
+    """Returns name, description, sizes and options of every game of the registry."""
     described = []
     for name, entry in all_games().items():
         spec = entry.make().spec

@@ -156,12 +156,12 @@ def test_an_illegal_action_names_the_agent() -> None:
 def test_a_tournament_of_more_than_two_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
         tournament(["random", "heuristic"], "cheat", 10, 1, ("players=3",))
-    assert "cheat has 3 players here: play dancfr evaluate random --against heuristic" in str(caught.value)
+    assert "cheat has 3 players here: use dancfr evaluate random --against heuristic" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_teams_of_another_kind_are_refused() -> None:
     game = Cheat(players=3)
     object.__setattr__(game, "spec", replace(game.spec, teams=(0, 1, 2)))
-    with pytest.raises(UsageError, match=r"each for himself; cheat has 3 players in 3 teams$"):
+    with pytest.raises(UsageError, match=r"cheat has 3 players in 3 teams$"):
         sides_of(game)

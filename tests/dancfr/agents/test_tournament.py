@@ -243,14 +243,14 @@ def test_rules_are_the_commands_then_the_runs_with_a_length_of_their_own() -> No
 @pytest.mark.parametrize(
     ("game", "settings", "limit", "says"),
     [
-        ("guandan", (), 100, "guandan has no limit of plies: leave out --ply-limit"),
+        ("guandan", (), 100, "leave out --ply-limit"),
         ("guandan", ("lenght=match",), None, "no option of guandan named 'lenght'; did you mean length?"),
         ("guandan", ("a_attempts=often",), None, "option a_attempts of guandan expects an integer, got 'often'"),
         ("guandan", ("length=game",), None, "length must be round or match"),
         ("guandan", ("a_attempts=1", "a_attempts=2"), None, "option a_attempts of guandan is given twice"),
         ("guandan", ("length",), None, "'length' is not an option of guandan: write key=value, e.g. length=round"),
         ("geister", ("forced_escape=perhaps",), None, "expects true or false, got 'perhaps'"),
-        ("geister", ("ply_limit=20",), 30, "--ply-limit and --option ply_limit say the same"),
+        ("geister", ("ply_limit=20",), 30, "--ply-limit and --option ply_limit"),
         ("guandn", ("length=match",), None, "no game named 'guandn'; did you mean guandan?"),
     ],
 )

@@ -68,7 +68,7 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         (("evaluate", "randm"), "no agent for geister named 'randm'; did you mean random?"),
         (("evaluate", "random", "--games", "0"), "--games must be at least 1, got 0"),
         (("evaluate", "random", "--seed", "-1"), "--seed must be at least 0, got -1"),
-        (("evaluate", "random", "--game", "guandan", "--ply-limit", "9"), "guandan has no limit of plies"),
+        (("evaluate", "random", "--game", "guandan", "--ply-limit", "9"), "leave out --ply-limit"),
         (
             ("evaluate", "random", "--option", "ply_limt=9"),
             "no option of geister named 'ply_limt'; did you mean ply_limit?",

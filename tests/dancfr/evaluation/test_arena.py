@@ -95,7 +95,7 @@ def test_an_answer_that_is_no_whole_number_names_the_agent() -> None:
 
 
 def test_a_match_without_games_and_one_object_in_both_seats_are_refused() -> None:
-    with pytest.raises(UsageError, match="at least 1 game"):
+    with pytest.raises(UsageError, match="games and batch must be at least 1, got 0"):
         play(MINI, (RandomAgent(), RandomAgent()), 0, np.random.default_rng(0))
     agent = RandomAgent()
     with pytest.raises(ValueError, match="make the agent twice"):
