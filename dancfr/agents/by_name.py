@@ -10,6 +10,7 @@ leduc.safetensors                a strategy written by `dancfr solve --out`
 x/best-response.safetensors      the nets of a best response trained by `dancfr exploit --out x`
 """
 
+import difflib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -127,7 +128,6 @@ def _run_folders(root: Path = RUNS) -> list[Path]:
 
 def _near_run(path: str) -> str | None:
     """Returns the run next to a non-existent path whose name is most similar, or None."""
-    import difflib
 
     siblings = {folder.name: folder for folder in _run_folders(Path(path).parent)}
     close = difflib.get_close_matches(Path(path).name, list(siblings), n=1, cutoff=0.5)

@@ -15,6 +15,7 @@ from dancfr.methods.value_net.solving import solve_limited
 from dancfr.runs.strategies import check_target, load_agent, write_strategy
 from dancfr.values import parse_options
 from envs.tree import MOST_NODES, Tree
+from learners.cfr.agent import UnknownInfostate
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
 from learners.cfr.monte_carlo import MonteCarloSolver
@@ -197,8 +198,6 @@ def _check_numbers(iterations: int, seed: int, warm_weight: float) -> None:
 
 def _start(path: Path, algorithm: str, game: str, options: dict[str, Any]) -> Callable[[Tree], Any]:
     """Returns a function that reads the policy on a tree from a stored strategy."""
-    from learners.cfr.agent import UnknownInfostate
-
     if algorithm in LIMITED:
         raise UsageError("depth-limited solving always starts from the uniform policy: leave out --warm-start")
     if algorithm == LINEAR_PROGRAM:

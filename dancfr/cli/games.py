@@ -32,8 +32,8 @@ def games(
     def describe(result: output.Result) -> str:
         if name is not None:
             options = [{"option": key, "default": value} for key, value in result["games"][0]["options"].items()]
-            told = result["games"][0]["description"]
-            return f"{told}\n\n{output.table(options, ['option', 'default'])}" if options else f"{told}; no options"
+            text = result["games"][0]["description"]
+            return f"{text}\n\n{output.table(options, ['option', 'default'])}" if options else f"{text}; no options"
         listed = output.table(result["games"], ["name", "players", "actions", "max_plies", "description"])
         zoo, spiel = result["prefixes"]
         return (

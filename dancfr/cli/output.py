@@ -106,7 +106,7 @@ def describe_match(result: Result) -> str:
         lines.append(f"mean return {mean:+.3g} per game{around}")
     seats = [
         {"seat": seat, "games": f"{counts['games']:,}"}
-        | {told: _percent(counts[key] / counts["games"]) for told, key in _OUTCOMES.items()}
+        | {label: _percent(counts[key] / counts["games"]) for label, key in _OUTCOMES.items()}
         for seat, counts in result.get("seats", {}).items()
         if counts["games"]
     ]
@@ -122,8 +122,8 @@ def describe_match(result: Result) -> str:
 
 def _equal_share(share: float, seats: int) -> str:
     """Describes the reference value for the win rate of one agent against several copies of another."""
-    told = f"one agent against {seats - 1} of the other: a seat drawn at random won {_percent(share)} of these games"
-    return told if abs(share - 1 / seats) < 1e-9 else f"{told}; one winner each would make it {_percent(1 / seats)}"
+    text = f"one agent against {seats - 1} of the other: a seat drawn at random won {_percent(share)} of these games"
+    return text if abs(share - 1 / seats) < 1e-9 else f"{text}; one winner each would make it {_percent(1 / seats)}"
 
 
 def describe_solution(result: Result) -> str:

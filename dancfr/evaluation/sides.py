@@ -167,5 +167,5 @@ def sides_of(game: Game | RaggedGame) -> Sides:
         return Teams(game)
     if isinstance(game, Game) and (spec.num_players == 2 or (spec.num_players > 2 and not spec.teams)):
         return Players(game)
-    told = f"{spec.num_players} players" + (f" in {len(set(spec.teams))} teams" if spec.teams else "")
-    raise UsageError(f"a match needs 2 teams, or at least 2 players without teams; {spec.name} has {told}")
+    players = f"{spec.num_players} players" + (f" in {len(set(spec.teams))} teams" if spec.teams else "")
+    raise UsageError(f"a match needs 2 teams, or at least 2 players without teams; {spec.name} has {players}")

@@ -1,4 +1,4 @@
-"""Paper 000, Figs 3-8: four settings of DREAM on full Geister, trained four times each. All figures share the runs."""
+"""Paper 000, Figs 3-8: four settings of DREAM on full Geister with four runs each, which all figures share."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,7 +19,7 @@ PRESETS = ("geister-dream-no-baseline", "geister-dream-3840", "geister-dream", "
 OPPONENT = "random"
 MEAN_WIN_RATE, BEST_WIN_RATE = 0.80, 0.85
 DIVISOR = 30
-"""What traversals and buffers are divided by at the quick scale."""
+"""Divisor of traversals and buffers at the quick scale."""
 
 
 def _quick(preset: str) -> Setting:
@@ -51,7 +51,7 @@ SCALES = {
 
 
 def time_rows(settings: Settings) -> list[Row]:
-    """Fig. 3: training time of each setting. The paper shows bars and states no number."""
+    """Returns rows for Fig. 3, the training time of each setting. The paper shows bars without numbers."""
     rows = []
     for preset, runs in settings.items():
         found = summarise([run.seconds for run in runs])
@@ -70,7 +70,7 @@ def time_rows(settings: Settings) -> list[Row]:
 
 
 def win_rate_rows(settings: Settings) -> list[Row]:
-    """Fig. 4: mean and best win rates against random of the average policy, and the order of the settings."""
+    """Returns rows for Fig. 4: mean and best win rates of the average policy against random, and their order."""
     rows, finals = [], {}
     for preset, runs in settings.items():
         curves = _curves(preset, runs)
@@ -95,7 +95,7 @@ def win_rate_rows(settings: Settings) -> list[Row]:
 
 
 def single_run_rows(settings: Settings) -> list[Row]:
-    """Figs 5-8: each run by itself, and how far the runs of a setting lie apart."""
+    """Returns rows for Figs 5-8: the win rate of each run, and the spread over the runs of a setting."""
     rows = []
     for preset, runs in settings.items():
         curves = _curves(preset, runs)
@@ -112,7 +112,7 @@ def single_run_rows(settings: Settings) -> list[Row]:
 
 
 def _curves(preset: str, runs: Sequence[History]) -> list[np.ndarray]:
-    """Win rates of each run's average policy against random.
+    """Returns the win rates of each run's average policy against random.
 
     Raises:
         RunError: a run was not evaluated.
@@ -143,7 +143,7 @@ def _compare(
     figures, left_out = build(wanted_of(settings))
     try:
         rows = rows_of(settings)
-    except RunError as error:  # what the runs do show is worth a page all the same
+    except RunError as error:  # the figures that can be drawn still make a report
         rows, left_out = [], [f"Comparison with the paper: {error}.", *left_out]
     return Comparison(rows, figures, left_out)
 

@@ -1,4 +1,4 @@
-"""Paper 001, Tables 1 and 2 and Figs 1-3: what chance-sampled CFR on Mini-Cheat costs, and how well it plays."""
+"""Paper 001, Tables 1 and 2 and Figs 1-3: cost and win rates of chance-sampled CFR on Mini-Cheat."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,10 +29,10 @@ AGENTS = {
     "History-Aware": "cheat-history-aware",
     "General": "cheat-general",
 }
-"""Presets of the agents of 4.2."""
+"""Presets of the agents of section 4.2."""
 OPPONENTS = ("random", "heuristic")
 TURNS = 3
-"""Our reading of History abstraction: as many turns as there are ranks."""
+"""Number of turns of the History abstraction, for which we take the number of ranks."""
 
 SECONDS: Mapping[bool, Mapping[str, tuple[int, ...]]] = {
     False: {
@@ -48,7 +48,7 @@ SECONDS: Mapping[bool, Mapping[str, tuple[int, ...]]] = {
         "General": (187, 4231, 17891),
     },
 }
-"""Time of 100 iterations on Cheat-3, -4 and -5, without (Table 1) and with Infoset Abstraction (Table 2)."""
+"""Seconds of 100 iterations on Cheat-3, -4 and -5, without (Table 1) and with Infoset Abstraction (Table 2)."""
 
 INFOSETS: Mapping[bool, Mapping[str, tuple[int, ...]]] = {
     False: {
@@ -64,17 +64,17 @@ INFOSETS: Mapping[bool, Mapping[str, tuple[int, ...]]] = {
         "General": (4220, 52723, 659312),
     },
 }
-"""Space of the same, in infosets."""
+"""Number of infosets, for the same cases."""
 
 STATED = {"random": 90.0, "heuristic": 75.0}
-"""Fig. 1: win rates of Memoryless-3 as 5.3.2 gives them, "almost" and in words; it gives no other numbers."""
+"""Approximate win rates of Memoryless-3 in Fig. 1, from the text of 5.3.2, which gives no other numbers."""
 BASELINE = 80.0
-"""Win rate of the heuristic bot against the random bot, about (5.3.2)."""
+"""Approximate win rate of the heuristic bot against the random bot (5.3.2)."""
 HEALTHS = (3, 4, 5)
 PLAYED = (2, 3, 4, 5, 6, 8, 10, 20, 50, 100)
 """Health points of the games of Fig. 2."""
 SOLVED = (3, 4)
-"""Health points of the games whose tree is small enough for exact best responses."""
+"""Health points of the games whose trees are small enough for exact best responses."""
 STAGE = 100
 FIXED = (
     "game",
@@ -87,17 +87,17 @@ FIXED = (
     "evaluation.opponents",
     "evaluation.last",
 )
-"""Settings without which these would not be the paper's experiments."""
+"""Settings that define the paper's experiments."""
 
 
 def _abstracted(name: str) -> tuple[str, ...]:
-    """Overrides of the Infoset Abstraction that an agent can have."""
+    """Returns the overrides for the Infoset Abstraction of an agent."""
     turns = (f"turns={TURNS}",) if AGENTS[name] in ("cheat-history-aware", "cheat-general") else ()
     return ("cards=true", *turns)
 
 
 def _setting(name: str, abstraction: bool, health: int, *more: str, folder: str = "") -> Setting:
-    """An agent's training, with a folder that says what it is."""
+    """Returns the setting of an agent, with a folder that describes it."""
     overrides = (f"game_options.health={health}", *(_abstracted(name) if abstraction else ()), *more)
     mark = "-abstracted" if abstraction else ""
     return Setting(
@@ -111,7 +111,7 @@ def _setting(name: str, abstraction: bool, health: int, *more: str, folder: str 
 def _scales(
     settings: Sequence[Setting], games: int = 0, fixed: tuple[str, ...] = (), quick: int = 3
 ) -> dict[str, Scale]:
-    """The paper's size: all of it is small, so that ``quick`` has fewer seeds and games."""
+    """Returns the scales: the paper's size is small, so ``quick`` differs only in fewer seeds and games."""
     whole = Scale(tuple(settings), tuple(range(1, 11)), games=games, fixed=(*FIXED, *fixed), parallel=True)
     note = "quick scale: fewer seeds"
     return {"paper": whole, "quick": replace(whole, seeds=tuple(range(1, quick + 1)), note=note, games=games // 5)}
@@ -146,7 +146,10 @@ _FIG3 = _scales(
 
 
 def compare_costs(abstraction: bool, settings: Settings, scale: Scale) -> Comparison:
-    """Time and space of 100 iterations. Infosets are all that the rules can reach; what a run met is in the note."""
+    """Compares time and number of infosets of 100 iterations (Tables 1 and 2).
+
+    The number of infosets counts all that are reachable under the rules; the note has those that the runs visited.
+    """
     rows: list[Row] = []
     names = {preset: name for name, preset in AGENTS.items()}
     for runs in settings.values():
@@ -156,19 +159,19 @@ def compare_costs(abstraction: bool, settings: Settings, scale: Scale) -> Compar
         cell = f"{name}{'†' if abstraction else ''} Cheat-{game.health}"
         seconds = summarise([float(run.metric("time/traversal_s")[1].sum()) for run in runs])
         nodes = np.mean([float(run.metric("cfr/nodes")[1].sum()) for run in runs])
-        note = f"mean over {count_runs(seconds.n)}; {nodes:,.0f} nodes, those that neither player reaches left out"
+        note = f"mean over {count_runs(seconds.n)}; {nodes:,.0f} nodes, without those that neither player reaches"
         rows.append(row(f"{cell}, seconds", SECONDS[abstraction][name][place], seconds.mean, seconds.sd, note))
         exact = count_infosets(game, config.keys)
         met = np.mean([float(run.last("cfr/infosets")) for run in runs])
         note = f"by enumeration; {met:,.0f} with weight in 100 iterations"
         if abstraction and config.keys.history:
-            note += f"; approximate: the last {config.turns} turns count, the paper's reading of a round is not known"
+            note += f"; approximate: the last {config.turns} turns, since the paper does not define a round"
         rows.append(row(f"{cell}, infosets", INFOSETS[abstraction][name][place], float(exact), None, note))
     return Comparison(rows, [], unit="Seconds of 100 iterations on one core, and infosets of both players.")
 
 
 def compare_exploitability(settings: Settings, scale: Scale) -> Comparison:
-    """NashConv of what 100 iterations find, which the paper does not have: best responses that remember everything."""
+    """Computes NashConv after 100 iterations, against best responses with perfect recall; it is not in the paper."""
     rows: list[Row] = []
     for health in SOLVED:
         game = make_game("mini-cheat", health=health)
@@ -186,7 +189,7 @@ def compare_exploitability(settings: Settings, scale: Scale) -> Comparison:
 
 
 def compare_win_rates(settings: Settings, scale: Scale) -> Comparison:
-    """Fig. 1: win rates against both bots over 100 iterations, of the average and of the last strategy."""
+    """Compares Fig. 1: win rates against both bots over 100 iterations, of the average and the last strategy."""
     rows: list[Row] = []
     for name, runs in settings.items():
         for opponent in OPPONENTS:
@@ -195,7 +198,9 @@ def compare_win_rates(settings: Settings, scale: Scale) -> Comparison:
                 paper = STATED[opponent] if name == "Memoryless-3" else None
                 note = f"mean over {count_runs(final.n)} of {runs[0].final()[0]['games']:,} games"
                 if paper is not None:
-                    note += '; the paper says "almost" 90 and 75, strongest of the four, which no reading of it repeats'
+                    note += (
+                        '; the paper says "almost" 90 and 75, strongest of the four; not reproduced by any rules tried'
+                    )
                 elif policy == "average":
                     note += "; the paper: most above the baseline" if opponent == "random" else "; the paper: over 60"
                 rows.append(row(f"{name} {policy} vs {opponent}", paper, final.mean, final.sd, note))
@@ -209,7 +214,7 @@ def compare_win_rates(settings: Settings, scale: Scale) -> Comparison:
 
 
 def compare_generalisation(settings: Settings, scale: Scale) -> Comparison:
-    """Fig. 2: agents of Cheat-3 in games with other health points."""
+    """Compares Fig. 2: agents trained on Cheat-3 in games with other health points."""
     rows: list[Row] = []
     lines: dict[str, list[Line]] = {opponent: [] for opponent in OPPONENTS}
     games = {health: make_game("mini-cheat", health=health) for health in PLAYED}
@@ -241,15 +246,15 @@ def compare_generalisation(settings: Settings, scale: Scale) -> Comparison:
         for opponent in OPPONENTS
     ]
     note = (
-        "The paper draws this figure without numbers; it says that agents that know health points play well only in "
-        "the game they were trained in, and that the memoryless agent carries over best."
+        "The paper draws this figure without numbers. It says that agents that know health points play well only in "
+        "the game they were trained on, and that the memoryless agent generalises best."
     )
     figure = draw_lines("fig2-generalisation", "Agents of Cheat-3 in other games", note, panels, "games won", note)
     return Comparison(rows, [figure], unit=_PERCENT)
 
 
 def compare_curriculum(settings: Settings, scale: Scale) -> Comparison:
-    """Fig. 3: Cheat-4 from nothing, and from what was learnt on Cheat-3."""
+    """Compares Fig. 3: training on Cheat-4 from scratch, and from the result of Cheat-3."""
     rows: list[Row] = []
     shifted = {name: [_from_stage(run) if "from" in name else run for run in runs] for name, runs in settings.items()}
     names = list(shifted)
@@ -258,7 +263,7 @@ def compare_curriculum(settings: Settings, scale: Scale) -> Comparison:
             for at, said in ((5, "after 5 iterations"), (STAGE, f"after {STAGE} iterations")):
                 rates = {n: [100 * _at(run, opponent, at) for run in shifted[n]] for n in (scratch, grown)}
                 for name, found in ((n, summarise(r)) for n, r in rates.items()):
-                    claim = "useful but for HP-Aware" if name == grown else "the lower curve but for HP-Aware"
+                    claim = "useful except for HP-Aware" if name == grown else "the lower curve except for HP-Aware"
                     note = f"mean over {count_runs(found.n)}; the paper, without numbers: {claim}"
                     rows.append(row(f"{name} vs {opponent} {said}", None, found.mean, found.sd, note))
     wanted: list[Wanted] = [
@@ -273,13 +278,13 @@ _PERCENT = "Win rates are percent of games."
 
 
 def _curves(settings: Settings, opponent: str, figure: str, by_agent: bool) -> Plot | None:
-    """Win rates over iterations; a panel for each agent, from nothing and from Cheat-3, or for all four of them without
-    abstraction and with it."""
+    """Draws win rates over iterations: a panel per agent, from scratch and from Cheat-3, if `by_agent`; otherwise a
+    panel with all agents without abstraction and a panel with abstraction."""
     names, panels = list(settings), []
     width = 2 if by_agent else len(AGENTS)
     for start in range(0, len(names), width):
         part = names[start : start + width]
-        labels = ["from nothing", "from Cheat-3"] if by_agent else list(AGENTS)
+        labels = ["from scratch", "from Cheat-3"] if by_agent else list(AGENTS)
         lines = [
             Line(
                 f"{labels[i]}, {policy}",
@@ -299,27 +304,27 @@ def _curves(settings: Settings, opponent: str, figure: str, by_agent: bool) -> P
 
 
 def _final(run: History, opponent: str, policy: str) -> float:
-    """The last win rate of a run.
+    """Returns the last win rate of a run.
 
     Raises:
-        RunError: it has none.
+        RunError: the run was not evaluated against the opponent.
     """
     rates = run.win_rates(opponent, policy)[1]
     if not len(rates):
-        raise RunError(f"{run.path} has no evaluation against {opponent}: leave evaluation as it is")
+        raise RunError(f"{run.path} has no evaluation against {opponent}: leave out settings of evaluation")
     return float(rates[-1])
 
 
 def _at(run: History, opponent: str, iteration: int) -> float:
-    """Win rate of the average strategy at an iteration, or the nearest one that was evaluated."""
+    """Returns the win rate of the average strategy at the evaluated iteration closest to `iteration`."""
     x, rates = run.win_rates(opponent)
     if not len(x):
-        raise RunError(f"{run.path} has no evaluation against {opponent}: leave evaluation as it is")
+        raise RunError(f"{run.path} has no evaluation against {opponent}: leave out settings of evaluation")
     return float(rates[np.abs(x - iteration).argmin()])
 
 
 def _from_stage(run: History) -> History:
-    """A run of two stages with the iterations of its second counted from 0."""
+    """Returns the second stage of a run of two stages, with iterations counted from its start."""
     kept: list[dict[str, Any]] = [
         each | {"iteration": each["iteration"] - STAGE} for each in run.evaluations if each["iteration"] >= STAGE
     ]
@@ -332,7 +337,7 @@ def _rate(run: History, game: Any, opponent: str, games: int, seed: int) -> floa
 
 
 def _baseline(health: int, scale: Scale) -> Row:
-    """The heuristic bot against the random one."""
+    """Returns a row with the win rate of the heuristic bot against the random bot."""
     game, games = make_game("mini-cheat", health=health), 20_000
     found = play(game, (make_agent("heuristic", game), make_agent("random", game)), games, np.random.default_rng(1))
     return row("heuristic vs random", BASELINE, 100 * found.win_rate, None, f"{games:,} games; the paper: about")
@@ -346,7 +351,7 @@ EXPERIMENTS = {
         partial(compare_costs, False),
     ),
     "cheat-table2": Experiment(
-        "Paper 001, Table 2: the same with Infoset Abstraction.",
+        "Paper 001, Table 2: time and infosets of four agents with Infoset Abstraction.",
         "cheat",
         _TABLES[True],
         partial(compare_costs, True),
@@ -370,7 +375,7 @@ EXPERIMENTS = {
         compare_generalisation,
     ),
     "cheat-fig3": Experiment(
-        "Paper 001, Fig. 3: Cheat-4 from nothing and from what was learnt on Cheat-3.",
+        "Paper 001, Fig. 3: Cheat-4 from scratch and from the result of Cheat-3.",
         "cheat",
         _FIG3,
         compare_curriculum,

@@ -1,7 +1,6 @@
-"""Paper 002, Figs 5 to 13: belief states and depth-limited external sampling on Mini Geister, and what they are
-compared with.
+"""Paper 002, Figs 5 to 13: belief states and depth-limited external sampling on Mini Geister, and ablations.
 
-The paper draws its curves without numbers; those beside ours are what its text says of their ends.
+The paper draws its curves without numbers; the published values are those that its text gives for the final results.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +33,7 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
     "outcome-sampling": ("tables.method=outcome-sampling",),
     "outcome-sampling-no-belief": ("tables.method=outcome-sampling", "tables.belief=none"),
 }
-"""In what each differs from the preset."""
+"""Settings of each variant that differ from the preset."""
 
 PUBLISHED: Mapping[str, tuple[float, str]] = {
     "full/random": (75.0, "nearly 75 %"),
@@ -48,7 +47,7 @@ PUBLISHED: Mapping[str, tuple[float, str]] = {
     "outcome-sampling-no-belief/heuristic": (10.0, "only about 10 %"),
     "heuristic/random": (70.0, "about 70 %"),
 }
-"""What the text says of the ends of the curves (V)."""
+"""Final win rates in percent and their wording in the text of section V."""
 BARELY = "barely superior to the random player"
 OURS = {"exact-belief": "not in the paper: the update that keeps the posterior's mean"}
 UNIT = "Win rates are percent of games."
@@ -57,7 +56,7 @@ GAMES = 10_000
 
 
 def _scales(variants: Sequence[str], seeds: int) -> dict[str, Scale]:
-    """The paper's size, which takes minutes, so that ``quick`` has fewer seeds and games."""
+    """Returns the scales: the paper's size takes minutes, so ``quick`` differs only in fewer seeds and evaluations."""
     settings = tuple(Setting(name, PRESET, VARIANTS[name], f"mini-geister-{name}") for name in variants)
     every = (f"evaluation.games={GAMES}",)
     whole = Scale(settings, tuple(range(1, seeds + 1)), every, games=GAMES, fixed=FIXED, parallel=True)
@@ -69,19 +68,19 @@ def _scales(variants: Sequence[str], seeds: int) -> dict[str, Scale]:
 
 
 def compare_bots(settings: Settings, scale: Scale) -> Comparison:
-    """Fig. 5: the heuristic player against the random one, and beyond it every pair of bots."""
+    """Compares Fig. 5, the heuristic player against the random one, and plays all other pairs of bots."""
     bars, rows = {}, []
     for first, second in (("heuristic", "random"), ("rush", "random"), ("rush", "heuristic")):
         found = _match(first, second, scale.games, seed=1)
         bars[f"{first} against {second}"] = shares_of(found.categories)
         rows.append(_match_row(f"{first}/{second}", found))
-    note = f"{scale.games:,} games each, half of them in each seat, 30 plies at most."
+    note = f"{scale.games:,} games each, half of them in each seat, at most 30 plies."
     figure = draw_shares("fig5-bots", "Bots of Mini Geister against each other", note, bars, note)
     return Comparison(rows, [figure], unit=UNIT)
 
 
 def compare_curves(figure: str, settings: Settings, scale: Scale) -> Comparison:
-    """Figs 6 to 12: win rates at the end, and how games ended over the iterations."""
+    """Compares Figs 6 to 12: final win rates, and the endings of games over the iterations."""
     rows = [_end_row(name, opponent, runs) for name, runs in settings.items() for opponent in OPPONENTS]
     figures, left_out = [], []
     for name, runs in settings.items():
@@ -90,22 +89,22 @@ def compare_curves(figure: str, settings: Settings, scale: Scale) -> Comparison:
         if not drawn:
             left_out.append(f"{name}: its runs have no evaluation.")
             continue
-        told = f"mean over {count_runs(drawn[0].runs)}"
-        title = f"How games of {name} ended, {told}"
-        figures.append(draw_areas(f"{figure}-{name}", title, f"Share of the games in each category, {told}.", drawn))
+        text = f"mean over {count_runs(drawn[0].runs)}"
+        title = f"How games of {name} ended, {text}"
+        figures.append(draw_areas(f"{figure}-{name}", title, f"Share of the games in each category, {text}.", drawn))
     return Comparison(rows, figures, left_out, [_categories(settings)], UNIT)
 
 
 def compare_head_to_head(settings: Settings, scale: Scale) -> Comparison:
-    """Fig. 13: the worst agent with belief states against the best one without, both judged against `heuristic`."""
+    """Compares Fig. 13: the worst agent with belief states against the best agent without, ranked by `heuristic`."""
     ranked = {name: sorted(runs, key=lambda run: _rate(run, "heuristic")) for name, runs in settings.items()}
     first, second = ranked["full"][0], ranked["no-belief"][-1]
     found = _match(str(first.path), str(second.path), scale.games, seed=1)
-    told = f"{first.name}, the worst of {len(ranked['full'])}, against {second.name}, the best of "
-    told += f"{len(ranked['no-belief'])}, against heuristic"
-    rows = [_match_row("full/no-belief", found, f"{told}; the paper draws it and says significantly better")]
-    title = "With belief states against without"
-    figure: Plot = draw_shares("fig13", title, told, {title.lower(): shares_of(found.categories)}, f"{told}.")
+    text = f"{first.name}, the worst of {len(ranked['full'])}, against {second.name}, the best of "
+    text += f"{len(ranked['no-belief'])}, against heuristic"
+    rows = [_match_row("full/no-belief", found, f"{text}; the paper draws it and says significantly better")]
+    title = "Agent with belief states against agent without"
+    figure: Plot = draw_shares("fig13", title, text, {title.lower(): shares_of(found.categories)}, f"{text}.")
     return Comparison(rows, [figure], unit=UNIT)
 
 
@@ -117,13 +116,13 @@ def _match(first: str, second: str, games: int, seed: int) -> MatchResult:
 def _match_row(cell: str, found: MatchResult, note: str = "") -> Row:
     low, high = found.ci95
     paper, said = PUBLISHED.get(cell, (None, ""))
-    told = f"95 % interval {100 * low:.1f} to {100 * high:.1f} over {found.games:,} games"
-    note = "; ".join(filter(None, [told, f"the paper says {said}" if said else "", note]))
+    text = f"95 % interval {100 * low:.1f} to {100 * high:.1f} over {found.games:,} games"
+    note = "; ".join(filter(None, [text, f"the paper says {said}" if said else "", note]))
     return row(cell, paper, 100 * found.win_rate, None, note)
 
 
 def _end_row(name: str, opponent: str, runs: Sequence[History]) -> Row:
-    """The win rate at the end of the runs of a variant."""
+    """Returns a row with the final win rate of a variant."""
     found = summarise([100 * _rate(run, opponent) for run in runs])
     last = _last(runs[0], opponent)
     paper, said = PUBLISHED.get(f"{name}/{opponent}", (None, ""))
@@ -139,14 +138,14 @@ def _end_row(name: str, opponent: str, runs: Sequence[History]) -> Row:
 
 
 def _last(run: History, opponent: str) -> dict[str, Any]:
-    """The last evaluation of a run against an opponent.
+    """Returns the last evaluation of a run against an opponent.
 
     Raises:
-        RunError: it has none.
+        RunError: the run was not evaluated against the opponent.
     """
     found = [each for each in run.evaluations if each["opponent"] == opponent]
     if not found:
-        raise RunError(f"{run.path} has no evaluation against {opponent}: leave evaluation as it is")
+        raise RunError(f"{run.path} has no evaluation against {opponent}: leave out settings of evaluation")
     return dict(found[-1])
 
 
@@ -155,7 +154,7 @@ def _rate(run: History, opponent: str) -> float:
 
 
 def _categories(settings: Settings) -> Table:
-    """How the games of the last evaluations ended, in percent, as means over runs."""
+    """Returns a table of the endings of the games of the last evaluations, in percent, as means over runs."""
     lines = []
     for name, runs in settings.items():
         for opponent in OPPONENTS:
@@ -182,13 +181,13 @@ EXPERIMENTS = {
         partial(compare_curves, "fig6"),
     ),
     "mini-geister-fig7": Experiment(
-        "Paper 002, Fig. 7: the same without belief states.",
+        "Paper 002, Fig. 7: depth-limited external sampling without belief states.",
         _FOLDER,
         _scales(("no-belief",), 3),
         partial(compare_curves, "fig7"),
     ),
     "mini-geister-fig8": Experiment(
-        "Paper 002, Fig. 8: the same without baselines.",
+        "Paper 002, Fig. 8: belief states and depth-limited external sampling without baselines.",
         _FOLDER,
         _scales(("no-baseline",), 3),
         partial(compare_curves, "fig8"),

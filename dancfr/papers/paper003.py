@@ -1,5 +1,4 @@
-"""Paper 003, Table 2, Fig. 2 and what it says of exploitability: DL-CFR+ with value nets on goofspiel, oshi-zumo and
-Leduc hold'em."""
+"""Paper 003, Table 2, Fig. 2 and exploitability: DL-CFR+ with value nets on goofspiel, oshi-zumo and Leduc hold'em."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,9 +28,9 @@ NETS: Mapping[str, tuple[int, int]] = {
     "oshi_zumo8_k3": (4, 400),
     "leduc_2b2r": (6, 200),
 }
-"""Hidden layers and units of the paper's nets."""
+"""Numbers of hidden layers and units of the paper's nets."""
 STRATEGIES: Mapping[str, int] = {"leduc_2b2r": 812}
-"""Random strategies of its data sets; 2,000 where nothing is said."""
+"""Numbers of random strategies of its data sets; 2,000 if the paper gives none."""
 PUBLIC_STATES: Mapping[str, int] = {"goofspiel5": 9, "oshi_zumo8_k1": 17, "oshi_zumo8_k3": 27, "leduc_2b2r": 87}
 
 FIXED = (
@@ -39,13 +38,13 @@ FIXED = (
     *("evaluation.opponents", "minutes"),
 )
 FOLDER = "dlcfr"
-UNIT = "Exploitability is a share of the largest return."
+UNIT = "Exploitability is a fraction of the largest return."
 LOSSES = ("huber", "l1", "linf")
 FEWEST = 4
-"""Checkpoints that a correlation needs, for an interval of it."""
+"""Minimum number of checkpoints for a correlation with an interval."""
 
 ITERATIONS: Mapping[str, tuple[int, int]] = {"quick": (200, 200), "paper": (1000, 1000)}
-"""Of trunk and bottom, where the bottom is solved in every iteration of the trunk."""
+"""Iterations of the trunk, and of the bottom in each of them, for solvers with exact values."""
 
 TABLE_2: Mapping[str, Mapping[str, float]] = {
     "goofspiel5": {"infosets": 5000, "histories": 56_000, "private actions": 1, "early terminals": 0, "constant": 0},
@@ -53,17 +52,17 @@ TABLE_2: Mapping[str, Mapping[str, float]] = {
     "oshi_zumo8_k3": {"infosets": 1600, "histories": 20_000, "private actions": 1, "early terminals": 1, "constant": 0},
     "leduc_2b2r": {"infosets": 4000, "histories": 61_000, "private actions": 0, "early terminals": 1, "constant": 1},
 }
-"""Its sizes of oshi-zumo are those of the board of 7 cells, its public states those of the board of 3."""
+"""Table 2 of the paper. Its sizes of oshi-zumo belong to the board of 7 cells, its public states to that of 3 cells."""
 
 
 def by_game(make: Callable[[str], dict[str, Scale]]) -> dict[str, Any]:
-    """What an `Experiment` of the four games has for scales."""
+    """Returns the arguments `scales` and `games` of an `Experiment` on the four games."""
     games = {game: make(game) for game in GAMES}
     return {"scales": games[GAMES[0]], "games": games}
 
 
 def compare_games(settings: Settings, scale: Scale) -> Comparison:
-    """Table 2, of one game, or of all where none is chosen."""
+    """Compares Table 2, for the chosen game or for all games."""
     rows: list[Row] = []
     for game in (scale.game,) if scale.game else GAMES:
         split = cut_game(game, {}, LIMITS[game])
@@ -76,7 +75,7 @@ def compare_games(settings: Settings, scale: Scale) -> Comparison:
 
 
 def facts_of(split: Split) -> dict[str, int]:
-    """What Table 2 says of a game, and the sizes of its encoding."""
+    """Returns the facts of Table 2 about a game, and the sizes of its encoding."""
     tree, encoding = split.tree, split.encoding
     sizes = [np.bincount(own) for own in _histories(split)]
     return {
@@ -91,19 +90,19 @@ def facts_of(split: Split) -> dict[str, int]:
 
 
 def _histories(split: Split) -> list[NDArray[np.int64]]:
-    """Each player's history at the nodes of the limit."""
+    """Returns each player's history at the nodes of the depth limit."""
     nodes = border(split.tree, split.limit)
     assert split.tree.history is not None
     return [np.unique(split.tree.history[nodes, p], return_inverse=True)[1].astype(np.int64) for p in (0, 1)]
 
 
 def _hidden_actions(tree: Tree) -> bool:
-    """Whether some action of a player is not seen by the other: two actions that lead to one history of his."""
+    """Returns whether a player has hidden actions: two actions that lead to the same history of the other player."""
     assert tree.history is not None
     nodes = np.flatnonzero(tree.mover[tree.parent[1:]] >= 0) + 1
-    told = tree.history[nodes, 1 - tree.mover[tree.parent[nodes]]]
-    pairs = np.unique(np.stack([told, tree.action[nodes]], axis=1), axis=0)
-    return len(pairs) > len(np.unique(told))
+    seen = tree.history[nodes, 1 - tree.mover[tree.parent[nodes]]]
+    pairs = np.unique(np.stack([seen, tree.action[nodes]], axis=1), axis=0)
+    return len(pairs) > len(np.unique(seen))
 
 
 def _exploitability_scales(game: str) -> dict[str, Scale]:
@@ -119,7 +118,7 @@ def _exploitability_scales(game: str) -> dict[str, Scale]:
 
 
 def compare_solvers(settings: Settings, scale: Scale) -> Comparison:
-    """How exploitable the trunks of all solvers are, normalised."""
+    """Compares the normalised exploitability of the trunk strategies of all solvers."""
     runs = settings["DL-CFR+"]
     split = cut_game(scale.game, {}, LIMITS[scale.game])
     found = summarise([last_of(run, "normalised_exploitability") for run in runs])
@@ -134,16 +133,16 @@ def compare_solvers(settings: Settings, scale: Scale) -> Comparison:
         ("DL-CFR+ zero values", "dl-cfr+", ZeroValues(), 1000, "1000 iterations"),
         ("CFR-D", "cfr-d", solved, trunk, f"{trunk} iterations, the bottom solved by {bottom}"),
     ]
-    for cell, algorithm, function, count, told in compared:
+    for cell, algorithm, function, count, note in compared:
         solver = DepthLimitedSolver(split, function, algorithm)
         solver.run(count)
-        rows.append(row(cell, None, _normalised(evaluator, split, solver.average_policies()), None, told))
+        rows.append(row(cell, None, _normalised(evaluator, split, solver.average_policies()), None, note))
     rows.append(row("CFR+", None, full_cfr(split, evaluator), None, "1000 iterations of the whole game, its trunk"))
     return Comparison(rows, [], unit=UNIT)
 
 
 def full_cfr(split: Split, evaluator: TrunkEvaluator, iterations: int = 1000) -> float:
-    """Normalised exploitability of the trunk that CFR+ finds on the whole game."""
+    """Returns the normalised exploitability of the trunk strategy of CFR+ on the whole game."""
     solver = VectorSolver(sequence_form(split.tree), "cfr+")
     solver.run(iterations)
     policy = solver.average_policy()
@@ -152,13 +151,13 @@ def full_cfr(split: Split, evaluator: TrunkEvaluator, iterations: int = 1000) ->
 
 
 def _normalised(evaluator: TrunkEvaluator, split: Split, policies: Pair) -> float:
-    """Exploitability of a trunk as a share of the largest return."""
+    """Returns the exploitability of a trunk strategy as a fraction of the largest return."""
     found = evaluator.evaluate(plans_of(split.trunk, policies))
     return max(float(found.exploitability[0]), 0.0) / split.tree.max_utility
 
 
 def last_of(run: History, key: str) -> float:
-    """Newest value of a key of a run's exact evaluations."""
+    """Returns the newest value of a key of a run's exact evaluations."""
     return float(run.exact[-1][key])
 
 
@@ -177,7 +176,7 @@ def _figure_2_scales(game: str) -> dict[str, Scale]:
 
 
 def compare_losses(settings: Settings, scale: Scale) -> Comparison:
-    """Fig. 2: exploitability against the errors on held-out samples, checkpoint by checkpoint."""
+    """Compares Fig. 2: exploitability against the errors on held-out samples, for all checkpoints."""
     from scipy.stats import pearsonr, spearmanr
 
     runs = settings["nets"]
@@ -209,7 +208,7 @@ def compare_losses(settings: Settings, scale: Scale) -> Comparison:
 
 
 def _scatter(game: str, runs: list[History] | tuple[History, ...], reference: float) -> Plot:
-    """A panel for each loss, a dot for each checkpoint."""
+    """Draws a panel per loss with a dot per checkpoint."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     title = f"Exploitability of DL-CFR+ and errors of its net, {game}"
@@ -232,7 +231,7 @@ def _scatter(game: str, runs: list[History] | tuple[History, ...], reference: fl
             scale.set_minor_formatter(NullFormatter())
         finish(axis, names[loss], names[loss], "exploitability / largest return")
     frame(figure, axes[: len(LOSSES)], title, note)
-    alt = f"{title}: in all panels both fall together. {note}"
+    alt = f"{title}: in all panels, exploitability decreases with the error. {note}"
     columns = ("panel", "run", "lowest error", "lowest exploitability")
     return Plot("dlcfr-fig2", title, note, alt, png_of(figure), columns, tuple(lines))
 

@@ -1,5 +1,5 @@
-"""Paper 003's other experiments with value nets: unseen public states, ranges, samples, architectures, losses; and what
-it leaves for later, nets that are trained on what the solver asks for."""
+"""Paper 003's other experiments with value nets (unseen public states, ranges, numbers of samples, architectures and
+losses), and its future work: nets trained on the ranges that the solver queries."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -37,7 +37,7 @@ from learners.value_function.trunks import normalise, ranges_of
 
 _RANDOM = ("asked=0", "data_seed=1", "evaluation.every=5", "checkpoint_every=1000")
 UNSEEN = {"goofspiel5": 2.6, "oshi_zumo8_k1": 0.1, "oshi_zumo8_k3": 0.1, "leduc_2b2r": 0.08}
-"""Largest errors at a public state that was left out of the training, as the paper says."""
+"""Largest errors at a public state excluded from training, as stated in the paper."""
 
 
 def _scales(
@@ -48,7 +48,7 @@ def _scales(
     fixed: Sequence[str] = (),
     lengths: tuple[int, int] = (10, 100),
 ) -> dict[str, Scale]:
-    """Runs side by side that share their random samples."""
+    """Returns scales of runs that are trained in parallel and share their random samples."""
     shown: dict[str, Any] = {
         "fixed": (*FIXED, "asked", "more", *fixed),
         "game": game,
@@ -78,7 +78,7 @@ def _unseen_scales(game: str) -> dict[str, Scale]:
 
 
 def compare_unseen(settings: Settings, scale: Scale) -> Comparison:
-    """Errors at a public state that the net was not trained on."""
+    """Compares errors at public states that were excluded from training."""
     rows: list[Row] = []
     for loss in LOSSES:
         each = [np.mean([last_of(run, f"validation/{loss}") for run in runs]) for runs in settings.values()]
@@ -104,7 +104,7 @@ def _ranges_scales(game: str) -> dict[str, Scale]:
 
 
 def compare_ranges(settings: Settings, scale: Scale) -> Comparison:
-    """The ranges that DL-CFR+ and CFR-D ask for, and those of random strategies."""
+    """Compares the ranges that DL-CFR+ and CFR-D query with those of random strategies."""
     run = settings["net"][0]
     split = cut_game(scale.game, {}, LIMITS[scale.game])
     stored = Run.open(run.path)
@@ -135,19 +135,19 @@ def compare_ranges(settings: Settings, scale: Scale) -> Comparison:
         samples, _ = solve_samples(split, (plans[0], plans[1]), solving, rng)
         assert isinstance(function, NetValues)
         errors = validation_losses(function.net, samples)
-        note = f"{len(samples):,} fresh samples; l1 {errors['l1']:.4f}, largest error {errors['linf']:.3f}"
+        note = f"{len(samples):,} new samples; l1 {errors['l1']:.4f}, largest error {errors['linf']:.3f}"
         rows.append(row(f"huber on ranges of {name}", None, errors["huber"], None, note))
     steps = np.arange(1.0, trunk + 1)
     lines = [Line(name, over_iterations([(steps, entropies[name])]), i) for i, name in enumerate(("DL-CFR+", "CFR-D"))]
     level = (float(entropies["random"].mean()), "random strategies")
     panel = Panel("", "iteration", "entropy (1 for uniform)", lines, reference=level)
-    title = f"Entropy of the ranges that are asked for, {scale.game}"
+    title = f"Entropy of the queried ranges, {scale.game}"
     figure = draw_lines("dlcfr-ranges", title, "Mean over players and public states.", [panel], "share")
     return Comparison(rows, [figure], unit="Shares; errors are of counterfactual values in the game's unit.")
 
 
 def _ask(split: Split, function: ValueFunction, algorithm: str, iterations: int) -> Pair:
-    """Plans of the trunk at every iteration of a solution, `[Q, T]`."""
+    """Returns both players' plans of the trunk at every iteration of a solver, `[Q, T]`."""
     solver = DepthLimitedSolver(split, function, algorithm)
     plans: tuple[list[NDArray], list[NDArray]] = ([], [])
     for _ in range(iterations):
@@ -158,7 +158,7 @@ def _ask(split: Split, function: ValueFunction, algorithm: str, iterations: int)
 
 
 def _distance(split: Split, first: Pair, second: Pair) -> float:
-    """Mean total variation between ranges, over players, public states and columns."""
+    """Returns the mean total variation distance between ranges, over players, public states and columns."""
     found = []
     for player in (0, 1):
         gap = np.abs(split.encoding.spread(player, first[player]) - split.encoding.spread(player, second[player]))
@@ -167,7 +167,7 @@ def _distance(split: Split, first: Pair, second: Pair) -> float:
 
 
 def _entropy(split: Split, ranges: Pair) -> NDArray[np.float64]:
-    """Entropy of ranges by column, as a share of the largest possible, `float64[T]`."""
+    """Returns the entropy of ranges by column, as a fraction of the maximum, `float64[T]`."""
     totals = []
     for player in (0, 1):
         spread = split.encoding.spread(player, ranges[player].astype(np.float64))
@@ -180,7 +180,7 @@ def _entropy(split: Split, ranges: Pair) -> NDArray[np.float64]:
 
 
 def compare_settings(what: str, settings: Settings, scale: Scale) -> Comparison:
-    """Errors and exploitability of each setting at its end."""
+    """Compares the final errors and exploitability of all settings."""
     rows: list[Row] = []
     for name, runs in settings.items():
         for loss in LOSSES:
@@ -261,19 +261,19 @@ _EQUAL = "as many strategies solved, and as long a fit, on both sides"
 
 EXPERIMENTS = {
     "dlcfr-unseen": Experiment(
-        "Paper 003: public states that are left out of the training.",
+        "Paper 003: errors at public states that are excluded from training.",
         FOLDER,
         compare=compare_unseen,
         **by_game(_unseen_scales),
     ),
     "dlcfr-ranges": Experiment(
-        "Paper 003: the ranges that DL-CFR+ and CFR-D ask for, and random ones.",
+        "Paper 003: the ranges that DL-CFR+ and CFR-D query, and random ranges.",
         FOLDER,
         compare=compare_ranges,
         **by_game(_ranges_scales),
     ),
     "dlcfr-samples": Experiment(
-        "Paper 003: how many samples a value net needs.",
+        "Paper 003: value nets trained on different numbers of samples.",
         FOLDER,
         compare=partial(compare_settings, _FITS),
         **by_game(_sample_scales),
@@ -291,7 +291,7 @@ EXPERIMENTS = {
         **by_game(_loss_scales),
     ),
     "dlcfr-asked": Experiment(
-        "Beyond paper 003: samples of the ranges that the solver asks for against random ones.",
+        "Beyond paper 003: training on the ranges that the solver queries, and on random ranges.",
         FOLDER,
         compare=partial(compare_settings, _EQUAL),
         **by_game(_asked_scales),

@@ -1,8 +1,8 @@
 """Paper 004 (DanZero), Table I and Fig. 5: Deep Monte-Carlo on GuanDan with and without the flags for wild cards.
 
-The paper plays its nets against the eight best programs of a competition, which may not be passed on. So its figures
-against them stand in rows of their own, and our nets meet the bots that are here. Everything is played as there: whole
-matches, both seats of a team by one agent, here with each deal played from both sides.
+The paper's opponents are the eight best programs of a competition, which are not redistributable. Their results have
+separate rows, and our nets play against the bots of this package instead. As in the paper, games are whole matches and
+an agent plays both seats of a team; in addition, each deal is played from both sides.
 """
 
 from collections.abc import Sequence
@@ -51,9 +51,9 @@ PUBLISHED = {
         "baseline8": 100.0,
     },
 }
-"""Table I: percent of matches that the nets won; baselines are numbered by their rank in the competition."""
+"""Table I: percentage of matches won by the nets; baselines are numbered by their rank in the competition."""
 
-NOT_HERE = "a program of the competition (gameai.njupt.edu.cn), which may not be passed on"
+NOT_HERE = "a program of the competition (gameai.njupt.edu.cn), which is not redistributable"
 UNIT = "Win rates are percent of whole matches."
 
 _ABLATION = ("network.encoding=no_wild_flags",)
@@ -79,7 +79,7 @@ _FULL_ONLY = {name: replace(scale, settings=scale.settings[:1]) for name, scale 
 
 
 def compare_table(settings: Settings, scale: Scale) -> Comparison:
-    """Table I: every pair of our nets and bots, a tournament for each seed."""
+    """Compares Table I: all pairs of our nets and bots, in one tournament per seed."""
     tournaments = [
         _meet({name: runs[i] for name, runs in settings.items()}, scale.games, i) for i in range(_seeds(settings))
     ]
@@ -93,7 +93,7 @@ def compare_table(settings: Settings, scale: Scale) -> Comparison:
 
 
 def compare_curve(settings: Settings, scale: Scale) -> Comparison:
-    """Fig. 5: win rates of the states of a training in whole matches against each bot, over the time of training."""
+    """Compares Fig. 5: win rates of stored nets in whole matches against each bot, over training time."""
     runs = [_replayed(run, scale, seed) for seed, run in enumerate(settings[FULL])]
     published = ", ".join(f"{name} {rate:.4g} %" for name, rate in PUBLISHED[FULL].items() if name != ABLATED)
     note = f"The paper's curves end, after 30 days, at: {published}."
@@ -114,7 +114,7 @@ def _seeds(settings: Settings) -> int:
 
 
 def _meet(runs: dict[str, History], games: int, seed: int) -> Pairs:
-    """A tournament of the nets of some runs and the bots, by whole matches."""
+    """Plays a tournament of the nets of some runs and the bots, in whole matches."""
     paths = {name: str(run.path) for name, run in runs.items()}
     rules, _ = match_rules("guandan", list(paths.values()), WHOLE)
     players = {name: make_agent(path, rules) for name, path in paths.items()}
@@ -122,10 +122,10 @@ def _meet(runs: dict[str, History], games: int, seed: int) -> Pairs:
 
 
 def _replayed(run: History, scale: Scale, seed: int) -> History:
-    """A run with evaluations of its stored nets in whole matches in the place of those of its record.
+    """Returns a run whose evaluations are replaced by whole matches of its stored nets.
 
     Raises:
-        RunError: the run has no net.
+        RunError: the run has stored no nets.
     """
     stored = [file.iteration for file in Run.open(run.path).list_strategies(0)]
     if not stored:
@@ -144,7 +144,7 @@ def _replayed(run: History, scale: Scale, seed: int) -> History:
 
 
 def _published_rows(name: str, before: str = "") -> list[Row]:
-    """What the paper says of matches that cannot be repeated."""
+    """Returns rows with the paper's results of matches that cannot be repeated."""
     rates = {against: rate for against, rate in PUBLISHED[name].items() if against != ABLATED}
     return [row(f"{before}{name} vs {against}", rate, None, None, NOT_HERE) for against, rate in rates.items()]
 
@@ -159,7 +159,7 @@ def _pair_row(tournaments: Sequence[Pairs], one: str, other: str, games: int) ->
 
 
 def _crosstable(tournaments: Sequence[Pairs], names: Sequence[str]) -> Table:
-    """Every pair as in Table I: the row's win rate against the column."""
+    """Returns the cross-table of Table I: the win rate of the row's agent against the column's."""
 
     def text(one: str, other: str) -> str:
         if one == other:
@@ -167,14 +167,14 @@ def _crosstable(tournaments: Sequence[Pairs], names: Sequence[str]) -> Table:
         cells = [cell(pairs, one, other) for pairs in tournaments]
         return cells[0].percent if len(cells) == 1 else f"{100 * np.mean([each.win_rate for each in cells]):.1f}"
 
-    told = "with 95 % intervals by deals" if len(tournaments) == 1 else f"means over {count_runs(len(tournaments))}"
-    caption = f"Percent of matches that the row won against the column, {told}."
+    kind = "with 95 % intervals by deals" if len(tournaments) == 1 else f"means over {count_runs(len(tournaments))}"
+    caption = f"Percentage of matches that the row won against the column, {kind}."
     lines = tuple((one, *(text(one, other) for other in names)) for one in names)
     return Table("Every pair", caption, ("", *names), lines)
 
 
 def _interval(run: History, opponent: str) -> str:
-    """The interval of the last evaluation, by deals."""
+    """Formats the interval of the last evaluation, by deals."""
     low, high = next(each["ci95_pairs"] for each in reversed(run.evaluations) if each["opponent"] == opponent)
     return f"95 % interval {100 * low:.1f} to {100 * high:.1f}"
 

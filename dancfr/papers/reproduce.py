@@ -1,4 +1,4 @@
-"""Repeats the experiments of papers and sets the results beside the published ones."""
+"""Repeats experiments of papers and compares the results with the published ones."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from dancfr.report.plots import number
 from dancfr.report.report import Table, evaluation_tables, prepare, runs_table, write_page
 
 SEEDS = 2**32
-"""How many seeds there are: a run takes those below."""
+"""Seeds must be below this number."""
 
 EXPERIMENTS: dict[str, Experiment] = (
     paper000.EXPERIMENTS
@@ -25,7 +25,7 @@ EXPERIMENTS: dict[str, Experiment] = (
     | paper004.EXPERIMENTS
     | steinberger2020.EXPERIMENTS
 )
-"""What can be repeated."""
+"""All experiments by name."""
 
 
 def reproduce(
@@ -38,27 +38,27 @@ def reproduce(
     inline: bool = False,
     game: str | None = None,
 ) -> Row:
-    """Trains what an experiment needs and is not there yet, and compares it with the paper.
+    """Trains the missing runs of an experiment and compares the results with those of the paper.
 
     Args:
         name: One of `EXPERIMENTS`.
         scale: ``quick`` (minutes) or ``paper`` (hours to days).
         out_dir: Folder of the runs and of the report; None: ``runs/<paper>-<scale>``.
-        seeds: Of the runs of each setting, each below 2**32; None: as many as the scale says.
-        workers: Processes that play; None: one a CPU.
-        overrides: Further ``key=value`` settings for all presets, such as ``iterations=20``; none that would undo
-            what the experiment compares.
+        seeds: Seeds of the runs of each setting, below 2**32; None: the seeds of the scale.
+        workers: Number of processes that play; None: the number of CPUs.
+        overrides: Further ``key=value`` settings of all runs, such as ``iterations=20``. Settings that the experiment
+            compares cannot be overridden.
         inline: Train in this process, without Ray.
-        game: Which one, of an experiment of several; None: the first.
+        game: Game, for experiments on several games; None: the first.
 
     Returns:
         ``experiment``, ``rows`` (``cell``, ``paper``, ``ours``, ``sd``, ``note``), ``files`` (page and PNGs),
-        ``seconds``, ``scale``, ``runs``, ``warnings``.
+        ``seconds``, ``scale``, ``game``, ``runs`` and ``warnings``.
 
     Raises:
-        UsageError: unknown experiment, scale or setting, a setting that does not fit or in which the runs are to
-            differ, a wrong seed, or a folder that cannot be written or has runs of other settings.
-        RunError: a training failed or was stopped; the same command goes on from there.
+        UsageError: the experiment, scale, game or a setting is unknown, a value or seed is not valid, an override
+            changes what the experiment compares, or the folder cannot be written or holds runs of other settings.
+        RunError: a training failed or was stopped; the same command resumes it.
     """
     if name not in EXPERIMENTS:
         raise UsageError(nearest(name, list(EXPERIMENTS), "experiment"))
@@ -68,12 +68,8 @@ def reproduce(
         raise UsageError(nearest(scale, list(scales), "scale"))
     started = perf_counter()
     chosen = scales[scale]
-    seeds = tuple(chosen.seeds if seeds is None else seeds)
-    if not seeds or len(set(seeds)) < len(seeds):
-        raise UsageError("an experiment needs at least one seed, each once")
-    if wrong := [seed for seed in seeds if not 0 <= seed < SEEDS]:
-        raise UsageError(f"seeds are integers from 0 to {SEEDS - 1}, not {', '.join(map(str, wrong))}")
-    check_overrides(chosen, overrides)  # what is wrong is refused before the first folder is made
+    seeds = _checked(chosen.seeds if seeds is None else seeds)
+    check_overrides(chosen, overrides)  # reports errors before the first folder is made
     options = check_options(TrainOptions(workers=workers, device="auto", inline=inline))
     folder = "-".join(filter(None, (experiment.folder, chosen.game, scale)))
     out = Path("runs") / folder if out_dir is None else Path(out_dir)
@@ -103,23 +99,32 @@ def reproduce(
     }
 
 
+def _checked(seeds: Sequence[int]) -> tuple[int, ...]:
+    """Returns the seeds; raises UsageError if there are none, or one is repeated or out of range."""
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise UsageError("--seeds must have at least one seed, each of them once")
+    if wrong := [seed for seed in seeds if not 0 <= seed < SEEDS]:
+        raise UsageError(f"--seeds must be from 0 to {SEEDS - 1}, got {', '.join(map(str, wrong))}")
+    return tuple(seeds)
+
+
 def _scales_of(name: str, experiment: Experiment, game: str | None) -> Mapping[str, Scale]:
-    """The scales of an experiment, for the game that was chosen.
+    """Returns the scales of an experiment for a game; None: its only or first game.
 
     Raises:
-        UsageError: it is not of that game.
+        UsageError: the experiment does not include the game.
     """
     if game is None:
         return experiment.scales
     if not experiment.games:
-        raise UsageError(f"{name} is of one game: leave out --game")
+        raise UsageError(f"{name} has a single game: leave out --game")
     if game not in experiment.games:
         raise UsageError(nearest(game, list(experiment.games), "game of this experiment"))
     return experiment.games[game]
 
 
 def comparison_table(rows: Sequence[Row], unit: str) -> Table:
-    """The rows as a table of the page."""
+    """Returns the rows as a table of the report."""
 
     def cell(value: Any) -> str:
         return "" if value is None else number(float(value))

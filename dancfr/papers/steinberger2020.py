@@ -1,4 +1,4 @@
-"""Exploitability over a training, and beside published curves: DREAM and Deep CFR on Leduc."""
+"""Steinberger et al. 2020: NashConv of DREAM, SD-CFR and Deep CFR on Leduc during training, and published curves."""
 
 from collections.abc import Mapping
 
@@ -16,10 +16,10 @@ PUBLISHED: Mapping[str, Mapping[float, float]] = {
     DREAM: {8.1e4: 1.40, 2.4e5: 0.62, 4.9e5: 0.43, 1e6: 0.26, 2e6: 0.18, 4.4e6: 0.13},
     OS_SDCFR: {1e6: 0.49, 4.4e6: 0.27},
 }
-"""NashConv in chips by nodes, read off the curves of Steinberger, Lerer and Brown 2020 for Leduc; to 5 %."""
+"""NashConv in chips by number of nodes, read off the Leduc curves of Steinberger, Lerer and Brown 2020 to 5 %."""
 
 NEAR = 0.2
-"""A state of a run stands for a number of nodes if its own is no further away than this share."""
+"""Largest relative difference between the nodes of an evaluation and the published number that it is compared with."""
 
 _QUICK = ("iterations=10", "evaluation.every=1", "checkpoint_every=10")
 SCALES = {
@@ -45,7 +45,7 @@ SCALES = {
 
 
 def compare(settings: Settings, scale: Scale) -> Comparison:
-    """NashConv of each method's average policy at the numbers of nodes for which a figure is published."""
+    """Compares NashConv of each method's average policy at the published numbers of nodes."""
     rows: list[Row] = []
     for name, runs in settings.items():
         published = PUBLISHED.get(name, PUBLISHED[DREAM])
@@ -55,16 +55,16 @@ def compare(settings: Settings, scale: Scale) -> Comparison:
             cell = f"{name}, {nodes:,.0f} nodes"
             if not found:
                 if paper is not None:
-                    rows.append(row(cell, paper, None, None, "the runs end before"))
+                    rows.append(row(cell, paper, None, None, "the runs are shorter"))
                 continue
-            told = summarise(found)
-            rows.append(row(cell, paper, told.mean, told.sd, f"mean over {count_runs(told.n)}; ours counts decisions"))
+            mean = summarise(found)
+            rows.append(row(cell, paper, mean.mean, mean.sd, f"mean over {count_runs(mean.n)}; ours counts decisions"))
     figures, left_out = build([wanted_nash_conv(settings, PUBLISHED)])
     return Comparison(rows, figures, left_out, unit="NashConv in chips, exact, of the average policy.")
 
 
 def _at(curve: Curve, nodes: float) -> float | None:
-    """The value of the state nearest to a number of nodes, if one is near."""
+    """Returns the value closest to a number of nodes; None if none is within `NEAR`."""
     x, y = curve
     if len(x) == 0:
         return None
@@ -74,7 +74,7 @@ def _at(curve: Curve, nodes: float) -> float | None:
 
 EXPERIMENTS = {
     "leduc-nash-conv": Experiment(
-        "Steinberger et al. 2020, Leduc: NashConv of DREAM, SD-CFR and Deep CFR over the nodes that were sampled.",
+        "Steinberger et al. 2020, Leduc: NashConv of DREAM, SD-CFR and Deep CFR over the number of sampled nodes.",
         "leduc",
         SCALES,
         compare,

@@ -1,7 +1,6 @@
-"""Experiments of papers: what they train, at which scale, and the trainings that are not there yet.
+"""Defines experiments of papers and trains their runs.
 
-A run that is complete in the output folder is used, an interrupted one is gone on with, and only what is missing is
-trained.
+Complete runs in the output folder are reused, interrupted runs are resumed, and only missing runs are started.
 """
 
 import shutil
@@ -29,13 +28,13 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Setting:
-    """One of the settings that an experiment trains.
+    """One of the settings that an experiment trains and compares.
 
     Attributes:
-        name: As the paper and the figures call it.
-        preset: What is trained.
-        overrides: Settings in which it differs from the preset.
-        folder: Beginning of the names of its runs' folders; empty: the preset's name.
+        name: Name in the paper and in figures.
+        preset: Name of the preset to train.
+        overrides: ``key=value`` settings that differ from the preset.
+        folder: Prefix of the folders of its runs; empty: the name of the preset.
     """
 
     name: str
@@ -44,25 +43,25 @@ class Setting:
     folder: str = ""
 
     def path(self, out: Path, seed: int) -> Path:
-        """Folder of the run with that seed."""
+        """Returns the folder of the run with a seed."""
         return out / f"{self.folder or self.preset}-seed{seed}"
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How large an experiment is repeated.
+    """The size at which an experiment is repeated.
 
     Attributes:
-        settings: What is trained.
-        seeds: Seeds of each setting.
-        overrides: Settings for every one of them.
-        note: What differs from the paper, for every row.
-        games: Games of each pair, where agents meet after their training.
-        fixed: Settings, or groups of them, that are part of what is shown, so that nobody may choose them.
-        parallel: Each run needs one core and little time: as many are trained side by side as there are workers.
-        game: The one that was chosen, where an experiment is of several.
-        shared: A setting of the name of a folder, in the output folder, that all runs share.
-        checkpoints: How many states of a training play such games, where its course is shown.
+        settings: Settings to train.
+        seeds: Seeds of the runs of each setting.
+        overrides: ``key=value`` settings of all runs.
+        note: Differences from the paper, added to every row of the comparison.
+        games: Games per match between trained agents, for experiments with matches.
+        checkpoints: Number of checkpoints of a run that play such matches, for learning curves.
+        fixed: Keys, or prefixes of keys, that define the experiment and cannot be overridden.
+        parallel: Train whole runs in parallel, one per worker, since each needs one core and little time.
+        game: Name of the chosen game, for experiments on several games.
+        shared: Key of a setting that names a folder shared by all runs, which is made in the output folder.
     """
 
     settings: tuple[Setting, ...]
@@ -79,14 +78,14 @@ class Scale:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What an experiment shows.
+    """The results of an experiment.
 
     Attributes:
-        rows: The paper's figures and ours: ``cell``, ``paper``, ``ours``, ``sd``, ``note``.
-        figures: Drawn from the runs.
-        left_out: A sentence for each thing that the runs do not allow.
-        tables: Further ones of its page.
-        unit: What the numbers of the rows are.
+        rows: The paper's results and ours: ``cell``, ``paper``, ``ours``, ``sd``, ``note``.
+        figures: Figures drawn from the runs.
+        left_out: A sentence for each omitted result, for which the runs lack data.
+        tables: Further tables of the report.
+        unit: Unit of the numbers in the rows, in a sentence.
     """
 
     rows: list[Row]
@@ -98,14 +97,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or a table of a paper.
+    """An experiment that repeats a figure or a table of a paper.
 
     Attributes:
-        description: A line for people.
-        folder: Beginning of the name of the default output folder, which the experiments of a paper share.
-        scales: By name; of the first game, where there are several.
-        compare: Makes of the trained runs what is to be shown.
-        games: Scales of each game, where an experiment is of several.
+        description: Description in one line.
+        folder: Prefix of the default output folder, which the experiments of a paper share.
+        scales: Scales by name; of the first game, for experiments on several games.
+        compare: Function that computes the results from the trained runs.
+        games: Scales of each game, for experiments on several games.
     """
 
     description: str
@@ -116,29 +115,29 @@ class Experiment:
 
 
 def row(cell: str, paper: float | None, ours: float | None, sd: float | None, note: str) -> Row:
-    """A row of `Comparison.rows`."""
+    """Returns a row of `Comparison.rows`."""
     return {"cell": cell, "paper": paper, "ours": ours, "sd": sd, "note": note}
 
 
 def count_runs(count: int) -> str:
-    """So many runs, in words."""
+    """Formats a number of runs."""
     return "1 run" if count == 1 else f"{count} runs"
 
 
 def configuration(setting: Setting, scale: Scale, overrides: Sequence[str], seed: int | None = None) -> tuple[str, ...]:
-    """Everything in which a run differs from its preset."""
+    """Returns all settings in which a run differs from its preset."""
     own = () if seed is None else (f"seed={seed}",)
     return (*setting.overrides, *scale.overrides, *own, *overrides)
 
 
 def check_overrides(scale: Scale, overrides: Sequence[str]) -> None:
-    """Checks the configuration of every setting, before anything is made.
+    """Checks the configurations of all settings before any folder is made.
 
     Raises:
-        UsageError: a setting that does not exist or does not fit, or one that would undo what the runs differ in.
+        UsageError: a key does not exist, a value is not valid, or an override changes what the experiment compares.
     """
     if overrides and not scale.settings:
-        raise UsageError(f"{overrides[0]}: this experiment trains nothing that it could be a setting of: leave it out")
+        raise UsageError(f"this experiment trains nothing and has no settings: leave out {overrides[0]}")
     own, changed = {}, {}
     for setting in scale.settings:
         base = find_preset(setting.preset).config
@@ -146,22 +145,22 @@ def check_overrides(scale: Scale, overrides: Sequence[str]) -> None:
         changed[setting.name] = apply_overrides(base, configuration(setting, scale, overrides))
     chosen = [text.partition("=")[0].strip() for text in overrides]
     if "seed" in chosen:
-        raise UsageError("seed sets the runs of a setting apart: leave it out and give all of them with --seeds")
+        raise UsageError("seed differs between the runs of a setting: leave it out and give --seeds")
     for key in chosen:
         if any(key == fixed or key.startswith(f"{fixed}.") for fixed in scale.fixed):
-            raise UsageError(f"{key} is part of what this experiment shows: leave it out")
+            raise UsageError(f"{key} defines this experiment and cannot be changed: leave it out")
     before = {name: dict(flatten(config)) for name, config in own.items()}
     after = {name: dict(flatten(config)) for name, config in changed.items()}
     if any(
         values.get("evaluation.every") and not after[name].get("evaluation.every") for name, values in before.items()
     ):
-        raise UsageError("evaluation.every=0 leaves nothing to show: choose another number of iterations")
+        raise UsageError("evaluation.every must be at least 1 for this experiment, got 0")
     first, *others = before.values() or [{}]
     for key, value in first.items():
         compared = any(other.get(key) != value for other in others)
         if compared and any(after[name].get(key) != values.get(key) for name, values in before.items()):
-            told = ", ".join(f"{name}: {show(values.get(key))}" for name, values in before.items())
-            raise UsageError(f"{key} is what this experiment compares ({told}): leave it out")
+            compared_values = ", ".join(f"{name}: {show(values.get(key))}" for name, values in before.items())
+            raise UsageError(f"{key} is what this experiment compares ({compared_values}): leave it out")
     for config in changed.values():
         config.check()
 
@@ -169,12 +168,12 @@ def check_overrides(scale: Scale, overrides: Sequence[str]) -> None:
 def train_settings(
     out: Path, scale: Scale, seeds: Sequence[int], overrides: Sequence[str], options: TrainOptions
 ) -> Settings:
-    """The runs of every setting and seed below `out`, trained where they are missing or incomplete."""
+    """Trains the missing and incomplete runs of every setting and seed below `out`; returns all runs."""
     shared = (f"{scale.shared}={out / scale.shared}",) if scale.shared else ()
     plan = [
         (setting.path(out, seed), setting.preset, (*configuration(setting, scale, overrides, seed), *shared))
         for seed in seeds
-        for setting in scale.settings  # all settings early, then further seeds
+        for setting in scale.settings  # every setting with the first seed, then with further seeds
     ]
     if scale.parallel and not options.inline:
         _train_side_by_side(plan, options)
@@ -186,19 +185,19 @@ def train_settings(
 
 
 class RunTrainer:
-    """Trains whole runs in a process of its own."""
+    """Trains whole runs; an actor of the worker pool."""
 
     def train(self, path: str, preset: str, overrides: Sequence[str]) -> tuple[str, None]:
-        """Brings one run to its end, see `train_run`."""
+        """Trains a run to its end, see `train_run`."""
         train_run(Path(path), preset, overrides, TrainOptions(inline=True, progress=False))
         return path, None
 
 
 def _train_side_by_side(plan: Sequence[tuple[Path, str, tuple[str, ...]]], options: TrainOptions) -> None:
-    """Trains what is missing of a plan, a run a worker at a time.
+    """Trains the incomplete runs of a plan in parallel, one run per worker at a time.
 
     Raises:
-        RunError: a training failed; the same command goes on from there.
+        RunError: a training failed; the same command resumes it.
     """
     missing = [each for each in plan if not ((each[0] / "config.json").exists() and is_complete(*each))]
     if len(missing) < 2:
@@ -216,28 +215,28 @@ def _train_side_by_side(plan: Sequence[tuple[Path, str, tuple[str, ...]]], optio
 
 
 def train_run(path: Path, preset: str, overrides: Sequence[str], options: TrainOptions) -> None:
-    """Brings the run at `path` to its end, from wherever it is.
+    """Trains the run at `path` to its end; starts or resumes it if it is not complete.
 
-    The checkpoints of a complete run go: at the papers' sizes each holds some gigabytes of buffers. Strategies and
-    the record stay.
+    Deletes the checkpoints of the complete run, each of which holds gigabytes of buffers at the papers' sizes.
+    Strategies and the record are kept.
 
     Raises:
-        UsageError: another run lies there.
+        UsageError: the folder holds another run.
         RunError: the training failed or was stopped.
     """
     resume = (path / "config.json").exists()
     if not (resume and is_complete(path, preset, overrides)):
         result = train(TrainRequest(preset, overrides, path, None, replace(options, resume=resume)))
         if result["stopped"]:
-            raise RunError(f"stopped in {path}; the same command goes on from its last checkpoint")
+            raise RunError(f"stopped in {path}; the same command continues from its last checkpoint")
     shutil.rmtree(path / "checkpoints", ignore_errors=True)
 
 
 def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
-    """Whether the run at `path` has all its iterations, or as many as its time allowed.
+    """Returns whether the run at `path` has reached its number of iterations or its time limit.
 
     Raises:
-        UsageError: it is a run of another preset or of other settings.
+        UsageError: the run has another preset or other settings.
     """
     run = Run.open(path)
     if run.preset != preset:
@@ -245,9 +244,9 @@ def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
     wanted: Any = apply_overrides(find_preset(preset).config, overrides)
     refuse_changes(run.config_as(type(wanted)), wanted)
     if (path / "checkpoints").exists():
-        return False  # they go when all is done
+        return False  # checkpoints are deleted when the run is complete
     history = History.read(path)
     done, out_of_time = history.iterations, wanted.minutes is not None and history.seconds >= 60 * wanted.minutes
     if done < wanted.iterations and not out_of_time:
-        raise UsageError(f"{path} ended after {done} iterations, as then wanted: choose another folder for more")
+        raise UsageError(f"{path} ended after {done} iterations, as configured: choose another folder for more")
     return True

@@ -1,7 +1,7 @@
-"""The figures of a report, built from the histories of runs: what Figs 3-8 of paper 000 show, and more.
+"""Builds the figures of a report from the histories of runs, among them those of Figs 3-8 of paper 000.
 
-Runs are given by setting, `{setting: [history of each seed]}`. Each builder returns None when the runs lack
-what it would show, and `all_figures` names what was left out.
+Runs are grouped by setting, `{setting: [history of each seed]}`. A builder returns None if the runs lack the data that
+it needs, and `all_figures` lists the omitted figures.
 """
 
 import re
@@ -21,17 +21,17 @@ POLICIES = {"average": "Average policy", "last": "Last iterate"}
 BAND = "Bands: {}."
 
 Wanted = tuple[str, str, Callable[[], Plot | None]]
-"""Title of a figure, which rows it needs, and what builds it."""
+"""Title of a figure, the rows that it needs, and the function that builds it."""
 
 
 def build(wanted: Sequence[Wanted]) -> tuple[list[Plot], list[str]]:
-    """The figures that the runs allow, and one sentence for each that they do not."""
+    """Builds figures; returns those that could be built, and a sentence for each omitted one."""
     figures: list[Plot] = []
     left_out: list[str] = []
     for title, needs, make in wanted:
         try:
             figure = make()
-        except ValueError as error:  # runs that share no position cannot be put together
+        except ValueError as error:  # the curves of the runs have no position in common
             left_out.append(f"{title}: {error}.")
             continue
         if figure is None:
@@ -42,7 +42,7 @@ def build(wanted: Sequence[Wanted]) -> tuple[list[Plot], list[str]]:
 
 
 def all_figures(settings: Settings) -> tuple[list[Plot], list[str]]:
-    """Every figure that the runs allow, and one sentence for each that they do not."""
+    """Builds all figures; returns those that could be built, and a sentence for each omitted one."""
     runs = [run for members in settings.values() for run in members]
     opponents = list(dict.fromkeys(opponent for run in runs for opponent in run.opponents()))
     wanted: list[Wanted] = []
@@ -64,8 +64,10 @@ def all_figures(settings: Settings) -> tuple[list[Plot], list[str]]:
 
 
 def by_method(settings: Settings) -> list[tuple[str, Settings]]:
-    """The methods there are, each with its settings: all of them, without runs where they are of another method, since
-    a setting has one colour in all figures."""
+    """Returns each method with the runs of every setting trained by it.
+
+    A setting without runs of the method keeps an empty list, so that its colour is the same in all figures.
+    """
     methods = dict.fromkeys(run.method for members in settings.values() for run in members)
     return [
         (method, {setting: [run for run in runs if run.method == method] for setting, runs in settings.items()})
@@ -80,7 +82,7 @@ def wanted_win_rates(
     policies: Sequence[str] = tuple(POLICIES),
     reference: tuple[float, str] | None = None,
 ) -> Wanted:
-    """See `win_rates`."""
+    """Returns the request for the figure `win_rates`."""
     needs = f"evaluation rows against {opponent}"
     make = partial(win_rates, settings, opponent, time, policies, reference)
     return f"Win rate against {opponent} over {'training time' if time else 'iterations'}", needs, make
@@ -92,22 +94,22 @@ def wanted_single_runs(
     opponents: Sequence[str] = (),
     policies: Sequence[str] = tuple(POLICIES),
 ) -> Wanted:
-    """See `single_runs`."""
+    """Returns the request for the figure `single_runs`."""
     return f"Single runs of {setting}", "evaluation rows", partial(single_runs, setting, runs, opponents, policies)
 
 
 def wanted_learning_curves(setting: str, runs: Sequence[History], policy: str, note: str = "") -> Wanted:
-    """See `learning_curves`."""
+    """Returns the request for the figure `learning_curves`."""
     title = f"Win rates of {setting} over training time"
     return title, "evaluation rows", partial(learning_curves, setting, runs, policy, note)
 
 
 def wanted_times(settings: Settings, method: str = "") -> list[Wanted]:
-    """See `total_times` and `phase_times`.
+    """Returns the requests for the figures `total_times` and `phase_times`.
 
     Args:
-        settings: Of one method.
-        method: Its name, where there are figures of others beside these.
+        settings: Runs of a single method, by setting.
+        method: Name of the method, if the report has figures of several methods.
     """
     needs = "rows with time/..._s"
     totals = (_titled("Training time", method), needs, partial(total_times, settings, method))
@@ -115,7 +117,7 @@ def wanted_times(settings: Settings, method: str = "") -> list[Wanted]:
 
 
 def wanted_metrics(settings: Settings, method: str = "") -> list[Wanted]:
-    """See `metric_figure`; arguments as of `wanted_times`."""
+    """Returns the requests for the figures of all metrics; see `wanted_times` for the arguments."""
     wanted: list[Wanted] = []
     for metric in _curves(settings).metrics:
         if any(metric.applies_to(run.config) for runs in settings.values() for run in runs):
@@ -125,7 +127,7 @@ def wanted_metrics(settings: Settings, method: str = "") -> list[Wanted]:
 
 
 def _curves(settings: Settings) -> Curves:
-    """What is drawn of the runs, which are of one method."""
+    """Returns the description of the curves of the method that trained the runs."""
     return method_named(next(run.method for runs in settings.values() for run in runs)).curves
 
 
@@ -144,7 +146,7 @@ def win_rates(
     policies: Sequence[str] = tuple(POLICIES),
     reference: tuple[float, str] | None = None,
 ) -> Plot | None:
-    """Mean win rate of each setting over iterations or wall time (paper 000, Fig. 4), a panel a policy."""
+    """Draws mean win rates of the settings over iterations or wall time (paper 000, Fig. 4), one panel per policy."""
     unit, seconds = _time_unit(settings)
     panels = []
     for policy in policies:
@@ -178,7 +180,7 @@ def single_runs(
     opponents: Sequence[str] = (),
     policies: Sequence[str] = tuple(POLICIES),
 ) -> Plot | None:
-    """Each run of a setting on its own (paper 000, Figs 5-8); the last iterate dashed."""
+    """Draws a curve for each run of a setting (paper 000, Figs 5-8), dashed for the last iterate."""
     wanted = opponents or list(dict.fromkeys(o for run in runs for o in run.opponents()))
     known = {row["policy"] for run in runs for row in run.evaluations}
     policies = [policy for policy in policies if policy in known]
@@ -207,7 +209,7 @@ def single_runs(
 
 
 def learning_curves(setting: str, runs: Sequence[History], policy: str, note: str = "") -> Plot | None:
-    """Win rates of one policy over training time, a line for each opponent (paper 004, Fig. 5)."""
+    """Draws the win rate of a policy over training time, one line per opponent (paper 004, Fig. 5)."""
     unit, seconds = _time_unit({setting: list(runs)})
     lines = []
     for i, opponent in enumerate(dict.fromkeys(o for run in runs for o in run.opponents())):
@@ -224,13 +226,15 @@ def learning_curves(setting: str, runs: Sequence[History], policy: str, note: st
 
 
 def phase_times(settings: Settings, method: str = "") -> Plot | None:
-    """Seconds of each phase in each iteration, mean over the runs of a setting. Arguments as of `wanted_times`."""
+    """Draws the seconds per iteration of each phase, as means over runs; see `wanted_times` for the arguments."""
     return metric_figure(settings, _curves(settings).phase_times, method)
 
 
 def total_times(settings: Settings, method: str = "") -> Plot | None:
-    """Time of a whole training run and of its phases, mean over runs (paper 000, Fig. 3). Arguments as of
-    `wanted_times`."""
+    """Draws the total time of a training and of its phases, as means over runs (paper 000, Fig. 3).
+
+    See `wanted_times` for the arguments.
+    """
     unit, seconds = _time_unit(settings)
     what = _curves(settings)
     bars = []
@@ -259,7 +263,7 @@ def total_times(settings: Settings, method: str = "") -> Plot | None:
 
 
 def metric_figure(settings: Settings, metric: Metric, method: str = "") -> Plot | None:
-    """Plain metrics over iterations, mean over the runs of a setting; a panel a key. Arguments as of `wanted_times`."""
+    """Draws a metric over iterations, as means over runs, one panel per key; see `wanted_times` for the arguments."""
     panels = []
     for title, key in metric.keys.items():
         lines = []
@@ -284,7 +288,7 @@ def metric_figure(settings: Settings, metric: Metric, method: str = "") -> Plot 
 
 
 def _win_rate_band(runs: Sequence[History], opponent: str, policy: str, seconds: float | None = None) -> Band | None:
-    """Win rates over iterations, or over time in units of `seconds`; the band is over runs, of one run over games."""
+    """Returns win rates over iterations or over time in units of `seconds`, with a band over runs (or games)."""
     time = seconds is not None
     found = [run for run in runs if len(run.win_rates(opponent, policy, time)[0])]
     if not found:
@@ -303,7 +307,7 @@ def _file_name(setting: str) -> str:
 
 
 def _time_unit(settings: Settings) -> tuple[str, float]:
-    """Unit in which the longest run is short to say, and its seconds."""
+    """Returns a unit of time that suits the longest run, and its length in seconds."""
     longest = max((run.seconds for runs in settings.values() for run in runs), default=0.0)
     if longest < 180:
         return "seconds", 1.0
@@ -315,7 +319,7 @@ def _with_runs(setting: str, band: Band) -> str:
 
 
 def _note(panels: Sequence[Panel], what: str = "Setting") -> str:
-    """The name of the only line, which needs no legend, and what the bands mean, where there is one."""
+    """Returns the label of a single line, which then needs no legend, and the meaning of the bands, if any."""
     lines = [line for panel in panels for line in panel.lines]
     names = {line.label for line in lines} | {p.reference[1] for p in panels if p.reference}
     alone = f"{what}: {lines[0].label}." if len(names) == 1 else ""

@@ -1,4 +1,4 @@
-"""The figure of exact evaluations: NashConv over the decisions that a training has sampled."""
+"""Draws the results of exact evaluations: NashConv over the number of sampled decisions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,16 +12,16 @@ from dancfr.report.history import History, Settings
 from dancfr.report.plots import Line, Panel, Plot, draw_lines
 
 Published = Mapping[str, Mapping[float, float]]
-"""NashConv by decisions, by setting."""
+"""Published NashConv by number of decisions, for each setting."""
 
 
 def wanted_nash_conv(settings: Settings, published: Published | None = None) -> tuple[str, str, partial[Plot | None]]:
-    """See `nash_conv_curves`; as `dancfr.report.figures.build` takes it."""
+    """Returns the request for the figure `nash_conv_curves`, for `dancfr.report.figures.build`."""
     return "NashConv", "rows of exact evaluations", partial(nash_conv_curves, settings, published or {})
 
 
 def nash_conv_curves(settings: Settings, published: Published) -> Plot | None:
-    """NashConv of the average policy of each setting over decisions, dotted the published curves."""
+    """Draws NashConv of each setting's average policy over sampled decisions; published curves are dotted."""
     lines: list[Line] = []
     for i, (setting, members) in enumerate(settings.items()):
         runs = [run for run in members if len(run.nash_conv(decisions=True)[0])]
@@ -46,7 +46,7 @@ def nash_conv_curves(settings: Settings, published: Published) -> Plot | None:
 
 
 def _decisions(runs: Sequence[History], iterations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Decisions that had been sampled after each iteration, mean over runs."""
+    """Returns the number of decisions sampled by the end of each iteration, as a mean over runs."""
     counts = [run.metric("samples/decisions") for run in runs]
     mean: NDArray[np.float64] = np.mean([np.interp(iterations, x, y) for x, y in counts], axis=0)
     return mean

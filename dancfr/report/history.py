@@ -1,8 +1,7 @@
-"""What the record of a run says: learning curves and metrics from `metrics.jsonl`, and runs sorted by setting.
+"""Reads the records of runs: learning curves and metrics from `metrics.jsonl`, and runs grouped by setting.
 
-Rows that lack a key are passed over, so a record of any method and age can be read, and so are values of the wrong
-kind, such as a file edited by hand may hold; where two rows say the same thing, as after a resumption, the later one
-counts.
+Rows without a key and values of the wrong type are skipped, so that records of any method and version, and files
+edited by hand, can be read. If several rows describe the same iteration, as after a resumption, the last one counts.
 """
 
 import os
@@ -20,7 +19,7 @@ from dancfr.runs.run import Run
 Row = dict[str, Any]
 
 NOT_A_SETTING = frozenset({"seed", "iterations", "minutes", "checkpoint_every", "checkpoint_minutes"})
-"""Keys of a configuration in which the runs of one setting may differ."""
+"""Keys of the configuration that do not distinguish settings."""
 
 _COUNTS = ("wins", "draws", "losses")
 _WHOLE = ("iteration", "player", "games", *_COUNTS)
@@ -35,9 +34,9 @@ class History:
         name: Name of the run's folder.
         path: The folder.
         info: Content of config.json.
-        train: Training rows, ordered by iteration, one a player and iteration.
-        evaluations: Evaluation rows, ordered by iteration, one a policy, opponent and iteration.
-        exact: Rows of exact evaluations, ordered by iteration, one a policy and iteration.
+        train: Training rows, ordered by iteration, one per player and iteration.
+        evaluations: Evaluation rows, ordered by iteration, one per policy, opponent and iteration.
+        exact: Rows of exact evaluations, ordered by iteration, one per policy and iteration.
     """
 
     name: str
@@ -49,7 +48,7 @@ class History:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """The record of the run in a folder.
+        """Reads the record of the run in a folder.
 
         Raises:
             UsageError: there is no run, its configuration is damaged, or its record cannot be read.
@@ -67,7 +66,7 @@ class History:
 
     @property
     def method(self) -> str:
-        """Name of the method that the run was trained by."""
+        """Name of the method that trained the run."""
         return str(self.info["method"])
 
     @property
@@ -78,39 +77,40 @@ class History:
 
     @property
     def iterations(self) -> int:
-        """Last iteration of the record; 0 for none."""
+        """Last recorded iteration; 0 if there is none."""
         return max((int(row["iteration"]) for row in self.train + self.evaluations), default=0)
 
     @property
     def seconds(self) -> float:
-        """Training time, evaluations and checkpoints left out where the method does so."""
+        """Training time, without evaluations and checkpoints unless the method counts them."""
         return max((row["elapsed_s"] for row in self.train + self.evaluations if "elapsed_s" in row), default=0.0)
 
     def last(self, key: str) -> Any:
-        """Newest value of a key of the training rows; None if there is none."""
+        """Returns the newest value of a key of the training rows, or None."""
         return next((row[key] for row in reversed(self.train) if row.get(key) is not None), None)
 
     def players(self) -> list[int]:
-        """Players that the training rows name."""
+        """Returns the players that occur in training rows."""
         return sorted({int(row["player"]) for row in self.train if row.get("player") is not None})
 
     def opponents(self) -> list[str]:
-        """Whom the run was evaluated against, in order of appearance."""
+        """Returns the opponents of the evaluations, in order of appearance."""
         return list(dict.fromkeys(row["opponent"] for row in self.evaluations))
 
     def metric(self, key: str, player: int | None = None, total: bool = False) -> Curve:
-        """A key of the rows over iterations.
+        """Returns the values of a key over iterations.
 
         Args:
-            player: Only rows of this player; None puts the rows of an iteration together.
-            total: Put together by summing, else by averaging.
+            key: Key of the rows.
+            player: Player whose rows to use; None aggregates the rows of all players.
+            total: Aggregate by the sum instead of the mean.
         """
         rows: Sequence[Row] = [r for r in self.train if player is None or r.get("player") == player]
         values: dict[int, list[float]] = {}
         for row in rows:
             if row.get(key) is not None:
                 values.setdefault(int(row["iteration"]), []).append(float(row[key]))
-        if not values and player is None:  # evaluations run beside the training and have rows of their own
+        if not values and player is None:  # the key may belong to evaluations, which have rows of their own
             for row in (*self.evaluations, *self.exact):
                 if row.get(key) is not None:
                     values[int(row["iteration"])] = [float(row[key])]
@@ -119,20 +119,20 @@ class History:
         return np.array(x, np.float64), np.array([join(values[i]) for i in x], np.float64)
 
     def win_rates(self, opponent: str, policy: str = "average", time: bool = False) -> Curve:
-        """Share of games won against an opponent, over iterations or over seconds of training."""
+        """Returns the win rate against an opponent over iterations or over seconds of training."""
         axis = "elapsed_s" if time else "iteration"
         rows = self._against(opponent, policy, axis)
         x = np.array([row[axis] for row in rows], np.float64)
         return x, np.array([row["win_rate"] for row in rows], np.float64)
 
     def intervals(self, opponent: str, policy: str = "average", time: bool = False) -> NDArray[np.float64]:
-        """Wilson intervals of `win_rates`, `[2, N]`; NaN for a row that does not tell its games."""
+        """Returns the Wilson intervals of `win_rates`, `[2, N]`; NaN for rows without a number of games."""
         rows = self._against(opponent, policy, "elapsed_s" if time else "iteration")
         known = [wilson(row["wins"], row["games"]) if "wins" in row else (np.nan, np.nan) for row in rows]
         return np.array(known, np.float64).reshape(-1, 2).T
 
     def nash_conv(self, policy: str = "average", decisions: bool = False) -> Curve:
-        """NashConv of a policy over iterations, or over the decisions that had been sampled until then."""
+        """Returns NashConv of a policy over iterations or over the number of sampled decisions."""
         sampled = dict(zip(*(array.tolist() for array in self.metric("samples/decisions")), strict=True))
         rows = [row for row in self.exact if row["policy"] == policy]
         rows = [row for row in rows if not decisions or row["iteration"] in sampled]
@@ -143,17 +143,17 @@ class History:
         return [r for r in self.evaluations if (r["opponent"], r["policy"]) == (opponent, policy) and axis in r]
 
     def final(self) -> list[Row]:
-        """The last evaluation of each policy against each opponent."""
+        """Returns the last evaluation of each policy against each opponent."""
         newest = {(row["opponent"], row["policy"]): row for row in self.evaluations}
         return list(newest.values())
 
 
 Settings = dict[str, list[History]]
-"""Runs that differ in nothing but their seed and length, by the name of their setting."""
+"""Runs by the name of their setting; the runs of a setting differ in seed and length only."""
 
 
 def by_setting(histories: Sequence[History]) -> Settings:
-    """Sorts runs by setting. Its name is the preset, with the keys in which settings of one preset differ."""
+    """Groups runs by setting. A setting's name is the preset, with the keys that differ between its settings."""
     groups: dict[tuple[Any, ...], list[History]] = {}
     for history in histories:
         groups.setdefault(_setting(history), []).append(history)
@@ -168,7 +168,7 @@ def by_setting(histories: Sequence[History]) -> Settings:
 
 
 def _setting(history: History) -> tuple[Any, ...]:
-    """The preset, then (key, value as text) for all that makes the setting."""
+    """Returns what identifies the setting of a run: the preset, and pairs of key and value as text."""
     flat = _flatten(history.info.get("config", {}))
     return (history.preset, *((key, text) for key, text in flat if key.split(".")[0] not in NOT_A_SETTING))
 
@@ -184,7 +184,7 @@ def _flatten(config: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 
 
 def _newest(rows: Sequence[Row], kind: str, identity: tuple[str, ...]) -> tuple[Row, ...]:
-    """Rows of a kind by iteration; of those with the same identity the last."""
+    """Returns the rows of a kind by iteration, keeping the last of the rows with the same identity."""
     needed = {*identity} - {"player"} | {"evaluation": {"win_rate"}, "exploitability": {"nash_conv"}}.get(kind, set())
     whole = [row for row in rows if row.get("kind") == kind and needed <= set(row)]
     kept = {tuple(row.get(key) for key in identity): row for row in whole}
@@ -192,7 +192,7 @@ def _newest(rows: Sequence[Row], kind: str, identity: tuple[str, ...]) -> tuple[
 
 
 def _clean(row: Row) -> Row:
-    """What a row says of the right kind. Empty where it does not say when or whose it was."""
+    """Returns the valid values of a row; empty if the row lacks a valid iteration or identity."""
     kept = {key: value for key, value in row.items() if _fits(key, value)}
     if "iteration" not in kept or (row.get("player") is not None and "player" not in kept):
         return {}
@@ -212,5 +212,5 @@ def _fits(key: str, value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value can be a float; JSON also says true, NaN, and integers of any length."""
+    """Returns whether a JSON value is a finite number within the range of float64."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300

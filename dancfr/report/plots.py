@@ -1,8 +1,9 @@
-"""Drawing: panels of lines, and bars, as PNG bytes, each with a text that says what it shows.
+"""Draws panels of lines, and bars, as PNG images with alternative texts.
 
-Nothing here knows of runs; `figures` builds the panels. Colours are those of Okabe and Ito, told apart by
-people with any colour vision, and lines differ by marker too. The background is white whatever the page
-around it. Title, legend and note stand around the panels, never upon what they show."""
+This module does not depend on runs; `figures` builds the panels. The colours of Okabe and Ito can be distinguished with
+any colour vision, and lines also differ by marker. The background is always white. Title, legend and note are placed
+around the panels, where they cover no data.
+"""
 
 import io
 import textwrap
@@ -23,12 +24,12 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", ":", "-.")
 DPI = 110
 SMALL, MEDIUM, LARGE = 8, 9, 11
-"""Sizes of the text: ticks, legend and note; panels; the figure's title."""
+"""Font sizes of ticks, legend and note; of panel titles; and of the figure's title."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One curve with its band. `colour` and `dash` are indices: a setting looks alike in all figures."""
+    """A curve with its band. `colour` and `dash` are indices of styles, which are the same in all figures."""
 
     label: str
     band: Band
@@ -41,9 +42,9 @@ class Panel:
     """Curves over one pair of axes.
 
     Attributes:
-        percent: Values are shares from 0 to 1, shown as 0 to 100 %.
-        log: Logarithmic vertical axis.
-        reference: Level of a dotted horizontal line and what it means, such as a figure that a paper states.
+        percent: Whether values are fractions, shown as 0 to 100 %.
+        log: Whether the vertical axis is logarithmic.
+        reference: Level and label of a dotted horizontal line, such as a result stated in a paper.
     """
 
     title: str
@@ -57,7 +58,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Bars:
-    """One bar for each part, such as the phases of the runs of a setting; `sd` over runs, 0 for one run."""
+    """Bars of a setting, one per part, such as a phase; `sd` is the standard deviation over runs, 0 for one run."""
 
     label: str
     values: dict[str, float]
@@ -71,9 +72,9 @@ class Plot:
 
     Attributes:
         name: File name without suffix.
-        alt: What a reader who cannot see the figure is told.
+        alt: Alternative text, which describes the figure to readers who cannot see it.
         png: The image.
-        columns, rows: The figure's main values as a table.
+        columns, rows: The main values of the figure as a table.
     """
 
     name: str
@@ -86,7 +87,7 @@ class Plot:
 
 
 def number(value: float) -> str:
-    """A number for a table or a sentence, four digits where that is enough."""
+    """Formats a number with about four digits."""
     if not np.isfinite(value):
         return str(value)
     if value == 0 or 0.01 <= abs(value) < 10_000:
@@ -95,16 +96,20 @@ def number(value: float) -> str:
 
 
 def shown(value: float, percent: bool) -> str:
-    """A value as its axis shows it."""
+    """Formats a value as on its axis."""
     return f"{100 * value:.1f} %" if percent else number(value)
 
 
 def draw_lines(name: str, title: str, caption: str, panels: Sequence[Panel], unit: str, note: str = "") -> Plot:
-    """Panels side by side, two in a row.
+    """Draws panels side by side, two in a row.
 
     Args:
-        unit: Of the values, for the table's headings.
-        note: What the image itself says below the panels.
+        name: File name without suffix.
+        title: Title of the figure.
+        caption: Caption on the page.
+        panels: The panels.
+        unit: Unit of the values, for the headings of the table.
+        note: Text below the panels, inside the image.
     """
     figure, axes = grid(len(panels))
     end = max(float(line.band.x[-1]) for panel in panels for line in panel.lines)
@@ -134,12 +139,17 @@ def draw_bars(
     bars: Sequence[Bars],
     note: str = "",
 ) -> Plot:
-    """Horizontal bars side by side, a group a part; standard deviations as whiskers.
+    """Draws horizontal bars, grouped by part, with standard deviations as whiskers.
 
     Args:
-        unit: Of the values, for the axis and the table.
-        parts: Groups from the top down; one that no bar has is left out.
-        apart: Those of them that stand below a gap, hatched, since they are of another kind.
+        name: File name without suffix.
+        title: Title of the figure.
+        caption: Caption on the page.
+        unit: Unit of the values, for the axis and the table.
+        parts: Groups from top to bottom; groups without bars are omitted.
+        apart: Parts of a different kind, which are hatched and separated by a gap.
+        bars: The bars of each setting.
+        note: Text below the panel, inside the image.
     """
     from matplotlib.figure import Figure
 
@@ -170,14 +180,14 @@ def draw_bars(
     axis.invert_yaxis()
     frame(figure, [axis], title, note)
     rows = tuple((bar.label, *(_spread(bar, part) for part in parts)) for bar in bars)
-    told = (", ".join(f"{p} {number(v)} {unit}" for p, v in bar.values.items()) for bar in bars)
-    alt = f"{title}. " + " ".join(f"{bar.label}: {text}." for bar, text in zip(bars, told, strict=True))
+    texts = (", ".join(f"{p} {number(v)} {unit}" for p, v in bar.values.items()) for bar in bars)
+    alt = f"{title}. " + " ".join(f"{bar.label}: {text}." for bar, text in zip(bars, texts, strict=True))
     columns = ("setting", *(f"{part} ({unit})" for part in parts))
     return Plot(name, title, caption, alt, png_of(figure), columns, rows)
 
 
 def _spread(bar: Bars, part: str) -> str:
-    """A bar's value for the table, with its standard deviation where there is one."""
+    """Formats the value of a bar for the table, with its standard deviation if there is one."""
     if part not in bar.values:
         return ""
     sd = bar.sd.get(part)
@@ -214,13 +224,13 @@ def _draw_line(axis: "Axes", line: Line, percent: bool) -> None:
         low, high = scale * band.low, scale * band.high
         if percent:
             low, high = np.clip(low, 0, 100), np.clip(high, 0, 100)
-        if len(band.x) == 1:  # an area needs two positions
+        if len(band.x) == 1:  # an area requires two positions
             axis.vlines(band.x, low, high, color=colour, alpha=0.5, lw=1.5)
         axis.fill_between(band.x, low, high, color=colour, alpha=0.18, lw=0)
 
 
 def _scale(axis: "Axes", panel: Panel, end: float) -> None:
-    """Limits and ticks: positions from 0 to the figure's last, shares from 0 to 100 %, logarithms at 1, 2, 5."""
+    """Sets limits and ticks: positions from 0 to `end`, fractions from 0 to 100 %, logarithmic ticks at 1, 2, 5."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     axis.set_xlim(0, 1.03 * end or 1.0)
@@ -246,7 +256,7 @@ def _scale(axis: "Axes", panel: Panel, end: float) -> None:
 
 
 def _outward(value: float, up: bool = False) -> float:
-    """The nearest of ..., 0.1, 0.2, 0.5, 1, 2, 5, ... that is not above `value`, or (`up`) not below it."""
+    """Returns the largest of ..., 0.1, 0.2, 0.5, 1, 2, 5, ... up to `value`, or with `up` the smallest from it."""
     decade = float(10.0 ** np.floor(np.log10(value)))
     steps = [step * decade for step in (0.5, 1.0, 2.0, 5.0, 10.0)]  # 0.5, should the logarithm be rounded up
     return next(step for step in steps if step >= value) if up else max(s for s in steps if s <= value)
@@ -264,7 +274,7 @@ def finish(axis: "Axes", title: str, x_label: str, y_label: str) -> None:
 
 
 def frame(figure: "Figure", axes: Sequence["Axes"], title: str, note: str) -> None:
-    """Title above; below, in a strip added for them, one legend for all panels (if it has a choice) and the note."""
+    """Adds the title above the panels and, in a strip below them, the note and a common legend if there is a choice."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     width, height = (float(side) for side in figure.get_size_inches())
@@ -313,12 +323,12 @@ def _line_row(panel: Panel, line: Line) -> tuple[str, ...]:
 def _line_alt(title: str, panels: Sequence[Panel]) -> str:
     sentences = [title + "."]
     for panel in panels:
-        told = [
+        texts = [
             f"{line.label} goes from {shown(float(line.band.mean[0]), panel.percent)} "
             f"to {shown(float(line.band.mean[-1]), panel.percent)}"
             for line in panel.lines
         ]
-        sentences.append(f"{panel.title}, {panel.y_label} over {panel.x_label}: {'; '.join(told)}.")
+        sentences.append(f"{panel.title}, {panel.y_label} over {panel.x_label}: {'; '.join(texts)}.")
     return " ".join(sentences)
 
 

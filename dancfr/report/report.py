@@ -1,4 +1,4 @@
-"""The report on one or more runs: one HTML file that needs nothing beside it, and each figure as a PNG."""
+"""Writes reports on runs: a self-contained HTML file, and each figure as a PNG file."""
 
 import base64
 import errno
@@ -22,7 +22,7 @@ from learners.storage import replacing
 
 TEMPLATE = "report.html.j2"
 _NUMERIC = re.compile(r"\d(?!.*[A-Za-z]{4}).*")
-"""A number, with a unit perhaps, as against a text that begins with one."""
+"""Matches numbers with an optional unit, but not texts that begin with a number."""
 
 FIGURES = "figures"
 """Folder of the PNG files beside the page."""
@@ -30,7 +30,7 @@ FIGURES = "figures"
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the page; the first cell of a row is its heading."""
+    """A table of the report; the first cell of each row is a heading."""
 
     title: str
     caption: str
@@ -39,27 +39,27 @@ class Table:
 
 
 def read_histories(paths: Sequence[str | os.PathLike[str]]) -> list[History]:
-    """The records of runs, each once.
+    """Reads the records of runs, skipping repeated paths.
 
     Raises:
-        UsageError: no path, a path that is no run, or a run without a row in its record.
+        UsageError: there are no paths, a path is not a run, or a run has an empty record.
     """
     if not paths:
-        raise UsageError("name at least one run, e.g. runs/geister-quick")
+        raise UsageError("give at least one run, e.g. runs/geister-quick")
     once = {Path(path).resolve(): path for path in paths}
     histories = [History.read(path) for path in once.values()]
     for history in histories:
         if not history.train and not history.evaluations:
-            raise UsageError(f"{history.path} has no metrics yet: train at least one iteration")
+            raise UsageError(f"{history.path} has no metrics yet: train it for at least one iteration")
     return histories
 
 
 def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """Writes the report on runs.
+    """Writes a report on runs.
 
     Args:
         paths: Folders of the runs.
-        out: Folder of the report, or the name of its HTML file. None: the folder of the first run.
+        out: Folder of the report, or path of its HTML file; None: the folder of the first run.
 
     Returns:
         ``report`` (the page), ``files`` (the page and the PNGs), ``runs``, ``settings``, ``figures``, ``warnings``.
@@ -87,16 +87,16 @@ def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] 
 
 
 def page_path(out: str | os.PathLike[str]) -> Path:
-    """The HTML file for `out`, which is that file or its folder."""
+    """Returns the path of the HTML file, given this path or its folder."""
     path = Path(out)
     return path if path.suffix in (".html", ".htm") else path / "report.html"
 
 
 def prepare(page: Path) -> None:
-    """Makes the folders of a page, before minutes or hours are spent on what it shows.
+    """Makes the folders of a report, so that problems are reported before its runs are trained.
 
     Raises:
-        UsageError: they cannot be made or written.
+        UsageError: a folder cannot be made or written.
     """
     folder = page.parent / FIGURES
     try:
@@ -113,7 +113,7 @@ def prepare(page: Path) -> None:
 
 
 def runs_table(settings: Settings) -> Table:
-    """Length, time and samples of each run."""
+    """Returns a table of the length, time and samples of each run."""
     rows = []
     for setting, runs in settings.items():
         for run in runs:
@@ -132,27 +132,27 @@ def runs_table(settings: Settings) -> Table:
                     f"{run.info.get('version', '')} {str(run.info.get('git_revision') or '')[:10]}".strip(),
                 )
             )
-    columns = ("run", "setting", "seed", "iterations", "training", "s an iteration", "samples")
-    caption = "Training time leaves evaluations and checkpoints out."
+    columns = ("run", "setting", "seed", "iterations", "training", "s per iteration", "samples")
+    caption = "Training time does not include evaluations and checkpoints."
     return Table("Runs", caption, (*columns, "decisions/s", "dancfr"), tuple(rows))
 
 
 def evaluation_tables(settings: Settings) -> list[Table]:
-    """Last evaluations with Wilson intervals, and their means over the runs of each setting of several."""
+    """Returns tables of the last evaluations with Wilson intervals, and of their means over each setting's runs."""
     rows = [_evaluation_row(run, row) for runs in settings.values() for run in runs for row in run.final()]
     if not rows:
         return []
     columns: tuple[str, ...] = ("run", "iteration", "policy", "opponent", "games")
     columns += ("win", "95 % interval", "draw", "loss", "endings (games)")
     caption = (
-        "Last evaluation of each run, policy and opponent: the iteration after which it was played, and its games. "
+        "Last evaluation of each run, policy and opponent, with its iteration and number of games. "
         "Intervals of the win rate: Wilson, over games."
     )
     tables = [Table("Last evaluations", caption, columns, tuple(rows))]
     means = [row for setting, runs in settings.items() if len(runs) > 1 for row in _mean_rows(setting, runs)]
     if means:
         caption = (
-            "Mean win rate of the last evaluation over independent runs; games are of all runs together. "
+            "Mean win rate of the last evaluation over independent runs; the number of games is the sum over runs. "
             "Intervals: Student's t, over runs."
         )
         columns = ("setting", "policy", "opponent", "runs", "iteration", "games")
@@ -164,7 +164,7 @@ def evaluation_tables(settings: Settings) -> list[Table]:
 def _evaluation_row(run: History, row: Row) -> tuple[str, ...]:
     counts: tuple[str, ...] = ("", "", "")
     games, interval = row.get("games"), ""
-    if games:  # a row tells its games and what became of them, or nothing of both
+    if games:  # rows have either both the number of games and their outcomes, or neither
         interval = _interval(*wilson(row["wins"], games))
         counts = (f"{games:,}", shown(row["draws"] / games, True), shown(row["losses"] / games, True))
     endings = ", ".join(f"{name} {count:,}" for name, count in (row.get("categories") or {}).items())
@@ -204,10 +204,10 @@ def write_page(
     left_out: Sequence[str],
     settings: Settings,
 ) -> list[str]:
-    """Writes the page and its PNGs; the paths, the page first.
+    """Writes the page and its PNG files; returns the paths, the page first.
 
     Raises:
-        RunError: the disk refused.
+        RunError: a file could not be written.
     """
     runs = [
         {"name": run.name, "setting": setting, "config": json.dumps(run.info, indent=2)}
@@ -239,7 +239,7 @@ def write_page(
 
 
 def render(**values: Any) -> str:
-    """The page as text; everything put into it is escaped."""
+    """Renders the page with escaped values."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(loader=PackageLoader("dancfr.report", "."), autoescape=True, undefined=StrictUndefined)
@@ -260,7 +260,7 @@ def _embedded(figure: Plot) -> dict[str, Any]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as ``1 h 05 min``, ``4 min 10 s`` or ``12.3 s``."""
+    """Formats seconds as ``1 h 05 min``, ``4 min 10 s`` or ``12.3 s``."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

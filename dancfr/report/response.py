@@ -1,4 +1,4 @@
-"""The figure of a trained best response."""
+"""Draws the learning curve of a trained best response."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,21 +14,21 @@ FIGURE = "exploit.png"
 
 
 def write_figure(folder: Path, result: Mapping[str, Any]) -> str:
-    """Draws the curve of a result of `dancfr exploit` into a folder; the path of the figure.
+    """Draws the curve of a result of `dancfr exploit` to a file in a folder; returns its path.
 
     Raises:
-        RunError: it cannot be written.
+        RunError: the file cannot be written.
     """
     path = folder / FIGURE
     try:
         path.write_bytes(draw(result).png)
     except OSError as error:
-        raise RunError(f"{path} could not be written: {reason(error)}") from None
+        raise RunError(f"cannot write {path}: {reason(error)}") from None
     return str(path)
 
 
 def draw(result: Mapping[str, Any]) -> Plot:
-    """The curve: mean return of the response by training games, in each seat."""
+    """Draws the mean return of the response over training games, one line per seat."""
     lines = []
     for number, (seat, points) in enumerate(result["seat_curves"].items()):
         x, y = np.array(points, np.float64).T
@@ -36,7 +36,7 @@ def draw(result: Mapping[str, Any]) -> Plot:
     title = f"A best response to {result['agent']} in {result['game']}"
     low, high = result["value_ci95"]
     note = (
-        f"In {result['eval_games']:,} fresh games the chosen nets win {result['value']:+.3f} a game "
+        f"In {result['eval_games']:,} new games the chosen nets have a mean return of {result['value']:+.3f} "
         f"(95 % interval {low:+.3f} to {high:+.3f})."
     )
     panel = Panel(title, "training games", "mean return", lines, reference=(result["value"], "the result"))

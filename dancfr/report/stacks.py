@@ -1,4 +1,4 @@
-"""Results by how games ended, one above the other: areas over iterations, and bars (paper 002, Figs 5 to 13)."""
+"""Draws the endings of games as stacked areas over iterations, and as bars (paper 002, Figs 5 to 13)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,18 +22,18 @@ CATEGORIES: Mapping[str, tuple[str, str]] = {
     "loss by blues taken": ("loss by blue taken", "#E69F00"),
     "loss by escape": ("loss by escape", "#D55E00"),
 }
-"""Outcomes and endings of Geister, as the arena counts them: what paper 002 calls them, and their colour."""
+"""Name in paper 002 and colour of each outcome and ending of Geister, by the arena's name."""
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Shares of the games by category over iterations, the mean over runs.
+    """Fractions of the games by category over iterations, as means over runs.
 
     Attributes:
-        title: Of its panel.
+        title: Title of the panel.
         x: Iterations, `float64[N]`.
-        shares: In the order of `CATEGORIES`, `float64[7, N]`; each column adds up to 1.
-        runs: Over how many.
+        shares: Fractions in the order of `CATEGORIES`, `float64[7, N]`; columns sum to 1.
+        runs: Number of runs.
     """
 
     title: str
@@ -43,7 +43,7 @@ class Stack:
 
 
 def stack_of(title: str, runs: Sequence[History], opponent: str, policy: str = "average") -> Stack | None:
-    """The categories of evaluations that all runs have; None if there are none."""
+    """Returns the categories of the evaluations that all runs have in common; None if there are none."""
     found = [
         {row["iteration"]: shares_of(row["categories"]) for row in run.evaluations if _is_of(row, opponent, policy)}
         for run in runs
@@ -56,13 +56,13 @@ def stack_of(title: str, runs: Sequence[History], opponent: str, policy: str = "
 
 
 def shares_of(categories: Mapping[str, float]) -> NDArray[np.float64]:
-    """Share of the games in each of `CATEGORIES`, `float64[7]`.
+    """Returns the fraction of the games in each of `CATEGORIES`, `float64[7]`.
 
     Raises:
-        ValueError: games that ended in another way, or none at all.
+        ValueError: a category is not one of Geister's, or there are no games.
     """
     if unknown := set(categories) - set(CATEGORIES):
-        raise ValueError(f"games ended in a way that Geister does not have: {', '.join(sorted(unknown))}")
+        raise ValueError(f"unknown endings of Geister: {', '.join(sorted(unknown))}")
     counts = np.array([float(categories.get(name, 0)) for name in CATEGORIES])
     if not counts.sum():
         raise ValueError("no games were played")
@@ -74,7 +74,7 @@ def _is_of(row: Mapping[str, object], opponent: str, policy: str) -> bool:
 
 
 def draw_areas(name: str, title: str, caption: str, stacks: Sequence[Stack], note: str = "") -> Plot:
-    """A panel of stacked areas for each, two in a row."""
+    """Draws a panel of stacked areas for each stack, two in a row."""
     figure, axes = grid(len(stacks))
     for axis, stack in zip(axes, stacks, strict=False):
         axis.stackplot(
@@ -93,10 +93,14 @@ def draw_areas(name: str, title: str, caption: str, stacks: Sequence[Stack], not
 
 
 def draw_shares(name: str, title: str, caption: str, bars: Mapping[str, NDArray[np.float64]], note: str = "") -> Plot:
-    """A horizontal bar for each match, its categories side by side.
+    """Draws a horizontal bar for each match, divided into categories.
 
     Args:
-        bars: Label of each to shares of the games in the order of `CATEGORIES`, `float64[7]`.
+        name: File name without suffix.
+        title: Title of the figure.
+        caption: Caption on the page.
+        bars: Fractions of the games in the order of `CATEGORIES`, `float64[7]`, by label.
+        note: Text below the panel, inside the image.
     """
     from matplotlib.figure import Figure
 
@@ -127,8 +131,8 @@ def _rows(bars: Mapping[str, NDArray[np.float64]]) -> tuple[tuple[str, ...], ...
 
 
 def _alt(title: str, bars: Mapping[str, NDArray[np.float64]]) -> str:
-    told = []
+    texts = []
     for label, shares in bars.items():
         parts = zip((said for said, _ in CATEGORIES.values()), shares, strict=True)
-        told.append(f"{label}: " + ", ".join(f"{said} {number(100 * share)} %" for said, share in parts if share))
-    return f"{title}. {'; '.join(told)}."
+        texts.append(f"{label}: " + ", ".join(f"{said} {number(100 * share)} %" for said, share in parts if share))
+    return f"{title}. {'; '.join(texts)}."

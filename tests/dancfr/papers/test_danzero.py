@@ -49,7 +49,7 @@ def test_table_1_trains_both_nets_and_plays_every_pair(few_games: None, folder: 
         for against, rate in PUBLISHED[name].items():
             assert rows[f"{name} vs {against}"]["paper"] == rate
             assert (rows[f"{name} vs {against}"]["ours"] is None) == against.startswith("baseline")
-    assert "may not be passed on" in rows["Ours vs baseline1"]["note"]
+    assert "not redistributable" in rows["Ours vs baseline1"]["note"]
     assert "over 4 matches, by deals" in rows["Ours vs Ours-"]["note"]
     assert rows["Ours vs planner"]["paper"] is None
     assert rows["greedy vs random"]["ours"] >= 50

@@ -119,10 +119,10 @@ def test_exploitability_is_below_that_of_uniform_play(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("experiment", "override", "message"),
     [
-        ("cheat-fig2", "game_options.dealt=3", "game_options.dealt is part of what this experiment shows"),
-        ("cheat-fig3", "curriculum.iterations=2", "curriculum.iterations is part of what this experiment shows"),
+        ("cheat-fig2", "game_options.dealt=3", "game_options.dealt defines this experiment"),
+        ("cheat-fig3", "curriculum.iterations=2", "curriculum.iterations defines this experiment"),
         ("cheat-fig1", "evaluation.opponents=random", "evaluation.opponents is part of what"),
-        ("cheat-fig1", "evaluation.every=0", "leaves nothing to show"),
+        ("cheat-fig1", "evaluation.every=0", "evaluation.every must be at least 1"),
         ("cheat-table1", "minutes=0.01", "minutes is part of what"),
         ("cheat-table1", "iterations=3", "iterations is part of what"),
         ("cheat-table1", "game=cheat", "game is part of what"),

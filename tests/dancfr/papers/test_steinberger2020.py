@@ -44,7 +44,7 @@ def test_rows_are_the_states_nearest_to_the_published_ones() -> None:
     assert rows["DREAM, 1,000,000 nodes"]["ours"] == pytest.approx(0.25)
     assert rows["DREAM, 1,000,000 nodes"]["sd"] == pytest.approx(0.1 / 2**0.5)
     assert rows["DREAM, 490,000 nodes"]["ours"] is None  # no state is near
-    assert rows["OS-SDCFR, 1,000,000 nodes"]["note"] == "the runs end before"
+    assert rows["OS-SDCFR, 1,000,000 nodes"]["note"] == "the runs are shorter"
     assert (rows["SD-CFR, 1,000,000 nodes"]["paper"], rows["SD-CFR, 1,000,000 nodes"]["ours"]) == (None, 0.1)
     assert [figure.name for figure in found.figures] == ["nash-conv"]
     lines = [row[1] for row in found.figures[0].rows]
