@@ -1,7 +1,7 @@
-"""Benchmarks: each measures a part of the program, on one core, and what limits it in the same process.
+"""Benchmarks: each measures the speed of a component on one core and the speed of its limit in the same process.
 
-A benchmark is the function `measure` of a module here, whose docstring says what it does. It is given the seconds that
-it may take, roughly; it returns what `dancfr bench NAME --json` prints: ``name``, ``rate``, ``unit``, ``limit`` (in the
+A benchmark is the function `measure` of a module in this package, documented there. It takes the approximate time to
+spend in seconds and returns the result of `dancfr bench NAME --json`: ``name``, ``rate``, ``unit``, ``limit`` (in the
 same unit), ``ratio`` and ``detail``.
 """
 
@@ -18,13 +18,13 @@ from dancfr.errors import RunError, UsageError
 
 @dataclass(frozen=True)
 class Bench:
-    """A benchmark that may be called without importing what it measures before.
+    """A benchmark, which imports its module only when it is called.
 
     Attributes:
-        name: On the command line.
-        module: Where its `measure` is.
-        seconds: What it takes, roughly, unless the caller says otherwise.
-        description: One line.
+        name: Name on the command line.
+        module: Module with the function `measure`.
+        seconds: Default of the approximate time to spend.
+        description: Description in one line.
     """
 
     name: str
@@ -33,9 +33,9 @@ class Bench:
     description: str
 
     def __call__(self, seconds: float | None = None) -> dict[str, Any]:
-        """Measures here if this process was started with one thread, else in a process that is.
+        """Measures in this process if it was started with one thread, or else in a new process with one thread.
 
-        The threads of a BLAS library cannot be changed any more once NumPy has been imported.
+        The number of BLAS threads cannot be changed after NumPy has been imported.
         """
         seconds = self.seconds if seconds is None else seconds
         if os.environ.get("OMP_NUM_THREADS") == "1":
@@ -45,9 +45,9 @@ class Bench:
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode:
-            said = done.stderr.strip().splitlines() or ["it said nothing"]
+            lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode} without a message"]
             kind = UsageError if done.returncode == UsageError.exit_code else RunError
-            raise kind(f"the benchmark {self.name} failed: {said[-1]}")
+            raise kind(f"the benchmark {self.name} failed: {lines[-1]}")
         measured = json.loads(done.stdout)
         return measured
 
@@ -55,79 +55,73 @@ class Bench:
 BENCHES: dict[str, Bench] = {
     bench.name: bench
     for bench in (
-        Bench("geister-env", "environment", 6.0, "Random plies a second of Geister in batches of 512, masks included."),
-        Bench("cheat-env", "cheat", 6.0, "Random actions a second of 13x4 Cheat in batches of 512, masks included."),
+        Bench("geister-env", "environment", 6.0, "Plies/s of random Geister in batches of 512, masks included."),
+        Bench("cheat-env", "cheat", 6.0, "Actions/s of random 13x4 Cheat in batches of 512, masks included."),
         Bench(
             "dream-traversal",
             "traversal",
             12.0,
-            "Decisions a second of DREAM's traversals at 512 games, beside bare inference.",
+            "Decisions/s of DREAM's traversals of 512 games, compared with bare inference.",
         ),
         Bench(
-            "inference", "inference", 10.0, "Rows a second of a forward pass at batch 512, by the backends there are."
+            "inference", "inference", 10.0, "Rows/s of a forward pass with batches of 512, for all installed backends."
         ),
         Bench(
             "dream-learner",
             "learner",
             16.0,
-            "Rows a second that the advantage learner trains on, with the paper's network and batch.",
+            "Rows/s of the advantage learner, with the paper's network and batch.",
         ),
         Bench(
             "guandan-env",
             "guandan",
             8.0,
-            "Random decisions a second of whole matches of GuanDan at 512 tables, all legal actions included.",
+            "Decisions/s of random matches of GuanDan at 512 tables, all legal actions included.",
         ),
         Bench(
             "guandan-selfplay",
             "self_play",
             40.0,
-            "Decisions a second of Deep Monte-Carlo's self-play on GuanDan, beside bare inference.",
+            "Decisions/s of Deep Monte-Carlo self-play on GuanDan, compared with bare inference.",
         ),
         Bench(
             "dmc-learner",
             "dmc_learner",
             40.0,
-            "Rows a second that Deep Monte-Carlo trains on, with the paper's network and minibatch.",
+            "Rows/s of the Deep Monte-Carlo learner, with the paper's network and minibatch.",
         ),
-        Bench("guandan-workers", "workers", 60.0, "Samples a second of self-play on two workers, beside one worker."),
-        Bench(
-            "cfr-plus", "tabular", 40.0, "Iterations a second of CFR+ on four games, beside OpenSpiel's solver in C++."
-        ),
-        Bench(
-            "mccfr", "sampling", 12.0, "Iterations a second of external sampling on Leduc, beside OpenSpiel's in C++."
-        ),
-        Bench(
-            "cheat-cfr", "cheat_cfr", 40.0, "Iterations a second of CFR on Cheat-3, beside the same in plain Python."
-        ),
+        Bench("guandan-workers", "workers", 60.0, "Samples/s of self-play on two workers, compared with one."),
+        Bench("cfr-plus", "tabular", 40.0, "Iterations/s of CFR+ on four games, compared with OpenSpiel's C++ solver."),
+        Bench("mccfr", "sampling", 12.0, "Iterations/s of external sampling on Leduc, compared with OpenSpiel in C++."),
+        Bench("cheat-cfr", "cheat_cfr", 40.0, "Iterations/s of CFR on Cheat-3, compared with plain Python."),
         Bench(
             "belief-tables",
             "belief_tables",
             40.0,
-            "Nodes a second of depth-limited external sampling in tables of Mini Geister, beside reads of its rows.",
+            "Nodes/s of depth-limited external sampling with tables, compared with reads of table rows.",
         ),
         Bench(
             "belief-search",
             "belief_search",
             12.0,
-            "Infostates a second that self-play and searches with beliefs put through nets, beside bare inference.",
+            "Infostates/s of self-play and searches with beliefs, compared with bare inference.",
         ),
         Bench(
             "value-solving",
             "value_solving",
             30.0,
-            "Samples a second for the value functions of paper 003, beside the bare products with payoffs.",
+            "Samples/s of the data sets of paper 003, compared with the bare products with payoffs.",
         ),
-        Bench("average-policy", "average", 6.0, "Milliseconds of a move by the average of 200 networks on one board."),
+        Bench("average-policy", "average", 6.0, "Milliseconds per move of the average of 200 networks."),
         Bench(
             "worker-scaling",
             "scaling",
             20.0,
-            "Rows a second of 8 workers that sleep where they would compute, beside 8 times those of one.",
+            "Rows/s of 8 workers that sleep instead of computing, compared with 8 times one worker.",
         ),
         Bench("broadcast", "broadcast", 5.0, "Milliseconds until 16 actors have read new weights of 5 MB."),
-        Bench("buffer-intake", "intake", 10.0, "MB a second that a buffer actor takes in, beside plain copies."),
-        Bench("ray-overhead", "overhead", 30.0, "Decisions a second of geister-quick with Ray, beside --inline."),
-        Bench("buffers", "buffers", 5.0, "Rows a second into and out of the reservoir, in blocks of 10,000."),
+        Bench("buffer-intake", "intake", 10.0, "MB/s added to a buffer actor, compared with plain copies."),
+        Bench("ray-overhead", "overhead", 30.0, "Decisions/s of geister-quick with Ray, compared with --inline."),
+        Bench("buffers", "buffers", 5.0, "Rows/s into and out of the reservoir, in blocks of 10,000."),
     )
 }

@@ -1,4 +1,4 @@
-"""`python -m dancfr.bench NAME SECONDS`: one benchmark in this very process, as JSON. See `dancfr.bench`."""
+"""`python -m dancfr.bench NAME SECONDS`: runs a benchmark in this process and prints its result as JSON."""
 
 import json
 import sys

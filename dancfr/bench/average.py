@@ -1,4 +1,4 @@
-"""A move by the average of many networks."""
+"""Benchmark of a move by the average of many networks."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ NETS = 200
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Milliseconds of one move on one board by the exact average of 200 nets of the paper.
+    """Measures milliseconds per move on one board by the exact average of 200 nets of the paper's size.
 
-    The limit is reading the weights of all nets once from memory. A net of `geister-quick` needs only those that belong
-    to inputs that are not 0 and to legal actions, so that it may be faster than that.
+    The limit is reading the weights of all nets once from memory. Nets of `geister-quick` read only the weights of
+    non-zero inputs and legal actions, so they may be faster than this limit.
     """
     paper: Any = find_preset("geister-dream").config
     quick: Any = find_preset("geister-quick").config

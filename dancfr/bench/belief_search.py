@@ -1,4 +1,4 @@
-"""Self-play and searches with beliefs of full Geister beside the inference that they cannot do without."""
+"""Benchmark of self-play and searches with beliefs on full Geister, compared with bare inference."""
 
 from typing import Any
 
@@ -18,9 +18,11 @@ ROWS = 512
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Infostates/s through the nets of `geister-depth-limited-quick` in chunks as it plays them: nearly all belong to
-    likelihoods, up to 70 a move. The limit is bare inference: all outputs of the policy net alone, on batches of 512
-    infostates that have been encoded before."""
+    """Measures infostates/s through the nets of `geister-depth-limited-quick`, in the preset's chunks.
+
+    Almost all infostates are evaluated for likelihoods, up to 70 per move. The limit is bare inference: all outputs of
+    the policy net on batches of 512 encoded infostates.
+    """
     config: Any = find_preset("geister-depth-limited-quick").config
     game = Geister()
     view = BeliefGeister.of(game)

@@ -1,4 +1,4 @@
-"""Depth-limited external sampling in tables of Mini Geister, beside reads of the rows that it cannot do without."""
+"""Benchmark of depth-limited external sampling with tables on Mini Geister, compared with the necessary table reads."""
 
 from time import process_time
 from typing import Any
@@ -13,16 +13,18 @@ from learners.geister_beliefs.solver import BeliefSolver
 from learners.geister_beliefs.tables import ROWS, SLOTS
 
 ITERATIONS, TARGET_S = 3000, 40.0
-"""Of paper 002, with two passes each, and what they may take on a core."""
+"""Iterations of paper 002, with two passes each, and the target for their time on a core."""
 ROWS_A_NODE = 3
-"""One for the policy, two for the likelihood of the move that led to it."""
+"""Table rows read per node: one for the policy, two for the likelihood of the previous move."""
 READS = 200_000
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Nodes/s of the full method once its tables are filled; the limit are so many reads of random rows as its nodes
-    need. In the detail the CPU seconds of a whole training of 3000 x 2 passes over 256 belief states, if there is time
-    for it, else of the share that there is time for, in proportion."""
+    """Measures nodes/s of the full method with filled tables; the limit is reading the rows of its nodes at random.
+
+    The detail has the CPU seconds of a whole training of 3000 x 2 passes over 256 belief states, extrapolated from
+    fewer passes if there is less time.
+    """
     game = make_game("mini-geister")
     warm = BeliefSolver(game, TableSettings(), seed=2)
     warm.run(1)

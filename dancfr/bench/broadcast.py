@@ -1,4 +1,4 @@
-"""New weights on their way to all workers."""
+"""Benchmark of the broadcast of new weights to all workers."""
 
 from statistics import median
 from time import perf_counter
@@ -19,15 +19,15 @@ class Reader:
     """Reads weights, as a worker does before it plays."""
 
     def read(self, weights: dict[str, NDArray[np.float32]]) -> float:
-        """A sum over all of them."""
+        """Returns the sum over all weights."""
         return sum(float(array.sum()) for array in weights.values())
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Milliseconds until sixteen actors have read a weight set of 5 MB that the driver has put into the object store,
-    as it does once an iteration: one put, and one call of each actor.
+    """Measures milliseconds until 16 actors have read 5 MB of weights, which the driver puts into the object store.
 
-    The limit is copying the set once and reading it sixteen times, in one process. The target is 100 ms.
+    As in each iteration of a training, this is one put and one call per actor. The limit is copying the weights once
+    and reading them 16 times in one process. The target is 100 ms.
     """
     rng = np.random.default_rng(0)
     count = READERS if seconds >= 1 else 2
@@ -50,7 +50,7 @@ def measure(seconds: float) -> dict[str, Any]:
             assert sums == [own] * count
     finally:
         runtime.shutdown()
-    times, limits = times[1:], limits[1:]  # the first one allocates
+    times, limits = times[1:], limits[1:]  # the first repeat allocates memory
     middle, limit = 1e3 * median(times), 1e3 * median(limits)
     detail = {
         "limit": f"one copy and {count} reads in one process",
@@ -65,7 +65,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 def _alone(weights: dict[str, NDArray[np.float32]], readers: int) -> tuple[float, float]:
-    """What one reader finds, and the seconds that one process takes for a copy and so many reads."""
+    """Returns the sum of one reader, and the seconds of a copy and all reads in one process."""
     reader = Reader()
     started = perf_counter()
     copy = {name: array.copy() for name, array in weights.items()}

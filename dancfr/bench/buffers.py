@@ -1,4 +1,4 @@
-"""Sample buffers: blocks of 10,000 rows in and out."""
+"""Benchmark of the reservoir and the circular buffer, with blocks of 10,000 rows."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ CAPACITY = 200_000
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Rows/s of Geister's advantage samples through a reservoir: one block offered and one drawn, when it is full.
+    """Measures rows/s of Geister's advantage samples through a full reservoir, adding one block and drawing one.
 
-    The limit copies the same bytes in memory, twice. A full reservoir keeps ever fewer of the rows that it is offered;
-    here it has been offered twice what it holds.
+    The limit is copying the same bytes twice. A full reservoir keeps a decreasing fraction of the added rows; here it
+    has been offered twice its capacity.
     """
     spec, rng = Geister().spec, np.random.default_rng(1)
     kinds = {

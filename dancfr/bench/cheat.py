@@ -1,4 +1,4 @@
-"""Random play of Cheat by its public batch interface."""
+"""Benchmark of random play of Cheat by its batch interface."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ from dancfr.bench.environment import measure_play
 from dancfr.bench.timing import result
 from envs.cheat import Cheat
 
-STEPS_OF_SETS = 20  # lock steps a call where each has 2,381 actions
+STEPS_OF_SETS = 20  # lock steps per call for discards as sets, with 2,381 actions
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Actions/s of two players with 13 ranks of 4 cards: legal masks, a uniform choice, a checked step and new games.
+    """Measures actions/s of two players with 13 ranks of 4 cards: masks, uniform choice, checked step and new games.
 
-    Discards are picked card by card, so that an action is a card, the end of a discard, or an answer to one. In the
-    detail they are chosen as a whole, ``sets``.
+    Discards are chosen card by card, so an action is a card, the end of a discard, or an answer to a claim. In the
+    detail they are chosen as a whole (``sets``).
     """
     found = measure_play(Cheat(), "actions/s", seconds * 0.7)
     rate, unit, limit, ratio, detail = measure_play(Cheat(discards="sets"), "actions/s", seconds * 0.3, STEPS_OF_SETS)

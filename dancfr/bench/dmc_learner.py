@@ -1,4 +1,4 @@
-"""Deep Monte-Carlo's learner on samples of GuanDan, and its network over lists of actions by the backends there are."""
+"""Benchmark of Deep Monte-Carlo's learner on samples of GuanDan, and of its network over lists of actions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +23,7 @@ from learners.samples import pack_actions, value_dtype
 TABLES = 512
 DECISIONS = 64
 WHOLE_BATCH_TAKES = 30.0
-"""Seconds: a benchmark that is given less trains on minibatches of `SHORT` rows."""
+"""Seconds below which the benchmark trains on minibatches of `SHORT` rows."""
 
 SHORT, TORCH_ROWS, BF16_ROWS = 2048, 4096, 64
 
@@ -31,12 +31,12 @@ Lists = tuple[NDArray[np.float32], NDArray[np.int64], Sparse]
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Rows/s of a fit with the network and minibatch of paper 004, from packed samples to updated weights.
+    """Measures rows/s of a fit with the network and minibatch of paper 004, from packed samples to updated weights.
 
-    The limit is the multiplications of the forward and the backward pass, less the gradient of the inputs, which
-    nobody needs, at the speed of a large float32 matrix product. ``torch`` in the detail is a step of torch's own
-    modules over all rows at once, on inputs that are dense already; bfloat16 is given fewer of them. ``inference`` is
-    the network over the lists of `DECISIONS` decisions.
+    The limit is the multiplications of the forward and backward passes, without the unused gradient of the inputs, at
+    the speed of a large float32 matrix product. In the detail, ``torch`` is a step of torch modules over all rows at
+    once, on dense inputs (fewer rows with bfloat16), and ``inference`` is the network over lists of actions of
+    `DECISIONS` decisions.
     """
     learner = _learner(seconds * 0.7, DmcTrainingSettings().batch if seconds >= WHOLE_BATCH_TAKES else SHORT)
     detail = {
@@ -50,7 +50,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 def samples(game: GuanDan, tables: int, rng: np.random.Generator) -> NDArray[np.void]:
-    """Rows of `value_dtype` for all decisions of rounds played at random, but for those without a choice."""
+    """Returns rows of `value_dtype` for all decisions with a choice in rounds of random play."""
     states, blocks, who = game.reset(tables, rng), [], []
     while not game.finished(states).all():
         choices, mover = game.choices(states), game.to_move(states)
@@ -69,7 +69,7 @@ def samples(game: GuanDan, tables: int, rng: np.random.Generator) -> NDArray[np.
 
 
 def lists(game: GuanDan, decisions: int, rng: np.random.Generator) -> Lists:
-    """States, offsets and actions of decisions out of rounds played at random, as a network is given them."""
+    """Returns states, offsets and actions of decisions in rounds of random play, as inputs of a network."""
     states, seen = game.reset(decisions, rng), []
     while not game.finished(states).all():
         seen.append(states.copy())
@@ -114,7 +114,7 @@ def _learner(seconds: float, batch: int) -> dict[str, Any]:
 
 
 def _torch_step(game: GuanDan, network: QNetworkSettings, rows: NDArray[np.void], bf16: bool) -> Callable[[], object]:
-    """Forward, backward and RMSProp by torch alone."""
+    """Returns a function that runs forward pass, backward pass and RMSProp in torch."""
     net = QNet(network, game.spec)
     optimiser = torch.optim.RMSprop(net.parameters(), lr=1e-3, eps=1e-5)
     states = torch.from_numpy(game.encode(np.ascontiguousarray(rows["infostate"])))
@@ -132,7 +132,7 @@ def _torch_step(game: GuanDan, network: QNetworkSettings, rows: NDArray[np.void]
 
 
 def _inference(seconds: float) -> dict[str, Any]:
-    """Actions/s of the network; the limit counts the states' part of the first layer once a state."""
+    """Measures actions/s of the network; the limit counts the state's part of the first layer once per state."""
     game, network, rng = GuanDan(), QNetworkSettings(), np.random.default_rng(1)
     weights = QNet(network, game.spec).inference_weights()
     given, few = lists(game, DECISIONS, rng), lists(game, DECISIONS // 8, rng)
@@ -163,7 +163,7 @@ def _inference(seconds: float) -> dict[str, Any]:
 
 
 def _on_cuda(seconds: float) -> dict[str, Any]:
-    """Rows/s of a fit and actions/s of the network over the lists of many tables on a GPU, by precision."""
+    """Measures rows/s of a fit and actions/s of the network on a GPU, by precision; empty without a GPU."""
     game, network, rng = GuanDan(), QNetworkSettings(), np.random.default_rng(2)
     training = DmcTrainingSettings()
     played = samples(game, TABLES, rng)

@@ -1,4 +1,4 @@
-"""The forward pass of an advantage net by the backends that could run it."""
+"""Benchmark of the forward pass of an advantage net with different backends."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,14 +17,14 @@ from learners.networks.settings import NetworkSettings
 
 GAMES = 512
 COMPILING_TAKES = 5.0
-"""Seconds: a benchmark that is given less leaves out what has to be compiled by a C++ compiler first."""
+"""Seconds below which the benchmark omits backends that need a C++ compiler."""
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Rows/s of the net of `geister-quick` at batch 512, from infostates to the values of legal actions.
+    """Measures rows/s of the net of `geister-quick` with batches of 512, from infostates to values of legal actions.
 
-    The limit is the same multiplications, zeros included, at the speed of a large matrix product. The detail has all
-    backends on encoded inputs (`ours dense` is NumPy's product with fused kernels) for this net and the paper's.
+    The limit is the same multiplications, including those by zero, at the speed of a large matrix product. The detail
+    has all backends on encoded inputs for this net and the paper's; `ours dense` is NumPy's product with fused kernels.
     """
     quick: Any = find_preset("geister-quick").config
     paper: Any = find_preset("geister-dream").config
@@ -69,7 +69,7 @@ def _measure(settings: NetworkSettings, seconds: float) -> dict[str, Any]:
 
 
 def _torch_backends(net: ValueNet, features: NDArray[np.float32], compiling: bool) -> dict[str, Callable[[], object]]:
-    """torch's own passes; its matrix products on CPUs are MKL's or oneDNN's."""
+    """Returns forward passes of torch, whose matrix products on CPUs are those of MKL or oneDNN."""
     given = torch.from_numpy(features)[None]
 
     def run(module: Any, bf16: bool) -> Callable[[], object]:
@@ -86,7 +86,7 @@ def _torch_backends(net: ValueNet, features: NDArray[np.float32], compiling: boo
 
 
 def _onnx_session(net: ValueNet, features: NDArray[np.float32]) -> Any:
-    """The net in ONNX Runtime with one thread; None without the extra `bench`, or for a net with convolutions."""
+    """Returns the net in ONNX Runtime with one thread; None without the extra `bench`, or for convolutional nets."""
     try:
         import onnxruntime
         from onnx import TensorProto, helper, numpy_helper
@@ -123,17 +123,17 @@ def _onnx_session(net: ValueNet, features: NDArray[np.float32]) -> Any:
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     ours = Inference(net.settings, [weights])([features[None]])[0]
     if not np.allclose(session.run(None, {"x": features})[0], ours, atol=1e-4):
-        raise AssertionError("ONNX Runtime computes another function")
+        raise AssertionError("the outputs of ONNX Runtime differ from those of torch")
     return session
 
 
 def multiplications_a_row(net: ValueNet) -> int:
-    """Multiplications of one forward pass of one row; the patches of a trunk count for each position."""
+    """Counts the multiplications of a forward pass per row; patches of a trunk count once per position."""
     total = 0
 
     def count(layer: Any, inputs: Any, _: Any) -> None:
         nonlocal total
-        total += inputs[0].numel() // 2 * layer.out_features  # two rows go through
+        total += inputs[0].numel() // 2 * layer.out_features  # the forward pass has two rows
 
     hooks = [m.register_forward_hook(count) for m in net.modules() if isinstance(m, torch.nn.Linear)]
     shape = Geister().spec.shapes[net.settings.encoding]

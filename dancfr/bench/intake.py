@@ -1,4 +1,4 @@
-"""What buffer actors take in, in blocks as workers send them."""
+"""Benchmark of buffer actors that receive blocks of rows from workers."""
 
 from time import perf_counter
 from typing import Any
@@ -16,16 +16,16 @@ from learners.samples import advantage_dtype, transition_dtype
 REPEATS = 5
 BLOCK = 20_000
 BLOCKS = 24
-"""Of a burst: 80 MB of transitions, which stay in the object store until all of them are taken in."""
+"""Blocks per burst: 80 MB of transitions, which stay in the object store until all blocks have been added."""
 CAPACITY = 200_000
 
 
 class Sender:
-    """Stands for the workers: has blocks in another process than the buffer.
+    """An actor that returns blocks of rows in place of a worker, in a process other than the buffer's.
 
     Args:
-        rows: Of each block.
-        dtype: Of its rows.
+        rows: Rows per block.
+        dtype: Record type of the rows.
     """
 
     def __init__(self, rows: int, dtype: np.dtype[Any]) -> None:
@@ -33,15 +33,15 @@ class Sender:
         self._block.view(np.uint8)[:] = np.random.default_rng(0).integers(0, 256, self._block.nbytes, np.uint8)
 
     def send(self) -> tuple[int, NDArray[np.void]]:
-        """Rows of a block, and the block."""
+        """Returns the number of rows of a block, and the block."""
         return len(self._block), self._block
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """MB/s that one buffer actor takes in: Geister's transitions into a full circular buffer, which keeps all of them,
-    beside plain copies of such blocks in this process, by the clock on the wall.
+    """Measures MB/s of Geister's transitions added to a full circular buffer of one actor, by wall-clock time.
 
-    In the detail, two shards, and advantages into a reservoir that has been offered five times what it holds.
+    The limit is plain copies of the blocks in this process. The detail has two shards, and advantages added to a
+    reservoir that has been offered five times its capacity.
     """
     spec = Geister().spec
     kinds: dict[str, tuple[type[RecordBuffer], np.dtype[Any], int]] = {
@@ -54,7 +54,7 @@ def measure(seconds: float) -> dict[str, Any]:
     block = BLOCK if seconds >= 5 else BLOCK // 10
     runtime = RayRuntime(workers=1)
     try:
-        lines = {name: _Line(runtime, *kind, block) for name, kind in kinds.items()}
+        lines = {name: _Link(runtime, *kind, block) for name, kind in kinds.items()}
         times: dict[str, list[float]] = {name: [] for name in [*lines, "copy"]}
         for _ in range(REPEATS):
             for name, line in lines.items():
@@ -77,8 +77,8 @@ def measure(seconds: float) -> dict[str, Any]:
     return result("buffer-intake", speed, "MB/s", limit, speed / limit, detail)
 
 
-class _Line:
-    """A sender and a buffer that is full."""
+class _Link:
+    """A sender and a full buffer."""
 
     def __init__(
         self, runtime: RayRuntime, kind: type[RecordBuffer], dtype: np.dtype[Any], shards: int, block: int
@@ -90,10 +90,10 @@ class _Line:
         )
         self._iteration = 0
         for _ in range(2):
-            self.burst()  # full, and five times that
+            self.burst()  # fills the buffer five times over
 
     def burst(self) -> float:
-        """Seconds until so many blocks are taken in, which are there before."""
+        """Returns the seconds until the blocks of a burst, made in advance, have been added."""
         self._iteration += 1
         sent: list[tuple[Ref, Ref]] = [self._sender.call("send", returns=2) for _ in range(BLOCKS)]
         self._runtime.get([small for small, _ in sent])

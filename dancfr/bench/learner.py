@@ -1,4 +1,4 @@
-"""The learners on real samples, beside a large matrix product and beside other ways to compute gradients."""
+"""Benchmark of DREAM's learners on real samples, compared with a large matrix product and with steps of torch."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,11 +22,11 @@ BATCHES = 4
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Rows/s of an advantage fit with the paper's net and batch; `geister-quick` and the baselines in the detail.
+    """Measures rows/s of an advantage fit with the paper's net and batch; the detail has `geister-quick` and baselines.
 
-    The limit turns the FLOP/s of a large float32 matrix product into rows/s: three times the multiplications of a
-    forward pass a row, two operations each. ``torch`` in the detail are one step of the bare network on inputs that
-    are dense already, with all outputs as targets.
+    The limit is derived from the FLOP/s of a large float32 matrix product: a row takes three times the multiplications
+    of a forward pass, with two operations each. In the detail, ``torch`` is a step of the bare network on dense inputs
+    with all outputs as targets.
     """
     paper, quick = _measure("geister-dream", seconds / 2), _measure("geister-quick", seconds / 2)
     detail = {"limit": "FLOP/s of a 1024x1024 matrix product", "paper": paper, "quick": quick}
@@ -37,7 +37,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 def _samples(preset: str) -> tuple[Any, dict[str, NDArray[np.void]]]:
-    """Configuration of a preset, and samples of uniform play, `BATCHES` minibatches of each kind."""
+    """Returns the configuration of a preset, and `BATCHES` minibatches of samples of each kind from uniform play."""
     config: Any = find_preset(preset).config
     traverser = DreamTraverser(Geister(), config.network, config.baseline_network, config.sampling)
     _, block = traverser.traverse(TraversalTask((1,), 1, 0, 512), TraversalWeights(0, (None, None), None))
@@ -79,7 +79,7 @@ def _measure(preset: str, seconds: float) -> dict[str, Any]:
 
 
 def _torch_steps(net: ValueNet, features: NDArray[np.float32], compiling: bool) -> dict[str, Callable[[], object]]:
-    """Forward, backward and Adam by torch alone, with all outputs as targets."""
+    """Returns functions that run forward pass, backward pass and Adam in torch, with all outputs as targets."""
     optimiser = torch.optim.Adam(net.parameters(), fused=True)
     given = torch.from_numpy(features)[None]
 
@@ -100,7 +100,7 @@ def _torch_steps(net: ValueNet, features: NDArray[np.float32], compiling: bool) 
 
 
 def _on_cuda(seconds: float) -> dict[str, Any]:
-    """Rows/s of both learners on a GPU with the paper's net, in float32 and bfloat16; empty without one."""
+    """Measures rows/s of both learners on a GPU with the paper's net, by precision; empty without a GPU."""
     if not torch.cuda.is_available():
         return {}
     config, rows = _samples("geister-dream")

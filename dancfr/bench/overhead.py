@@ -1,4 +1,4 @@
-"""The same training with Ray and without."""
+"""Benchmark of a training with Ray, compared with the same training in one process."""
 
 import tempfile
 from collections.abc import Iterator
@@ -21,16 +21,16 @@ from dancfr.watch.tracking import Tracker
 PRESET = "geister-quick"
 SETTINGS = ("minutes=none", "evaluation.every=0", "checkpoint_every=1000000")
 PAIR_S = 5.0
-"""What an iteration with Ray and one without take, roughly."""
+"""Approximate seconds of an iteration with Ray and one without."""
 SHORT = ("traversals=64", "advantage_training.minibatches=4", "baseline_training.minibatches=2")
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Decisions/s of whole iterations of `geister-quick` with Ray and one worker, beside the same inline, by the clock
-    on the wall; the two take turns. The target is 0.9.
+    """Measures decisions/s of whole iterations of `geister-quick` with Ray and one worker, by wall-clock time.
 
-    With Ray, the baseline fit of one player and the traversals of the other go on at the same time, on two cores. So
-    the detail has the traversals alone as well, with the way of their samples into the buffers.
+    The limit is the same training inline; the two take turns. The target is a ratio of 0.9. With Ray, the baseline fit
+    of one player runs in parallel to the traversals of the other, on two cores, so the detail also has the traversals
+    alone, including the transfer of samples to the buffers.
     """
     pairs = max(2, round(seconds / PAIR_S))
     settings = SETTINGS if seconds >= PAIR_S else SETTINGS + SHORT
@@ -40,7 +40,7 @@ def measure(seconds: float) -> dict[str, Any]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         runs = {side: stack.enter_context(_training(folder / side, config, side == "inline")) for side in rates}
         for run in runs.values():
-            _iterate(run), _iterate(run)  # compiles, starts; a baseline of each player
+            _iterate(run), _iterate(run)  # compiles, starts actors, and trains a baseline of each player
         for pair in range(pairs):
             for side in list(rates)[:: 1 if pair % 2 else -1]:
                 for kind, value in _iterate(runs[side]).items():
@@ -63,7 +63,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 @contextmanager
 def _training(path: Path, config: Any, inline: bool) -> Iterator[Dream]:
-    """A run between iterations."""
+    """Yields a training that is ready for its next iteration."""
     options = TrainOptions(workers=None if inline else 1, inline=inline, progress=False)
     placement = Placement(options, config.resources)
     with Run.create(path, PRESET, "dream", config) as run, Tracker(run, mode="off") as tracker:
@@ -75,7 +75,7 @@ def _training(path: Path, config: Any, inline: bool) -> Iterator[Dream]:
 
 
 def _iterate(dream: Dream) -> dict[str, float]:
-    """Decisions/s of one iteration: by all of its time, and by that of its traversals."""
+    """Returns decisions/s of one iteration, relative to its total time and to the time of its traversals."""
     before, started = dream.samples["decisions"], perf_counter()
     dream.last_iteration = dream.iteration + 1
     dream.learn()

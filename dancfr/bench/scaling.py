@@ -1,4 +1,4 @@
-"""A driver's chunks over 1, 2, 4 and 8 workers that sleep where they would compute: what is left is coordination."""
+"""Benchmark of the driver's coordination of 1, 2, 4 and 8 workers, which sleep instead of computing."""
 
 import time
 from statistics import median
@@ -19,14 +19,14 @@ from learners.samples import advantage_dtype
 WORKERS = (1, 2, 4, 8)
 REPEATS = 3
 CHUNK_S = 0.1
-"""What a chunk of some 20,000 decisions takes a core."""
+"""Seconds of a chunk of about 20,000 decisions on a core."""
 ROWS = 5_000
-"""Advantage rows of a chunk, 800 kB: a tenth of a second at the rate of one core."""
+"""Advantage rows per chunk, 800 kB: the output of a core in a tenth of a second."""
 SHORT_S = 0.02
 
 
 class Sleeper:
-    """Plays as a traversal worker does, and sleeps for as long as the forward passes would take.
+    """A traversal worker that sleeps for the duration of its forward passes.
 
     Args:
         dtype: Record type of its samples.
@@ -36,17 +36,17 @@ class Sleeper:
         self._rows = np.zeros(ROWS, dtype)
 
     def play(self, task: tuple[int, ...], seconds: float, weights: Any) -> tuple[int, NDArray[np.void]]:
-        """A chunk: rows sampled, and the rows."""
+        """Returns the number of rows of a chunk, and the rows."""
         time.sleep(seconds)
         return len(self._rows), self._rows.copy()
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Rows/s of eight workers whose chunks take 0.1 s each, beside eight times those of one worker.
+    """Measures rows/s of eight workers with chunks of 0.1 s; the limit is eight times the rows of one worker.
 
-    All is as in a run of DREAM: weights go out once an iteration, chunks come back in their order, and their rows go to
-    a buffer actor by reference. In the detail, chunks of 0.02 s, and of no time at all: what those cost the driver in
-    CPU time bounds the chunks/s of any number of workers.
+    As in a run of DREAM, weights are sent once per iteration, chunks return in order, and their rows are passed to a
+    buffer actor by reference. The detail has chunks of 0.02 s, and chunks of no duration, whose CPU time in the driver
+    bounds the chunks/s of any number of workers.
     """
     sizes = WORKERS if seconds >= 1 else WORKERS[:2]
     most = sizes[-1]
@@ -58,7 +58,7 @@ def measure(seconds: float) -> dict[str, Any]:
         pools = {size: WorkerPool(runtime, Sleeper, (dtype,), size=size, cpus=0) for size in sizes}
         drive = _Driver(runtime, buffer, weights)
         for size, pool in pools.items():
-            drive(pool, 2 * size, 0.0)  # starts
+            drive(pool, 2 * size, 0.0)  # starts the workers
         share = seconds / (2 * len(sizes) * REPEATS)
         rates = {each: _rates(drive, pools, each, share) for each in (CHUNK_S, SHORT_S)}
         started, chunks = process_time(), round(100 * min(seconds / 10, 1)) + 8
@@ -83,14 +83,14 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 class _Driver:
-    """An iteration's traversals, as `dancfr.methods.dream.driver` runs them."""
+    """Runs the traversals of an iteration as `dancfr.methods.dream.driver` does."""
 
     def __init__(self, runtime: RayRuntime, buffer: Handle, weights: NDArray[np.float32]) -> None:
         self._runtime, self._buffer, self._weights = runtime, buffer, weights
         self._iteration = 0
 
     def __call__(self, pool: WorkerPool, chunks: int, seconds: float) -> int:
-        """Rows of so many chunks."""
+        """Runs chunks and returns their number of rows."""
         self._iteration += 1
         t, rows, added = self._iteration, 0, []
         sent = self._runtime.put(self._weights)
@@ -103,7 +103,7 @@ class _Driver:
 
 
 def _rates(drive: _Driver, pools: dict[int, WorkerPool], chunk_s: float, share: float) -> dict[int, list[float]]:
-    """Rows/s of each number of workers, which take turns."""
+    """Measures rows/s of each number of workers in turn."""
     rates: dict[int, list[float]] = {size: [] for size in pools}
     for _ in range(REPEATS):
         for size, pool in pools.items():

@@ -13,7 +13,7 @@ START, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
 
 
 def table(results: list[dict[str, Any]]) -> str:
-    """The results as a table in Markdown."""
+    """Formats the results as a Markdown table."""
     lines = ["| benchmark | rate | limit in the same process | ratio |", "|---|---|---|---|"]
     for one in results:
         digits = 1 if one["unit"] == "ms" else 0
@@ -23,9 +23,9 @@ def table(results: list[dict[str, Any]]) -> str:
 
 
 def main(names: Sequence[str]) -> None:
-    """Runs the benchmarks of those names, or all, and writes both files; others keep what was measured before."""
+    """Runs the named benchmarks, or all, and writes both files; other benchmarks keep their previous results."""
     if unknown := [name for name in names if name not in BENCHES]:
-        raise SystemExit(f"no benchmark named {unknown[0]!r}; there are {', '.join(BENCHES)}")
+        raise SystemExit(f"no benchmark named {unknown[0]!r}: choose from {', '.join(BENCHES)}")
     record = ROOT / "docs" / "benchmarks.json"
     found = {one["name"]: one for one in json.loads(record.read_text())} if names else {}
     for name in names or BENCHES:

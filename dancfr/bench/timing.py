@@ -1,7 +1,7 @@
-"""Timing for benchmarks: what is measured and its limit take turns in one process, so that noise hits both alike.
+"""Timing of benchmarks: the measured function and its limit take turns in one process, so that noise affects both.
 
-Times are CPU seconds of the process, which has one thread: a rate is what one core does, whatever else runs on a shared
-machine. Work on a GPU is timed by the clock on the wall.
+Times are CPU seconds of the single-threaded process, so that a rate is that of one core, independent of other load on
+the machine. Work on a GPU is measured by wall-clock time.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,17 +19,20 @@ Times = dict[str, list[float]]
 def seconds_each(
     calls: Mapping[str, Callable[[], object]], seconds: float, clock: Callable[[], float] = process_time
 ) -> Times:
-    """Seconds of one call of each function, `REPEATS` times, taking turns after a warm-up.
+    """Measures the seconds per call of several functions in turn, `REPEATS` times after a warm-up.
 
     Args:
         calls: Functions by name.
-        seconds: Time to spend on all of them, roughly; each is called `REPEATS` times at least.
-        clock: Gives the time in seconds.
+        seconds: Approximate total time to spend; each function is called at least `REPEATS` times.
+        clock: Function that returns the time in seconds.
+
+    Returns:
+        Seconds per call of each repeat, by name.
     """
     share = seconds / REPEATS / max(len(calls), 1)
     counts = {}
     for name, call in calls.items():
-        call()  # compiles, fills caches
+        call()  # compiles and fills caches
         started = perf_counter()
         call()
         counts[name] = max(1, round(share / max(perf_counter() - started, 1e-9)))
@@ -44,18 +47,18 @@ def seconds_each(
 
 
 def rate(work: float, times: list[float]) -> float:
-    """Median of work a second."""
+    """Returns the median of work per second."""
     return work / max(median(times), 1e-9)
 
 
 def noise(times: list[float]) -> list[float]:
-    """Fastest and slowest repeat, relative to the median."""
+    """Returns the fastest and slowest repeat relative to the median."""
     middle = max(median(times), 1e-9)
     return [round(min(times) / middle, 3), round(max(times) / middle, 3)]
 
 
 def matrix_product(size: int = 1024) -> Callable[[], object]:
-    """A large float32 matrix product: 2 * size^3 operations a call."""
+    """Returns a function that computes a large float32 matrix product, with 2 * size^3 operations per call."""
     rng = np.random.default_rng(0)
     a, b = (rng.random((size, size), dtype=np.float32) for _ in range(2))
     out = np.empty_like(a)
@@ -63,5 +66,5 @@ def matrix_product(size: int = 1024) -> Callable[[], object]:
 
 
 def result(name: str, value: float, unit: str, limit: float, ratio: float, detail: dict[str, Any]) -> dict[str, Any]:
-    """The record of `dancfr bench NAME --json`."""
+    """Returns the result of `dancfr bench NAME --json`."""
     return {"name": name, "rate": value, "unit": unit, "limit": limit, "ratio": ratio, "detail": detail}

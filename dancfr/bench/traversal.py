@@ -1,4 +1,4 @@
-"""DREAM's traversals beside the inference that they cannot do without."""
+"""Benchmark of DREAM's traversals, compared with bare inference."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ GAMES = 512
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Decisions/s with the nets of `geister-quick`; those of the paper, and outputs by square alone, in the detail.
+    """Measures decisions/s with the nets of `geister-quick`; the detail has the paper's nets, and outputs by square.
 
-    The limit is bare inference: all outputs of the advantage net alone, on batches of 512 infostates that have been
-    encoded before. A traversal needs the baseline net as well, for every decision; to make up for that it skips inputs
-    that are 0 and outputs of illegal actions, and so does ``inference needed`` in the detail.
+    The limit is bare inference: all outputs of the advantage net on batches of 512 encoded infostates. A traversal also
+    evaluates the baseline net at every decision, but skips zero inputs and outputs of illegal actions, as does
+    ``inference needed`` in the detail.
     """
     quick: Any = find_preset("geister-quick").config
     paper: Any = find_preset("geister-dream").config
