@@ -1,4 +1,4 @@
-"""Agents by name: bots, trained runs, and every way in which a name can be wrong."""
+"""Tests of agents by name: bots, trained runs, and invalid names."""
 
 import json
 import shutil
@@ -44,7 +44,7 @@ CONTRACT = {
 
 
 def first_policy(agent: Any, game: Game) -> NDArray[np.float32]:
-    """Policy at the first decision of one game."""
+    """Returns the policy at the first decision of a game."""
     states = game.reset(1, np.random.default_rng(1))
     policy: NDArray[np.float32] = agent.policy(game.observe(states, game.to_move(states)), game.legal(states), 0)
     return policy

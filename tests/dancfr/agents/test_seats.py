@@ -1,4 +1,4 @@
-"""Matches in which more than two play, each for himself: one agent in each seat in turn, another in all the others."""
+"""Tests of matches of more than two players without teams: one agent in each seat in turn, another in all others."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,7 +24,7 @@ FRAIL = replace(FOUR, health=1)
 
 
 class SeatLog(RandomAgent):
-    """Plays at random and notes which players it was asked to be in each game."""
+    """Plays at random and records its players in each game."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ def test_with_one_winner_each_an_equal_player_wins_his_share() -> None:
 
 
 def by_share(result: MatchResult) -> float:
-    """What an equal player is said to win."""
+    """The reference value `equal_share` of the win rate."""
     assert result.equal_share is not None
     return result.equal_share
 

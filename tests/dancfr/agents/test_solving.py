@@ -1,4 +1,4 @@
-"""`dancfr solve` and `dancfr evaluate --exploitability`: what they find and what they refuse."""
+"""Tests of `dancfr solve` and `dancfr evaluate --exploitability`: results and refusals."""
 
 import json
 import os
@@ -203,7 +203,7 @@ def test_exploitability_is_refused_where_there_is_none(command: Command, argumen
 
 
 def test_ctrl_c_ends_a_long_solution_at_once(tmp_path: Path) -> None:
-    """A run between two evaluations may take hours; a compiled loop sees no signal."""
+    """The time between two evaluations may be hours, in which compiled loops handle no signal."""
     arguments = ("solve", "leduc", "--iterations", str(10**9), "--json")
     process = subprocess.Popen(
         [sys.executable, "-m", "dancfr", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

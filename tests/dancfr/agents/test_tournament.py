@@ -1,4 +1,4 @@
-"""Matches between teams: each deal from both sides, what counts as won, agents that break the rules; every pair."""
+"""Tests of matches between teams (deals from both sides, wins, illegal actions) and of tournaments."""
 
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,12 @@ ROUND, MATCH = GuanDan(), GuanDan(length="match", situation="first")
 
 
 def cards(state: Any) -> bytes:
-    """The four hands at a table."""
+    """Returns the four hands at a table."""
     return bytes(state["low"].tobytes() + state["high"].tobytes())
 
 
 class Chance:
-    """Plays at random, in the way of GuanDan's agents, and notes what it was asked."""
+    """Plays GuanDan at random and records its calls."""
 
     def __init__(self, name: str = "chance") -> None:
         self.name = name
@@ -43,7 +43,7 @@ class Chance:
 
 
 class Last(Chance):
-    """Always the last of its choices: nothing is random, and it passes only where it must."""
+    """Always takes the last legal action, so it is deterministic and passes only if it must."""
 
     def choose(self, offsets: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         return offsets[1:] - 1
@@ -137,7 +137,7 @@ def test_a_match_ends_at_level_a_with_the_partner_not_last() -> None:
 
 
 class Wrong(Chance):
-    """Answers what is no legal action."""
+    """Returns illegal actions."""
 
     def __init__(self, answer: Any) -> None:
         super().__init__("stubborn")

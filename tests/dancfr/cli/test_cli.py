@@ -1,4 +1,4 @@
-"""The contract of the command line: exit codes, one JSON object on standard output, one line for what is wrong."""
+"""Tests of the contract of the command line: exit codes, one JSON object on standard output, errors of one line."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The text of `dancfr evaluate`: tables of seats and outcomes, and what a game brought where that is not 1 or -1."""
+"""Tests of the text of `dancfr evaluate`: tables of seats and outcomes, and mean returns other than 1 and -1."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def test_a_match_that_is_won_or_lost_says_no_return() -> None:
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_standard_output_holds_the_result_alone(as_json: bool, capfd: pytest.CaptureFixture[str]) -> None:
-    """Whatever libraries print while it is computed, as Ray does when a worker has died."""
+    """Libraries may print during the computation, as Ray does when a worker has died."""
 
     def compute() -> dict[str, Any]:
         print("(raylet) A worker died")

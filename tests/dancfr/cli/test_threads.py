@@ -1,4 +1,4 @@
-"""Commands compute on one thread, and on as many as a user asks for."""
+"""Tests that commands compute on one thread, or on the number that the environment sets."""
 
 import os
 import subprocess

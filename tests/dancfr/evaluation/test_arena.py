@@ -1,4 +1,4 @@
-"""Matches in lock step: seats, symmetry, determinism, and what happens to an agent that breaks the rules."""
+"""Tests of matches in lock step: seats, symmetry, determinism, and agents that break the rules."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ MINI = Geister(size=4, ply_limit=30)
 
 
 class SeatLog(RandomAgent):
-    """Plays at random and notes which player it was asked to be, and in which games."""
+    """Plays at random and records its player and the games in which it was asked to move."""
 
     name = "seat log"
 
@@ -32,7 +32,7 @@ class SeatLog(RandomAgent):
 
 
 class Constant(RandomAgent):
-    """Always the same answer, of whatever kind."""
+    """Always returns the same answer, of any type."""
 
     name = "stubborn"
 

@@ -1,4 +1,4 @@
-"""Intervals against their closed forms, and curves put together over runs."""
+"""Tests of intervals against closed forms, and of curves aggregated over runs."""
 
 import math
 
@@ -47,7 +47,7 @@ def test_the_interval_of_deals_is_where_the_score_statistic_reaches_its_quantile
 
 @pytest.mark.parametrize(("skill", "noise"), [(0.0, 0.3), (0.5, 0.3), (0.5, 1.0), (1.5, 0.5)])
 def test_the_interval_of_deals_covers_as_often_as_it_says_and_is_narrower(skill: float, noise: float) -> None:
-    """Games that luck decides, the same for both games of a deal but for the other side."""
+    """Games decided by luck, which favours opposite sides in the two games of a deal."""
     rng = np.random.default_rng(4)
     deals, matches = 120, 1500
     luck = rng.normal(size=(matches, deals, 1)) * [1, -1]

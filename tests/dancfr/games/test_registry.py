@@ -1,4 +1,4 @@
-"""Games by name, with one line for what does not fit."""
+"""Tests of games by name, and of one-line errors for invalid names and options."""
 
 import pickle
 

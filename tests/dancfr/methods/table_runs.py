@@ -1,4 +1,4 @@
-"""Short trainings of the tabular methods, and what they leave behind."""
+"""Helpers that train short runs of the tabular methods and read their files."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from dancfr.watch.tracking import Tracker
 
 
 def train(run: Run, method: str, config: Config, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a run by the method of that name."""
+    """Trains a run with a method given by name."""
     return method_named(method).train(run, config, tracker, options)
 
 
@@ -36,12 +36,12 @@ def run_preset(path: Path, preset: str, config: Config, *, inline: bool = True, 
 
 
 def stored(path: Path) -> dict[str, bytes]:
-    """The strategies of a run, file by file."""
+    """Returns the strategies of a run by file name."""
     return {file.name: file.read_bytes() for file in sorted((path / "strategies").iterdir())}
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
-    """The record of a run without what a clock says."""
+    """Returns the record of a run without times."""
     clock = ("time/", "elapsed", "second", "waited", "busy")
     return [
         {key: value for key, value in json.loads(line).items() if not any(word in key for word in clock)}

@@ -1,4 +1,4 @@
-"""The driver of paper 002's tables: the same strategy inline, on Ray and over a resume; what it plays."""
+"""Tests of the driver for belief tables: equal strategies inline, on Ray and after resuming, and their win rates."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def tiny(*overrides: str) -> Any:
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Eight iterations inline, undisturbed."""
+    """A run of eight iterations, inline and without interruption."""
     path = tmp_path_factory.mktemp("runs") / "reference"
     result = run_preset(path, PRESET, tiny("iterations=8"))
     assert result["iterations"] == 8

@@ -1,4 +1,4 @@
-"""The driver of chance-sampled CFR on Cheat: the same strategy inline, on Ray and over a resume; its curriculum."""
+"""Tests of the driver for CFR on Cheat: equal strategies inline, on Ray and after resuming, and its curriculum."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def run_training(path: Path, config: Any, *, inline: bool = True, resume: bool =
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six iterations inline, undisturbed: two on Cheat-1, two on Cheat-2, two on Cheat-3."""
+    """A run of six iterations, inline and without interruption: two each on Cheat-1, Cheat-2 and Cheat-3."""
     path = tmp_path_factory.mktemp("runs") / "reference"
     result = run_training(path, tiny("iterations=6", *GROWING))
     assert result["iterations"] == 6
@@ -53,7 +53,7 @@ def test_the_record_says_what_was_played_and_met(reference: Path) -> None:
 def test_a_resumed_run_gives_the_strategies_of_one_that_was_not_stopped(
     reference: Path, tmp_path: Path, at: int
 ) -> None:
-    """Stopped within a stage, and at the border of two."""
+    """Stops within a stage, and between two stages."""
     path = tmp_path / "resumed"
     run_training(path, tiny(f"iterations={at}", *GROWING))
     run_training(path, tiny("iterations=6", *GROWING), resume=True)
@@ -194,7 +194,7 @@ NETS = (
 
 class TestDream:
     def test_a_curriculum_goes_on_to_the_next_game(self, tmp_path: Path) -> None:
-        """The same nets inline and on Ray, whose workers are replaced at each stage."""
+        """Inline and Ray runs have equal nets; on Ray, each stage replaces the workers."""
         stages = ("game_options.observation_health=3", "curriculum.option=health", "curriculum.values=1,2")
         config = tiny(*NETS, *stages, "curriculum.iterations=2", "iterations=6", preset="cheat-dream-4x2")
         run_training(tmp_path / "inline", config)

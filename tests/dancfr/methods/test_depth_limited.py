@@ -1,4 +1,4 @@
-"""The driver of depth-limited external sampling with nets: the same nets inline, on Ray and over a resume."""
+"""Tests of the driver for depth-limited sampling with nets: equal nets inline, on Ray and after resuming."""
 
 import json
 import re
@@ -46,7 +46,7 @@ def tiny(*overrides: str) -> Any:
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Five iterations inline, undisturbed."""
+    """A run of five iterations, inline and without interruption."""
     path = tmp_path_factory.mktemp("runs") / "reference"
     result = run_preset(path, PRESET, tiny("iterations=5"))
     assert result["iterations"] == 5

@@ -1,4 +1,4 @@
-"""The driver of Deep Monte-Carlo: the same net inline and on Ray, and over a resume."""
+"""Tests of the driver for Deep Monte-Carlo: equal nets inline, on Ray and after resuming."""
 
 import json
 from pathlib import Path
@@ -67,7 +67,7 @@ def rows(path: Path, kind: str) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four iterations inline, undisturbed."""
+    """A run of four iterations, inline and without interruption."""
     path = tmp_path_factory.mktemp("runs") / "reference"
     result = run_training(path, tiny("iterations=4"))
     assert result["iterations"] == 4
@@ -104,7 +104,7 @@ def test_ray_and_any_number_of_workers_give_the_same_net(reference: Path, tmp_pa
 
 @pytest.mark.parametrize("first", [1, 3])
 def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(first: int, reference: Path, tmp_path: Path) -> None:
-    """The first part ends where nothing else is due, so it is evaluated and saved only because it ends."""
+    """The first part ends at an iteration without a scheduled evaluation or checkpoint."""
     path = tmp_path / "resumed"
     run_training(path, tiny(f"iterations={first}"))
     assert list(nets(path))[-1] == f"p0-{first:06d}.safetensors"

@@ -1,4 +1,4 @@
-"""The driver of DREAM: the same nets inline and on Ray, over a resume, and over the death of workers."""
+"""Tests of the driver for DREAM: equal nets inline, on Ray, after resuming and after the loss of workers."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def strategies(path: Path) -> dict[str, bytes]:
 
 
 def metrics(path: Path) -> list[dict]:
-    """Rows without what depends on the clock."""
+    """Returns the rows without times."""
     clock = ("time/", "elapsed", "seconds", "per_second", "waited", "workers/", "queue/")
     rows = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
     kept = [{key: value for key, value in row.items() if not any(word in key for word in clock)} for row in rows]
@@ -73,7 +73,7 @@ def metrics(path: Path) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four iterations inline, undisturbed."""
+    """A run of four iterations, inline and without interruption."""
     path = tmp_path_factory.mktemp("runs") / "reference"
     result = run_training(path, tiny("iterations=4"))
     assert result["iterations"] == 4
@@ -94,7 +94,7 @@ def test_another_seed_gives_other_nets(reference: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("first", [1, 3])
 def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(first: int, reference: Path, tmp_path: Path) -> None:
-    """The first part ends where nothing else is due, so it is evaluated and saved only because it ends."""
+    """The first part ends at an iteration without a scheduled evaluation or checkpoint."""
     path = tmp_path / "resumed"
     run_training(path, tiny(f"iterations={first}"))
     run_training(path, tiny("iterations=4"), resume=True)
@@ -196,7 +196,7 @@ def test_former_opponents_are_drawn_by_a_power_of_their_place(power: float) -> N
 
 
 def command(path: Path, *more: str) -> list[str]:
-    """`dancfr train` of a run long enough to be disturbed."""
+    """Returns a `dancfr train` command whose run is long enough to be interrupted."""
     settings = [s for s in TINY if not s.startswith(("evaluation.every", "checkpoint_every"))]
     return [
         sys.executable, "-m", "dancfr", "train", "geister-quick", *settings, "evaluation.every=0",

@@ -1,4 +1,4 @@
-"""Depth-limited solving from the command line."""
+"""Tests of depth-limited solving from the command line."""
 
 import json
 from pathlib import Path

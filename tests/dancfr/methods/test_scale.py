@@ -62,7 +62,7 @@ def run_training(path: Path, method: str, config: Any, *, inline: bool, resume: 
 
 
 def nets(path: Path) -> dict[tuple[int, int], dict[str, np.ndarray]]:
-    """Stored nets by player and iteration."""
+    """Returns the stored nets by player and iteration."""
     with Run.open(path) as run:
         return {(f.player, f.iteration): run.load_strategy(f.player, f.iteration)[0] for f in run.list_strategies()}
 
@@ -90,7 +90,7 @@ def test_two_learners_and_two_shards_train_the_nets_of_one_learner(method: str, 
 
 
 def distance(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> float:
-    """Largest difference of two nets, each array in units of its largest entry."""
+    """Returns the largest difference of two nets, each array relative to its largest entry."""
     assert one.keys() == other.keys()
     return max(float(np.abs(one[name] - other[name]).max() / max(np.abs(other[name]).max(), 1e-30)) for name in other)
 

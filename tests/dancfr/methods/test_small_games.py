@@ -1,4 +1,4 @@
-"""DREAM on games that have a tree: exact exploitability along the run, and players that are updated in turn."""
+"""Tests of DREAM on games with a tree: exact exploitability during training, and update schedules."""
 
 import json
 import re
@@ -59,7 +59,7 @@ def strategies(path: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """Four iterations, and what the training returned."""
+    """A run of four iterations, and the result of the training."""
     path = tmp_path_factory.mktemp("runs") / "kuhn"
     return path, run_training(path, tiny("iterations=4"), mode="offline")
 
@@ -81,7 +81,7 @@ def test_exploitability_is_in_the_record_and_in_the_result(trained: tuple[Path, 
 
 @pytest.mark.parametrize("iteration", [2, 4])
 def test_it_is_that_of_the_agent_of_the_run(trained: tuple[Path, dict[str, Any]], iteration: int) -> None:
-    """The rows are of nets as they were then; the agent's come from the files of the run."""
+    """Rows are computed from the nets during training, agents from the files of the run."""
     path, _ = trained
     rows = {row["policy"]: row for row in Run.open(path).read_metrics() if row["kind"] == "exploitability"
             and row["iteration"] == iteration}  # fmt: skip

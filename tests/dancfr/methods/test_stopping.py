@@ -43,7 +43,7 @@ def test_other_threads_have_a_flag_that_stays_down() -> None:
 
 
 def stopped_within(stop: Stop, notice: float, shield: float = 0.0) -> None:
-    """Half a minute of sleep, asked to stop at once; what is shielded comes first."""
+    """Sleeps for half a minute and is asked to stop at once; shielded code finishes first."""
     with stop.limited(notice):
         os.kill(os.getpid(), signal.SIGTERM)
         with stop.shielded():

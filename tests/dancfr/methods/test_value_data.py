@@ -1,4 +1,4 @@
-"""Folders of solved samples: what is kept, and what is refused in a line."""
+"""Tests of folders of solved samples: reuse, and refusals in one line."""
 
 import json
 import os

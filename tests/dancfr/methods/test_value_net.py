@@ -1,5 +1,4 @@
-"""The driver of value functions: the same nets inline, on Ray and over a resume; samples that are shared; what is held
-out."""
+"""Tests of the driver for value functions: equal nets inline, on Ray and resumed; shared and held-out samples."""
 
 import json
 import shutil
@@ -54,19 +53,19 @@ def tiny(*overrides: str) -> Any:
 
 
 def record(path: Path, kind: str) -> list[dict[str, Any]]:
-    """The rows of one kind, times included."""
+    """Returns the rows of a kind, including times."""
     found = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
     return [row for row in found if row["kind"] == kind]
 
 
 def saved(path: Path, name: str) -> dict[str, np.ndarray]:
-    """A file of the newest checkpoint."""
+    """Returns a file of the newest checkpoint."""
     return load_state(sorted(path.rglob(name))[-1])[0]
 
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four iterations inline, undisturbed."""
+    """A run of four iterations, inline and without interruption."""
     path = tmp_path_factory.mktemp("runs") / "reference"
     result = run_preset(path, PRESET, tiny("iterations=4"))
     assert result["iterations"] == 4
@@ -104,7 +103,7 @@ def test_a_resumed_run_gives_the_nets_of_one_that_was_not_stopped(reference: Pat
 
 
 def test_a_resume_without_its_samples_solves_them_again(reference: Path, tmp_path: Path) -> None:
-    """Samples in the folder save work and decide nothing."""
+    """Existing samples in the folder save work and do not change results."""
     path = tmp_path / "resumed"
     run_preset(path, PRESET, tiny("iterations=2"))
     for shard in (path / "data").glob("shard-*"):
@@ -157,7 +156,7 @@ def test_what_nets_ask_for_stays_with_the_run(reference: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize(("first", "second"), [(12, 16), (16, 12)])
 def test_a_folder_may_serve_runs_of_different_size(tmp_path: Path, first: int, second: int) -> None:
-    """The last chunk of one may be longer than that of the other; each run gets the samples that it would get alone."""
+    """The runs' last chunks may differ in length; each run gets the same samples as alone."""
     config = ("iterations=1", "asked=0", "evaluation.every=1", "checkpoint_every=1")
     run_preset(tmp_path / "first", PRESET, tiny(*config, f"strategies={first}", f"data={tmp_path / 'shared'}"))
     run_preset(tmp_path / "second", PRESET, tiny(*config, f"strategies={second}", f"data={tmp_path / 'shared'}"))
@@ -168,7 +167,7 @@ def test_a_folder_may_serve_runs_of_different_size(tmp_path: Path, first: int, s
 
 
 def test_one_strategy_of_so_many_is_held_out(reference: Path) -> None:
-    """What is trained on and what is held out are apart, and together all that was solved."""
+    """Training and held-out samples are disjoint and together all solved samples."""
     held, shown = saved(reference, "held-out.safetensors")["rows"], saved(reference, "buffer-values.safetensors")
     solved = np.concatenate([load_state(shard)[0]["rows"] for shard in sorted((reference / "data").glob("shard-*"))])
     (shown,) = [array for array in shown.values() if array.dtype == solved.dtype]
@@ -182,7 +181,7 @@ def test_one_strategy_of_so_many_is_held_out(reference: Path) -> None:
 
 
 def test_a_public_state_can_be_left_out(tmp_path: Path) -> None:
-    """It is never trained on, and validation is of it alone."""
+    """The unseen public state is excluded from training and is the only one in validation."""
     path = tmp_path / "run"
     run_preset(path, PRESET, tiny("iterations=2", "unseen=1"))
     held, arrays = saved(path, "held-out.safetensors")["rows"], saved(path, "buffer-values.safetensors")
@@ -194,7 +193,7 @@ def test_a_public_state_can_be_left_out(tmp_path: Path) -> None:
 
 
 def test_the_evaluation_is_of_the_net_that_was_kept(reference: Path) -> None:
-    """Computed again from the files: DL-CFR+ with the net, its trunk's exploitability, errors on what was held out."""
+    """Recomputes the row from the files: exploitability of the trunk of DL-CFR+ with the net, and held-out errors."""
     split = cut(Goofspiel(3), "actions:2")
     held = saved(reference, "held-out.safetensors")["rows"]
     row = record(reference, "exploitability")[-1]
@@ -283,7 +282,7 @@ def test_what_does_not_fit_is_refused_in_a_line(overrides: tuple[str, ...], mess
 
 
 def told(outcome: Outcome) -> str:
-    """The one line of a refusal, below what was said of starting."""
+    """Returns the single error line after the lines about starting."""
     assert outcome.code == 2, outcome
     (line,) = [line for line in outcome.err.splitlines() if not line.startswith("starting")]
     assert line.startswith("dancfr: ")
@@ -322,7 +321,7 @@ def test_a_damaged_shard_is_told_in_a_line(tmp_path: Path, command: Command) -> 
 
 
 def test_what_is_solved_outlives_a_training_that_fails(tmp_path: Path, command: Command) -> None:
-    """Before its first iteration a run that fails is taken away, but not with samples, with which it goes on."""
+    """A run that fails before its first iteration is removed, unless it has samples to resume from."""
     settings = (*TINY, "iterations=1", "asked=0")
     assert command("train", PRESET, *settings, "--inline", "--run-dir", str(tmp_path / "whole")).code == 0
     path = tmp_path / "failed"

@@ -1,4 +1,4 @@
-"""Repeating paper 004: Table I and Fig. 5 on tiny trainings, and what their rows say."""
+"""Tests of the experiments of paper 004 (Table I and Fig. 5) on tiny trainings."""
 
 import json
 from dataclasses import replace
@@ -25,7 +25,7 @@ TINY = (
 
 @pytest.fixture
 def few_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Matches for a test, not for a comparison."""
+    """Reduces the number of matches."""
     for name in ("danzero-table1", "danzero-fig5"):
         scales = {key: replace(scale, games=4) for key, scale in EXPERIMENTS[name].scales.items()}
         monkeypatch.setitem(EXPERIMENTS, name, replace(EXPERIMENTS[name], scales=scales))

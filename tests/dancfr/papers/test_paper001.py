@@ -1,4 +1,4 @@
-"""Tables and figures of paper 001 from small runs: every cell, the paper's number beside ours."""
+"""Tests of the tables and figures of paper 001 on small runs: all cells, with the paper's numbers."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,13 +26,13 @@ INLINE = TrainOptions(inline=True, progress=False)
 
 
 def trained(out: Path, scale: Scale, *overrides: str, wanted: str = "") -> tuple[Any, Scale]:
-    """The settings of an experiment whose name has a part, with one seed."""
+    """Returns the settings of an experiment whose name contains a text, with one seed."""
     part = replace(scale, settings=tuple(s for s in scale.settings if wanted in s.name), games=40)
     return train_settings(out, part, (1,), overrides, INLINE), part
 
 
 def test_the_tables_hold_what_the_paper_prints() -> None:
-    """Spot checks of cells, and the shape of the whole."""
+    """Checks some cells and the shape of the tables."""
     assert (SECONDS[False]["General"][2], SECONDS[True]["Memoryless"][1]) == (20315, 1238)
     assert (INFOSETS[False]["HP-Aware"][0], INFOSETS[True]["General"][2]) == (1331, 659312)
     for table in (SECONDS, INFOSETS):
@@ -121,11 +121,11 @@ def test_exploitability_is_below_that_of_uniform_play(tmp_path: Path, monkeypatc
     [
         ("cheat-fig2", "game_options.dealt=3", "game_options.dealt defines this experiment"),
         ("cheat-fig3", "curriculum.iterations=2", "curriculum.iterations defines this experiment"),
-        ("cheat-fig1", "evaluation.opponents=random", "evaluation.opponents is part of what"),
+        ("cheat-fig1", "evaluation.opponents=random", "evaluation.opponents defines this experiment"),
         ("cheat-fig1", "evaluation.every=0", "evaluation.every must be at least 1"),
-        ("cheat-table1", "minutes=0.01", "minutes is part of what"),
-        ("cheat-table1", "iterations=3", "iterations is part of what"),
-        ("cheat-table1", "game=cheat", "game is part of what"),
+        ("cheat-table1", "minutes=0.01", "minutes defines this experiment"),
+        ("cheat-table1", "iterations=3", "iterations defines this experiment"),
+        ("cheat-table1", "game=cheat", "game defines this experiment"),
     ],
 )
 def test_what_would_undo_an_experiment_is_refused_before_it_starts(

@@ -1,4 +1,4 @@
-"""Figures of paper 002 from short runs: every cell, how games ended, the paper's number beside ours."""
+"""Tests of the figures of paper 002 on short runs: all cells, endings of games, and the paper's numbers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The experiments of paper 003 run, and say what they are to say."""
+"""Tests of the experiments of paper 003 and their rows."""
 
 from pathlib import Path
 

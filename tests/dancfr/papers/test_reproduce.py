@@ -1,4 +1,4 @@
-"""Repeating the paper's experiments: what the rows say, and that runs are trained once, gone on with, and shared."""
+"""Tests of repeated experiments: rows of the comparison, and runs that are trained once, resumed and shared."""
 
 import json
 import shutil
@@ -37,7 +37,7 @@ DIFFERENT_FLAGS = (
 
 
 def settings_with(wins: dict[str, list[list[int]]], seconds: dict[str, list[float]] | None = None) -> Settings:
-    """Histories of the four settings: for each run its wins in 100 games at iterations 10, 20, ..."""
+    """Returns histories of the four settings, given each run's wins in 100 games at iterations 10, 20, ..."""
     found: Settings = {}
     for preset in PRESETS:
         found[preset] = []
@@ -116,7 +116,7 @@ def test_scales_keep_the_proportions_of_the_paper() -> None:
 
 @pytest.fixture
 def few_traversals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trainings for a test, in the proportions of the paper."""
+    """Reduces the number of traversals, in the proportions of the paper."""
     for name in ("geister-fig4", "geister-fig5-8"):
         quick = EXPERIMENTS[name].scales["quick"]
         traversals = zip(quick.settings, (3, 3, 6, 8), strict=True)

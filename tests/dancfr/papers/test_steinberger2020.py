@@ -1,4 +1,4 @@
-"""NashConv on Leduc beside the published curves: rows, figure, and a short training from one command."""
+"""Tests of NashConv on Leduc compared with published curves: rows, figure, and a short training."""
 
 from pathlib import Path
 

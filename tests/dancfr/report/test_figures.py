@@ -1,4 +1,4 @@
-"""What the images themselves say: titles, axes, bands, legends and the headings of their tables."""
+"""Tests of the text in figures: titles, axes, bands, legends and headings of tables."""
 
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,7 @@ from tests.dancfr.records import evaluation_row, train_row
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The figures of matplotlib, in the order of drawing."""
+    """Collects the matplotlib figures in the order of drawing."""
     figures: list[Any] = []
     encode = plots.png_of
 
@@ -36,7 +36,7 @@ def record(last: int = 8, wins: int = 50, **values: Any) -> list[dict[str, Any]]
 
 
 def said(figure: Any) -> str:
-    """Title and note of a figure."""
+    """Returns the title and the note of a figure."""
     return " ".join([figure.get_suptitle(), *(text.get_text() for text in figure.texts)]).replace("\n", " ")
 
 
@@ -168,7 +168,7 @@ def test_every_figure_has_a_title_and_units_of_its_own(write_run: Any, drawn: li
 
 
 def value_columns(plot: Plot) -> tuple[str, ...]:
-    """Those of a figure's table that hold numbers."""
+    """Returns the columns of a figure's table that contain numbers."""
     numbers = (cell.replace(",", "")[:1].isdecimal() for cell in plot.rows[0])
     return tuple(name for name, told in zip(plot.columns, numbers, strict=True) if told and name != "band")
 

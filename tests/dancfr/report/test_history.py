@@ -1,4 +1,4 @@
-"""Reading records: what counts, what is passed over, and which runs belong together."""
+"""Tests of reading records: valid rows, skipped rows, and the grouping of runs by setting."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_missing_and_null_values_are_passed_over(write_run: Any) -> None:
 
 
 def append(path: Path, row: dict[str, Any]) -> None:
-    """Writes a row by hand: the program itself would refuse some of them."""
+    """Writes a row directly, since `Run` would reject some of them."""
     with (path / "metrics.jsonl").open("a") as file:
         file.write(json.dumps(row) + "\n")
 

@@ -1,4 +1,4 @@
-"""The report: one page that stands alone, with its figures, and clear words about what it cannot show."""
+"""Tests of the report: a self-contained page with its figures and a list of omitted figures."""
 
 import re
 from html.parser import HTMLParser
@@ -39,7 +39,7 @@ class Page(HTMLParser):
 
 
 def record(last: int = 8, wins: int = 50) -> list[dict[str, Any]]:
-    """Training and evaluation rows of a short run."""
+    """Returns training and evaluation rows of a short run."""
     rows = [train_row(t, (t - 1) % 2) for t in range(1, last + 1)]
     for t in range(2, last + 1, 2):
         for opponent in ("random", "rush"):
