@@ -202,7 +202,7 @@ def test_evaluate_is_decided_by_its_seed_and_plays_300_plies_in_geister() -> Non
     ("changes", "says"),
     [
         ({"game": "geistr"}, "did you mean geister"),
-        ({"games": 0}, "at least 1 game"),
+        ({"games": 0}, "at least 1, got 0"),
         ({"seed": -1}, "at least 0"),
         ({"ply_limit": 0}, "ply_limit must be"),
     ],

@@ -209,7 +209,7 @@ def test_a_run_of_another_setting_in_its_place_is_refused(tmp_path: Path) -> Non
         ({"name": "geister-fig2"}, "did you mean geister-fig"),
         ({"scale": "quik"}, "did you mean quick"),
         ({"seeds": ()}, "at least one seed"),
-        ({"seeds": (1, 1)}, "each once"),
+        ({"seeds": (1, 1)}, "each of them once"),
         ({"seeds": (1, 2**32)}, "from 0 to 4294967295, got 4294967296"),
         ({"seeds": (-1,)}, "from 0 to 4294967295, got -1"),
         ({"overrides": ("traversls=4",)}, "did you mean traversals"),

@@ -125,7 +125,7 @@ def test_what_is_no_run_is_refused_in_one_line(write_run: Any, tmp_path: Path) -
         report_command([tmp_path / "nothing"])
     with pytest.raises(UsageError, match="has no metrics yet"):
         report_command([write_run("empty", [])])
-    with pytest.raises(UsageError, match="name at least one run"):
+    with pytest.raises(UsageError, match="at least one run"):
         report_command([])
 
 
