@@ -46,7 +46,7 @@ def settings_with(wins: dict[str, list[list[int]]], seconds: dict[str, list[floa
             elapsed = seconds[preset][i] if seconds else 1.0
             rows = (train_row(10 * len(curve) + 1, 0, elapsed_s=elapsed),)
             short = tuple(row | {"elapsed_s": 0.0} for row in evaluations)
-            info = {"preset": preset, "config": {}}
+            info = {"preset": preset, "method": "dream", "config": {}}
             found[preset].append(History(f"{preset}-seed{i + 1}", Path(preset), info, rows, short))
     return found
 
