@@ -41,7 +41,7 @@ def train(
     dashboard: Annotated[bool, typer.Option("--dashboard", help="Serve the Ray dashboard, on 127.0.0.1 only.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train a preset; Ctrl-C ends the training, and --resume continues it."""
+    """Train a preset; Ctrl-C stops it, and --resume continues it."""
     check_training(device, wandb)
     if dashboard and (inline or address is not None):
         raise UsageError("--dashboard requires a Ray that this command starts: leave out --inline and --address")

@@ -232,7 +232,7 @@ def test_a_run_trained_with_random_layouts_cannot_choose_them(write_run: Any) ->
 
 
 def test_a_run_without_strategies_is_refused(write_run: Any) -> None:
-    with pytest.raises(UsageError, match="has no strategy yet"):
+    with pytest.raises(UsageError, match=r"fresh has no .* yet: train"):
         make_agent(str(write_run("fresh", [])), FULL)
 
 
