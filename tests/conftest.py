@@ -65,6 +65,31 @@ GROUPS = {
 kernels of GuanDan, which take a minute to compile."""
 
 
+SLOW = (
+    "actors/test_data_parallel",
+    "actors/test_dream_on_kuhn",
+    "cluster/",
+    "dancfr/methods/test_exploit",
+    "dancfr/methods/test_scale",
+    "dancfr/papers/",
+    "dancfr/serve/test_processes",
+    "dancfr/test_bench",
+    "envs/test_without_jit",
+    "faults/",
+    "packaging/",
+)
+"""Test files that `make test` leaves to `make test-rest`: whole experiments, clusters, kills, benchmarks, builds. What
+they test has smaller tests elsewhere."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of slow files."""
+    for item in items:
+        if item.nodeid.partition("/")[2].startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
 def group_of(name: str) -> str:
     """The group of a test file, whose name begins with the folder of tests; most files are groups of their own."""
     below = name.partition("/")[2]

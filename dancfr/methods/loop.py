@@ -7,7 +7,7 @@ checkpoint to the same result.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from actors.counters import Counters
+from actors.pool import ChunkFailed
 from actors.remote import Ref
 from dancfr.errors import RunError, UsageError
 from dancfr.games.registry import make_game
@@ -133,8 +134,11 @@ class Loop(ABC):
         self.progress.phase("compiling")
         started, put = perf_counter(), self._actors.runtime.put
         calls = [((method, task), put(weights)) for task, weights in tasks]
-        compiled = [found for _, found, _ in self._actors.pool.run("warm_up", calls * self._actors.runtime.workers)]
-        self.report_compilation([name for found in compiled for name in found], perf_counter() - started)
+        compiled: list[str] = []
+        with suppress(ChunkFailed):  # what fails here fails in the iteration that follows, which says where
+            for _, found, _ in self._actors.pool.run("warm_up", calls * self._actors.runtime.workers):
+                compiled += found
+        self.report_compilation(compiled, perf_counter() - started)
 
     def report_compilation(self, kernels: Sequence[str], seconds: float) -> None:
         """Says which kernels were compiled, if any. The record says nothing of it: it depends on the cache."""
