@@ -75,7 +75,7 @@ def test_settings_are_checked_before_anything_is_sent(command: Command) -> None:
 
 def test_jobs_says_how_it_is_used(command: Command) -> None:
     assert "dancfr jobs stop JOB" in refused(command("jobs", "stop"))
-    assert "is list, stop or logs" in refused(command("jobs", "end", "x"))
+    assert "list, stop or logs" in refused(command("jobs", "end", "x"))
 
 
 @pytest.mark.parametrize(

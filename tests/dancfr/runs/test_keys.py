@@ -48,7 +48,7 @@ def test_every_key_of_a_preset_has_a_meaning(name: str) -> None:
 
 def test_meanings_are_those_of_the_docstrings() -> None:
     meanings = describe_keys(find_preset("geister-quick").config)
-    assert meanings["minutes"].endswith("left out; none: no limit.")
+    assert meanings["minutes"].endswith("none: no limit.")
     assert meanings["network.width"] == meanings["baseline_network.width"] == "Units of each hidden layer."
     assert meanings["network.norm"] == "Normalisation before the linear output. One of batch, layer, none."
 
