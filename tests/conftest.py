@@ -66,20 +66,37 @@ kernels of GuanDan, which take a minute to compile."""
 
 
 SLOW = (
+    "actors/test_counters.py::test_ray_",
     "actors/test_data_parallel",
     "actors/test_dream_on_kuhn",
+    "actors/test_external_sampling.py::test_uniform_play_on_leduc",
+    "actors/test_value_solving.py::test_workers_of_ray",
     "cluster/",
+    "dancfr/methods/test_belief_tables.py::test_full_method",
+    "dancfr/methods/test_belief_tables.py::test_ray_",
+    "dancfr/methods/test_cheat_cfr.py::TestDream",
+    "dancfr/methods/test_cheat_cfr.py::test_ray_",
+    "dancfr/methods/test_depth_limited.py::test_ray_",
+    "dancfr/methods/test_dmc.py::test_ray_",
+    "dancfr/methods/test_dream.py::test_ray_",
     "dancfr/methods/test_exploit",
     "dancfr/methods/test_scale",
+    "dancfr/methods/test_value_net.py::test_ray_",
     "dancfr/papers/",
+    "dancfr/report/test_report.py::test_a_really_trained_run",
+    "dancfr/report/test_report.py::test_runs_of_several_methods",
     "dancfr/serve/test_processes",
     "dancfr/test_bench",
+    "dancfr/watch/test_status.py::test_a_training_is_watched",
+    "dancfr/watch/test_tracking.py::test_a_killed_training",
     "envs/test_without_jit",
     "faults/",
+    "learners/cfr/cheat/test_cheat_solver.py::test_infosets_are_those_of_the_enumeration",
+    "learners/value_function/test_solver",
     "packaging/",
 )
-"""Test files that `make test` leaves to `make test-rest`: whole experiments, clusters, kills, benchmarks, builds. What
-they test has smaller tests elsewhere."""
+"""Tests that `make test` leaves to `make test-rest`, by the beginnings of their names: whole experiments, the same run on
+Ray and inline, clusters, kills, benchmarks, builds. What they test has smaller tests elsewhere."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
