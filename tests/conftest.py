@@ -95,7 +95,7 @@ SLOW = (
     "learners/value_function/test_solver",
     "packaging/",
 )
-"""Tests that `make test` leaves to `make test-rest`, by the beginnings of their names: whole experiments, the same run on
+"""Tests that `make test` leaves to `make test-rest`, by the beginnings of their names: whole experiments, one run on
 Ray and inline, clusters, kills, benchmarks, builds. What they test has smaller tests elsewhere."""
 
 
