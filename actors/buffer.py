@@ -72,6 +72,11 @@ class BufferServer:
         self._seen = {seen for seen in self._seen if seen[0] >= self._newest - 1} | {chunk_id}
         return len(rows)
 
+    def clear(self) -> None:
+        """Forgets all rows: those that follow are of an iteration of their own. The ids of chunks are kept."""
+        self.buffer.clear()
+        self._order = None
+
     def draw(self, seed: Words, start: int, rows: int, epoch: bool, share: Share | None = None) -> Block:
         """Draws rows for a learner.
 

@@ -115,7 +115,7 @@ class ShardedBuffer:
         Raises:
             ValueError: The method is not supported.
         """
-        if method not in ("add", "draw", "stats", "save", "load") or returns != 1:
+        if method not in ("add", "clear", "draw", "stats", "save", "load") or returns != 1:
             raise ValueError(f"{self.name} is divided and has no method {method} with {returns} results")
         return getattr(self, f"_{method}")(*args, **kwargs)
 
@@ -125,6 +125,9 @@ class ShardedBuffer:
 
     def _add(self, chunk_id: Words, block: Any, seed: Words) -> Ref:
         return self.shards[self.shard_of(chunk_id)].call("add", chunk_id, block, seed)
+
+    def _clear(self) -> Ref:
+        return self.shards[0].call("after", *[shard.call("clear") for shard in self.shards])
 
     def _draw(self, seed: Words, start: int, rows: int, epoch: bool, share: Share | None = None) -> Gathered:
         # The stats are passed as refs, so that Ray waits for them and this caller does not.

@@ -91,6 +91,10 @@ class RecordBuffer(ABC):
     def _insert(self, rows: Block, rng: np.random.Generator) -> None:
         """Stores the rows to keep of `rows`, at least one row of opaque bytes. `offered` does not include them yet."""
 
+    def clear(self) -> None:
+        """Forgets all rows."""
+        self.offered = 0
+
     def sample(self, rows: int, rng: np.random.Generator) -> Block:
         """Copies of `rows` records drawn uniformly with replacement, `[rows]`.
 

@@ -131,6 +131,26 @@ def response_dtype(spec: GameSpec) -> np.dtype:
     return np.dtype([("infostate", np.uint8, (spec.packed_size,)), ("action", np.int16), ("target", np.float32)])
 
 
+def trajectory_dtype(spec: GameSpec) -> np.dtype:
+    """Record of one decision of self-play for a policy gradient, with what its trajectory says of it.
+
+    A record has 43 bytes for Geister. Fields: packed `infostate` of the acting player; packed mask of `legal` actions;
+    `action`; `log_probability` of the action by the policy that played; `advantage`, its estimate; `target`, that of
+    the value of the infostate; `version` of the weights that played.
+    """
+    return np.dtype(
+        [
+            ("infostate", np.uint8, (spec.packed_size,)),
+            ("legal", np.uint8, (mask_bytes(spec.num_actions),)),
+            ("action", np.int16),
+            ("log_probability", np.float32),
+            ("advantage", np.float32),
+            ("target", np.float32),
+            ("version", np.int32),
+        ]
+    )
+
+
 def pack_actions(actions: NDArray[np.void]) -> NDArray[np.uint8]:
     """Converts action records `[n]` to bytes, `uint8[n, itemsize]`.
 

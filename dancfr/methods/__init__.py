@@ -11,9 +11,10 @@ from dancfr.methods.depth_limited import METHOD as DEPTH_LIMITED
 from dancfr.methods.dmc import METHOD as DMC
 from dancfr.methods.dream import METHOD as DREAM
 from dancfr.methods.method import Method, Preset
+from dancfr.methods.policy_gradient import METHOD as POLICY_GRADIENT
 from dancfr.methods.value_net import METHOD as VALUE_NET
 
-OWN = (DREAM, DEPTH_LIMITED, BELIEF_TABLES, CHEAT_CFR, VALUE_NET, DMC, BEST_RESPONSE)
+OWN = (DREAM, POLICY_GRADIENT, DEPTH_LIMITED, BELIEF_TABLES, CHEAT_CFR, VALUE_NET, DMC, BEST_RESPONSE)
 """The methods of this package."""
 
 

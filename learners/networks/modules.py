@@ -97,12 +97,13 @@ class ValueNet(nn.Module):
         settings: The architecture.
         spec: Of the game.
         views: Number of views.
+        more: Number of outputs beside those of the layout.
 
     Raises:
         ValueError: the game lacks what the network needs.
     """
 
-    def __init__(self, settings: NetworkSettings, spec: GameSpec, views: int = 1) -> None:
+    def __init__(self, settings: NetworkSettings, spec: GameSpec, views: int = 1, more: int = 0) -> None:
         super().__init__()
         settings.check(spec)
         self.settings = settings
@@ -118,7 +119,7 @@ class ValueNet(nn.Module):
         sizes = [size] + [settings.width] * settings.depth
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
         self.norm = _norm(settings)
-        self.out = nn.Linear(settings.width, spec.slots[settings.outputs])
+        self.out = nn.Linear(settings.width, spec.slots[settings.outputs] + more)
 
     def forward(self, views: Sequence[Tensor], slots: Tensor | None = None, needed: Tensor | None = None) -> Tensor:
         """Outputs, or the values of actions.

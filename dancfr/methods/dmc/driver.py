@@ -12,10 +12,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from actors.remote import Ref
 from actors.self_play import SelfPlayTask, SelfPlayWeights, merge_stats
+from dancfr.methods.averaging import average_weights
 from dancfr.methods.dmc import METHOD
 from dancfr.methods.dmc.actors import DmcActors
 from dancfr.methods.dmc.config import DmcConfig
@@ -165,15 +164,6 @@ class Dmc(Loop):
 
     def samples_offered(self) -> int:
         return self.samples
-
-
-def average_weights(average: Weights, weights: Weights, n: int, power: float) -> Weights:
-    """The running average with the weights of the n-th fit taken in: the k-th weigh k to the power, exactly if that is
-    1 and closely otherwise (Shamir and Zhang 2013); with power 0 the last weights alone."""
-    if power == 0:
-        return weights
-    share = np.float32((power + 1) / (n + power))
-    return {name: average[name] + share * (new - average[name]) for name, new in weights.items()}
 
 
 def _fit_metrics(metrics: dict[str, float]) -> dict[str, float]:

@@ -8,8 +8,8 @@ import pytest
 
 from dancfr.errors import UsageError
 from dancfr.methods import find_preset
+from dancfr.methods.averaging import average_weights
 from dancfr.methods.dmc.config import DmcConfig
-from dancfr.methods.dmc.driver import average_weights
 from dancfr.methods.options import TrainOptions
 from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run

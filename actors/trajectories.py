@@ -1,0 +1,220 @@
+"""Self-play of a policy gradient: whole games in lock step, with advantages of the learning players' decisions.
+
+Any seat of a game may be taken by an opponent: a frozen agent, or a former net. The decisions of opponents give no
+samples.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.rows import Rows, take_records
+from actors.warm_up import WarmUp
+from envs.agent import Agent
+from envs.game import Game, States
+from learners.networks.settings import NetworkSettings, Weights
+from learners.policy_gradient.advantages import estimate_advantages
+from learners.policy_gradient.agent import PolicyAgent
+from learners.policy_gradient.policy import PolicyInference, draw
+from learners.samples import pack_mask, trajectory_dtype
+
+LEARNER = 0
+"""The party that learns; frozen opponents are 1, 2, ..., and the former net follows them."""
+
+
+@dataclass(frozen=True)
+class TrajectoryTask:
+    """A chunk of games. The same task and weights always give the same samples.
+
+    Attributes:
+        seed: Entropy of the random generators, (run seed, iteration, chunk).
+        tables: Number of games, and the party in each of their seats, see `LEARNER`.
+    """
+
+    seed: tuple[int, ...]
+    tables: tuple[tuple[int, tuple[int, ...]], ...]
+
+    @property
+    def games(self) -> int:
+        """Number of games in all."""
+        return sum(games for games, _ in self.tables)
+
+
+@dataclass(frozen=True)
+class TrajectoryWeights:
+    """The nets that play.
+
+    Attributes:
+        version: Number of the fit that produced these weights; 0 for new nets.
+        nets: Weights of the net of all players, or of each player's net.
+        former: Version and nets of a former policy as an opponent, if there is one.
+    """
+
+    version: int
+    nets: tuple[Weights, ...]
+    former: tuple[int, tuple[Weights, ...]] | None = None
+
+
+Block = dict[str, NDArray]
+"""`{"net0": trajectory_dtype[n], ...}`, by net"""
+
+
+class TrajectoryPlayer(WarmUp):
+    """Plays chunks of games; reuses its buffers between chunks.
+
+    Args:
+        game: Batched game.
+        network: Settings of the nets.
+        discount: Gamma, see `PolicyTrainingSettings`.
+        trace: Lambda.
+        opponents: Frozen agents.
+    """
+
+    def __init__(
+        self, game: Game, network: NetworkSettings, discount: float, trace: float, opponents: Sequence[Agent] = ()
+    ) -> None:
+        self.game, self.network = game, network
+        self.discount, self.trace = discount, trace
+        self._opponents: list[Agent | None] = [None, *opponents]
+        self._dtype = trajectory_dtype(game.spec)
+        self._rows = Rows(
+            {
+                "infostate": (np.uint8, (game.spec.packed_size,)),
+                "legal": (np.uint8, self._dtype["legal"].shape),
+                "action": (np.int16, ()),
+                "log_probability": (np.float32, ()),
+                "value": (np.float32, ()),
+                "game": (np.int32, ()),
+                "player": (np.int8, ()),
+            }
+        )
+        self._version = -1
+        self._nets: list[PolicyInference] = []
+        self._former: tuple[int, PolicyAgent] | None = None
+
+    def play(self, task: TrajectoryTask, weights: TrajectoryWeights) -> tuple[dict[str, float], Block]:
+        """Plays a chunk; returns its statistics and samples, see `Block`."""
+        started = perf_counter()
+        self._take(weights)
+        seats = np.concatenate([np.tile(np.array(each, np.int8), (games, 1)) for games, each in task.tables])
+        self._rows.clear()
+        decisions, returns = self._play_games(seats, np.random.SeedSequence(task.seed))
+        blocks = self._samples(returns, weights.version)
+        stats = {
+            "games": float(task.games),
+            "decisions": float(decisions),
+            "samples": float(self._rows.length),
+            "seconds": perf_counter() - started,
+        }
+        return stats | _results(seats, returns), blocks
+
+    def _take(self, weights: TrajectoryWeights) -> None:
+        """Makes the nets ready, unless they are the ones at hand."""
+        if weights.version != self._version:
+            self._nets = [PolicyInference(self.game, self.network, net) for net in weights.nets]
+            self._version = weights.version
+        former = weights.former
+        if former is not None and (self._former is None or self._former[0] != former[0]):
+            self._former = former[0], PolicyAgent(self.game, self.network, former[1], f"net of fit {former[0]}")
+
+    def _play_games(self, seats: NDArray[np.int8], seed: np.random.SeedSequence) -> tuple[int, NDArray[np.float32]]:
+        """Plays all games of a chunk, and appends the decisions of the learner to the rows.
+
+        Args:
+            seats: Party in each seat of each game, `int8[games, players]`.
+            seed: Of the chunk.
+
+        Returns:
+            Decisions of all parties, and the returns, `float32[games, players]`.
+        """
+        game, batch = self.game, len(seats)
+        chance, own, theirs = np.random.default_rng(seed).spawn(3)
+        parties = {party: self._party(party) for party in np.unique(seats).tolist() if party != LEARNER}
+        for agent in parties.values():
+            agent.begin(game, batch, theirs)
+        states, places = game.reset(batch, chance), np.arange(batch)
+        returns, decisions = np.zeros((batch, game.spec.num_players), np.float32), 0
+        while len(states):
+            movers = game.to_move(states)
+            party = seats[places, movers]
+            actions = np.empty(len(states), np.int64)
+            decisions += len(states)
+            for number, agent in parties.items():
+                asked = np.flatnonzero(party == number)
+                if len(asked):
+                    actions[asked] = agent.act(take_records(states, asked), places[asked], theirs)
+            asked = np.flatnonzero(party == LEARNER)
+            if len(asked) == len(states):
+                actions = self._decide(states, movers, places, own)
+            elif len(asked):
+                actions[asked] = self._decide(take_records(states, asked), movers[asked], places[asked], own)
+            game.step(states, actions, chance)
+            over = game.finished(states)
+            if over.any():
+                ended, going = np.flatnonzero(over), np.flatnonzero(~over)
+                returns[places[ended]] = game.returns(take_records(states, ended))
+                states, places = take_records(states, going), places[going]
+        return decisions, returns
+
+    def _party(self, number: int) -> Agent:
+        agent = self._opponents[number] if number < len(self._opponents) else self._former and self._former[1]
+        assert agent is not None  # the driver seats former nets only where it sends one
+        return agent
+
+    def _decide(
+        self, states: States, movers: NDArray[np.int8], places: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Draws the learner's actions, `int64[n]`, and appends the decisions to the rows."""
+        packed, legal = self.game.observe(states, movers), self.game.legal(states)
+        policy, value = self._evaluate(packed, legal, movers)
+        actions, logs = np.empty(len(states), np.int64), np.empty(len(states), np.float32)
+        draw(policy, rng.random(len(states), dtype=np.float32), actions, logs)
+        kept = self._rows.append(len(states))
+        kept["infostate"][:] = packed
+        kept["legal"][:] = pack_mask(legal)
+        kept["action"][:] = actions
+        kept["log_probability"][:] = logs
+        kept["value"][:] = value
+        kept["game"][:] = places
+        kept["player"][:] = movers
+        return actions
+
+    def _evaluate(
+        self, packed: NDArray[np.uint8], legal: NDArray[np.bool_], movers: NDArray[np.int8]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Policies and values by the nets of the players to move."""
+        if len(self._nets) == 1:
+            return self._nets[0](packed, legal)
+        policy, value = np.empty(legal.shape, np.float32), np.empty(len(legal), np.float32)
+        for player, net in enumerate(self._nets):
+            at = np.flatnonzero(movers == player)
+            if len(at):
+                policy[at], value[at] = net(packed[at], legal[at])
+        return policy, value
+
+    def _samples(self, returns: NDArray[np.float32], version: int) -> Block:
+        """The rows as records, by net."""
+        rows = self._rows
+        advantage = np.empty(rows.length, np.float32)
+        player, value = rows["player"], rows["value"]
+        estimate_advantages(rows["game"], player, value, returns, self.discount, self.trace, advantage)
+        block = np.empty(rows.length, self._dtype)
+        for name in ("infostate", "legal", "action", "log_probability"):
+            block[name] = rows[name]
+        block["advantage"], block["target"], block["version"] = advantage, advantage + value, version
+        if len(self._nets) == 1:
+            return {"net0": block}
+        return {f"net{net}": block[player == net] for net in range(len(self._nets))}
+
+
+def _results(seats: NDArray[np.int8], returns: NDArray[np.float32]) -> dict[str, float]:
+    """Games against each opponent, and the sum of the learner's returns in them: ``games/1``, ``return/1``, ..."""
+    results = {}
+    for party in np.unique(seats[seats != LEARNER]).tolist():
+        games = (seats == party).any(axis=1)
+        results[f"games/{party}"] = float(games.sum())
+        results[f"return/{party}"] = float(returns[games][seats[games] == LEARNER].sum())
+    return results

@@ -1,0 +1,82 @@
+"""The actors of a policy-gradient run: which there are and how they start."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from actors.data_parallel import start_learner
+from actors.remote import Handle
+from actors.sharding import start_buffer
+from actors.trajectories import TrajectoryPlayer
+from dancfr.games.registry import make_game
+from dancfr.methods.policy_gradient.agent import GradientPolicies
+from dancfr.methods.policy_gradient.config import PolicyGradientConfig
+from dancfr.methods.run_actors import Placement, RunActors
+from dancfr.methods.streams import net_seed
+from learners.buffers import CircularBuffer
+from learners.networks.settings import Weights
+from learners.policy_gradient.learner import PolicyLearner
+from learners.samples import trajectory_dtype
+
+SELF_PLAY_DEADLINE_S = 1800.0
+
+
+class PolicyGradientActors(RunActors):
+    """Self-play workers, a buffer of an iteration for each net, the learner of all nets, and the evaluation.
+
+    Args:
+        config: The run's configuration.
+        placement: Where they live.
+        say: Gets a line about each worker that died, hung or raised.
+
+    Attributes:
+        players: Number of players of the game.
+        nets: Number of nets.
+    """
+
+    def __init__(self, config: PolicyGradientConfig, placement: Placement, say: Callable[[object], None]) -> None:
+        super().__init__(placement, say)
+        self.config = config
+        game: Any = make_game(config.game, **config.game_options)
+        self.players: int = game.spec.num_players
+        self.nets = 1 if config.nets == "shared" else self.players
+        self.enter(make_game(config.game, **config.options_at(1)))
+        net = {"game": game, "network": config.network, "training": config.training}
+        self.learner = start_learner(
+            self.runtime,
+            PolicyLearner,
+            {number: {**net, "seed": net_seed(config.seed, number, 0)} for number in range(self.nets)},
+            placement.options.device,
+            name="learner",
+            **placement.learner_options(1),
+        )
+        dtype, options = trajectory_dtype(game.spec), placement.buffer_options
+        self.buffers = [
+            start_buffer(self.runtime, CircularBuffer, config.buffer, dtype, f"net{n}", name=f"buffer-{n}", **options)
+            for n in range(self.nets)
+        ]
+        if config.evaluation.every:
+            limit = config.evaluation.ply_limit
+            longer = {} if limit is None else {"ply_limit": limit}
+            self.start_evaluation(
+                GradientPolicies(game, config),
+                make_game(config.game, **(config.game_options | longer)),
+                config.evaluation.opponents,
+                config.evaluation.exploitability,
+                game,
+            )
+        self.wait_until_ready([*self.buffers, self.learner])
+
+    def enter(self, game: Any) -> None:
+        config = self.config
+        opponents = [self.placement.options.make_agent(name, game) for name in config.opponents]
+        training = config.training
+        arguments = (game, config.network, training.discount, training.trace, opponents)
+        self.workers = self.start_pool(TrajectoryPlayer, arguments, SELF_PLAY_DEADLINE_S)
+
+    def newest_nets(self) -> tuple[Weights, ...]:
+        """The nets as they are now."""
+        return tuple(self.runtime.get([self.learner.call("weights", number) for number in range(self.nets)]))
+
+    def files(self, folder: Path) -> list[tuple[Handle, Path]]:
+        return [(self.learner, folder / "learner.safetensors")]

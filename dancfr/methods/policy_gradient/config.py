@@ -1,0 +1,90 @@
+"""Configuration of regularised policy gradients."""
+
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from dancfr.errors import UsageError
+from dancfr.methods.settings import EvaluationSettings, RunConfig
+from envs.game import Game
+from learners.networks.settings import NetworkSettings
+from learners.policy_gradient.settings import PolicyTrainingSettings
+
+
+class PolicyEvaluation(EvaluationSettings):
+    """Evaluation during training.
+
+    Attributes:
+        ply_limit: Maximum number of plies of evaluation games; None: the game's own limit.
+        last: Evaluate the newest nets in addition to their average.
+        exploitability: Compute the exact value and NashConv of the evaluated policies, for games that have a tree.
+    """
+
+    opponents: tuple[str, ...] = ("random", "heuristic", "rush")
+    ply_limit: int | None = Field(300, ge=1)
+    last: bool = False
+    exploitability: bool = False
+
+    def for_other_game(self) -> Self:
+        return super().for_other_game().model_copy(update={"ply_limit": None, "exploitability": False})
+
+
+class PolicyGradientConfig(RunConfig):
+    """Self-play with a regularised policy gradient.
+
+    Attributes:
+        games: Games of an iteration.
+        chunk: Games of a chunk, the unit of work of a worker, played in lock step. Results depend on it, as on the
+            seed.
+        nets: ``shared``, one net plays all seats; or ``per_player``.
+        network: Architecture of the nets.
+        training: Objective and optimisation.
+        opponents: Share of the games in which one seat is taken by a frozen agent, by its name.
+        former: Share of the games in which one seat is taken by a former policy of this run.
+        former_every: Iterations between the policies that are kept for that.
+        former_kept: Number of policies that are kept; the oldest ones go first, every other one.
+        buffer: Rows of an iteration that are trained on, at most; of more, those of the first games are left out.
+        average: Exponent p of a running average of the weights over all fits, in which the n-th fit has weight n^p. The
+            evaluated and stored agent uses this average. 0: no averaging.
+        threshold: Actions with less than this fraction of the highest probability are not played by the agent.
+    """
+
+    buffers: ClassVar[tuple[str, ...]] = ("buffer",)
+
+    games: int = Field(512, ge=1, le=10_000_000)
+    chunk: int = Field(256, ge=1, le=1_000_000)
+    nets: Literal["shared", "per_player"] = "shared"
+    network: NetworkSettings = NetworkSettings()
+    training: PolicyTrainingSettings = PolicyTrainingSettings()
+    opponents: dict[str, float] = Field(default_factory=dict)
+    former: float = Field(0.0, ge=0, le=1)
+    former_every: int = Field(10, ge=1)
+    former_kept: int = Field(20, ge=1, le=1000)
+    buffer: int = Field(1_000_000, ge=2)
+    average: float = Field(3.0, ge=0, le=1000)
+    threshold: float = Field(0.0, ge=0, le=1)
+    evaluation: PolicyEvaluation = PolicyEvaluation()
+
+    @model_validator(mode="after")
+    def _shares_add_up(self) -> "PolicyGradientConfig":
+        for name, share in self.opponents.items():
+            if not 0 < share <= 1:
+                raise ValueError(f"opponents.{name} must be a share above 0 and at most 1, got {share:g}")
+        total = sum(self.opponents.values()) + self.former
+        if total > 1 + 1e-9:
+            raise ValueError(f"the shares of opponents and former must add up to at most 1, got {total:g}")
+        return self
+
+    def check(self) -> None:
+        """Raises UsageError if the game, its options, the network and the opponents are not compatible."""
+        from dancfr.games.registry import make_game
+
+        game: Any = make_game(self.game, **self.game_options)
+        if not isinstance(game, Game):
+            raise UsageError(f"game must have numbered actions for a policy gradient, unlike {self.game}: use dmc")
+        try:
+            self.network.check(game.spec)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        self.curriculum.check_games(self.game, self.game_options)
+        self.check_opponents(game)

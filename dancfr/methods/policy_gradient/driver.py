@@ -1,0 +1,227 @@
+"""The driver of regularised policy gradients: self-play, PPO with an entropy bonus and a magnet, averaged weights.
+
+Self-play of iteration t and the fit of iteration t - 1 run at the same time, so actors play by weights that are one fit
+old; PPO's ratio accounts for that. Which weights play which chunk does not depend on who is faster: a run gives the
+same nets inline and on any number of workers.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from actors.remote import Ref
+from actors.trajectories import LEARNER, TrajectoryTask, TrajectoryWeights
+from dancfr.methods.averaging import average_weights
+from dancfr.methods.loop import Loop, Row, reading, timed
+from dancfr.methods.options import TrainOptions
+from dancfr.methods.policy_gradient import METHOD
+from dancfr.methods.policy_gradient.actors import PolicyGradientActors
+from dancfr.methods.policy_gradient.agent import pack_nets, unpack_nets
+from dancfr.methods.policy_gradient.config import PolicyGradientConfig
+from dancfr.methods.policy_gradient.seats import tables_of
+from dancfr.methods.recovery import run_to_end
+from dancfr.methods.run_actors import Placement
+from dancfr.methods.streams import Stream
+from dancfr.runs.run import Run
+from dancfr.watch.progress import Progress
+from dancfr.watch.tracking import Tracker
+from learners.networks.settings import Weights
+from learners.storage import load_state, save_state
+
+Nets = tuple[Weights, ...]
+"""The weights of the net of all players, or of each player's net."""
+
+Blocks = list[tuple[TrajectoryTask, Ref]]
+"""Chunks and their samples."""
+
+
+def train(run: Run, config: PolicyGradientConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
+    """Trains a policy-gradient run to its end; see `dancfr.methods.recovery.run_to_end`."""
+    return run_to_end(partial(PolicyGradient, run, config, tracker), METHOD, run, config, tracker, options)
+
+
+class PolicyGradient(Loop):
+    """A policy-gradient run: the nets that play, their average, former nets, and the fits that are under way."""
+
+    method = METHOD
+
+    def __init__(
+        self, run: Run, config: PolicyGradientConfig, tracker: Tracker, progress: Progress, placement: Placement
+    ) -> None:
+        self.config = config
+        self.actors = PolicyGradientActors(config, placement, progress.event)
+        super().__init__(run, config, tracker, progress, self.actors)
+        self.decisions = self.samples = 0
+        self.version = 0
+        self.playing: Nets = self.actors.newest_nets()
+        self.average: Nets = self.playing
+        self.former: list[tuple[int, Nets]] = []
+        self._fitting: tuple[int, list[tuple[Ref, Ref]]] | None = None
+        self._fitted: tuple[int, Row, Nets] | None = None
+
+    def learn(self) -> None:
+        """For t = 1, 2, ...: self-play by the newest nets that are published, beside fit t - 1; that fit is waited for,
+        and its nets are published; the decisions of iteration t replace those of t - 1 in the buffers, and fit t
+        begins."""
+        for t, row in self.iterations():
+            with timed(row, "selfplay"):
+                blocks = self.self_play(t, row)
+            with timed(row, "actors_waited"):
+                self.finish_fit()
+            self.publish(row)
+            self.fill_buffers(t, blocks)
+            self.start_fit(t)
+            if self.evaluation_due(t):
+                self.evaluate(t)
+
+    def self_play(self, t: int, row: Row) -> Blocks:
+        """The games of an iteration."""
+        self.progress.phase("self-play")
+        config, started = self.config, perf_counter()
+        rng = np.random.default_rng(np.random.SeedSequence((config.seed, t, Stream.OPPONENTS)))
+        former = self.former[int(rng.integers(len(self.former)))] if self.former else None
+        weights = self.actors.runtime.put(TrajectoryWeights(self.version, self.playing, former))
+        shares = [*config.opponents.values(), config.former if former else 0.0]
+        tables = tables_of(config.games, config.chunk, shares, self.actors.players, rng)
+        tasks = [(TrajectoryTask((config.seed, t, chunk), table), weights) for chunk, table in enumerate(tables)]
+        stats, blocks = [], []
+        for task, found, block in self.actors.workers.run("play", tasks):
+            stats.append(found)
+            blocks.append((task[0], block))
+        seconds = perf_counter() - started
+        total = {key: sum(each.get(key, 0.0) for each in stats) for key in sorted(set().union(*stats))}
+        self.decisions += int(total["decisions"])
+        self.samples += int(total["samples"])
+        row |= {
+            "selfplay/decisions_per_second": total["decisions"] / seconds,
+            "selfplay/decisions_per_game": total["decisions"] / total["games"],
+            "selfplay/decisions": self.decisions,
+            "selfplay/age": t - 1 - self.version,
+            "samples/decisions": self.samples,
+            **self._results(total),
+        }
+        return blocks
+
+    def _results(self, total: Row) -> Row:
+        """Mean returns of the learner against opponents."""
+        names = [*self.config.opponents, "former"]
+        return {
+            f"against/{name}": total[f"return/{number}"] / total[f"games/{number}"]
+            for number, name in enumerate(names, LEARNER + 1)
+            if total.get(f"games/{number}")
+        }
+
+    def finish_fit(self) -> None:
+        """Waits for the fits that are under way."""
+        if self._fitting is None:
+            return
+        self.progress.phase("training")
+        iteration, fits = self._fitting
+        results = [self.get(list(fit)) for fit in fits]
+        self._fitting = None
+        self._fitted = (
+            iteration,
+            _fit_metrics([found for found, _ in results]),
+            tuple(net for _, net in results[-self.actors.nets :]),
+        )
+
+    def publish(self, row: Row) -> None:
+        """The newest nets play from now on, and are averaged into the agent."""
+        if self._fitted is None:
+            return
+        self.version, metrics, self.playing = self._fitted
+        self._fitted = None
+        power = self.config.average
+        self.average = tuple(
+            average_weights(old, new, self.version, power) for old, new in zip(self.average, self.playing, strict=True)
+        )
+        if self.config.former and self.version % self.config.former_every == 0:
+            self.former.append((self.version, self.playing))
+            if len(self.former) > self.config.former_kept:
+                self.former = self.former[::2]
+        row |= metrics
+
+    def fill_buffers(self, t: int, blocks: Blocks) -> None:
+        """Replaces what the buffers hold by the samples of this iteration."""
+        for buffer in self.actors.buffers:
+            self.get(buffer.call("clear"))
+            self.get([buffer.call("add", (t, task.seed[2]), block, task.seed) for task, block in blocks])
+
+    def start_fit(self, t: int) -> None:
+        """Starts the fit of each net, a call for each epoch; they are waited for after the next self-play."""
+        fits = []
+        for epoch in range(self.config.training.epochs):
+            for number, buffer in enumerate(self.actors.buffers):
+                seed = (self.config.seed, t, number, epoch, Stream.FIT)
+                fits.append(self.actors.learner.call("fit", number, t, buffer, seed, returns=2))
+        self._fitting = t, fits
+
+    def prepare_evaluation(self, t: int) -> None:
+        """Stores the nets; if the run ends before any were published, those that are next."""
+        playing, average = self.playing, self.average
+        if not self.version and self._fitted is not None:
+            playing = average = self._fitted[2]
+        self.store_evaluated(t, pack_nets(average, playing), {"version": self.version})
+
+    def warm_up(self) -> None:
+        """Plays one game by the nets at hand."""
+        task = TrajectoryTask((self.config.seed, 0, 0), ((1, (LEARNER,) * self.actors.players),))
+        self.compile_in_workers("play", [(task, TrajectoryWeights(self.version, self.playing))])
+
+    def ready(self) -> bool:
+        return self.version > 0 or self._fitted is not None
+
+    def settle(self) -> None:
+        self.finish_fit()
+
+    def state(self, folder: Path) -> Row:
+        save_state(folder / "playing.safetensors", pack_nets(self.average, self.playing), {})
+        arrays = {
+            f"{version}.{name}": array for version, nets in self.former for name, array in pack_nets((), nets).items()
+        }
+        save_state(folder / "former.safetensors", arrays, {})
+        return {
+            "decisions": self.decisions,
+            "samples": self.samples,
+            "version": self.version,
+            "former": [version for version, _ in self.former],
+            "fitted": None if self._fitted is None else self._fitted[:2],
+        }
+
+    def restore(self) -> None:
+        """Goes on from the newest whole checkpoint, with the nets that played then.
+
+        Raises:
+            UsageError: the checkpoints are gone, or none is whole.
+            ForeignState: the checkpoint is of other networks.
+        """
+        saved = self.load_newest()
+        if saved is None:
+            return
+        state, folder = saved
+        with reading(folder):
+            self.decisions, self.samples = int(state["decisions"]), int(state["samples"])
+            self.version, versions = int(state["version"]), [int(v) for v in state["former"]]
+            fitted = state["fitted"]
+        arrays, _ = load_state(folder / "playing.safetensors")
+        self.playing = unpack_nets(arrays, "last", self.actors.nets)
+        self.average = unpack_nets(arrays, "average", self.actors.nets)
+        arrays, _ = load_state(folder / "former.safetensors")
+        self.former = [(v, unpack_nets(arrays, f"{v}.last", self.actors.nets)) for v in versions]
+        if fitted is not None:
+            self._fitted = int(fitted[0]), fitted[1], self.actors.newest_nets()
+
+    def samples_offered(self) -> int:
+        return self.samples
+
+
+def _fit_metrics(found: Sequence[dict[str, float]]) -> Row:
+    """Metrics of an iteration's fits as they are logged: means over nets and epochs, and where the time went."""
+    means = {key: sum(each[key] for each in found) / len(found) for key in found[0]}
+    own = {f"learner/{key}": value for key, value in means.items() if key not in ("loss", "seconds", "waited")}
+    seconds, waited = (sum(each[key] for each in found) for key in ("seconds", "waited"))
+    return own | {"loss/policy": means["loss"], "time/fit_s": seconds, "learner/waited_s": waited}

@@ -1,0 +1,36 @@
+"""Presets of policy gradients."""
+
+from dancfr.methods.method import Preset
+from dancfr.methods.policy_gradient.config import PolicyEvaluation, PolicyGradientConfig
+from learners.networks.settings import NetworkSettings
+from learners.policy_gradient.settings import PolicyTrainingSettings
+
+GEISTER = PolicyGradientConfig(
+    game="geister",
+    iterations=100_000,
+    minutes=5.0,
+    games=1024,
+    chunk=256,
+    network=NetworkSettings(width=128, depth=3, norm="layer", outputs="move"),
+    training=PolicyTrainingSettings(
+        batch=2048,
+        learning_rate=1e-3,
+        learning_rate_end=1e-4,
+        entropy=0.03,
+        entropy_end=0.006,
+        schedule=300,
+        discount=0.99,
+        trace=0.85,
+    ),
+    threshold=0.5,
+    evaluation=PolicyEvaluation(every=25, games=400),
+    checkpoint_every=100,
+)
+
+PRESETS = (
+    Preset(
+        "geister-policy-gradient-quick",
+        GEISTER,
+        "a regularised policy gradient, 5 minutes on 2 cores",
+    ),
+)

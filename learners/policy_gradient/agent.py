@@ -1,0 +1,86 @@
+"""The agent of policy nets, one for all players or one each. `B` states, `A` actions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.game import Game, Packed, States
+from envs.tree import Tree
+from learners.networks.settings import NetworkSettings, Weights
+from learners.policy_gradient.policy import PolicyInference, apply_threshold, draw
+
+
+class PolicyAgent:
+    """Draws actions from the policies of nets; satisfies `envs.agent.Agent`. It has no memory.
+
+    Args:
+        game: The game that the nets were trained on.
+        network: Settings of the nets.
+        nets: Weights of the net of all players, or of each player's net.
+        name: Name in messages.
+        threshold: Actions with less than this fraction of the highest probability are not played (Ganzfried, Sandholm
+            and Waugh 2012).
+
+    Raises:
+        ValueError: the game lacks what the network needs, the number of nets is neither 1 nor that of players, or
+            `threshold` is out of bounds.
+    """
+
+    def __init__(
+        self, game: Game, network: NetworkSettings, nets: Sequence[Weights], name: str, threshold: float = 0.0
+    ) -> None:
+        network.check(game.spec)
+        players = game.spec.num_players
+        if len(nets) not in (1, players):
+            raise ValueError(f"{name} has {len(nets)} nets, which is neither 1 nor one for each of {players} players")
+        if not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must be from 0 to 1, got {threshold}")
+        self.name = name
+        self.threshold = threshold
+        self._trained_on = self._game = game
+        self._nets = [PolicyInference(game, network, weights) for weights in nets]
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        """See `Agent.begin`."""
+        self._game = game
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """See `Agent.act`."""
+        mover = self._game.to_move(states)
+        legal = self._game.legal(states)
+        packed = self._game.observe(states, mover)
+        draws = rng.random(len(states), dtype=np.float32)
+        actions, logs = np.empty(len(states), np.int64), np.empty(len(states), np.float32)
+        draw(self._policies(packed, legal, mover), draws, actions, logs)
+        return actions
+
+    def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
+        """Policy `float32[B, A]` of a player at infostates `uint8[B, P]` with legal actions `bool[B, A]`."""
+        return self._policies(packed, legal, np.full(len(packed), player, np.int8))
+
+    def values(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
+        """Values `float32[B]` of infostates to their player."""
+        return self._nets[player % len(self._nets)](packed, legal)[1].copy()
+
+    def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
+        """The policy of all players at every infoset of a game tree, `float64[S]` for `S` slots (infoset, action).
+
+        Raises:
+            ValueError: the infostates of the tree are not those of the game that the nets were trained on.
+        """
+        if tree.observed.shape[1] != self._trained_on.spec.packed_size:
+            raise ValueError(f"{self.name} was trained under other rules of {tree.name}")
+        policy = tree.to_slots(self._policies(tree.observed, tree.legal(), tree.player))
+        return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
+
+    def _policies(self, packed: Packed, legal: NDArray[np.bool_], mover: NDArray[np.int8]) -> NDArray[np.float32]:
+        """Policies with the threshold, `float32[B, A]`."""
+        if len(self._nets) == 1:
+            return apply_threshold(self._nets[0](packed, legal)[0], self.threshold)
+        policy = np.empty(legal.shape, np.float32)
+        for player, net in enumerate(self._nets):
+            at = np.flatnonzero(mover == player)
+            if len(at):
+                policy[at] = apply_threshold(net(packed[at], legal[at])[0], self.threshold)
+        return policy

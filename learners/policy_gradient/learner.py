@@ -1,0 +1,182 @@
+"""The learner of a policy gradient: PPO's clipped objective with an entropy bonus and a magnet.
+
+`B` rows of a minibatch, `A` actions.
+"""
+
+import copy
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from envs.game import Game
+from learners.networks.inference import encoder
+from learners.networks.settings import NetworkSettings
+from learners.policy_gradient.network import policy_net
+from learners.policy_gradient.outputs import slots_and_needed
+from learners.policy_gradient.settings import PolicyTrainingSettings
+from learners.samples import unpack_mask
+from learners.storage import ForeignState
+from learners.training import NetLearner, Trainer
+
+_TALLIES = ("policy_loss", "value_loss", "entropy", "clipped", "divergence", "magnet")
+
+_ILLEGAL = -1e9
+
+
+class PolicyLearner(NetLearner):
+    """A policy net with its training and its magnet.
+
+    Args:
+        game: Unpacks and encodes infostates.
+        network: The architecture.
+        training: Optimiser, minibatches, and so on.
+        device: Where to train; the CPU by default.
+        seed: Of the initial weights.
+
+    Raises:
+        ValueError: the game lacks what the network needs.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        network: NetworkSettings,
+        training: PolicyTrainingSettings,
+        *,
+        device: torch.device | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.game, self.network, self.training = game, network, training
+        self._encode = encoder(game, network)
+        self.trainer = Trainer(lambda: policy_net(network, game.spec), training, device or torch.device("cpu"), seed)
+        self._magnet: nn.Module | None = None
+        if training.magnet:
+            self._magnet = copy.deepcopy(self.trainer.net).requires_grad_(False)
+
+    def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
+        """Trains on blocks of `trajectory_dtype` rows, minibatch by minibatch; see `policy_loss`.
+
+        Returns:
+            Means over the ``rows`` trained on: ``loss``; ``policy_loss``; ``value_loss``, the squared error of the
+            values; ``entropy``, in nats; ``clipped``, the share of rows without gradient of the policy;
+            ``divergence``, KL(policy that played, policy), estimated; ``magnet``, KL(policy, magnet); ``age``, how many
+            iterations before this one the weights were sent that played; ``explained``, the share of the targets'
+            variance that the values explain.
+
+        Raises:
+            TrainingDiverged: the loss is not finite.
+        """
+        trainer, training = self.trainer, self.training
+        for group in trainer.optimiser.param_groups:
+            group["lr"] = training.at("learning_rate", iteration)
+        trainer.begin_fit()
+        tallies = torch.zeros(len(_TALLIES), dtype=torch.float64, device=trainer.device)
+        rows, age, moments = 0, 0.0, np.zeros(2)
+        for part, weight in trainer.parts(blocks):
+            trainer.step([partial(self._loss, part, iteration, tallies)], weight)
+            age += iteration * len(part) - part["version"].sum(dtype=np.float64)
+            target = part["target"].astype(np.float64)
+            moments += target.sum(), np.square(target).sum()
+            rows += len(part)
+        if self._magnet is not None:
+            self._pull(self._magnet)
+        sums = trainer.ranks.sum(torch.cat([tallies, tallies.new_tensor([rows, age, *moments])])).tolist()
+        count = max(sums[-4], 1)
+        means = dict(zip(_TALLIES, (total / count for total in sums[:-4]), strict=True))
+        variance = sums[-1] / count - (sums[-2] / count) ** 2
+        loss = means["policy_loss"] + training.value_weight * means["value_loss"]
+        trainer.check_loss(loss, "lower it")
+        explained = 1 - means["value_loss"] / variance if variance > 0 else 0.0
+        return {"rows": int(sums[-4]), "loss": loss, **means, "age": sums[-3] / count, "explained": explained}
+
+    def _loss(self, part: NDArray[np.void], iteration: int, tallies: Tensor) -> Tensor:
+        """Loss of a minibatch, the mean over its rows; adds to the tallies."""
+        trainer, training = self.trainer, self.training
+        packed = np.ascontiguousarray(part["infostate"])
+        legal = unpack_mask(np.ascontiguousarray(part["legal"]), self.game.spec.num_actions)
+        slots, needed = slots_and_needed(self.game, self.network, packed, legal)
+        views, to = trainer.net.tensors([self._encode(packed)]), trainer.tensor
+        inputs = views, to(slots), to(needed)
+        with trainer.autocast():
+            outputs = trainer.model(*inputs).float()
+        allowed = to(legal)
+        logs, values = log_policy(outputs[:, :-1], allowed), outputs[:, -1]
+        action, advantage, target, played = (
+            to(np.ascontiguousarray(part[name])) for name in ("action", "advantage", "target", "log_probability")
+        )
+        if training.normalise:
+            advantage = advantage / advantage.square().mean().sqrt().clamp(min=1e-6)
+        moved = logs.gather(1, action.long()[:, None])[:, 0] - played
+        policy_loss, clipped = ppo_loss(moved, advantage, training.ratio_clip)
+        value_loss = (values - target).square()
+        probabilities = logs.exp()
+        entropy = -(probabilities * logs).sum(1)
+        loss = policy_loss + training.value_weight * value_loss - training.at("entropy", iteration) * entropy
+        pull = torch.zeros_like(entropy)
+        if self._magnet is not None:
+            with torch.no_grad():
+                anchor = log_policy(self._magnet(*inputs).float()[:, :-1], allowed)
+            pull = (probabilities * (logs - anchor)).sum(1)
+            loss = loss + training.at("magnet", iteration) * pull
+        with torch.no_grad():
+            divergence = moved.exp() - 1 - moved
+            sums = policy_loss, value_loss, entropy, clipped, divergence, pull
+            tallies += torch.stack([one.detach().double().sum() for one in sums])
+        return loss.mean()
+
+    def _pull(self, magnet: nn.Module) -> None:
+        """Moves the magnet towards the newest weights."""
+        with torch.no_grad():
+            for held, new in zip(magnet.parameters(), self.trainer.net.parameters(), strict=True):
+                held.lerp_(new, self.training.magnet_rate)
+
+    def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """For a checkpoint: net, optimiser and magnet."""
+        arrays, meta = super().state_arrays()
+        if self._magnet is not None:
+            state = self._magnet.state_dict()
+            arrays |= {f"magnet.{name}": value.cpu().numpy().copy() for name, value in state.items()}
+        return arrays, meta
+
+    def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
+        """From a checkpoint.
+
+        Raises:
+            ForeignState: the arrays are of another network, or lack the magnet.
+        """
+        super().load_state_arrays(arrays, meta)
+        if self._magnet is not None:
+            prefix = "magnet."
+            saved = {
+                n.removeprefix(prefix): torch.from_numpy(np.array(a)) for n, a in arrays.items() if n.startswith(prefix)
+            }
+            if saved.keys() != self._magnet.state_dict().keys():
+                raise ForeignState("the saved state has no magnet: it was trained with training.magnet=0")
+            self._magnet.load_state_dict(saved)
+
+
+def log_policy(logits: Tensor, legal: Tensor) -> Tensor:
+    """Logarithms of the policy, `[B, A]`; a large negative number, whose exponential is 0, where not legal."""
+    return torch.log_softmax(logits.masked_fill(~legal, _ILLEGAL), dim=1)
+
+
+def ppo_loss(moved: Tensor, advantage: Tensor, clip: float) -> tuple[Tensor, Tensor]:
+    """PPO's clipped objective as a loss (Schulman et al. 2017, eq. 7).
+
+    Args:
+        moved: log pi(a) - log pi_played(a), `[B]`.
+        advantage: Of the action, `[B]`.
+        clip: Epsilon.
+
+    Returns:
+        The loss of each row, `[B]`, and which rows have no gradient, `bool[B]`.
+    """
+    ratio = moved.exp()
+    bounded = ratio.clamp(1 - clip, 1 + clip)
+    loss = -torch.minimum(ratio * advantage, bounded * advantage)
+    return loss, (ratio * advantage > bounded * advantage)

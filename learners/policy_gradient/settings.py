@@ -1,0 +1,82 @@
+"""Settings of a policy gradient that the command line, the actors, the learner and the agent share."""
+
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from learners.settings import Optimiser, Settings
+
+
+class PolicyTrainingSettings(Settings):
+    """How a policy and its values are fitted to the trajectories of an iteration: PPO (Schulman et al. 2017) with an
+    entropy bonus and a magnet (Sokota et al. 2022, "A unified approach to reinforcement learning, quantal response
+    equilibria, and two-player zero-sum games").
+
+    The learning rate, the entropy bonus and the weight of the magnet go from their value to the one at the end
+    geometrically over `schedule` iterations, and stay there.
+
+    Attributes:
+        batch: Rows of a minibatch.
+        epochs: Passes over the rows of an iteration.
+        learning_rate: Of Adam.
+        learning_rate_end: At the end of the schedule; None: the same.
+        ratio_clip: Epsilon of PPO: an action whose probability has changed by more than this share since it was played
+            has no gradient in the direction of the change.
+        value_weight: Weight of the squared error of the values in the loss.
+        entropy: Weight of the policy's entropy, a temperature in units of the return.
+        entropy_end: At the end of the schedule; None: the same.
+        magnet: Weight of the divergence KL(policy, magnet), a temperature in units of the return.
+        magnet_end: At the end of the schedule; None: the same.
+        magnet_rate: The magnet is an average of the weights after each fit; the newest weights have this share.
+        schedule: Iterations of the schedule.
+        discount: Gamma, for each own decision of a player.
+        trace: Lambda of the generalised advantage estimate (Schulman et al. 2016); 1: returns without bootstrapping.
+        normalise: Divide advantages by their root mean square over the minibatch.
+        clip: Maximum norm of the gradient.
+        bf16: Run the network in bfloat16 (autocast), for GPUs; the weights stay float32.
+    """
+
+    optimiser: ClassVar[Optimiser] = "adam"
+    epsilon: ClassVar[float] = 1e-5
+    minibatches: ClassVar[int | None] = None
+    anneal: ClassVar[bool] = False
+    warm_start: ClassVar[bool] = True
+    weight_average: ClassVar[float] = 0.0
+
+    batch: int = Field(2048, ge=2)
+    epochs: int = Field(1, ge=1, le=100)
+    learning_rate: float = Field(1e-3, gt=0, le=1)
+    learning_rate_end: float | None = Field(None, gt=0, le=1)
+    ratio_clip: float = Field(0.2, gt=0, le=1)
+    value_weight: float = Field(0.5, gt=0)
+    entropy: float = Field(0.03, ge=0)
+    entropy_end: float | None = Field(None, ge=0)
+    magnet: float = Field(0.0, ge=0)
+    magnet_end: float | None = Field(None, ge=0)
+    magnet_rate: float = Field(0.02, gt=0, le=1)
+    schedule: int = Field(200, ge=1)
+    discount: float = Field(0.99, gt=0, le=1)
+    trace: float = Field(0.9, ge=0, le=1)
+    normalise: bool = False
+    clip: float = Field(1.0, gt=0)
+    bf16: bool = False
+
+    @model_validator(mode="after")
+    def _check_schedules(self) -> Self:
+        for name in ("entropy", "magnet"):
+            start, end = getattr(self, name), getattr(self, f"{name}_end")
+            if end is not None and (start == 0) != (end == 0):
+                raise ValueError(
+                    f"{name} and {name}_end must both be positive, as a geometric schedule runs from one to the other, "
+                    f"got {start:g} and {end:g}"
+                )
+        return self
+
+    def at(self, name: Literal["learning_rate", "entropy", "magnet"], iteration: int) -> float:
+        """Value of a scheduled setting in an iteration, counted from 1."""
+        start: float = getattr(self, name)
+        end: float | None = getattr(self, f"{name}_end")
+        if end is None or start == 0:
+            return start
+        done = min((iteration - 1) / max(self.schedule - 1, 1), 1.0)
+        return start * (end / start) ** done
