@@ -4,25 +4,36 @@ Any seat of a game may be taken by an opponent: a frozen agent, or a former net.
 samples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.explained import Explained
 from actors.rows import Rows, take_records
 from actors.warm_up import WarmUp
 from envs.agent import Agent
-from envs.game import Game, States
+from envs.game import Game, IllegalAction, States
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.advantages import estimate_advantages
 from learners.policy_gradient.agent import PolicyAgent
-from learners.policy_gradient.policy import PolicyInference, draw
+from learners.policy_gradient.policy import PolicyInference, apply_threshold, draw
 from learners.samples import pack_mask, trajectory_dtype
 
 LEARNER = 0
 """The party that learns; frozen opponents are 1, 2, ..., and the former net follows them."""
+
+
+class NotZeroSum(Explained):
+    """The returns of a game do not add up to 0, so that a best response says nothing of exploitability."""
+
+    wrong_use = True
+
+
+class BadMove(Explained):
+    """A frozen opponent chose an action that is not legal."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +59,22 @@ class TrajectoryWeights:
     """The nets that play.
 
     Attributes:
-        version: Number of the fit that produced these weights; 0 for new nets.
+        version: Number that no other nets of the run have; 0 for new nets.
+        network: Settings of the nets.
         nets: Weights of the net of all players, or of each player's net.
         former: Version and nets of a former policy as an opponent, if there is one.
+        threshold: Measured games leave out actions with less than this fraction of the highest probability.
     """
 
     version: int
+    network: NetworkSettings
     nets: tuple[Weights, ...]
     former: tuple[int, tuple[Weights, ...]] | None = None
+    threshold: float = 0.0
 
+
+Decide = Callable[[States, NDArray[np.int8], NDArray[np.int64], np.random.Generator], NDArray[np.int64]]
+"""Chooses actions from states, players to move, numbers of the games, and a source of draws."""
 
 Block = dict[str, NDArray]
 """`{"net0": trajectory_dtype[n], ...}`, by net"""
@@ -67,16 +85,22 @@ class TrajectoryPlayer(WarmUp):
 
     Args:
         game: Batched game.
-        network: Settings of the nets.
         discount: Gamma, see `PolicyTrainingSettings`.
         trace: Lambda.
         opponents: Frozen agents.
+        zero_sum: Refuse games whose returns do not add up to 0.
     """
 
     def __init__(
-        self, game: Game, network: NetworkSettings, discount: float, trace: float, opponents: Sequence[Agent] = ()
+        self,
+        game: Game,
+        discount: float,
+        trace: float,
+        opponents: Sequence[Agent] = (),
+        zero_sum: bool = False,
     ) -> None:
-        self.game, self.network = game, network
+        self.game = game
+        self._zero_sum = zero_sum
         self.discount, self.trace = discount, trace
         self._opponents: list[Agent | None] = [None, *opponents]
         self._dtype = trajectory_dtype(game.spec)
@@ -99,9 +123,9 @@ class TrajectoryPlayer(WarmUp):
         """Plays a chunk; returns its statistics and samples, see `Block`."""
         started = perf_counter()
         self._take(weights)
-        seats = np.concatenate([np.tile(np.array(each, np.int8), (games, 1)) for games, each in task.tables])
+        seats = _seats(task)
         self._rows.clear()
-        decisions, returns = self._play_games(seats, np.random.SeedSequence(task.seed))
+        decisions, returns = self._play_games(seats, np.random.SeedSequence(task.seed), self._decide)
         blocks = self._samples(returns, weights.version)
         stats = {
             "games": float(task.games),
@@ -111,21 +135,37 @@ class TrajectoryPlayer(WarmUp):
         }
         return stats | _results(seats, returns), blocks
 
+    def measure(self, task: TrajectoryTask, weights: TrajectoryWeights) -> tuple[NDArray[np.float32], None]:
+        """Plays a chunk with the threshold of the weights; returns `float32[games, players]`, what they brought."""
+        self._take(weights)
+
+        def decide(
+            states: States, movers: NDArray[np.int8], _: NDArray[np.int64], rng: np.random.Generator
+        ) -> NDArray[np.int64]:
+            packed, legal = self.game.observe(states, movers), self.game.legal(states)
+            policy = apply_threshold(self._evaluate(packed, legal, movers)[0], weights.threshold)
+            return _drawn(policy, rng)[0]
+
+        return self._play_games(_seats(task), np.random.SeedSequence(task.seed), decide)[1], None
+
     def _take(self, weights: TrajectoryWeights) -> None:
         """Makes the nets ready, unless they are the ones at hand."""
         if weights.version != self._version:
-            self._nets = [PolicyInference(self.game, self.network, net) for net in weights.nets]
+            self._nets = [PolicyInference(self.game, weights.network, net) for net in weights.nets]
             self._version = weights.version
         former = weights.former
         if former is not None and (self._former is None or self._former[0] != former[0]):
-            self._former = former[0], PolicyAgent(self.game, self.network, former[1], f"net of fit {former[0]}")
+            self._former = former[0], PolicyAgent(self.game, weights.network, former[1], f"net {former[0]}")
 
-    def _play_games(self, seats: NDArray[np.int8], seed: np.random.SeedSequence) -> tuple[int, NDArray[np.float32]]:
-        """Plays all games of a chunk, and appends the decisions of the learner to the rows.
+    def _play_games(
+        self, seats: NDArray[np.int8], seed: np.random.SeedSequence, decide: Decide
+    ) -> tuple[int, NDArray[np.float32]]:
+        """Plays all games of a chunk.
 
         Args:
             seats: Party in each seat of each game, `int8[games, players]`.
             seed: Of the chunk.
+            decide: Chooses the learner's actions.
 
         Returns:
             Decisions of all parties, and the returns, `float32[games, players]`.
@@ -148,16 +188,31 @@ class TrajectoryPlayer(WarmUp):
                     actions[asked] = agent.act(take_records(states, asked), places[asked], theirs)
             asked = np.flatnonzero(party == LEARNER)
             if len(asked) == len(states):
-                actions = self._decide(states, movers, places, own)
+                actions = decide(states, movers, places, own)
             elif len(asked):
-                actions[asked] = self._decide(take_records(states, asked), movers[asked], places[asked], own)
-            game.step(states, actions, chance)
+                actions[asked] = decide(take_records(states, asked), movers[asked], places[asked], own)
+            try:
+                game.step(states, actions, chance)
+            except IllegalAction as error:  # the learner draws legal actions only
+                names = " or ".join(agent.name for agent in parties.values())
+                raise BadMove(f"agent {names}: {error}") from None
             over = game.finished(states)
             if over.any():
                 ended, going = np.flatnonzero(over), np.flatnonzero(~over)
-                returns[places[ended]] = game.returns(take_records(states, ended))
+                returns[places[ended]] = self._returns(take_records(states, ended))
                 states, places = take_records(states, going), places[going]
         return decisions, returns
+
+    def _returns(self, states: States) -> NDArray[np.float32]:
+        """What games that have ended brought each player."""
+        returns, spec = self.game.returns(states), self.game.spec
+        off = np.abs(returns.sum(axis=1)).max() if self._zero_sum else 0
+        if off > 1e-4 * max(spec.max_return, 1.0):
+            raise NotZeroSum(
+                f"the returns of {spec.name} add up to {off:g} and not to 0: what a response wins says nothing of "
+                "exploitability there"
+            )
+        return returns
 
     def _party(self, number: int) -> Agent:
         agent = self._opponents[number] if number < len(self._opponents) else self._former and self._former[1]
@@ -170,8 +225,7 @@ class TrajectoryPlayer(WarmUp):
         """Draws the learner's actions, `int64[n]`, and appends the decisions to the rows."""
         packed, legal = self.game.observe(states, movers), self.game.legal(states)
         policy, value = self._evaluate(packed, legal, movers)
-        actions, logs = np.empty(len(states), np.int64), np.empty(len(states), np.float32)
-        draw(policy, rng.random(len(states), dtype=np.float32), actions, logs)
+        actions, logs = _drawn(policy, rng)
         kept = self._rows.append(len(states))
         kept["infostate"][:] = packed
         kept["legal"][:] = pack_mask(legal)
@@ -208,6 +262,18 @@ class TrajectoryPlayer(WarmUp):
         if len(self._nets) == 1:
             return {"net0": block}
         return {f"net{net}": block[player == net] for net in range(len(self._nets))}
+
+
+def _seats(task: TrajectoryTask) -> NDArray[np.int8]:
+    """Party in each seat of each game, `int8[games, players]`."""
+    return np.concatenate([np.tile(np.array(each, np.int8), (games, 1)) for games, each in task.tables])
+
+
+def _drawn(policy: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Actions drawn from policies `float32[n, A]`, and the logarithms of their probabilities."""
+    actions, logs = np.empty(len(policy), np.int64), np.empty(len(policy), np.float32)
+    draw(policy, rng.random(len(policy), dtype=np.float32), actions, logs)
+    return actions, logs
 
 
 def _results(seats: NDArray[np.int8], returns: NDArray[np.float32]) -> dict[str, float]:

@@ -176,6 +176,27 @@ class ValueNet(nn.Module):
             out["out.w"] = np.ascontiguousarray(scale[:, None] * out["out.w"])
         return weights | out
 
+    def load_inference_weights(self, weights: Weights) -> None:
+        """Reverse of `inference_weights`.
+
+        Raises:
+            ValueError: the arrays are of another network, or batch normalisation has been folded into them.
+        """
+        if self.settings.norm == "batch":
+            raise ValueError("a net with network.norm=batch cannot be taken back from the weights that it plays by")
+        layers: dict[str, Any] = {f"hidden{i}": layer for i, layer in enumerate(self.hidden)} | {"out": self.out}
+        if isinstance(self.trunk, PatchTrunk):
+            layers |= {f"conv0.{v}": layer for v, layer in enumerate(self.trunk.first)} | {"conv1": self.trunk.second}
+        if weights.keys() != {f"{name}.{part}" for name in layers for part in "wb"}:
+            raise ValueError("the weights are those of another network")
+        with torch.no_grad():
+            for name, layer in layers.items():
+                matrix, bias = np.asarray(weights[f"{name}.w"]).T, np.asarray(weights[f"{name}.b"])
+                if matrix.shape != layer.weight.shape:
+                    raise ValueError(f"{name} has {matrix.shape} weights, expected {tuple(layer.weight.shape)}")
+                layer.weight.copy_(torch.from_numpy(matrix.copy()))
+                layer.bias.copy_(torch.from_numpy(bias.copy()))
+
 
 class ChosenOutputs(torch.autograd.Function):
     """Values of the needed actions from the last hidden layer on a CPU, where only outputs that stand for them are

@@ -25,6 +25,10 @@ class PolicyAgent:
     Raises:
         ValueError: the game lacks what the network needs, the number of nets is neither 1 nor that of players, or
             `threshold` is out of bounds.
+
+    Attributes:
+        network: Settings of the nets.
+        weights: Of the net of all players, or of each player's net.
     """
 
     def __init__(
@@ -37,6 +41,7 @@ class PolicyAgent:
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be from 0 to 1, got {threshold}")
         self.name = name
+        self.network, self.weights = network, tuple(nets)
         self.threshold = threshold
         self._trained_on = self._game = game
         self._nets = [PolicyInference(game, network, weights) for weights in nets]
@@ -84,3 +89,37 @@ class PolicyAgent:
             if len(at):
                 policy[at] = apply_threshold(net(packed[at], legal[at])[0], self.threshold)
         return policy
+
+
+class SeatedAgents:
+    """Plays each seat by an agent of its own; satisfies `envs.agent.Agent`.
+
+    Args:
+        agents: Agent of each player.
+        name: Name in messages.
+    """
+
+    def __init__(self, agents: Sequence[PolicyAgent], name: str) -> None:
+        self.agents, self.name = tuple(agents), name
+        self._game: Game
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        """See `Agent.begin`."""
+        self._game = game
+        for agent in self.agents:
+            agent.begin(game, batch, rng)
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """See `Agent.act`."""
+        mover = self._game.to_move(states)
+        actions = np.empty(len(states), np.int64)
+        for player, agent in enumerate(self.agents):
+            at = np.flatnonzero(mover == player)
+            if len(at):
+                actions[at] = agent.act(states[at], games[at], rng)
+        return actions
+
+    def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
+        """The policy of all players at every infoset of a game tree, `float64[S]`; see `PolicyAgent.tree_policy`."""
+        policies = np.stack([agent.tree_policy(tree) for agent in self.agents])
+        return policies[tree.player[tree.slot_infoset], np.arange(tree.num_slots)]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from envs.game import Game
 from learners.networks.inference import encoder
-from learners.networks.settings import NetworkSettings
+from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.network import policy_net
 from learners.policy_gradient.outputs import slots_and_needed
 from learners.policy_gradient.settings import PolicyTrainingSettings
@@ -37,9 +37,10 @@ class PolicyLearner(NetLearner):
         training: Optimiser, minibatches, and so on.
         device: Where to train; the CPU by default.
         seed: Of the initial weights.
+        start: Weights to begin with, from `ValueNet.inference_weights`; None: fresh ones.
 
     Raises:
-        ValueError: the game lacks what the network needs.
+        ValueError: the game lacks what the network needs, or `start` is of another network.
     """
 
     def __init__(
@@ -50,10 +51,13 @@ class PolicyLearner(NetLearner):
         *,
         device: torch.device | None = None,
         seed: int = 0,
+        start: Weights | None = None,
     ) -> None:
         self.game, self.network, self.training = game, network, training
         self._encode = encoder(game, network)
         self.trainer = Trainer(lambda: policy_net(network, game.spec), training, device or torch.device("cpu"), seed)
+        if start is not None:
+            self.trainer.net.load_inference_weights(start)
         self._magnet: nn.Module | None = None
         if training.magnet:
             self._magnet = copy.deepcopy(self.trainer.net).requires_grad_(False)

@@ -6,24 +6,23 @@ from dancfr.methods.method import Method, lazily
 from dancfr.watch.progress import Speed
 
 CURVES = Curves(
-    phases={"games": "time/play_s", "Q-networks": "time/fit_s", **APART_KEYS},
-    overlap="the Q-networks are fitted beside the next games",
+    phases={"games": "time/play_s", "nets": "time/fit_s", **APART_KEYS},
+    overlap="the nets are fitted beside the next games",
     counted="A fit counts where its weights are first used.",
     metrics=(
         Metric(
             "response",
-            "Mean return of the response in greedy games",
+            "Mean return of the best response at each point",
             "mean return",
             "return",
             {"Moving first": "response/value_first", "Moving second": "response/value_second"},
         ),
         Metric(
-            "losses",
-            "Training loss",
-            "mean squared error",
-            "squared error",
-            {"Loss of the Q-networks": "loss/value"},
-            log=True,
+            "entropy",
+            "Entropy of the responses",
+            "nats",
+            "nats",
+            {"Entropy at the infostates of the games": "learner/entropy"},
         ),
         Metric(
             "throughput",

@@ -1,4 +1,4 @@
-"""The actors of a trained best response: workers that play against the frozen agent, and a buffer and a net a seat."""
+"""The actors of trained best responses: workers that play against the frozen agent, and a buffer and a net each."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,32 +7,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.best_response import Responder, ResponseTask
 from actors.data_parallel import start_learner
 from actors.remote import Handle, Ref
 from actors.sharding import start_buffer
+from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
 from dancfr.games.registry import make_game
-from dancfr.methods.best_response.agent import Nets
-from dancfr.methods.best_response.config import BestResponseConfig, two_player_game
+from dancfr.methods.best_response.agent import starting_net
+from dancfr.methods.best_response.config import FRESH, BestResponseConfig, two_player_game
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.streams import net_seed
-from learners.best_response.learner import ResponseLearner
 from learners.buffers import CircularBuffer
-from learners.samples import response_dtype
+from learners.networks.settings import NetworkSettings, Weights
+from learners.policy_gradient.learner import PolicyLearner
+from learners.samples import trajectory_dtype
 
 PLAYERS = (0, 1)
+FROZEN = 1
+"""Party of the frozen agent; the known agents follow it, see `actors.trajectories`."""
 MEASURED = 1024
 """Games of a chunk that only measures."""
 DEADLINE_S = 1800.0
 
 
 class BestResponseActors(RunActors):
-    """Workers with a copy of the frozen agent each, a buffer for each seat, and the learner of both nets.
+    """Workers with a copy of the frozen agent and of the known ones each, a buffer for each response, and a learner.
 
     Args:
         config: The run's configuration.
         placement: Where they live.
         say: Gets a line about each worker that died, hung or raised.
+
+    Attributes:
+        networks: Architecture of each response.
     """
 
     def __init__(self, config: BestResponseConfig, placement: Placement, say: Callable[[object], None]) -> None:
@@ -40,49 +46,70 @@ class BestResponseActors(RunActors):
         self.config = config
         self.game = two_player_game(make_game(config.game, **config.game_options))
         self.enter(self.game)
-        net = {"game": self.game, "network": config.network, "training": config.training}
+        starts = [self._start(name) for name in config.starts]
+        self.networks = [network for network, _ in starts]
         self.learner = start_learner(
             self.runtime,
-            ResponseLearner,
-            {player: {**net, "seed": net_seed(config.seed, player, 0)} for player in PLAYERS},
+            PolicyLearner,
+            {
+                number: {
+                    "game": self.game,
+                    "network": network,
+                    "training": config.training,
+                    "seed": net_seed(config.seed, number, 0),
+                    "start": weights,
+                }
+                for number, (network, weights) in enumerate(starts)
+            },
             placement.options.device,
             name="learner",
             **placement.learner_options(1),
         )
-        dtype, options = response_dtype(self.game.spec), placement.buffer_options
+        dtype, options = trajectory_dtype(self.game.spec), placement.buffer_options
         self.buffers = [
-            start_buffer(
-                self.runtime, CircularBuffer, config.buffer, dtype, "responses", name=f"buffer-{player}", **options
-            )
-            for player in PLAYERS
+            start_buffer(self.runtime, CircularBuffer, config.buffer, dtype, "net0", name=f"buffer-{number}", **options)
+            for number in range(len(starts))
         ]
         self.wait_until_ready([self.learner, *self.buffers])
 
-    def enter(self, game: Any) -> None:
-        config = self.config
-        agent = self.placement.options.make_agent(config.agent, game)
-        arguments = (game, config.network, agent, config.explore, config.explore_least)
-        self.workers = self.start_pool(Responder, arguments, DEADLINE_S)
+    def _start(self, name: str) -> tuple[NetworkSettings, Weights | None]:
+        """Architecture and weights that a response begins with; None for fresh ones."""
+        if name == FRESH:
+            return self.config.network, None
+        return starting_net(name, self.placement.options.make_agent(name, self.game))
 
-    def newest_nets(self) -> Nets:
-        """The nets as they are now, by player."""
-        nets: Nets = tuple(self.runtime.get([self.learner.call("weights", player) for player in PLAYERS]))
+    def enter(self, game: Any) -> None:
+        config, make = self.config, self.placement.options.make_agent
+        agents = [make(name, game) for name in (config.agent, *config.known)]
+        training = config.training
+        arguments = (game, training.discount, training.trace, agents, True)
+        self.workers = self.start_pool(TrajectoryPlayer, arguments, DEADLINE_S)
+
+    def newest_nets(self) -> list[Weights]:
+        """The net of each response as it is now."""
+        nets: list[Weights] = self.runtime.get([self.learner.call("weights", n) for n in range(len(self.networks))])
         return nets
 
     def measure(
-        self, weights: Ref, seed: tuple[int, ...], games: int, seats: Sequence[int]
+        self, weights: TrajectoryWeights, seed: tuple[int, ...], games: int, seats: Sequence[int], party: int = LEARNER
     ) -> list[NDArray[np.float32]]:
-        """Returns of greedy play, ``float32[games]`` for each of the seats."""
-        tasks: list[tuple[ResponseTask, Ref]] = []
+        """Returns of the nets of `weights`, or of a known agent, against the frozen agent.
+
+        Returns:
+            ``float32[games]`` for each of the seats.
+        """
+        ref = self.runtime.put(weights)
+        tasks: list[tuple[TrajectoryTask, Ref]] = []
         for seat in seats:
+            parties = (party, FROZEN) if seat == 0 else (FROZEN, party)
             for number, first in enumerate(range(0, games, MEASURED)):
-                task = ResponseTask((*seed, 2 * number + seat), seat, min(MEASURED, games - first))
-                tasks.append((task, weights))
+                table = ((min(MEASURED, games - first), parties),)
+                tasks.append((TrajectoryTask((*seed, 2 * number + seat), table), ref))
         found: dict[int, list[NDArray[np.float32]]] = {seat: [] for seat in seats}
         for (task, _), returns, _ in self.workers.run("measure", tasks):
-            found[task.seat].append(returns)
+            seat = task.seed[-1] % 2
+            found[seat].append(returns[:, seat])
         return [np.concatenate(found[seat]) for seat in seats]
 
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:
-        buffers = [(buffer, folder / f"buffer-{player}.safetensors") for player, buffer in enumerate(self.buffers)]
-        return [(self.learner, folder / "learner.safetensors"), *buffers]
+        return [(self.learner, folder / "learner.safetensors")]

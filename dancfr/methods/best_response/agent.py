@@ -1,4 +1,4 @@
-"""A trained best response as files, and the agent that its nets are."""
+"""Trained best responses as files, and the agent that their nets are."""
 
 import json
 import os
@@ -12,36 +12,41 @@ from pydantic import ValidationError
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.games.registry import make_game
 from dancfr.methods.agent_name import AgentName
-from dancfr.methods.best_response.config import BestResponseConfig
+from dancfr.methods.best_response.config import FRESH, BestResponseConfig
 from dancfr.methods.stored import check_weights, newest, trained_game
 from dancfr.runs.metrics import plain
 from dancfr.runs.run import Run
 from envs.agent import Agent
 from envs.game import Game
-from learners.best_response.agent import ResponseAgent
-from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings, Weights
+from learners.policy_gradient.agent import PolicyAgent, SeatedAgents
+from learners.policy_gradient.network import policy_net
 from learners.storage import load_state, save_state
 
 KIND = "best response"
 NETS, RESULT = "best-response.safetensors", "exploit.json"
 
-Nets = Sequence[Weights]
-"""The weights of each player's net."""
 
+def store_response(
+    folder: Path, result: Mapping[str, Any], seats: Sequence[tuple[NetworkSettings, Weights, float]]
+) -> None:
+    """Writes a result and the nets of both seats into a folder.
 
-def store_response(folder: Path, result: Mapping[str, Any], network: NetworkSettings, nets: Nets) -> None:
-    """Writes a result and its nets into a folder.
+    Args:
+        folder: Of the run.
+        result: See `dancfr.methods.best_response.result`.
+        seats: Architecture, weights and threshold of the response in each seat.
 
     Raises:
         RunError: they cannot be written.
     """
-    arrays = {f"{player}.{name}": array for player, net in enumerate(nets) for name, array in net.items()}
+    arrays = {f"{seat}.{name}": array for seat, (_, net, _) in enumerate(seats) for name, array in net.items()}
     about = {
         "kind": KIND,
         "against": result["agent"],
         "value": result["value"],
-        "network": network.model_dump(mode="json"),
+        "networks": [network.model_dump(mode="json") for network, _, _ in seats],
+        "thresholds": [threshold for _, _, threshold in seats],
         **{key: result[key] for key in ("game", "game_options")},
     }
     try:
@@ -49,6 +54,20 @@ def store_response(folder: Path, result: Mapping[str, Any], network: NetworkSett
         save_state(folder / NETS, arrays, about)
     except OSError as error:
         raise RunError(f"{folder} could not be written: {reason(error)}") from None
+
+
+def starting_net(name: str, agent: Any) -> tuple[NetworkSettings, Weights]:
+    """Architecture and weights of an agent's policy net, for a response to begin with.
+
+    Raises:
+        UsageError: the agent has no policy net, or one for each player.
+    """
+    if not isinstance(agent, PolicyAgent) or len(agent.weights) != 1:
+        raise UsageError(
+            f"starts: {name} has no policy net that plays both seats: name {FRESH} or a policy-gradient run with "
+            "nets=shared"
+        )
+    return agent.network, agent.weights[0]
 
 
 def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
@@ -63,13 +82,12 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     config = run.config_as(BestResponseConfig)
     trained_on = trained_game(wanted.base, config, game)
     file = newest(run, wanted, None, "at the first point of its curve")
-    nets = [run.load_strategy(player, file.iteration)[0] for player in range(2)]
-    for net in nets:
-        _check(net, config.network, trained_on, str(file.path))
-    return ResponseAgent(trained_on, config.network, nets, wanted.text)
+    weights, meta = run.load_strategy(file.player, file.iteration)
+    network = _network(meta, str(file.path))
+    return PolicyAgent(trained_on, network, [_check(weights, network, trained_on, str(file.path))], wanted.text, 0.5)
 
 
-def load_file(path: str | os.PathLike[str], game: Game) -> ResponseAgent:
+def load_file(path: str | os.PathLike[str], game: Game) -> SeatedAgents:
     """The agent of the nets in a file.
 
     Raises:
@@ -82,29 +100,37 @@ def load_file(path: str | os.PathLike[str], game: Game) -> ResponseAgent:
     there, here = trained_on.spec, game.spec
     if (there.num_actions, there.packed_size, there.shapes) != (here.num_actions, here.packed_size, here.shapes):
         raise UsageError(f"{path} was trained under other rules of {here.name}")
-    try:
-        network = NetworkSettings.model_validate(about.get("network"))
-        network.check(trained_on.spec)
-    except ValidationError:
-        raise UsageError(f"{path} does not say what its nets look like") from None
-    except ValueError as error:
-        raise UsageError(f"{path}: {error}") from None
-    nets = []
-    for player in range(here.num_players):
+    networks, thresholds = about.get("networks"), about.get("thresholds")
+    if not isinstance(networks, list) or not isinstance(thresholds, list) or len(networks) != here.num_players:
+        raise UsageError(
+            f"{path} does not say what its nets look like; version 0.1 wrote it, if it is whole: train anew"
+        )
+    agents = []
+    for player, (found, threshold) in enumerate(zip(networks, thresholds, strict=True)):
+        network = _network({"network": found}, str(path))
         prefix = f"{player}."
         net = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        nets.append(_check(net, network, trained_on, f"{path}, player {player}"))
-    return ResponseAgent(trained_on, network, nets, str(path))
+        net = _check(net, network, trained_on, f"{path}, player {player}")
+        agents.append(PolicyAgent(trained_on, network, [net], str(path), float(threshold)))
+    return SeatedAgents(agents, str(path))
+
+
+def _network(about: Mapping[str, Any], source: str) -> NetworkSettings:
+    """The architecture in the metadata of a file."""
+    try:
+        return NetworkSettings.model_validate(about.get("network"))
+    except ValidationError:
+        raise UsageError(f"{source} does not say what its nets look like") from None
 
 
 def _check(net: Mapping[str, Any], network: NetworkSettings, game: Game, source: str) -> Weights:
     """The arrays of a net, if they have the shapes of a fresh one.
 
     Raises:
-        UsageError: they have not, or hold what is no number.
+        UsageError: they have not, or hold what is no number, or the game lacks what the network needs.
     """
-    fresh = ValueNet(network, game.spec).inference_weights()
     try:
+        fresh = policy_net(network, game.spec).inference_weights()
         check_weights(net, {name: np.shape(array) for name, array in fresh.items()})
     except ValueError as error:
         raise UsageError(f"{source}: {error}") from None

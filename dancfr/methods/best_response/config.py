@@ -9,23 +9,36 @@ from dancfr.errors import UsageError
 from dancfr.methods.method import Preset
 from dancfr.methods.settings import EvaluationSettings, RunConfig
 from envs.game import Game, GameSpec
-from learners.best_response.settings import ResponseSettings, settings_for
+from learners.networks.settings import NetworkSettings
+from learners.policy_gradient.settings import PolicyTrainingSettings
 
 MOST_GAMES = 10_000_000
 
+FRESH = "fresh"
+"""Name of a start from a new net."""
+
 
 class BestResponseEvaluation(EvaluationSettings):
-    """No evaluation against bots: the driver measures the response against its own agent."""
+    """No evaluation against bots: the driver measures the responses against their own agent."""
 
     every: int = Field(0, ge=0, le=0)
     opponents: tuple[str, ...] = ()
 
 
-class BestResponseConfig(RunConfig, ResponseSettings):
-    """A best response to a frozen agent, trained by Deep Monte-Carlo in each seat.
+class BestResponseConfig(RunConfig):
+    """Best responses to a frozen agent, trained by policy gradients.
 
     Attributes:
         agent: Name of the frozen agent.
+        starts: What each response begins with: ``fresh``, or the name of an agent whose nets it takes, such as a
+            policy-gradient run. Each has a seed of its own, so a start may be named several times.
+        known: Agents that are measured beside the responses.
+        network: Architecture of fresh nets. One net plays both seats.
+        training: Objective and optimisation.
+        rows: Approximate number of decisions of a response in an iteration.
+        chunk: Approximate number of decisions in a chunk of games, which a worker plays at a time.
+        buffer: Rows of an iteration that are trained on, at most.
+        halve: Shares of the budget after which the better half of the responses is trained on.
         games: Stop after this many training games; None: no limit.
         eval_games: Games for the final measurement, half of them in each seat.
     """
@@ -34,6 +47,21 @@ class BestResponseConfig(RunConfig, ResponseSettings):
     resumable: ClassVar[frozenset[str]] = RunConfig.resumable | {"games", "eval_games"}
 
     agent: str = "random"
+    starts: tuple[str, ...] = Field((FRESH,), min_length=1, max_length=64)
+    known: tuple[str, ...] = ()
+    network: NetworkSettings = NetworkSettings()
+    training: PolicyTrainingSettings = PolicyTrainingSettings(
+        entropy=0.01,
+        entropy_end=0.001,
+        learning_rate=1e-3,
+        learning_rate_end=2e-4,
+        schedule=100,
+        trace=0.9,
+    )
+    rows: int = Field(32_768, ge=2)
+    chunk: int = Field(8192, ge=1)
+    buffer: int = Field(262_144, ge=2)
+    halve: tuple[float, ...] = (0.15, 0.3)
     iterations: int = Field(1_000_000, ge=1)
     minutes: float | None = Field(5.0, gt=0)
     games: int | None = Field(None, ge=2, le=1_000 * MOST_GAMES)
@@ -42,12 +70,9 @@ class BestResponseConfig(RunConfig, ResponseSettings):
     checkpoint_every: int = Field(1_000_000, ge=1)
 
     @model_validator(mode="after")
-    def _fits_have_a_length(self) -> Self:
-        if self.training.minibatches is None:
-            raise ValueError(
-                "training.minibatches must be a number: this method draws minibatches from a buffer of the newest "
-                "games, so a fit has no natural end"
-            )
+    def _halving_goes_on(self) -> Self:
+        if list(self.halve) != sorted(set(self.halve)) or any(not 0 < share < 1 for share in self.halve):
+            raise ValueError(f"halve must be increasing shares between 0 and 1, got {list(self.halve)}")
         return self
 
     def base_for(self, changes: Mapping[str, Any]) -> Self:
@@ -57,7 +82,7 @@ class BestResponseConfig(RunConfig, ResponseSettings):
             return self
         from dancfr.games.registry import make_game
 
-        network = settings_for(make_game(changes["game"], **changes.get("game_options", {})).spec).network
+        network = network_for(make_game(changes["game"], **changes.get("game_options", {})).spec)
         return base.model_copy(update={"network": network, "evaluation": self.evaluation})
 
     def check(self) -> None:
@@ -93,11 +118,16 @@ def two_player_game(rules: Any) -> Game:
     return rules
 
 
-_NETWORK = ResponseSettings().network.model_copy(update={"outputs": "move"})
+def network_for(spec: GameSpec) -> NetworkSettings:
+    """Architecture of fresh nets for a game."""
+    outputs = "move" if "move" in spec.slots else next(iter(spec.slots))
+    return NetworkSettings(outputs=outputs)
+
+
 PRESETS = (
     Preset(
         "best-response",
-        BestResponseConfig(network=_NETWORK),
-        "a best response to agent=NAME, as `dancfr exploit NAME` trains it, 5 minutes",
+        BestResponseConfig(network=NetworkSettings(outputs="move")),
+        "best responses to agent=NAME, as `dancfr exploit NAME` trains them, 5 minutes",
     ),
 )

@@ -1,26 +1,25 @@
-"""The driver of a trained best response: what it wins is a lower bound of a frozen agent's exploitability.
+"""The driver of trained best responses: what they win is a lower bound of a frozen agent's exploitability.
 
-Games of iteration t are played by the nets of fit t - 2 while fit t - 1 runs, as in Deep Monte-Carlo: a budget of games
-gives the same nets with any number of workers.
+Several responses are trained side by side by policy gradients, from strong nets or from new ones; the better half goes
+on after a share of the budget. Games of iteration t are played by the nets of fit t - 2 while fit t - 1 runs: a budget
+of games gives the same nets with any number of workers.
 """
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from actors.best_response import ResponseTask, ResponseWeights
 from actors.remote import Ref
+from actors.trajectories import LEARNER, TrajectoryTask, TrajectoryWeights
 from dancfr.methods.best_response import METHOD
-from dancfr.methods.best_response.actors import PLAYERS, BestResponseActors
-from dancfr.methods.best_response.agent import Nets, store_response
+from dancfr.methods.best_response.actors import FROZEN, PLAYERS, BestResponseActors
+from dancfr.methods.best_response.agent import store_response
 from dancfr.methods.best_response.config import BestResponseConfig
-from dancfr.methods.best_response.result import SEATS, Candidate, bounds, describe
+from dancfr.methods.best_response.result import Candidate, KnownAgent, bounds, describe
 from dancfr.methods.loop import Loop, Row, reading, timed
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.recovery import run_to_end
@@ -29,29 +28,33 @@ from dancfr.methods.streams import Stream
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
+from learners.networks.settings import Weights
 from learners.storage import load_state, save_state
 
 TRAINING, LOOK, FINALISTS, FINAL = 1, 2, 3, 4
 """Purposes of games, the second word of their seeds."""
 
-FIRST_GAMES, MOST_GAMES = 64, 4096
+FIRST_GAMES, MOST_CHUNK_GAMES = 64, 4096
 """Games of a chunk before their length is known, and at most."""
 
-STRETCH = 1.2
+STRETCH = 1.3
 """At each point of the curve there have been this many times as many iterations as at the one before."""
 
-FINALS = 3
-"""Nets of a seat that play again before one is chosen."""
+FINALS = 4
+"""Candidates of a seat that play again before one is chosen."""
 
-FEWER = 5
+FEWER = 20
 """A point of the curve takes this many times fewer games than the result."""
 
-Blocks = list[tuple[ResponseTask, Ref]]
-"""Chunks and their samples."""
+THRESHOLDS = (0.5, 1.0)
+"""Candidates of a point of the curve play by the first one; before the choice they are measured by each."""
+
+Blocks = list[tuple[int, TrajectoryTask, Ref]]
+"""Responses, their chunks, and the samples."""
 
 
 def train(run: Run, config: BestResponseConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a best response to its end; see `dancfr.methods.recovery.run_to_end`.
+    """Trains best responses to their end; see `dancfr.methods.recovery.run_to_end`.
 
     Returns:
         Also what `BestResponse.finish` says.
@@ -70,171 +73,214 @@ class BestResponse(Loop):
         self.config = config
         self.actors = BestResponseActors(config, placement, progress.event)
         super().__init__(run, config, tracker, progress, self.actors)
-        self.playing: Nets = self.actors.newest_nets()
+        self.playing: list[Weights] = self.actors.newest_nets()
+        self.trained = list(range(len(self.playing)))  # responses that are still trained
         self.games = self.samples = 0
-        self.curve: list[list[float]] = []  # games, seconds, mean of both seats' values
-        self.candidates: tuple[list[Candidate], ...] = ([], [])  # by seat
+        self.curve: list[list[float]] = []  # games, seconds, mean of both seats' values of the best response
+        self.candidates: list[Candidate] = []
         self._chunk = [FIRST_GAMES, FIRST_GAMES]  # games of a chunk in each seat
-        self._next_look = 2
+        self._next_look = 1
         self._version = 0
-        self._fitting: list[tuple[Ref, Ref]] = []
-        self._fitted: tuple[Row, Nets] | None = None
+        self._fitting: dict[int, tuple[Ref, Ref]] = {}
+        self._fitted: tuple[Row, dict[int, Weights]] | None = None
 
     def learn(self) -> None:
-        """For t = 1, 2, ..., until the budget is spent: in each seat, games of the responder, epsilon-greedy by its
-        net, against the frozen agent; fit t - 1 is waited for, and its nets are published; what came of the responder's
-        decisions goes to a circular buffer, to which its net is fitted. At growing intervals the nets play greedily:
-        a point of the curve."""
+        """For t = 1, 2, ..., until the budget is spent: each response plays against the frozen agent, in each seat; the
+        fits of t - 1 are waited for, and their nets are published; the decisions of the responses replace those of
+        t - 1 in the buffers, and fits t begin. At growing intervals the responses are measured, a point of the curve;
+        after shares of the budget the better half of them goes on."""
         for t, row in self.iterations():
+            if t >= self._next_look:
+                self._next_look = math.ceil(max(t + 2, STRETCH * t))
+                row |= self.look(t)
+                self.halve()
             with timed(row, "play"):
                 blocks = self.play(t, row)
             self.finish_fits()
             self.publish(row)
-            self.add_to_buffers(t, blocks)
+            self.fill_buffers(t, blocks)
             self.start_fits(t)
-            if t >= self._next_look:
-                self._next_look = math.ceil(max(t + 1, STRETCH * t))
-                row |= self.look(t, self.playing, store=True)
 
     def play(self, t: int, row: Row) -> Blocks:
         """The games of an iteration, no more than the budget leaves."""
         self.progress.phase("games")
-        config, started = self.config, perf_counter()
-        weights = self.actors.runtime.put(self._weights(self.playing))
-        tasks = [(task, weights) for task in self._tasks(t)]
+        started = perf_counter()
+        weights = {member: self.actors.runtime.put(self._weights(member)) for member in self.trained}
+        tasks = self._tasks(t)
         blocks: Blocks = []
         samples, games = [0.0, 0.0], [0.0, 0.0]
-        for (task, _), stats, block in self.actors.workers.run("play", tasks):
-            blocks.append((task, block))
-            samples[task.seat] += stats["samples"]
-            games[task.seat] += stats["games"]
+        calls = [(task, weights[task.seed[4]]) for task in tasks]
+        for (task, _), stats, block in self.actors.workers.run("play", calls):
+            blocks.append((task.seed[4], task, block))
+            seat = task.tables[0][1].index(LEARNER)
+            samples[seat] += stats["samples"]
+            games[seat] += stats["games"]
         for seat in PLAYERS:
             if samples[seat]:
-                self._chunk[seat] = min(max(round(config.chunk * games[seat] / samples[seat]), 1), MOST_GAMES)
+                self._chunk[seat] = min(
+                    max(round(self.config.chunk * games[seat] / samples[seat]), 1), MOST_CHUNK_GAMES
+                )
         self.games += int(sum(games))
         self.samples += int(sum(samples))
-        row |= {"games": self.games, "samples/responses": self.samples}
+        row |= {"games": self.games, "samples/responses": self.samples, "responses": len(self.trained)}
         row["play/games_per_second"] = sum(games) / (perf_counter() - started)
         return blocks
 
-    def _tasks(self, t: int) -> list[ResponseTask]:
+    def _tasks(self, t: int) -> list[TrajectoryTask]:
         config = self.config
         left = math.inf if config.games is None else config.games - self.games
-        chunks = 2 * max(config.rows // config.chunk, 1)
-        tasks: list[ResponseTask] = []
+        each = 2 * max(config.rows // config.chunk // 2, 1)
+        chunks = each * len(self.trained)
+        tasks: list[TrajectoryTask] = []
         for number in range(chunks):
-            seat = number % 2
+            seat, member = number % 2, self.trained[number // each]
             share = (left - sum(task.games for task in tasks)) / (chunks - number)
             games = self._chunk[seat] if math.isinf(share) else min(self._chunk[seat], math.ceil(share))
+            parties = (LEARNER, FROZEN) if seat == 0 else (FROZEN, LEARNER)
             if games > 0:
-                tasks.append(ResponseTask((config.seed, TRAINING, t, number), seat, games, t > config.warm_up))
+                tasks.append(TrajectoryTask((config.seed, TRAINING, t, number, member), ((games, parties),)))
         return tasks
 
     def finish_fits(self) -> None:
         """Waits for the fits that are under way."""
-        if self._fitting:
-            self.progress.phase("training")
-            results = [self.get(list(fit)) for fit in self._fitting]
-            self._fitting = []
-            metrics = [found for found, _ in results]
-            row = {
-                "loss/value": sum(found["loss"] for found in metrics) / len(metrics),
-                "time/fit_s": sum(found["seconds"] for found in metrics),
-                "learner/rows_per_second": sum(found["rows_per_second"] for found in metrics) / len(metrics),
-            }
-            self._fitted = row, tuple(weights for _, weights in results)
+        if not self._fitting:
+            return
+        self.progress.phase("training")
+        results = {member: self.get(list(fit)) for member, fit in self._fitting.items()}
+        self._fitting = {}
+        metrics = [found for found, _ in results.values()]
+        means = {key: sum(found[key] for found in metrics) / len(metrics) for key in metrics[0]}
+        row = {f"learner/{key}": means[key] for key in ("entropy", "explained", "clipped", "rows_per_second")}
+        row |= {"loss/policy": means["loss"], "time/fit_s": sum(found["seconds"] for found in metrics)}
+        self._fitted = row, {member: weights for member, (_, weights) in results.items()}
 
     def publish(self, row: Row) -> None:
         """The newest nets play from now on."""
         if self._fitted is not None:
-            metrics, self.playing = self._fitted
+            metrics, nets = self._fitted
             self._fitted = None
             row |= metrics
+            for member, net in nets.items():
+                self.playing[member] = net
 
-    def add_to_buffers(self, t: int, blocks: Blocks) -> None:
-        """Gives the samples to the buffers."""
+    def fill_buffers(self, t: int, blocks: Blocks) -> None:
+        """Replaces what the buffers hold by the samples of this iteration."""
         buffers = self.actors.buffers
-        self.get([buffers[task.seat].call("add", (t, task.seed[3]), block, task.seed) for task, block in blocks])
+        self.get([buffers[member].call("clear") for member in self.trained])
+        self.get([buffers[member].call("add", (t, task.seed[3]), block, task.seed) for member, task, block in blocks])
 
     def start_fits(self, t: int) -> None:
-        """Starts the fits of both nets; they are waited for after the next games."""
-        self._fitting = [
-            self.actors.learner.call(
-                "fit", player, t, self.actors.buffers[player], (self.config.seed, t, player, Stream.FIT), returns=2
+        """Starts the fits of the responses; they are waited for after the next games."""
+        for member in self.trained:
+            seed = (self.config.seed, t, member, Stream.FIT)
+            self._fitting[member] = self.actors.learner.call(
+                "fit", member, t, self.actors.buffers[member], seed, returns=2
             )
-            for player in PLAYERS
-        ]
 
-    def look(self, t: int, nets: Nets, store: bool) -> Row:
-        """A point of the curve: mean returns of the nets in each seat. Its time is no training time."""
+    def look(self, t: int) -> Row:
+        """A point of the curve: mean returns of the responses in each seat."""
         self.progress.phase("measuring")
-        started = perf_counter()
-        values = [float(found.mean()) for found in self.measure(nets, LOOK, t, self.config.eval_games // FEWER // 2)]
-        self._untimed += perf_counter() - started
-        for seat in PLAYERS:
-            self.candidates[seat].append(Candidate(self.games, values[seat], t, nets[seat]))
-            if store:
-                self.run.save_strategy(seat, t, nets[seat], {"games": self.games, "value": values[seat]})
-        mean = sum(values) / 2
-        self.curve.append([self.games, self.elapsed(), mean])
+        games = max(self.config.eval_games // FEWER // 2, 1)
+        means = []
+        for member in self.trained:
+            net, version = self.playing[member], self._next_version()
+            network = self.actors.networks[member]
+            self.run.save_strategy(member, t, net, {"games": self.games, "network": network.model_dump(mode="json")})
+            weights = TrajectoryWeights(version, network, (net,), threshold=THRESHOLDS[0])
+            found = self.actors.measure(weights, (self.config.seed, LOOK, t, member), games, PLAYERS)
+            values = [float(each.mean()) for each in found]
+            self.candidates.append(Candidate(member, t, self.games, (values[0], values[1]), net))
+            means.append(sum(values) / 2)
+        best = self.candidates[-len(means) :][int(np.argmax(means))]
+        self.curve.append([self.games, self.elapsed(), max(means)])
         self.progress.event(
-            f"{self.games:,} games, {self.elapsed():.0f} s: {mean:+.3f} a game "
-            f"({values[0]:+.3f} moving first, {values[1]:+.3f} second)"
+            f"{self.games:,} games, {self.elapsed():.0f} s: {max(means):+.3f} a game "
+            f"({best.values[0]:+.3f} moving first, {best.values[1]:+.3f} second), "
+            f"from {self.config.starts[best.member]}"
         )
-        return {"response/value": mean, **{f"response/value_{n}": v for n, v in zip(SEATS, values, strict=True)}}
+        return {
+            "response/value": max(means),
+            "response/value_first": best.values[0],
+            "response/value_second": best.values[1],
+        }
 
-    def measure(
-        self, nets: Nets, purpose: int, number: int, games: int, seats: Sequence[int] = PLAYERS
-    ) -> list[NDArray[np.float32]]:
-        """Returns of greedy play in games of no other use.
+    def halve(self) -> None:
+        """Goes on with the better half of the responses, once for each share of the budget that is spent."""
+        passed = sum(self.spent() >= share for share in self.config.halve)
+        keep = max(math.ceil(len(self.playing) / 2**passed), 1)
+        if keep < len(self.trained):
+            newest = {each.member: sum(each.values) for each in self.candidates}  # later ones replace earlier ones
+            self.trained = sorted(sorted(self.trained, key=lambda member: -newest[member])[:keep])
 
-        Args:
-            nets: Of each player.
-            purpose: Second word of the games' seeds.
-            number: Third word of the games' seeds.
-            games: Games in each seat.
-            seats: Seats that are measured.
-
-        Returns:
-            ``float32[games]`` for each of the seats.
-        """
-        weights = self.actors.runtime.put(self._weights(nets))
-        return self.actors.measure(weights, (self.config.seed, purpose, number), games, seats)
-
-    def _weights(self, nets: Nets) -> ResponseWeights:
-        """The nets under a number of their own, by which workers know them again."""
-        self._version += 1
-        return ResponseWeights(self._version, tuple(nets))
+    def spent(self) -> float:
+        """Share of the budget that is spent."""
+        config = self.config
+        shares = [
+            0.0 if config.minutes is None else self.elapsed() / (60 * config.minutes),
+            0.0 if config.games is None else self.games / config.games,
+        ]
+        return max(shares)
 
     def finish(self) -> Row:
-        """Chooses a net for each seat among the best of the curve, and measures both by fresh games: the best of noisy
-        measurements would be too high. Writes result and nets into the run's folder.
+        """Chooses a response for each seat among the best of the curve, measures it by fresh games, and the known
+        agents, too: the best of noisy measurements would be too high. Writes result and nets into the run's folder.
 
         Returns:
             The keys of `dancfr exploit --json`.
         """
         result = super().finish()
-        nets = self.playing if self._fitted is None else self._fitted[1]
-        self.look(self.iteration, nets, store=False)
+        if self._fitted is not None:
+            for member, net in self._fitted[1].items():
+                self.playing[member] = net
+        counts = len(self.candidates), len(self.curve)
+        self.look(self.iteration + 1)  # not a point of a run that goes on, which makes its own
         self.progress.event("choosing among the best nets of the curve, then measuring by fresh games")
-        config = self.config
-        chosen = [self.choose(seat, config.eval_games // 4) for seat in PLAYERS]
-        returns = self.measure([each.net for each in chosen], FINAL, 0, config.eval_games // 2)
+        config, most = self.config, self.actors.game.spec.max_return
+        chosen = [self.choose(seat, max(config.eval_games // 8, 1)) for seat in PLAYERS]
+        returns = [
+            self.actors.measure(
+                self._playing(candidate, threshold), (config.seed, FINAL, seat), config.eval_games // 2, [seat]
+            )[0]
+            for seat, (candidate, threshold) in enumerate(chosen)
+        ]
+        known = [
+            KnownAgent(name, bounds(self._measure_known(number), most)) for number, name in enumerate(config.known)
+        ]
         result |= describe(config, self.games, self.curve, self.candidates, chosen)
-        result |= bounds(returns, self.actors.game.spec.max_return)
-        store_response(self.run.path, result, config.network, [each.net for each in chosen])
-        for seat in PLAYERS:
-            self.candidates[seat].pop()  # a run that goes on makes its own
-        self.curve.pop()
+        result |= bounds(returns, most, known)
+        store_response(self.run.path, result, [(self.actors.networks[c.member], c.net, th) for c, th in chosen])
+        del self.candidates[counts[0] :], self.curve[counts[1] :]  # a run that goes on makes its own
         return result
 
-    def choose(self, seat: int, games: int) -> Candidate:
-        """The net of a seat that does best in games which are neither those of the curve nor those of the result."""
-        ranked = sorted(self.candidates[seat], key=lambda each: each.value, reverse=True)[:FINALS]
-        if len(ranked) == 1:
-            return ranked[0]
-        means = [float(self.measure([each.net] * 2, FINALISTS, 0, games, [seat])[0].mean()) for each in ranked]
-        return ranked[int(np.argmax(means))]
+    def _measure_known(self, number: int) -> list[Any]:
+        """Returns of a known agent in each seat, ``float32[games]``."""
+        config = self.config
+        anything = self._weights(self.trained[0])  # the agents bring their own
+        seed = (config.seed, FINAL, 2 + number)
+        return self.actors.measure(anything, seed, config.eval_games // 2, PLAYERS, FROZEN + 1 + number)
+
+    def choose(self, seat: int, games: int) -> tuple[Candidate, float]:
+        """The candidate and the threshold that do best in a seat, by games which are neither those of the curve nor
+        those of the result."""
+        ranked = sorted(self.candidates, key=lambda each: each.values[seat], reverse=True)[:FINALS]
+        choices = [(each, threshold) for each in ranked for threshold in THRESHOLDS]
+        means = [
+            float(self.actors.measure(self._playing(*each), (self.config.seed, FINALISTS, 0), games, [seat])[0].mean())
+            for each in choices
+        ]
+        return choices[int(np.argmax(means))]
+
+    def _playing(self, candidate: Candidate, threshold: float) -> TrajectoryWeights:
+        network = self.actors.networks[candidate.member]
+        return TrajectoryWeights(self._next_version(), network, (candidate.net,), threshold=threshold)
+
+    def _weights(self, member: int) -> TrajectoryWeights:
+        return TrajectoryWeights(self._next_version(), self.actors.networks[member], (self.playing[member],))
+
+    def _next_version(self) -> int:
+        """A number by which workers tell nets apart."""
+        self._version += 1
+        return self._version
 
     def done(self) -> bool:
         return super().done() or (self.config.games is not None and self.games >= self.config.games)
@@ -244,9 +290,10 @@ class BestResponse(Loop):
 
     def warm_up(self) -> None:
         """Plays one game in each seat."""
+        tables = (((1, (LEARNER, FROZEN)),), ((1, (FROZEN, LEARNER)),))
+        weights = self._weights(0)
         tasks = [
-            (ResponseTask((self.config.seed, 0, 0, seat), seat, 1), ResponseWeights(0, tuple(self.playing)))
-            for seat in PLAYERS
+            (TrajectoryTask((self.config.seed, 0, 0, seat, 0), table), weights) for seat, table in enumerate(tables)
         ]
         self.compile_in_workers("play", tasks)
 
@@ -254,16 +301,20 @@ class BestResponse(Loop):
         self.finish_fits()
 
     def state(self, folder: Path) -> Row:
-        arrays = {f"{player}.{name}": array for player, net in enumerate(self.playing) for name, array in net.items()}
+        arrays = {f"{member}.{name}": array for member, net in enumerate(self.playing) for name, array in net.items()}
+        if self._fitted is not None:
+            nets = self._fitted[1].items()
+            arrays |= {f"next.{member}.{name}": array for member, net in nets for name, array in net.items()}
         save_state(folder / "playing.safetensors", arrays, {})
         return {
             "games": self.games,
             "samples": self.samples,
+            "trained": self.trained,
             "chunk": self._chunk,
             "next_look": self._next_look,
             "curve": self.curve,
-            "fitted": None if self._fitted is None else self._fitted[0],
-            "candidates": [[[each.games, each.value, each.iteration] for each in seat] for seat in self.candidates],
+            "fitted": None if self._fitted is None else [self._fitted[0], sorted(self._fitted[1])],
+            "candidates": [[each.member, each.iteration, each.games, list(each.values)] for each in self.candidates],
         }
 
     def restore(self) -> None:
@@ -279,21 +330,23 @@ class BestResponse(Loop):
         state, folder = saved
         with reading(folder):
             self.games, self.samples = int(state["games"]), int(state["samples"])
+            self.trained = [int(member) for member in state["trained"]]
             self._chunk, self._next_look = [int(n) for n in state["chunk"]], int(state["next_look"])
             self.curve = [[float(x) for x in point] for point in state["curve"]]
             fitted = state["fitted"]
-            known = [[(int(g), float(v), int(t)) for g, v, t in seat] for seat in state["candidates"]]
+            known = [(int(m), int(t), int(g), (float(v[0]), float(v[1]))) for m, t, g, v in state["candidates"]]
         arrays, _ = load_state(folder / "playing.safetensors")
-        self.playing = tuple(
-            {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{player}.")}
-            for player in PLAYERS
-        )
+        self.playing = [_under(arrays, f"{member}.") for member in range(len(self.playing))]
         if fitted is not None:
-            self._fitted = fitted, self.actors.newest_nets()
-        self.candidates = tuple(
-            [Candidate(games, value, t, self.run.load_strategy(seat, t)[0]) for games, value, t in found]
-            for seat, found in enumerate(known)
-        )
+            self._fitted = fitted[0], {int(member): _under(arrays, f"next.{member}.") for member in fitted[1]}
+        self.candidates = [
+            Candidate(member, t, games, values, self.run.load_strategy(member, t)[0])
+            for member, t, games, values in known
+        ]
 
     def samples_offered(self) -> int:
         return self.samples
+
+
+def _under(arrays: dict[str, Any], prefix: str) -> Weights:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

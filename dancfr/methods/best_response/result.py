@@ -1,4 +1,4 @@
-"""What a trained best response says of the frozen agent."""
+"""What trained best responses say of the frozen agent."""
 
 import math
 from collections.abc import Sequence
@@ -17,27 +17,37 @@ SEATS = ("first", "second")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A net of one seat.
+    """A response at a point of the curve.
 
     Attributes:
-        games: Training games before it.
-        value: Its mean return at its point of the curve.
+        member: Its number among the starts.
         iteration: Of the run.
+        games: Training games before it, of all responses together.
+        values: Its mean return in each seat.
         net: Its weights.
     """
 
-    games: int
-    value: float
+    member: int
     iteration: int
+    games: int
+    values: tuple[float, float]
     net: Weights
+
+
+@dataclass(frozen=True)
+class KnownAgent:
+    """An agent that is no trained response, and what it wins: keys of `bounds`."""
+
+    name: str
+    found: dict[str, Any]
 
 
 def describe(
     config: BestResponseConfig,
     games: int,
     curve: Sequence[Sequence[float]],
-    candidates: Sequence[Sequence[Candidate]],
-    chosen: Sequence[Candidate],
+    candidates: Sequence[Candidate],
+    chosen: Sequence[tuple[Candidate, float]],
 ) -> dict[str, Any]:
     """Keys of `dancfr exploit --json`: what was trained, and its curve."""
     return {
@@ -47,24 +57,35 @@ def describe(
         "exact": False,
         "seed": config.seed,
         "games": games,
-        "chosen_after_games": [each.games for each in chosen],
+        "starts": list(config.starts),
+        "chosen_after_games": [each.games for each, _ in chosen],
+        "chosen_starts": [config.starts[each.member] for each, _ in chosen],
+        "chosen_thresholds": [threshold for _, threshold in chosen],
         "curve": [list(point) for point in curve],
-        "seat_curves": {
-            name: [[each.games, each.value] for each in found] for name, found in zip(SEATS, candidates, strict=True)
-        },
+        "seat_curves": {name: _curve(candidates, seat) for seat, name in enumerate(SEATS)},
     }
 
 
-def bounds(returns: Sequence[NDArray[np.float32]], most: float) -> dict[str, Any]:
-    """What the returns of the response in both seats say of the frozen agent.
+def _curve(candidates: Sequence[Candidate], seat: int) -> list[list[float]]:
+    """The best value of a seat at each point: games and value."""
+    best: dict[int, float] = {}
+    for each in candidates:
+        best[each.games] = max(best.get(each.games, -math.inf), each.values[seat])
+    return [[games, value] for games, value in sorted(best.items())]
+
+
+def bounds(returns: Sequence[NDArray[np.float32]], most: float, known: Sequence[KnownAgent] = ()) -> dict[str, Any]:
+    """What the returns in both seats say of the frozen agent.
 
     NashConv of an agent that plays both seats of a two-player zero-sum game is what best responses win in the one and
     in the other, added up; exploitability is half of it. Nothing wins more than a best response, so that both are at
-    least what any response wins, and at least 0.
+    least what any agent wins, and at least 0.
 
     Args:
-        returns: Of the games in the first seat and of those in the second, ``float32[n]`` each.
+        returns: Of the response's games in the first seat and of those in the second, ``float32[n]`` each.
         most: Largest absolute return of a game.
+        known: Other agents; the bound is that of the best of all. With them, its interval is at the level of
+            1 - 0.05 / (number of agents) (Bonferroni), since the best of several is looked at.
 
     Returns:
         Further keys of `dancfr exploit --json`.
@@ -74,6 +95,10 @@ def bounds(returns: Sequence[NDArray[np.float32]], most: float) -> dict[str, Any
     middle = sum(each.middle for each in found) / 2
     half = 1.96 * math.hypot(*(each.error for each in found)) / 2
     low, high = max(min(middle - half, value), -most), min(max(middle + half, value), most)
+    best, best_low, by = value, low, "response"
+    for each in known:
+        if each.found["value"] > best:
+            best, best_low, by = each.found["value"], each.found["value_ci95"][0], each.name
     return {
         "value": value,
         "value_ci95": [low, high],
@@ -81,9 +106,11 @@ def bounds(returns: Sequence[NDArray[np.float32]], most: float) -> dict[str, Any
             name: {"value": each.mean, "ci95": [each.low, each.high], "games": len(part)}
             for name, each, part in zip(SEATS, found, returns, strict=True)
         },
-        "nash_conv_lower_bound": max(2 * value, 0.0),
-        "exploitability_lower_bound": max(value, 0.0),
-        "exploitability_at_least": max(low, 0.0),
+        "known": {each.name: {key: each.found[key] for key in ("value", "value_ci95", "seats")} for each in known},
+        "bound_by": by,
+        "nash_conv_lower_bound": max(2 * best, 0.0),
+        "exploitability_lower_bound": max(best, 0.0),
+        "exploitability_at_least": max(best_low, 0.0),
         "max_return": most,
         "eval_games": sum(map(len, returns)),
     }

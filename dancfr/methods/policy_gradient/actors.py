@@ -71,7 +71,7 @@ class PolicyGradientActors(RunActors):
         config = self.config
         opponents = [self.placement.options.make_agent(name, game) for name in config.opponents]
         training = config.training
-        arguments = (game, config.network, training.discount, training.trace, opponents)
+        arguments = (game, training.discount, training.trace, opponents)
         self.workers = self.start_pool(TrajectoryPlayer, arguments, SELF_PLAY_DEADLINE_S)
 
     def newest_nets(self) -> tuple[Weights, ...]:

@@ -84,7 +84,7 @@ class PolicyGradient(Loop):
         config, started = self.config, perf_counter()
         rng = np.random.default_rng(np.random.SeedSequence((config.seed, t, Stream.OPPONENTS)))
         former = self.former[int(rng.integers(len(self.former)))] if self.former else None
-        weights = self.actors.runtime.put(TrajectoryWeights(self.version, self.playing, former))
+        weights = self.actors.runtime.put(TrajectoryWeights(self.version, self.config.network, self.playing, former))
         shares = [*config.opponents.values(), config.former if former else 0.0]
         tables = tables_of(config.games, config.chunk, shares, self.actors.players, rng)
         tasks = [(TrajectoryTask((config.seed, t, chunk), table), weights) for chunk, table in enumerate(tables)]
@@ -170,7 +170,7 @@ class PolicyGradient(Loop):
     def warm_up(self) -> None:
         """Plays one game by the nets at hand."""
         task = TrajectoryTask((self.config.seed, 0, 0), ((1, (LEARNER,) * self.actors.players),))
-        self.compile_in_workers("play", [(task, TrajectoryWeights(self.version, self.playing))])
+        self.compile_in_workers("play", [(task, TrajectoryWeights(self.version, self.config.network, self.playing))])
 
     def ready(self) -> bool:
         return self.version > 0 or self._fitted is not None

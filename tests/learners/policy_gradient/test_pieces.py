@@ -1,0 +1,93 @@
+"""Tests of advantages, policies and the loss against plain computations."""
+
+import numpy as np
+import pytest
+import torch
+
+from learners.policy_gradient.advantages import estimate_advantages
+from learners.policy_gradient.learner import log_policy, ppo_loss
+from learners.policy_gradient.policy import apply_threshold, draw, softmax
+from learners.policy_gradient.settings import PolicyTrainingSettings
+
+
+def test_advantages_are_those_of_the_sum_over_deltas() -> None:
+    rng = np.random.default_rng(1)
+    games, players, n = 5, 3, 60
+    game = rng.integers(games, size=n).astype(np.int32)
+    player = rng.integers(players, size=n).astype(np.int8)
+    value = rng.normal(size=n).astype(np.float32)
+    returns = rng.normal(size=(games, players)).astype(np.float32)
+    gamma, trace = 0.9, 0.7
+    found = np.empty(n, np.float32)
+    estimate_advantages(game, player, value, returns, gamma, trace, found)
+    for g in range(games):
+        for p in range(players):
+            own = np.flatnonzero((game == g) & (player == p))
+            after = [gamma * v for v in value[own][1:]] + [returns[g, p]]
+            deltas = np.array(after[len(after) - len(own) :]) - value[own]
+            for i, row in enumerate(own):
+                # (gamma lambda)^k, except that nothing is discounted from the last decision to the return
+                expected = sum((gamma * trace) ** k * delta for k, delta in enumerate(deltas[i:]))
+                assert found[row] == pytest.approx(expected, abs=1e-5)
+
+
+def test_returns_without_bootstrapping_are_the_targets() -> None:
+    game, player = np.zeros(4, np.int32), np.array([0, 1, 0, 1], np.int8)
+    value = np.array([0.3, -0.2, 0.1, 0.5], np.float32)
+    advantage = np.empty(4, np.float32)
+    estimate_advantages(game, player, value, np.array([[1, -1]], np.float32), 1.0, 1.0, advantage)
+    np.testing.assert_allclose(advantage + value, [1, -1, 1, -1], rtol=1e-6)
+
+
+def test_softmax_is_that_of_torch_and_draws_follow_it() -> None:
+    rng = np.random.default_rng(2)
+    logits = (5 * rng.normal(size=(50, 8))).astype(np.float32)
+    legal = rng.random((50, 7)) < 0.6
+    legal[:, 2] = True
+    policy = np.empty((50, 7), np.float32)
+    softmax(logits, legal, policy)
+    expected = log_policy(torch.from_numpy(logits[:, :7]), torch.from_numpy(legal)).exp().numpy()
+    np.testing.assert_allclose(policy, expected, atol=1e-6)
+    assert (policy[~legal] == 0).all()
+
+    draws = rng.random(20_000, dtype=np.float32)
+    actions, logs = np.empty(len(draws), np.int64), np.empty(len(draws), np.float32)
+    draw(np.repeat(policy[:1], len(draws), axis=0), draws, actions, logs)
+    counts = np.bincount(actions, minlength=7) / len(draws)
+    assert np.abs(counts - policy[0]).max() < 4 * np.sqrt(0.25 / len(draws))
+    np.testing.assert_allclose(logs, np.log(policy[0])[actions], rtol=1e-5)
+
+
+def test_rounding_never_draws_an_illegal_action() -> None:
+    policy = np.array([[0.3, 0.7 - 1e-6, 0.0]], np.float32)
+    actions, logs = np.empty(1, np.int64), np.empty(1, np.float32)
+    draw(policy, np.array([np.float32(1) - np.float32(2**-24)]), actions, logs)
+    assert actions[0] == 1
+
+
+def test_a_threshold_leaves_out_what_is_improbable() -> None:
+    policy = np.array([[0.5, 0.26, 0.24], [1, 0, 0]], np.float32)
+    np.testing.assert_allclose(apply_threshold(policy, 0.5), [[0.5 / 0.76, 0.26 / 0.76, 0], [1, 0, 0]], rtol=1e-5)
+    assert apply_threshold(policy, 0.0) is policy
+
+
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "loss", "clipped"),
+    [(1.1, 2.0, -2.2, False), (1.5, 2.0, -2.4, True), (0.5, -2.0, 1.6, True), (1.5, -2.0, 3.0, False)],
+)
+def test_ppo_clips_only_in_the_direction_of_the_advantage(
+    ratio: float, advantage: float, loss: float, clipped: bool
+) -> None:
+    found, without = ppo_loss(torch.tensor([np.log(ratio)]), torch.tensor([advantage]), 0.2)
+    assert found.item() == pytest.approx(loss)
+    assert bool(without) is clipped
+
+
+def test_schedules_are_geometric_and_stay_at_their_end() -> None:
+    settings = PolicyTrainingSettings(entropy=0.1, entropy_end=0.001, schedule=101)
+    assert settings.at("entropy", 1) == pytest.approx(0.1)
+    assert settings.at("entropy", 51) == pytest.approx(0.01)
+    assert settings.at("entropy", 101) == settings.at("entropy", 5000) == pytest.approx(0.001)
+    assert settings.at("learning_rate", 7) == settings.learning_rate
+    with pytest.raises(ValueError, match="must both be positive"):
+        PolicyTrainingSettings(entropy=0.1, entropy_end=0.0)
