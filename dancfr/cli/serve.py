@@ -106,6 +106,13 @@ def serve_geister(
     reserve: Annotated[
         float, typer.Option(metavar="SECONDS", help="Time for a whole game, before --clock counts.")
     ] = 600.0,
+    pace: Annotated[
+        float,
+        typer.Option(
+            metavar="MS",
+            help="Least milliseconds between two lines to a player; a client that reads one line at a time needs 20.",
+        ),
+    ] = 0.0,
     records: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Record games in this folder, a file for each.")
     ] = None,
@@ -120,7 +127,7 @@ def serve_geister(
     from dancfr.serve.geister import commands
 
     options = commands.ServeOptions(
-        host, port, second_port, games, agents, clock, reserve, records, seed, options=tuple(option or ())
+        host, port, second_port, games, agents, clock, reserve, records, seed, pace, options=tuple(option or ())
     )
     output.deliver(lambda: commands.serve(options), as_json, commands.describe_served)
 

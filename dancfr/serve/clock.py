@@ -17,12 +17,12 @@ class Clock:
     _since: float | None = None
 
     def start(self, now: float) -> float:
-        """Starts the clock, and returns how long the answer may take."""
+        """Starts the clock at `now`, which may lie in the future, and returns how long the answer may take."""
         self._since = now
         return self.reserve + self.per_answer
 
     def stop(self, now: float) -> None:
         """Stops the clock, and takes the time since its start off the reserve. Has no effect on a stopped clock."""
         if self._since is not None:
-            self.reserve = max(0.0, self.reserve - (now - self._since))
+            self.reserve = max(0.0, self.reserve - max(0.0, now - self._since))
             self._since = None

@@ -35,6 +35,7 @@ from envs.geister import Geister
 Player = tuple[Agent, Geister]
 """An agent, and the rules that it plays by."""
 
+MAX_PACE_MS = 1000
 _WARM_UP_PLIES = 4
 _SERVER_OPTIONS = ("ply_limit", "forced_escape")
 """Options of the game that a server uses. The others are fixed by the protocol, or matter to agents only."""
@@ -46,6 +47,7 @@ class ServeOptions:
 
     Attributes:
         second_port: None is the port after `port`.
+        pace: Shortest time between two lines to a player, in milliseconds.
         options: Options of the game, as ``key=value``.
     """
 
@@ -58,6 +60,7 @@ class ServeOptions:
     reserve: float
     records: str | None
     seed: int
+    pace: float = 0.0
     options: Sequence[str] = ()
 
 
@@ -104,7 +107,9 @@ def _settings(options: ServeOptions) -> ServerSettings:
     if second == options.port != 0:
         raise UsageError(f"--second-port {second} is the port of the first player: choose another")
     check_at_least("--games", options.games, 1)
-    return ServerSettings(options.host, (options.port, second), options.games)
+    if not 0 <= options.pace <= MAX_PACE_MS:
+        raise UsageError(f"--pace must be from 0 to {MAX_PACE_MS} milliseconds, got {options.pace:g}")
+    return ServerSettings(options.host, (options.port, second), options.games, options.pace / 1000)
 
 
 def _rules(options: ServeOptions) -> GameRules:

@@ -145,9 +145,9 @@ class HostedGame:
         if self._referee.ending:
             self._end("finished")
         elif mover is not None:
+            delay = self._send(mover, MOVE_REQUEST + self._referee.board(mover))
             if self._agents[mover] is None:
-                self._start_clock(mover)
-            self._send(mover, MOVE_REQUEST + self._referee.board(mover))
+                self._start_clock(mover, delay)
 
     def expel(self, player: int) -> None:
         """Removes a player who has broken the limits, and who thereby loses a game that has begun."""
@@ -196,9 +196,10 @@ class HostedGame:
             self._referee.forfeit(player, FAILED)
             self._end("failed")
 
-    def _start_clock(self, player: int) -> None:
-        allowed = self._clocks[player].start(time.monotonic())
-        self._timers[player] = asyncio.get_running_loop().call_later(allowed, self._run_out_of_time, player)
+    def _start_clock(self, player: int, delay: float = 0.0) -> None:
+        """Starts a player's clock in `delay` seconds, when the request is sent: the pace takes no time from players."""
+        allowed = self._clocks[player].start(time.monotonic() + delay)
+        self._timers[player] = asyncio.get_running_loop().call_later(delay + allowed, self._run_out_of_time, player)
 
     def _stop_clock(self, player: int) -> None:
         self._clocks[player].stop(time.monotonic())
@@ -230,13 +231,15 @@ class HostedGame:
         record.reserves = [round(clock.reserve, 3) for clock in self._clocks]
         self._on_end(self)
 
-    def _send(self, player: int, line: str) -> None:
+    def _send(self, player: int, line: str) -> float:
+        """Sends a line, and returns in how many seconds it leaves the server."""
         self.log.append(f"{player}< {line}")
         link, agent = self._links[player], self._agents[player]
         if link is not None:
-            link.send(line)
-        elif agent is not None:
+            return link.send(line)
+        if agent is not None:
             asyncio.get_running_loop().call_soon(self._ask_agent, player, agent[1], line)
+        return 0.0
 
     def _ask_agent(self, player: int, client: Client, line: str) -> None:
         """Sends a line to an agent, and handles its answer. Runs by itself, so that lines of users come in between."""

@@ -1,6 +1,7 @@
 """A player's TCP connection as the server sees it: lines in and out, held to limits; sending never waits."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
@@ -22,26 +23,65 @@ class LineLink:
 
     All lines of a game are some 20 kB, since refused lines are limited: there is no need to wait for slow players.
 
+    Each line is sent by a write of its own. asyncio sets TCP_NODELAY, so each is a segment of its own too, but a player
+    that is slower than the server still finds several lines in one read. `pace_s` keeps the lines apart in time.
+
+    Args:
+        reader, writer: The connection.
+        pace_s: Shortest time between two lines to the player, in seconds.
+
     Attributes:
         name: Address of the player.
-        closed: Nothing more is sent, and further lines are ignored.
+        closed: No more lines are accepted for sending, and further lines of the player are ignored.
     """
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pace_s: float = 0.0) -> None:
         self._reader = reader
         self._writer = writer
+        self._pace_s = pace_s
+        self._waiting: deque[bytes] = deque()
+        self._next_at = 0.0  # by the clock of the event loop
         self._abort: asyncio.TimerHandle | None = None
         peer = writer.get_extra_info("peername")
         self.name = f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else "unknown"
         self.closed = False
 
-    def send(self, line: str) -> None:
-        """Queues a line."""
-        if not self.closed and not self._writer.is_closing():
-            self._writer.write(f"{line}\r\n".encode("ascii"))
+    def send(self, line: str) -> float:
+        """Sends a line as soon as the pace allows it, and returns in how many seconds that is."""
+        if self.closed or self._writer.is_closing():
+            return 0.0
+        self._waiting.append(f"{line}\r\n".encode("ascii"))
+        delay = self._delay()
+        if len(self._waiting) == 1:
+            self._schedule(delay)
+        return delay
+
+    def _delay(self) -> float:
+        """Seconds until the last waiting line is sent."""
+        until_next = max(0.0, self._next_at - asyncio.get_running_loop().time())
+        return until_next + self._pace_s * max(0, len(self._waiting) - 1)
+
+    def _schedule(self, delay: float) -> None:
+        """Sends the first waiting line after `delay` seconds."""
+        if delay > 0:
+            asyncio.get_running_loop().call_later(delay, self._send_first)
+        else:
+            self._send_first()
+
+    def _send_first(self) -> None:
+        """Sends the first waiting line, and schedules the next one."""
+        if self._writer.is_closing():
+            self._waiting.clear()
+            return
+        self._writer.write(self._waiting.popleft())
+        self._next_at = asyncio.get_running_loop().time() + self._pace_s
+        if self._waiting:
+            self._schedule(self._pace_s)
+        elif self.closed:
+            self._send_end()
 
     def close(self) -> None:
-        """Closes the server's side of the connection after the queued lines.
+        """Closes the server's side of the connection after the waiting lines.
 
         The player's side stays open for a while: closing a connection with unread input would reset it, and the last
         lines could get lost.
@@ -49,7 +89,12 @@ class LineLink:
         if self.closed:
             return
         self.closed = True
-        self._abort = asyncio.get_running_loop().call_later(CLOSE_S, self._writer.transport.abort)
+        loop = asyncio.get_running_loop()
+        self._abort = loop.call_later(self._delay() + CLOSE_S, self._writer.transport.abort)
+        if not self._waiting:
+            self._send_end()
+
+    def _send_end(self) -> None:
         with suppress(OSError, RuntimeError):  # the player has disconnected already
             self._writer.write_eof()
 
@@ -83,6 +128,8 @@ class LineLink:
                 left -= 1
                 if left == 0:
                     raise TooLong
+            while self._waiting:  # the player has closed its side, and may still read
+                await asyncio.sleep(self._pace_s)
             self._writer.close()
         except TooLong:
             self._writer.transport.abort()

@@ -27,11 +27,13 @@ class ServerSettings:
     Attributes:
         host, ports: Where to listen, the first player's port first; port 0 is any free one.
         games: End after this number of games; None goes on until `stop`.
+        pace_s: Shortest time between two lines to a player, in seconds.
     """
 
     host: str = "127.0.0.1"
     ports: tuple[int, int] = (10_000, 10_001)
     games: int | None = None
+    pace_s: float = 0.0
 
 
 class Lobby:
@@ -40,7 +42,7 @@ class Lobby:
     Args:
         rules: How games are played.
         agents: For each seat an agent; None is a seat for a user.
-        games: How many games to play in all; None is any number.
+        settings: How many games to play in all, and at which pace.
         recorder: Records the games.
 
     Attributes:
@@ -49,11 +51,12 @@ class Lobby:
     """
 
     def __init__(
-        self, rules: GameRules, agents: Sequence[SeatedAgent | None], games: int | None, recorder: Recorder
+        self, rules: GameRules, agents: Sequence[SeatedAgent | None], settings: ServerSettings, recorder: Recorder
     ) -> None:
         self._rules = rules
         self._agents = agents
-        self._games = games
+        self._games = settings.games
+        self._pace_s = settings.pace_s
         self._recorder = recorder
         self._connections: set[asyncio.Task[None] | None] = set()
         self.records: list[GameRecord] = []
@@ -78,7 +81,7 @@ class Lobby:
 
     async def serve_player(self, player: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Keeps a player at a seat for the lifetime of the connection; closes it at once if the seat is taken."""
-        game, link = self._game, LineLink(reader, writer)
+        game, link = self._game, LineLink(reader, writer, self._pace_s)
         if len(self._connections) >= MAX_CONNECTIONS or not game.join(player, link):
             writer.close()
             return
@@ -99,7 +102,8 @@ class Lobby:
             self._connections.discard(task)
 
     async def stop(self) -> None:
-        """Stops the current game, and waits for the end of all connections, for at most `line_link.CLOSE_S`."""
+        """Stops the current game, and waits for the end of all connections, for at most `line_link.CLOSE_S` after
+        the last line."""
         self._games = len(self.records)
         self._game.stop()
         await asyncio.gather(*(task for task in self._connections if task is not None), return_exceptions=True)
@@ -129,7 +133,7 @@ async def run_server(
     Raises:
         UsageError: The server cannot listen on a port.
     """
-    lobby = Lobby(rules, agents, settings.games, recorder)
+    lobby = Lobby(rules, agents, settings, recorder)
     ports: list[int | None] = [None, None]
     async with AsyncExitStack() as stack:
         for player, port in enumerate(settings.ports):

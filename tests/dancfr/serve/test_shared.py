@@ -25,6 +25,9 @@ def test_the_clock_has_a_reserve_and_then_a_time_for_each_answer() -> None:
     clock.stop(2.0)
     clock.stop(50.0)
     assert clock.reserve == 3.0, "it runs only while an answer is awaited"
+    assert clock.start(60.0) == 4.0
+    clock.stop(59.0)
+    assert clock.reserve == 3.0, "an answer before the clock runs saves no time"
 
 
 def test_seats_of_agents() -> None:

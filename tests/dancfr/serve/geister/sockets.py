@@ -22,10 +22,11 @@ def serving(
     rules: GameRules = CALM,
     games: int | None = None,
     folder: Path | None = None,
+    pace: float = 0.0,
 ) -> list[GameRecord]:
-    """See `serve_while`; `use` gets the ports of the server, 0 for the seat of an agent."""
+    """See `serve_while`; `use` gets the ports of the server, 0 for the seat of an agent. The pace is in seconds."""
 
-    settings = ServerSettings(ports=(0, 0), games=games)
+    settings = ServerSettings(ports=(0, 0), games=games, pace_s=pace)
     return serve_while(
         use,
         lambda stop, on_listening: run_server(

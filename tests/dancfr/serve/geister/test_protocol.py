@@ -176,6 +176,17 @@ def test_a_blue_ghost_leaves_by_either_way_off_its_corner(column: int, text: str
     assert "88b" in game.result(1)[28:]
 
 
+def test_an_escape_repeats_no_capture() -> None:
+    """The Java server of the competition answers OKB or OKR if the ghost's previous move captured."""
+    game = referee("EFGH")
+    for own, other in [("A,W", "H,E"), ("A,N", "B,N"), ("A,N", "B,S"), ("A,N", "B,N")]:
+        assert game.move(f"MOV:{own}") == game.move(f"MOV:{other}") == "OK "
+    assert game.move("MOV:A,N") == "OKB", "ghost H stands on the exit"
+    assert game.move("MOV:B,S") == "OK "
+    assert game.move("MOV:A,N") == "OK "
+    assert (game.ending, game.winner) == ("escape", 0)
+
+
 @pytest.mark.parametrize(("column", "text"), [(0, "MOV:A,N"), (0, "MOV:A,W"), (5, "MOV:D,N"), (5, "MOV:D,E")])
 def test_a_red_ghost_never_leaves(column: int, text: str) -> None:
     game = to_exit(column, "ABCD")
