@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import GameSpec, IllegalAction, Packed, States
-from envs.geister import observation, rules
+from envs.geister import history, observation, rules
 from envs.sparse import Sparse, dense
 
 _RETURNS = np.array([[1, -1], [-1, 1], [0, 0]], np.float32)  # by winner; the last row, -1, is a draw
@@ -26,6 +26,7 @@ class Geister:
         observation_limit: Divisor of the ply in an observation.
         clip_ply: Whether that quotient is limited to 1, so that games longer than `observation_limit` stay in the range
             of the training.
+        history: Whether states and infostates include what each ghost has done so far, see `envs.geister.history`.
 
     Raises:
         TypeError: an option of the wrong type.
@@ -38,6 +39,7 @@ class Geister:
     forced_escape: bool = True
     observation_limit: int = 100
     clip_ply: bool = True
+    history: bool = False
     spec: GameSpec = field(init=False, repr=False, compare=False)
     _layouts: NDArray[np.uint8] = field(init=False, repr=False, compare=False)
 
@@ -55,12 +57,13 @@ class Geister:
         object.__setattr__(self, "_layouts", layouts)
         moves = 4 * rules.ghost_count(self.size)
         area = self.size * self.size
+        flat = 3 * area + 4 + (history.extra_inputs(self.size) if self.history else 0)
         spec = GameSpec(
             name="geister" if self.size == 6 else "mini-geister",
             num_players=2,
             num_actions=moves if self.random_setup else max(moves, len(layouts)),
-            packed_size=observation.PACKED_SIZE,
-            shapes={"planes": (6, self.size, self.size), "flat": (3 * area + 4,)},
+            packed_size=history.PACKED_SIZE if self.history else observation.PACKED_SIZE,
+            shapes={"planes": (6, self.size, self.size), "flat": (flat,)},
             slots={
                 "ghost": moves if self.random_setup else max(moves, len(layouts)),
                 "square": 4 * area,
@@ -76,7 +79,7 @@ class Geister:
         if self.random_setup:
             # scaled draws: the fixed cost of `rng.integers`, 7 us, exceeds that of all the rest
             reds = self._layouts[(rng.random((batch, 2)) * len(self._layouts)).astype(np.intp)]
-        return rules.new_states(batch, self.size, reds)
+        return rules.new_states(batch, self.size, reds, history.STATE if self.history else rules.STATE)
 
     def to_move(self, states: States) -> NDArray[np.int8]:
         movers = np.empty(len(states), np.int8)
@@ -95,14 +98,25 @@ class Geister:
         return wide
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        """See `Game.observe`.
+
+        Raises:
+            ValueError: with `history`, if the states have none; or if `players` has not one entry per state.
+        """
         _check_length(players, len(states), "players")
-        packed = np.empty((len(states), observation.PACKED_SIZE), np.uint8)
+        packed = np.empty((len(states), history.PACKED_SIZE if self.history else observation.PACKED_SIZE), np.uint8)
         observation.observe_into(states, players, self.size, packed)
+        if self.history:
+            _check_history(states)
+            history.observe_into(states, players, self.size, packed)
         return packed
 
     def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None) -> None:
         _check_length(actions, len(states), "actions")
-        bad = rules.step_batch(states, actions, self.size, self.ply_limit, self.forced_escape, self._layouts)
+        if self.history:
+            _check_history(states)
+        step = history.step_batch if self.history else rules.step_batch
+        bad = step(states, actions, self.size, self.ply_limit, self.forced_escape, self._layouts)
         if bad >= 0:
             raise IllegalAction(
                 f"game {bad}, ply {states[bad]['ply']}: {self.describe(int(actions[bad]))} is not legal"
@@ -128,9 +142,11 @@ class Geister:
 
     def encode_sparse(self, packed: Packed) -> Sparse:
         _check_packed(packed, self.spec.packed_size)
-        shape = len(packed), observation.SPARSE_INPUTS
+        shape = len(packed), history.SPARSE_INPUTS if self.history else observation.SPARSE_INPUTS
         place, value = np.empty(shape, np.int16), np.empty(shape, np.float32)
         observation.encode_sparse(packed, self.size, self.observation_limit, self.clip_ply, place, value)
+        if self.history:
+            history.encode_sparse(packed, self.size, place, value)
         return Sparse(place, value)
 
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
@@ -165,6 +181,12 @@ def _check_length(array: NDArray[np.integer], length: int, name: str) -> None:
     """Raises a ValueError unless an array has one entry per game: compiled code does not check bounds."""
     if array.shape != (length,):
         raise ValueError(f"{name} must have the shape [{length}], one for each game, got {list(array.shape)}")
+
+
+def _check_history(states: States) -> None:
+    """Raises a ValueError unless the states have the fields of `envs.geister.history`."""
+    if not states.dtype.names or history.FIELDS[0][0] not in states.dtype.names:
+        raise ValueError("the states have no history: make them with reset() of a game with history=True")
 
 
 def _check_packed(packed: Packed, size: int) -> None:

@@ -59,7 +59,7 @@ def _enemies(packed, b):
 
 
 @kernel
-def _bit(board, square):
+def bit(board, square):
     """Returns 1 if a square is in a set of squares, else 0."""
     return np.int32((board >> np.uint64(square)) & np.uint64(1))
 
@@ -83,7 +83,7 @@ def encode_planes(packed, size, scale, clip, out):
         for s in range(area):
             flat[b, 0, s] = 0
             flat[b, 1, s] = 0
-            flat[b, 2, s] = _bit(enemies, s)
+            flat[b, 2, s] = bit(enemies, s)
             flat[b, 3, s] = blue
             flat[b, 4, s] = red
             flat[b, 5, s] = ply
@@ -113,7 +113,7 @@ def encode_sparse(packed, size, scale, clip, place, value):
         n = np.int64(0)
         for s in range(area):  # without a branch: a place that does not count is overwritten by the next
             place[b, 8 + n] = 2 * area + s
-            n += _bit(enemies, s)
+            n += bit(enemies, s)
         for k in range(8):
             value[b, 8 + k] = k < n
             place[b, 8 + k] = place[b, 8 + k] if k < n else 0
@@ -129,8 +129,7 @@ def encode_sparse(packed, size, scale, clip, place, value):
 KINDS = 49
 """Number of kinds of moves in the layout ``move``. A kind is `24 * (the ghost is red) + 8 * target + 4 * (next to an
 enemy after the move) + 2 * (next to an enemy before the move) + (ends on an exit)`. The target is 0 for an empty
-square,
-1 for an enemy (blue, if colours are known), and 2 for an enemy known to be red. An escape has the kind 48."""
+square, 1 for an enemy (blue, if colours are known), and 2 for an enemy known to be red. An escape has the kind 48."""
 
 
 def column(size: int, x: int) -> np.uint64:
@@ -143,13 +142,21 @@ LEFT_4, RIGHT_4 = column(4, 0), column(4, 3)
 
 
 @kernel
+def neighbours(squares, size):
+    """Returns the squares next to a set of squares, both as bits. Up to `size` bits beyond the board may be set too."""
+    left, right = (LEFT_6, RIGHT_6) if size == 6 else (LEFT_4, RIGHT_4)
+    beside = ((squares & ~right) << np.uint64(1)) | ((squares & ~left) >> np.uint64(1))
+    return beside | (squares << np.uint64(size)) | (squares >> np.uint64(size))
+
+
+@kernel
 def square_slots(packed, size, actions, slots):
     """Writes the slot `4 * square + direction` of each move into `slots`, `int16[B, A, 1]`.
 
     Moves of ghosts off the board have the slot -1. While layouts are being chosen, action a has the slot a.
 
     Args:
-        packed: Infostates, `uint8[B, 20]`.
+        packed: Infostates, `uint8[B, P]`, of which the first 20 bytes are read.
         size: Width of the board.
         actions: Number of moves, 4 per ghost.
         slots: Written.
@@ -175,14 +182,13 @@ def move_slots(packed, other, size, actions, slots):
     24 * 0 + 8 * 0 + 4 * 1 + 2 * 0 + 0 = 4.
 
     Args:
-        packed: Infostates, `uint8[B, 20]`.
-        other: Infostates of the opponents, from which the colours of their ghosts are known; or `uint8[0, 20]`.
+        packed: Infostates, `uint8[B, P]`, of which the first 20 bytes are read.
+        other: Infostates of the opponents, from which the colours of their ghosts are known; or `uint8[0, P]`.
         size: Width of the board.
         actions: Number of moves, 4 per ghost.
         slots: Written.
     """
     area = size * size
-    left, right = (LEFT_6, RIGHT_6) if size == 6 else (LEFT_4, RIGHT_4)
     exits = (np.uint64(1) << np.uint64(size - 1)) | np.uint64(1)
     board = np.zeros(area, np.int16)  # the part of the slot that depends on the target square
     for b in range(packed.shape[0]):
@@ -193,8 +199,7 @@ def move_slots(packed, other, size, actions, slots):
         if choosing:
             continue
         enemies = _enemies(packed, b)
-        beside = ((enemies & ~right) << np.uint64(1)) | ((enemies & ~left) >> np.uint64(1))
-        near = beside | (enemies << np.uint64(size)) | (enemies >> np.uint64(size))
+        near = neighbours(enemies, size)
         reds = np.uint64(0)  # squares of enemies known to be red
         if len(other):
             for enemy in range(actions >> 2):
@@ -202,14 +207,14 @@ def move_slots(packed, other, size, actions, slots):
                 red = np.uint64(square != OFF) & np.uint64((other[b, 8] >> enemy) & 1)
                 reds |= red << (np.uint64(area - 1 - square) & np.uint64(63))
         for s in range(area):  # target, next to an enemy after the move, exit
-            kind = 8 * _bit(enemies, s) + 8 * _bit(reds, s) + 4 * _bit(near, s) + _bit(exits, s)
+            kind = 8 * bit(enemies, s) + 8 * bit(reds, s) + 4 * bit(near, s) + bit(exits, s)
             board[s] = 4 * area + kind
         for ghost in range(actions >> 2):
             square = np.int64(packed[b, ghost])
             if square == OFF:
                 slots[b, 4 * ghost : 4 * ghost + 4] = -1
                 continue
-            kind = 24 * np.int64((packed[b, 8] >> ghost) & 1) + 2 * _bit(near, square)
+            kind = 24 * np.int64((packed[b, 8] >> ghost) & 1) + 2 * bit(near, square)
             for direction in range(4):  # without branches, which would depend on the squares of the ghosts
                 width = size if direction in (NORTH, SOUTH) else 1
                 target = square + (width if direction in (EAST, SOUTH) else -width)

@@ -31,20 +31,18 @@ BLUE, RED = 0, 1
 RUNNING, BY_ESCAPE, BY_BLUES_TAKEN, BY_REDS_TAKEN, BY_PLY_LIMIT = 0, 1, 2, 3, 4
 ENDINGS = ("running", "escape", "blues taken", "reds taken", "ply limit")
 
-STATE = np.dtype(
-    [
-        ("occupied", np.uint64, (2,)),  # squares of each player's ghosts as bits, own view
-        ("square", np.int8, (2, GHOSTS)),  # square of each ghost, own view, or CAPTURED or ESCAPED
-        ("taken", np.int8, (2, 2)),  # [player, colour]: number of captured ghosts of that player
-        ("red", np.uint8, (2,)),  # red ghosts of each player as bits
-        ("ply", np.int16),  # number of moves of both players
-        ("to_move", np.int8),
-        ("winner", np.int8),  # -1 for a draw and while the game runs
-        ("ending", np.int8),
-        ("placed", np.int8),  # number of players with a colour layout
-    ],
-    align=True,
-)
+STATE_FIELDS: list[tuple[str, type] | tuple[str, type, tuple[int, ...]]] = [
+    ("occupied", np.uint64, (2,)),  # squares of each player's ghosts as bits, own view
+    ("square", np.int8, (2, GHOSTS)),  # square of each ghost, own view, or CAPTURED or ESCAPED
+    ("taken", np.int8, (2, 2)),  # [player, colour]: number of captured ghosts of that player
+    ("red", np.uint8, (2,)),  # red ghosts of each player as bits
+    ("ply", np.int16),  # number of moves of both players
+    ("to_move", np.int8),
+    ("winner", np.int8),  # -1 for a draw and while the game runs
+    ("ending", np.int8),
+    ("placed", np.int8),  # number of players with a colour layout
+]
+STATE = np.dtype(STATE_FIELDS, align=True)
 
 
 def start_squares(size: int) -> NDArray[np.int8]:
@@ -161,7 +159,7 @@ def legal_moves(states, size, forced_escape, moves):
 
 
 @kernel
-def _target(square, direction, size):
+def target_square(square, direction, size):
     """Returns the target square of a move; it is negative if the move leaves the board to the north."""
     width = size if direction in (NORTH, SOUTH) else 1
     return square + (width if direction in (EAST, SOUTH) else -width)
@@ -188,7 +186,7 @@ def _is_legal(state, action, size, forced_escape, layout_count):
     leads_on = LEADS_ON_6 if size == 6 else LEADS_ON_4
     if (leads_on[direction] >> np.uint64(square)) & np.uint64(1) == 0:
         return False
-    return (own >> np.uint64(_target(square, direction, size))) & np.uint64(1) == 0
+    return (own >> np.uint64(target_square(square, direction, size))) & np.uint64(1) == 0
 
 
 @kernel
@@ -214,7 +212,7 @@ def move(state, action, size, ply_limit):
     mover = state.to_move
     ghost = action >> 2
     square = state.square[mover, ghost]
-    target = _target(square, action & 3, size)
+    target = target_square(square, action & 3, size)
     state.occupied[mover] &= ~(np.uint64(1) << np.uint64(square))
     if target < 0:  # only an escape leads north off the board
         state.square[mover, ghost] = ESCAPED
@@ -233,36 +231,50 @@ def move(state, action, size, ply_limit):
 
 
 @kernel
+def first_illegal(states, actions, size, forced_escape, layout_count):
+    """Returns the first running game with an illegal action, or -1."""
+    for b in range(states.shape[0]):
+        state = states[b]
+        if state.ending != RUNNING:
+            continue
+        if not _is_legal(state, actions[b], size, forced_escape, layout_count):
+            return b
+    return -1
+
+
+@kernel
+def play(state, action, size, ply_limit, layout_bits):
+    """Plays one legal action, a move or the choice of a layout, in a running game."""
+    if state.placed < 2:
+        state.red[state.to_move] = layout_bits[action]
+        state.placed += 1
+        state.to_move = 1 - state.to_move
+    else:
+        move(state, action, size, ply_limit)
+
+
+@kernel
 def step_batch(states, actions, size, ply_limit, forced_escape, layout_bits):
     """Plays one action in each running game, in place, unless one of them is illegal.
 
     Returns:
         -1, or the first game with an illegal action; in that case no state has changed.
     """
+    illegal = first_illegal(states, actions, size, forced_escape, len(layout_bits))
+    if illegal >= 0:
+        return illegal
     for b in range(states.shape[0]):
         state = states[b]
-        if state.ending != RUNNING:
-            continue
-        if not _is_legal(state, actions[b], size, forced_escape, len(layout_bits)):
-            return b
-    for b in range(states.shape[0]):
-        state = states[b]
-        if state.ending != RUNNING:
-            continue
-        if state.placed < 2:
-            state.red[state.to_move] = layout_bits[actions[b]]
-            state.placed += 1
-            state.to_move = 1 - state.to_move
-        else:
-            move(state, actions[b], size, ply_limit)
+        if state.ending == RUNNING:
+            play(state, actions[b], size, ply_limit, layout_bits)
     return -1
 
 
 @cache
-def _start(size: int) -> States:
-    """Returns the starting position before both layouts are chosen, `STATE[1]`."""
+def _start(size: int, dtype: np.dtype[np.void]) -> States:
+    """Returns the starting position before both layouts are chosen, `dtype[1]`."""
     start = start_squares(size)
-    state = np.zeros(1, STATE)
+    state = np.zeros(1, dtype)
     state["square"] = CAPTURED
     state["square"][:, :, : len(start)] = start
     state["occupied"] = np.uint64(sum(1 << int(s) for s in start))
@@ -270,15 +282,16 @@ def _start(size: int) -> States:
     return state
 
 
-def new_states(batch: int, size: int, reds: NDArray[np.uint8] | None) -> States:
-    """Returns starting positions, `STATE[batch]`.
+def new_states(batch: int, size: int, reds: NDArray[np.uint8] | None, dtype: np.dtype[np.void] = STATE) -> States:
+    """Returns starting positions, `dtype[batch]`.
 
     Args:
         batch: Number of games.
         size: Width of the board.
         reds: Red ghosts of both players as bits, `uint8[batch, 2]`; None if the players choose their layouts.
+        dtype: Type of the records, `STATE` or one with further fields, which start at 0.
     """
-    states = _start(size).repeat(batch)
+    states = _start(size, dtype).repeat(batch)
     if reds is not None:
         states["red"] = reds
         states["placed"] = 2

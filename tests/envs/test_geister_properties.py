@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.game import States
-from envs.geister import Geister, rules
+from envs.geister import Geister, history, rules
 from envs.geister.players import BOTS
 from tests.envs.geister_positions import random_positions
 
@@ -30,6 +30,7 @@ def cases(draw: st.DrawFn) -> Case:
         ply_limit=draw(st.integers(1, 120)),
         random_setup=draw(st.booleans()),
         forced_escape=draw(st.booleans()),
+        history=draw(st.booleans()),
     )
     seed = draw(st.integers(0, 2**32 - 1))
     return Case(game, random_positions(game, BATCH, draw(st.integers(0, 100)), seed), seed)
@@ -133,7 +134,8 @@ def test_recolouring_does_recolour() -> None:
 def turned(states: States) -> States:
     """The same games with the players' names exchanged."""
     other = states.copy()
-    for name in ("occupied", "square", "taken", "red"):
+    counted = [name for name, *_ in history.FIELDS if name in (states.dtype.names or ())]
+    for name in ("occupied", "square", "taken", "red", *counted):
         other[name] = states[name][:, ::-1]
     other["to_move"] = 1 - states["to_move"]
     other["winner"] = np.where(states["winner"] >= 0, 1 - states["winner"], -1)
@@ -154,7 +156,8 @@ def test_the_players_are_alike(case: Case) -> None:
         for player in (0, 1):
             players = np.full(len(states), player, np.int8)
             mine, its = game.observe(states, players), game.observe(other, 1 - players)
-            assert np.array_equal(game.encode(mine, "planes"), game.encode(its, "planes"))
+            for encoding in game.spec.shapes:
+                assert np.array_equal(game.encode(mine, encoding), game.encode(its, encoding))
         assert np.array_equal(game.returns(states), game.returns(other)[:, ::-1])
         actions = bot.act(states, np.arange(len(states)), rng)
         game.step(states, actions, rng)

@@ -25,6 +25,8 @@ NUMBERED: list[tuple[ModuleType, dict[str, Any]]] = [
     (geister, {"random_setup": False, "ply_limit": 60}),
     (geister, {"size": 4, "random_setup": False, "forced_escape": False}),
     (geister, {"ply_limit": 300, "clip_ply": False}),
+    (geister, {"history": True}),
+    (geister, {"size": 4, "ply_limit": 30, "history": True}),
 ]
 RAGGED: list[tuple[ModuleType, dict[str, Any]]] = [
     (guandan, {}),

@@ -13,6 +13,9 @@ FOLDER = Path(__file__).parent
 GEISTER = (
     "test_geister_rules.py",
     "test_geister_recordings.py",
+    "test_geister_history.py::test_an_offer_a_chance_and_a_retreat",
+    "test_geister_history.py::test_infostates_begin_like_those_without_history[mini]",
+    "test_geister_history.py::test_the_sparse_form_is_the_dense_one[mini]",
     "test_players.py::test_each_feature",
     "test_players.py::test_choose_uniform_takes_the_allowed_action_of_that_rank",
 )

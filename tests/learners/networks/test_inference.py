@@ -43,6 +43,21 @@ def test_sparse_views_give_what_dense_ones_do(rows, views, nets):
     np.testing.assert_allclose(inference(sparse), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("size", [4, 6])
+def test_infostates_with_history_need_no_other_network(size):
+    game = Geister(size, history=True)
+    settings = NetworkSettings(trunk="flat", width=32, outputs="move")
+    torch.manual_seed(1)
+    inference = Inference(settings, [ValueNet(settings, game.spec, 1).eval().inference_weights()])
+    states = random_positions(game, 2 * MANY, 40 if size == 6 else 4, seed=3)
+    states = states[~game.finished(states)]
+    packed = game.observe(states, game.to_move(states))
+    sparse = encoder(game, settings)(packed)
+    assert isinstance(sparse, Sparse)
+    expected = inference([game.encode(packed, "flat")[None]]).copy()
+    np.testing.assert_allclose(inference([sparse]), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_a_skip_over_the_first_layer_works_on_sparse_views():
     settings = NetworkSettings(trunk="flat", width=112)
     inference = Inference(settings, weights(settings, 1, 2))
