@@ -18,6 +18,7 @@ from dancfr.serve.geister.protocol import (
     write_move,
     write_set,
 )
+from dancfr.serve.geister.seen_moves import SeenMoves
 from dancfr.serve.messages import ProtocolError
 from envs.agent import Agent
 from envs.game import States
@@ -37,7 +38,7 @@ class Client:
 
     The agent sees a state rebuilt from the board string. It agrees with the real state in all that `game.observe` shows
     to the player to move; the colours of the opponent's ghosts on the board are arbitrary and independent of the real
-    ones.
+    ones. If `game` has a history, the moves between two boards are derived from the boards.
 
     Args:
         agent: Any agent that plays Geister.
@@ -58,6 +59,9 @@ class Client:
         self._rng = np.random.default_rng([seed, 1])
         self._accepted = 0
         self._awaiting = ""
+        self._seen = SeenMoves()
+        self._chosen: int | None = None
+        self._played: int | None = None
         self.seat: int | None = None
         self.refused = False
         self.outcome: Literal["won", "lost", "drawn"] | None = None
@@ -78,7 +82,9 @@ class Client:
         if line.startswith(MOVE_REQUEST):
             return self._move(line.removeprefix(MOVE_REQUEST))
         if line.strip() in ("OK", "OKR", "OKB"):
-            self._accepted += self._awaiting == MOVE_REQUEST
+            if self._awaiting == MOVE_REQUEST:
+                self._accepted += 1
+                self._played = self._chosen
             self._awaiting = ""
         elif line.strip() == REFUSED.strip():
             self.refused = True
@@ -92,6 +98,7 @@ class Client:
         """Begins a new game, and draws the colours."""
         self._accepted, self.seat, self.refused, self.outcome = 0, None, False, None
         self._awaiting = SETUP_REQUEST
+        self._seen, self._played = SeenMoves(), None
         self._agent.begin(self._game, 1, self._rng)
         every = layouts(6)
         return write_set(int(every[self._layout_rng.integers(len(every))]))
@@ -101,10 +108,13 @@ class Client:
         if self.seat is None:  # the first player finds the opponent's ghosts at their starting squares
             self.seat = 0 if (board.squares[1] == _START).all() else 1
         states = state_of(board, self.seat, 2 * self._accepted + self.seat)
+        if self._game.history:
+            states = self._seen.at(states, self._played)
+            self._played = None
         action = int(self._agent.act(states, np.zeros(1, np.int64), self._rng)[0])
         if not 0 <= action < 4 * len(LETTERS) or not self._game.legal(states)[0, action]:
             raise RunError(f"{self._agent.name} plays {self._game.describe(action)}, which is not legal")
-        self._awaiting = MOVE_REQUEST
+        self._awaiting, self._chosen = MOVE_REQUEST, action
         self.refused = False
         self.decisions += 1
         return write_move(action)

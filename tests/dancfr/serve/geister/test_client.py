@@ -9,11 +9,11 @@ import pytest
 from dancfr.errors import RunError
 from dancfr.serve.geister import Client, Referee
 from dancfr.serve.geister.client import state_of
-from dancfr.serve.geister.protocol import Board, read_set, write_board
+from dancfr.serve.geister.protocol import Board, read_move, read_set, write_board
 from dancfr.serve.messages import ProtocolError
 from envs.agent import Agent
 from envs.game import States
-from envs.geister import Geister
+from envs.geister import Geister, history
 from envs.geister.rules import layouts, new_states
 from tests.dancfr.serve.geister.games import GAMES, RULES, bot, clients, play, read
 
@@ -121,6 +121,45 @@ def test_agents_play_as_they_would_on_the_real_states(names: tuple[str, str], ga
             pair[mover].receive(referee.move(said))
         endings.add(referee.ending)
     assert endings <= {"escape", "blues taken", "reds taken", "ply limit"}
+
+
+@pytest.mark.parametrize("names", [("random", "random"), ("heuristic", "rush")])
+def test_the_history_follows_from_the_boards(names: tuple[str, str]) -> None:
+    """At every move, the agent observes what it would observe if the server showed whole states."""
+    game = Geister(ply_limit=300, forced_escape=False, history=True)
+    agents = [Watched(bot(name)) for name in names]
+    pair = Client(agents[0], game, 1), Client(agents[1], game, 2)
+    for _ in range(3):
+        referee = Referee()
+        for player in (0, 1):
+            referee.choose(player, str(pair[player].receive("SET?")))
+            pair[player].receive("OK ")
+        real = new_states(1, 6, np.zeros((1, 2), np.uint8), history.STATE)
+        real["red"] = referee._states["red"]
+        while not referee.ending:
+            mover = referee.plies % 2
+            said = str(pair[mover].receive(f"MOV?{referee.board(mover)}"))
+            who = np.array([mover], np.int8)
+            assert np.array_equal(game.observe(agents[mover].shown[-1], who), game.observe(real, who))
+            move = read_move(said)
+            assert move is not None
+            game.step(real, np.array([4 * move[0] + move[1]]))
+            pair[mover].receive(referee.move(said))
+    assert referee.plies > 10
+
+
+def test_a_repeated_board_is_no_move_in_the_history() -> None:
+    agent = Watched(bot("random"))
+    client = Client(agent, Geister(ply_limit=300, forced_escape=False, history=True))
+    client.receive("SET?")
+    client.receive("OK ")
+    start = write_board(new_states(1, 6, np.array([[15, 15]], np.uint8))[0], 0)
+    for _ in range(2):
+        client.receive(f"MOV?{start}")
+        client.receive("NG ")
+    first, second = agent.shown
+    assert second.tobytes() == first.tobytes()
+    assert not second["moves"].any()
 
 
 def test_seat_ply_and_outcome() -> None:
