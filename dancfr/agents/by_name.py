@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dancfr.agents.without_history import WithoutHistory
 from dancfr.errors import UsageError, nearest
 from dancfr.evaluation.bots import bots, describe_bot
 from dancfr.methods import all_methods, method_named
@@ -25,6 +26,7 @@ from dancfr.runs.strategies import describe_file, file_kind, read_strategy
 from dancfr.runs.strategies import load_agent as load_strategy_agent
 from envs.agent import Agent
 from envs.game import Game, RaggedGame
+from envs.geister import Geister
 
 RUNS = Path("runs")
 """Folder in which `list_agents` searches for runs. The name of an agent may be any path."""
@@ -47,6 +49,12 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
         if not wanted.plain:
             raise UsageError(f"{name}: {wanted.base} is a bot: it has no iterations and no options")
         return known[wanted.base]()
+    if isinstance(game, Geister):
+        observes = bool(game_options_of(name, game.spec.name).get("history"))
+        if observes and not game.history:
+            raise UsageError(f"{name} observes the history of ghosts, which the game at hand lacks: use history=true")
+        if game.history and not observes:
+            return WithoutHistory(make_agent(name, replace(game, history=False)), game)
     if os.path.exists(os.path.join(wanted.base, "config.json")):
         run = Run.open(wanted.base)
         agent: Agent = method_named(run.method).load_agent(run, wanted, game)

@@ -16,7 +16,8 @@ def match_rules(
     """Returns the game that the agents play, and its options.
 
     The options are those of the first agent that is a trained run, or the game's defaults if all are bots (in Geister
-    with forced escape and random layouts), except for the length of the game, which `PLY_LIMITS` and `LENGTHS` give.
+    with forced escape and random layouts), except for the length of the game, which `PLY_LIMITS` and `LENGTHS` give,
+    and for the history of ghosts in Geister, which the game has if any of the agents observes it.
 
     Args:
         game: Name of the game.
@@ -36,7 +37,10 @@ def match_rules(
         if known is not None and key not in known:
             raise UsageError(f"{game} has no ply limit: leave out --ply-limit")
         given[key] = ply_limit
-    trained = next(filter(None, (game_options_of(name, game) for name in agents)), {})
+    trained_on = [game_options_of(name, game) for name in agents]
+    trained = next(filter(None, trained_on), {})
+    if any(options.get("history") for options in trained_on):
+        trained = trained | {"history": True}
     lengths = {"ply_limit": PLY_LIMITS[game]} if game in PLY_LIMITS else LENGTHS.get(game, {})
     whole = WHOLE.get(game, {}) if given.get("length") == "match" else {}
     options = trained | lengths | whole | given

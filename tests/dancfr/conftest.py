@@ -89,6 +89,15 @@ def mini_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def mini_history_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of Mini Geister of 4 iterations, two a player, that observes the history of ghosts."""
+    path = tmp_path_factory.mktemp("runs") / "mini-history"
+    options = TrainOptions(inline=True, progress=False)
+    train(TrainRequest("mini-geister-dream", (*SMALL, "game_options.history=true"), path, "off", options))
+    return path
+
+
+@pytest.fixture(scope="session")
 def dmc_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of Deep Monte-Carlo on GuanDan with small fresh nets, stored at iterations 2 and 4, and its record."""
     config = DmcConfig(network=DMC_NETWORK, iterations=4)

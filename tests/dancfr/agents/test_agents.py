@@ -187,6 +187,21 @@ def test_evaluate_counts_games_of_a_run(mini_run: Path, average: str) -> None:
     assert found["mean_plies"] <= 30
 
 
+def test_agents_with_and_without_history_play_each_other(mini_run: Path, mini_history_run: Path) -> None:
+    for pair in ((mini_history_run, mini_run), (mini_run, mini_history_run), (mini_history_run, "random")):
+        found = evaluate_command(str(pair[0]), "mini-geister", str(pair[1]), games=40, seed=5)
+        assert found["games"] == 40
+        assert found["game_options"]["history"] is True
+    with pytest.raises(UsageError, match="history=true"):
+        make_agent(str(mini_history_run), MINI)
+
+    def without_speed(**more: Any) -> dict[str, Any]:
+        found = evaluate_command(str(mini_run), "mini-geister", "random", games=40, seed=5, **more)
+        return {key: found[key] for key in ("wins", "draws", "losses", "categories", "mean_plies")}
+
+    assert without_speed(settings=["history=true"]) == without_speed(), "the agent observes what it was trained on"
+
+
 def test_evaluate_is_decided_by_its_seed_and_plays_300_plies_in_geister() -> None:
     def once(**changes: Any) -> dict[str, Any]:
         found = evaluate_command("rush", "geister", "heuristic", **({"games": 40, "seed": 2} | changes))
