@@ -14,6 +14,7 @@ from dancfr.cli import (  # noqa: F401
     train,
     evaluate,
     tournament,
+    league,
     report,
     reproduce,
     exploit,

@@ -193,6 +193,46 @@ def describe_tournament(result: Result) -> str:
     return f"{result['games']:,} games of {result['game']} each\n\n{table(rows, list(rows[0]))}"
 
 
+def describe_league(result: Result) -> str:
+    """Formats the result of `dancfr league`: ratings, win rates by place, and how well the ratings fit."""
+    ratings, cells = result["ratings"], result["table"]
+    names = [each["agent"] for each in ratings]
+    rows = []
+    for place, each in enumerate(ratings, 1):
+        low, high = each["ci95"]
+        row = {
+            "": place,
+            "agent": each["agent"],
+            "Elo [95 % interval]": f"{each['rating']:+.0f} [{low:+.0f}, {high:+.0f}]",
+        }
+        row["games"] = f"{each['games']:,}"
+        for column, name in enumerate(names, 1):
+            found = cells[each["agent"]].get(name)
+            row[f"v {column}"] = f"{100 * found['win_rate']:.1f}" if found else "-"
+        rows.append(row)
+    lines = [
+        f"{result['games']:,} games of {result['game']}, {result['games_now']:,} of them now; "
+        "Elo relative to the mean; games won in % against the agent of each place",
+        f"\n{table(rows, list(rows[0]))}\n",
+        *_fit_of_ratings(result["fit"]),
+        "next: " + ", ".join(f"{one} against {other}" for one, other in result["next"][:3]),
+    ]
+    return "\n".join([*lines, *result["files"]])
+
+
+def _fit_of_ratings(fit: Mapping[str, Any]) -> list[str]:
+    """Describes how far the results are from what the ratings expect."""
+    worst = fit["worst"]
+    if worst is None:
+        return []
+    freedom = fit["degrees_of_freedom"]
+    return [
+        f"fit of the ratings: chi-square {fit['chi_square']:.1f} on {freedom} degree{'s' * (freedom > 1)} of freedom "
+        f"(p = {fit['p_value']:.2g}); furthest from them: {worst['agent']} against {worst['against']}, "
+        f"{worst['residual']:+.1f} standard deviations"
+    ]
+
+
 _OUTCOMES = {"won": "wins", "drawn": "draws", "lost": "losses"}
 
 

@@ -1,4 +1,4 @@
-"""Statistics: intervals of win rates and means, Elo ratings, and learning curves aggregated over runs."""
+"""Statistics: intervals of win rates and means, and learning curves aggregated over runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -98,35 +98,6 @@ def bounded_mean(returns: ArrayLike, most: float) -> BoundedMean:
     middle, error = float(padded.mean()), float(padded.std(ddof=1) / len(padded) ** 0.5)
     low, high = max(middle - 1.96 * error, -most), min(middle + 1.96 * error, most)
     return BoundedMean(float(values.mean()), middle, error, low, high)
-
-
-def elo_ratings(scores: ArrayLike) -> NDArray[np.float64]:
-    """Returns maximum-likelihood Elo ratings of N agents, all pairs of which have met (Bradley and Terry 1952).
-
-    An agent of rating r has an expected score of 1 / (1 + 10^((s - r) / 400)) per game against an agent of rating s. A
-    single number per agent cannot express cycles, in which A beats B, B beats C and C beats A.
-
-    Args:
-        scores: Number of games that i won against j, `[N, N]`; a draw counts one half. Half a game is added to each
-            side of each pair, which keeps the ratings finite if an agent has won all its games.
-
-    Returns:
-        Ratings in Elo points with mean 0, `float64[N]`.
-    """
-    from scipy.optimize import minimize
-
-    won = np.asarray(scores, np.float64) + 0.5
-    np.fill_diagonal(won, 0)
-    games = won + won.T
-
-    def loss(strength: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        ahead = strength[:, None] - strength
-        surprise = (won * np.logaddexp(0, -ahead)).sum()
-        expected = games / (1 + np.exp(-ahead))
-        return surprise / games.sum(), (expected - won).sum(axis=1) / games.sum()
-
-    strength = minimize(loss, np.zeros(len(won)), jac=True, options={"gtol": 1e-10}).x
-    return (strength - strength.mean()) * 400 / np.log(10)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dancfr.errors import RunError, UsageError
+from dancfr.errors import DancfrError, RunError, UsageError
 from dancfr.methods import Method, Preset, find_preset, method_of
-from dancfr.methods.options import TrainOptions, resolve_device
+from dancfr.methods.options import TrainOptions, check_place, resolve_device
 from dancfr.methods.settings import RunConfig
 from dancfr.methods.stopping import catching
 from dancfr.runs.config import Config, apply_overrides
@@ -57,7 +57,7 @@ def train(request: TrainRequest) -> dict[str, Any]:
     mode = choose_mode(request.wandb)
     with catching() as stop:
         run, config = _resume(request, preset, method) if fresh is None else _start(request, preset, method, fresh)
-        with run, _one_line_errors(), _fresh_start(run, options.resume), Tracker(run, mode, method.speed) as tracker:
+        with run, one_line_errors(), _fresh_start(run, options.resume), Tracker(run, mode, method.speed) as tracker:
             result = method.train(run, config, tracker, options)
     return {"run_dir": str(run.path), **result, "stopped": stop.requested}
 
@@ -66,13 +66,9 @@ def check_options(options: TrainOptions) -> TrainOptions:
     """Validates the options and resolves the device ``auto``.
 
     Raises:
-        UsageError: the number of workers is below 1, workers or an address are combined with `inline`, or the device is
-            not available.
+        UsageError: see `check_place`, or the device is not available.
     """
-    if options.workers is not None and options.workers < 1:
-        raise UsageError(f"--workers must be at least 1, got {options.workers}")
-    if options.inline and (options.workers is not None or options.address is not None):
-        raise UsageError("--inline runs in one process: leave out --workers and --address")
+    check_place(options)
     return replace(options, device=resolve_device(options.device))
 
 
@@ -117,7 +113,7 @@ def _fresh_start(run: Run, resumed: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _one_line_errors() -> Iterator[None]:
+def one_line_errors() -> Iterator[None]:
     """Converts errors of `actors` and `learners` that the user can act on into one-line errors of the command line."""
     from actors.cluster import RayUnavailable
     from actors.explained import Explained
@@ -138,6 +134,8 @@ def _one_line_errors() -> Iterator[None]:
         raise UsageError(str(error)) from error
     except (Explained, ChunkFailed, StartFailed) as error:
         cause = error if isinstance(error, Explained) else error.__cause__
+        if isinstance(cause, DancfrError):  # such as an illegal action of an agent
+            raise cause from None
         known = isinstance(cause, Explained | TrainingDiverged)
         kind = UsageError if isinstance(cause, Explained) and cause.wrong_use else RunError
         raise kind(str(cause if known else error)) from error

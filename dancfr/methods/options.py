@@ -34,6 +34,18 @@ class TrainOptions:
     make_agent: Callable[[str, Any], Any] = make_bot
 
 
+def check_place(options: TrainOptions) -> None:
+    """Checks where a command runs.
+
+    Raises:
+        UsageError: the number of workers is below 1, or workers or an address are combined with `inline`.
+    """
+    if options.workers is not None and options.workers < 1:
+        raise UsageError(f"--workers must be at least 1, got {options.workers}")
+    if options.inline and (options.workers is not None or options.address is not None):
+        raise UsageError("--inline runs in one process: leave out --workers and --address")
+
+
 def resolve_device(name: str) -> str:
     """Resolves ``auto`` to ``cuda`` if a GPU is available, else ``cpu``; returns other names unchanged.
 

@@ -92,7 +92,7 @@ def take_lock(path: Path) -> int:
     except OSError:
         holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "another process"
         os.close(descriptor)
-        raise UsageError(f"{path} is in use by {holder}: wait for it, stop it, or choose another --run-dir") from None
+        raise UsageError(f"{path} is in use by {holder}: wait for it, stop it, or choose another folder") from None
     try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from dancfr.evaluation.statistics import elo_ratings, one_run, over_iterations, over_time, summarise, sweeps, wilson
+from dancfr.evaluation.statistics import one_run, over_iterations, over_time, summarise, sweeps, wilson
 
 Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
@@ -73,16 +73,6 @@ def test_the_interval_of_deals_has_a_width_where_all_end_alike() -> None:
     assert sweeps(0, 0, 50) == pytest.approx((0.0, 1 - low))
     with pytest.raises(ValueError, match="negative"):
         sweeps(3, -1, 0)
-
-
-def test_ratings_are_those_of_which_the_scores_come() -> None:
-    true = np.array([300.0, 100.0, -50.0, -350.0])
-    scores = 100_000 / (1 + 10 ** ((true - true[:, None]) / 400))
-    np.testing.assert_allclose(elo_ratings(scores), true, atol=0.1)
-    (better, worse) = elo_ratings([[0, 1000], [0, 0]])
-    assert better == -worse
-    assert 500 < better < 1000, "who has won all is far ahead, not infinitely"
-    np.testing.assert_allclose(elo_ratings([[0, 5, 0], [0, 0, 5], [5, 0, 0]]), 0, atol=1e-3)
 
 
 def test_summary_is_the_t_interval() -> None:

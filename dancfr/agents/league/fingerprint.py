@@ -1,0 +1,56 @@
+"""Fingerprints of agents, by which a league notices that the run of a member has been trained on."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from dancfr.errors import UsageError, reason
+from dancfr.evaluation.bots import bots
+from dancfr.methods import method_named
+from dancfr.methods.agent_name import AgentName, parse_name
+from dancfr.runs.run import Run
+from envs.game import Game, RaggedGame
+
+
+def fingerprint(name: str, game: Game | RaggedGame) -> str:
+    """Returns a text that two agents share if they play by the same nets or tables, wherever these are stored.
+
+    A run has another fingerprint after more training. ``runs/x`` has that of ``runs/x@40`` as long as 40 is its last
+    iteration. Options of the name are part of the fingerprint as they are written.
+
+    Raises:
+        UsageError: the name is not valid, or its files cannot be read.
+    """
+    wanted = parse_name(name)
+    if wanted.base in bots(game):
+        return wanted.base
+    try:
+        digest = _run(wanted) if os.path.isdir(wanted.base) else _content(Path(wanted.base))
+    except OSError as error:
+        raise UsageError(f"cannot read {wanted.base}: {reason(error)}") from None
+    query = "&".join(f"{key}={value}" for key, value in wanted.query)
+    return digest + (f"?{query}" if query else "")
+
+
+def _run(wanted: AgentName) -> str:
+    """Returns a digest of a run: of its start, its settings, and its strategies up to the iteration that is wanted."""
+    run = Run.open(wanted.base)
+    free = method_named(run.method).config.resumable
+    settings = {key: value for key, value in run.info["config"].items() if key not in free}
+    files = [*run.list_strategies(), *run.list_strategies(average=True)]
+    until = [file.path for file in files if wanted.iteration is None or file.iteration <= wanted.iteration]
+    stored: list[object] = [run.info.get("created"), settings]
+    stored += [(path.name, path.stat().st_size) for path in until]  # a file of a strategy is written once
+    if wanted.iteration is None:  # what a method has chosen among its strategies, such as the nets of a best response
+        stored += [(path.name, _content(path)) for path in sorted(run.path.glob("*.safetensors"))]
+    return _digest(json.dumps(stored, sort_keys=True).encode())
+
+
+def _content(path: Path) -> str:
+    """Returns a digest of the content of a file."""
+    return _digest(path.read_bytes())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

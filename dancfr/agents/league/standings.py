@@ -1,0 +1,130 @@
+"""The standings of a league: ratings, win rates of all pairs, and how well the ratings describe them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dancfr.agents.league.config import LeagueConfig, Result
+from dancfr.agents.league.rounds import counted, next_batches, scores
+from dancfr.evaluation.ratings import FitQuality, Ratings, fit_quality, fit_ratings
+from dancfr.evaluation.statistics import sweeps, wilson
+
+
+@dataclass
+class Tally:
+    """Sum of the results of a pair, from the view of one of the two agents.
+
+    Attributes:
+        games, wins, draws, losses: Number of games.
+        both, one, none: Number of deals of which the agent has won both games, one and no game; 0 without deals.
+    """
+
+    games: int = 0
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    both: int = 0
+    one: int = 0
+    none: int = 0
+
+    def add(self, result: Result, swapped: bool) -> None:
+        """Adds a result, seen from its second agent if `swapped`."""
+        wins, losses = (result.losses, result.wins) if swapped else (result.wins, result.losses)
+        self.games, self.draws = self.games + result.games, self.draws + result.draws
+        self.wins, self.losses = self.wins + wins, self.losses + losses
+        if result.deals is not None:  # games of teams have no draws, so the loss of one is the win of the other
+            both, none = (result.deals[key] for key in (("none", "both") if swapped else ("both", "none")))
+            self.both, self.one, self.none = self.both + both, self.one + result.deals["one"], self.none + none
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the counts and the win rate with its 95 % interval, over deals if they are played twice."""
+        deals = (self.both, self.one, self.none)
+        interval = sweeps(*deals) if any(deals) else wilson(self.wins, self.games)
+        return {
+            "games": self.games,
+            "wins": self.wins,
+            "draws": self.draws,
+            "losses": self.losses,
+            "win_rate": self.wins / self.games,
+            "ci95": list(interval),
+        }
+
+
+def standings(config: LeagueConfig, results: Sequence[Result]) -> dict[str, Any]:
+    """Computes what `ratings.json` contains.
+
+    Returns:
+        ``game``, ``game_options``, ``seed``, ``batch``; ``games`` that count, and ``games_not_counted`` of former
+        members and former versions of members; ``ratings``, best first; ``table``, the win rate of the row's agent
+        against the column's; ``pairs``, with expected score and residual; ``fit``, see `FitQuality`; ``next``, the
+        pairs of the next batches.
+    """
+    won = scores(config, results)
+    ratings = fit_ratings(won)
+    quality = fit_quality(won, ratings)
+    order = np.argsort(-ratings.strength, kind="stable").tolist()
+    games = int((won + won.T).sum() / 2)
+    tallies = _tallies(config, results)
+    names = config.names
+    return {
+        "game": config.game,
+        "game_options": config.game_options,
+        "seed": config.seed,
+        "batch": config.batch,
+        "games": games,
+        "games_not_counted": sum(result.games for result in results) - games,
+        "ratings": [_rating(names[i], i, ratings, won) for i in order],
+        "table": {names[i]: {names[j]: tallies[i, j].as_dict() for j in order if (i, j) in tallies} for i in order},
+        "pairs": [
+            {
+                "agent": names[i],
+                "against": names[j],
+                **tally.as_dict(),
+                "score": won[i, j] / tally.games,
+                "expected": ratings.expected[i, j],
+                "residual": quality.residuals[i, j],
+            }
+            for (i, j), tally in sorted(tallies.items())
+            if i < j
+        ],
+        "fit": _fit(quality, names),
+        "next": [list(pair) for pair in dict.fromkeys(batch.agents for batch in next_batches(config, results))],
+    }
+
+
+def _tallies(config: LeagueConfig, results: Sequence[Result]) -> dict[tuple[int, int], Tally]:
+    """Returns the tally of every pair that has met, from both views, by the places of the two members."""
+    place = {member.fingerprint: index for index, member in enumerate(config.members)}
+    found: dict[tuple[int, int], Tally] = {}
+    for result in counted(config, results):
+        i, j = (place[each] for each in result.fingerprints)
+        found.setdefault((i, j), Tally()).add(result, False)
+        found.setdefault((j, i), Tally()).add(result, True)
+    return found
+
+
+def _rating(name: str, index: int, ratings: Ratings, won: Any) -> dict[str, Any]:
+    games = float((won[index] + won[:, index]).sum())
+    return {
+        "agent": name,
+        "rating": ratings.elo[index],
+        "ci95": ratings.ci95[index].tolist(),
+        "games": int(games),
+        "score": won[index].sum() / games if games else None,
+    }
+
+
+def _fit(quality: FitQuality, names: Sequence[str]) -> dict[str, Any]:
+    """Returns the test of the fit, and the pair with the largest residual, from the view that scores too much."""
+    found: dict[str, Any] = {
+        "chi_square": quality.chi_square,
+        "degrees_of_freedom": quality.freedom,
+        "p_value": quality.p_value,
+        "worst": None,
+    }
+    if quality.freedom:
+        i, j = np.unravel_index(np.nanargmax(quality.residuals), quality.residuals.shape)
+        found["worst"] = {"agent": names[i], "against": names[j], "residual": quality.residuals[i, j]}
+    return found
