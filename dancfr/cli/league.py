@@ -49,7 +49,7 @@ def league(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Let agents play each other, rate them, and go on from there next time."""
+    """Let agents play each other as a budget allows; rate them."""
 
     def compute() -> output.Result:
         from dancfr.agents.league.driver import play_league

@@ -125,6 +125,6 @@ def _fit(quality: FitQuality, names: Sequence[str]) -> dict[str, Any]:
         "worst": None,
     }
     if quality.freedom:
-        i, j = np.unravel_index(np.nanargmax(quality.residuals), quality.residuals.shape)
+        i, j = divmod(int(np.nanargmax(quality.residuals)), len(names))
         found["worst"] = {"agent": names[i], "against": names[j], "residual": quality.residuals[i, j]}
     return found

@@ -332,8 +332,8 @@ def test_bots_are_told_apart(command: Command) -> None:
 
 
 COMMANDS = (
-    "train", "evaluate", "tournament", "report", "reproduce", "exploit", "solve", "status", "submit", "jobs", "games",
-    "presets", "agents", "bench", "version", "serve", "connect",
+    "train", "evaluate", "tournament", "league", "report", "reproduce", "exploit", "solve", "status", "submit", "jobs",
+    "games", "presets", "agents", "bench", "version", "serve", "connect",
 )  # fmt: skip
 
 
