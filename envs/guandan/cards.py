@@ -29,6 +29,8 @@ ACE, JOKER_RANK = 12, 13
 LEVEL_VALUE, BLACK_VALUE, RED_VALUE = 13, 14, 15
 """Values above the natural ranks 0 .. 12 in the order of singles, pairs, triples and bombs."""
 
+NOTHING = np.uint64(0)
+"""Either word of a multiset without cards."""
 DECK_LOW, DECK_HIGH = np.uint64(0xAAAAAAAAAAAAAAAA), np.uint64(0x00000AAAAAAAAAAA)
 """Two of every card."""
 

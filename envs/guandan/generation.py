@@ -31,11 +31,11 @@ from envs.guandan.cards import (
     BOMB,
     FOUR_KINGS,
     JOKER_RANK,
+    NOTHING,
     PAIR,
     PASS,
     SINGLE,
     STRAIGHT,
-    STRAIGHT_FLUSH,
     THREE_PAIR,
     THREE_WITH_TWO,
     TRIPS,
@@ -46,11 +46,11 @@ from envs.guandan.cards import (
     emit,
 )
 from envs.guandan.comparison import bomb_class, rank_at, rank_value, value_of
+from envs.guandan.straights import straight_flushes, straights
 
 LONGEST = 32_768
 """Upper bound on the actions of a hand. The most that a search over hands of 28 cards found is 17,000."""
 
-_NOTHING = np.uint64(0)
 _BOTH_RED_AND_BLACK = 10  # the byte of the jokers when all four are there
 
 
@@ -97,21 +97,6 @@ class Hand(NamedTuple):
     level: np.int64
 
 
-class Slots(NamedTuple):
-    """Scratch: the cards that may stand in each of the five slots of a straight.
-
-    Attributes:
-        low, high: Each such card as a multiset, `uint64[5, 4]`.
-        suit: Its suit as a bit, `int64[5, 4]`.
-        cards: Number of such cards in each slot, `int64[5]`.
-    """
-
-    low: NDArray[np.uint64]
-    high: NDArray[np.uint64]
-    suit: NDArray[np.int64]
-    cards: NDArray[np.int64]
-
-
 @kernel
 def _prepare(low, high, level):
     """The `Hand` of a multiset of cards."""
@@ -139,11 +124,11 @@ def _singles(low, high, hand, above, rows, n):
         if rank_value(rank, hand.level) > above:
             for suit in range(4):
                 if count_of(low, high, 4 * rank + suit) > 0:
-                    card_low, card_high = add_byte(_NOTHING, _NOTHING, 1 << 2 * suit, rank)
+                    card_low, card_high = add_byte(NOTHING, NOTHING, 1 << 2 * suit, rank)
                     n = emit(rows, n, card_low, card_high, SINGLE, rank, 1)
     for joker in range(2):
         if count_of(low, high, 52 + joker) > 0 and rank_value(JOKER_RANK + joker, hand.level) > above:
-            card_low, card_high = add_byte(_NOTHING, _NOTHING, 1 << 2 * joker, JOKER_RANK)
+            card_low, card_high = add_byte(NOTHING, NOTHING, 1 << 2 * joker, JOKER_RANK)
             n = emit(rows, n, card_low, card_high, SINGLE, JOKER_RANK + joker, 1)
     return n
 
@@ -160,7 +145,7 @@ def _equals(hand, kind, size, above, rows, n):
             needed = size - wild  # natural cards; wild cards alone have the level's rank
             if needed < 0 or needed > 8 or (needed == 0 and rank != hand.level):
                 continue
-            wild_low, wild_high = add_byte(_NOTHING, _NOTHING, wild, hand.level)
+            wild_low, wild_high = add_byte(NOTHING, NOTHING, wild, hand.level)
             for s in range(_START[own, needed], _START[own, needed + 1]):
                 low, high = add_byte(wild_low, wild_high, _SUBSETS[s], rank)
                 n = emit(rows, n, low, high, kind, rank, size)
@@ -172,7 +157,7 @@ def _joker_pairs(hand, above, rows, n):
     """Two black or two red jokers. Wild cards never stand for jokers."""
     for joker in range(2):
         if hand.jokers >> 2 * joker & 3 == 2 and rank_value(JOKER_RANK + joker, hand.level) > above:
-            low, high = add_byte(_NOTHING, _NOTHING, 2 << 2 * joker, JOKER_RANK)
+            low, high = add_byte(NOTHING, NOTHING, 2 << 2 * joker, JOKER_RANK)
             n = emit(rows, n, low, high, PAIR, JOKER_RANK + joker, 2)
     return n
 
@@ -207,7 +192,7 @@ def _full_houses(hand, above, rows, n):
             continue
         own = np.int64(hand.natural[rank])
         for wild in range(min(hand.wild, 2) + 1):  # of the triple
-            wild_low, wild_high = add_byte(_NOTHING, _NOTHING, wild, hand.level)
+            wild_low, wild_high = add_byte(NOTHING, NOTHING, wild, hand.level)
             for s in range(_START[own, 3 - wild], _START[own, 4 - wild]):
                 low, high = add_byte(wild_low, wild_high, _SUBSETS[s], rank)
                 n = _full_houses_with(hand, rank, low, high, hand.wild - wild, rows, n)
@@ -219,7 +204,7 @@ def _tubes_with(hand, first, wild_1, wild_2, wild_3, rows, n):
     """Tubes from a position on with given numbers of wild cards in the three slots."""
     rank_1, rank_2, rank_3 = rank_at(first), rank_at(first + 1), rank_at(first + 2)
     own_1, own_2, own_3 = hand.natural[rank_1], hand.natural[rank_2], hand.natural[rank_3]
-    wild_low, wild_high = add_byte(_NOTHING, _NOTHING, wild_1 + wild_2 + wild_3, hand.level)
+    wild_low, wild_high = add_byte(NOTHING, NOTHING, wild_1 + wild_2 + wild_3, hand.level)
     for s in range(_START[own_1, 2 - wild_1], _START[own_1, 3 - wild_1]):
         low_1, high_1 = add_byte(wild_low, wild_high, _SUBSETS[s], rank_1)
         for t in range(_START[own_2, 2 - wild_2], _START[own_2, 3 - wild_2]):
@@ -249,118 +234,12 @@ def _plates(hand, above, rows, n):
         own_1, own_2 = np.int64(hand.natural[rank_1]), np.int64(hand.natural[rank_2])
         for wild_1 in range(hand.wild + 1):
             for wild_2 in range(hand.wild - wild_1 + 1):
-                wild_low, wild_high = add_byte(_NOTHING, _NOTHING, wild_1 + wild_2, hand.level)
+                wild_low, wild_high = add_byte(NOTHING, NOTHING, wild_1 + wild_2, hand.level)
                 for s in range(_START[own_1, 3 - wild_1], _START[own_1, 4 - wild_1]):
                     low_1, high_1 = add_byte(wild_low, wild_high, _SUBSETS[s], rank_1)
                     for t in range(_START[own_2, 3 - wild_2], _START[own_2, 4 - wild_2]):
                         low, high = add_byte(low_1, high_1, _SUBSETS[t], rank_2)
                         n = emit(rows, n, low, high, TWO_TRIPS, rank_1, 6)
-    return n
-
-
-@kernel
-def _bits(mask):
-    """Number of bits among the lowest five."""
-    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1) + (mask >> 4 & 1)
-
-
-@kernel
-def _fill_slots(hand, first, wild_slots, slots):
-    """Lists the cards that may stand in each slot of the straights from a position on.
-
-    Args:
-        hand: See `Hand`.
-        first: Position of the lowest rank.
-        wild_slots: Bits of the slots that wild cards fill.
-        slots: See `Slots`; written.
-
-    Returns:
-        Whether every other slot has a natural card.
-    """
-    for i in range(5):
-        slots.cards[i] = 0
-        if wild_slots >> i & 1:  # the wild cards themselves are added once for all slots; each is a heart
-            slots.low[i, 0], slots.high[i, 0], slots.suit[i, 0], slots.cards[i] = _NOTHING, _NOTHING, 1, 1
-            continue
-        rank = rank_at(first + i)
-        for suit in range(4):
-            if (hand.natural[rank] >> np.uint64(2 * suit)) & np.uint64(3):
-                k = slots.cards[i]
-                slots.low[i, k], slots.high[i, k] = add_byte(_NOTHING, _NOTHING, 1 << 2 * suit, rank)
-                slots.suit[i, k] = 1 << suit
-                slots.cards[i] += 1
-        if slots.cards[i] == 0:
-            return False
-    return True
-
-
-@kernel
-def _straights_of(slots, wild_low, wild_high, rank, rows, n):
-    """Every choice of a card for each slot, except those of a single suit, which are straight flushes."""
-    low, high, suit, cards = slots
-    for a in range(cards[0]):
-        for b in range(cards[1]):
-            for c in range(cards[2]):
-                three_low = wild_low + low[0, a] + low[1, b] + low[2, c]
-                three_high = wild_high + high[0, a] + high[1, b] + high[2, c]
-                for d in range(cards[3]):
-                    suits = suit[0, a] | suit[1, b] | suit[2, c] | suit[3, d]
-                    for e in range(cards[4]):
-                        if _bits(suits | suit[4, e]) == 1:
-                            continue
-                        five_low = three_low + low[3, d] + low[4, e]
-                        five_high = three_high + high[3, d] + high[4, e]
-                        n = emit(rows, n, five_low, five_high, STRAIGHT, rank, 5)
-    return n
-
-
-@kernel
-def _straights(hand, above, rows, n):
-    """Straights of more than one suit whose lowest rank is at a position above `above`."""
-    slots = Slots(
-        np.empty((5, 4), np.uint64), np.empty((5, 4), np.uint64), np.empty((5, 4), np.int64), np.empty(5, np.int64)
-    )
-    for first in range(max(0, above + 1), 10):
-        empty_slots = 0
-        for i in range(5):
-            empty_slots |= (hand.natural[rank_at(first + i)] == 0) << i
-        # Wild cards fill all slots without a natural card, and may fill others.
-        for wild_slots in range(32):
-            wild = _bits(wild_slots)
-            if wild > hand.wild or empty_slots & ~wild_slots:
-                continue
-            if _fill_slots(hand, first, wild_slots, slots):
-                wild_low, wild_high = add_byte(_NOTHING, _NOTHING, wild, hand.level)
-                n = _straights_of(slots, wild_low, wild_high, rank_at(first), rows, n)
-    return n
-
-
-@kernel
-def _straight_flush(hand, first, suit, wild_slots):
-    """The cards of a straight flush of a suit with wild cards in these slots, as a multiset."""
-    low, high = add_byte(_NOTHING, _NOTHING, _bits(wild_slots), hand.level)
-    for i in range(5):
-        if not wild_slots >> i & 1:
-            low, high = add_byte(low, high, 1 << 2 * suit, rank_at(first + i))
-    return low, high
-
-
-@kernel
-def _straight_flushes(hand, above, rows, n):
-    """Straights of one suit whose lowest rank is at a position above `above`; wild cards stand for any suit."""
-    for first in range(max(0, above + 1), 10):
-        for suit in range(4):
-            held_slots = 0
-            for i in range(5):
-                byte = hand.natural[rank_at(first + i)]
-                held_slots |= (((byte >> np.uint64(2 * suit)) & np.uint64(3)) != 0) << i
-            if _bits(held_slots) + hand.wild < 5:
-                continue
-            for wild_slots in range(32):
-                if _bits(wild_slots) > hand.wild or (31 & ~held_slots) & ~wild_slots:
-                    continue
-                low, high = _straight_flush(hand, first, suit, wild_slots)
-                n = emit(rows, n, low, high, STRAIGHT_FLUSH, rank_at(first), 5)
     return n
 
 
@@ -384,10 +263,10 @@ def _bombs(hand, kind, rank, size, rows, n):
     for each in range(max(class_to_beat, 0), 9):
         above = value_to_beat if each == class_to_beat else np.int64(-1)
         if each == 2:  # the inverse of `comparison.bomb_class`
-            n = _straight_flushes(hand, above, rows, n)
+            n = straight_flushes(hand, above, rows, n)
         elif each == 8:
             if hand.jokers == _BOTH_RED_AND_BLACK and class_to_beat < 8:
-                low, high = add_byte(_NOTHING, _NOTHING, _BOTH_RED_AND_BLACK, JOKER_RANK)
+                low, high = add_byte(NOTHING, NOTHING, _BOTH_RED_AND_BLACK, JOKER_RANK)
                 n = emit(rows, n, low, high, FOUR_KINGS, 0, 4)
         else:
             equal = each + 4 if each < 2 else each + 3
@@ -416,7 +295,7 @@ def plays(low, high, level, kind, rank, size, rows, n):
     leads = kind == PASS
     above = np.int64(-1) if leads else value_of(kind, rank, level)
     if not leads:
-        n = emit(rows, n, _NOTHING, _NOTHING, PASS, 0, 0)
+        n = emit(rows, n, NOTHING, NOTHING, PASS, 0, 0)
     if leads or kind == SINGLE:
         n = _singles(low, high, hand, above, rows, n)
     if leads or kind == PAIR:
@@ -431,5 +310,5 @@ def plays(low, high, level, kind, rank, size, rows, n):
     if leads or kind == TWO_TRIPS:
         n = _plates(hand, above, rows, n)
     if leads or kind == STRAIGHT:
-        n = _straights(hand, above, rows, n)
+        n = straights(hand, above, rows, n)
     return _bombs(hand, kind, rank, size, rows, n)
