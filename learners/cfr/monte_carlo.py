@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from envs.tree import Tree
 from learners.cfr import sampling
 from learners.cfr.checks import check_array, check_policy, check_weight
+from learners.cfr.sampling_state import Options, make_tables
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +47,7 @@ class MonteCarloSolver:
         decay: float = 0.5,
         baseline: str = "infoset",
     ) -> None:
-        """Makes a solver that has learned nothing.
+        """Makes a solver without regrets and averages.
 
         Args:
             tree: The game.
@@ -73,7 +74,7 @@ class MonteCarloSolver:
             raise ValueError(f"seed must be at least 0, got {seed}")
         self.tree, self.algorithm = tree, algorithm
         baselines = algorithm == "vr-mccfr"
-        self.options = sampling.Options(
+        self.options = Options(
             alternating=bool(alternating),
             linear=bool(linear),
             floor=bool(floor),
@@ -82,7 +83,7 @@ class MonteCarloSolver:
             by_history=baselines and baseline == "history",
         )
         self.iteration = self.nodes = 0
-        self.tables = sampling.make_tables(tree, self.options.by_history)
+        self.tables = make_tables(tree, self.options.by_history)
         self._rng = np.random.Generator(np.random.PCG64(seed))
 
     @property
@@ -95,7 +96,7 @@ class MonteCarloSolver:
 
     @property
     def baselines(self) -> Floats:
-        """Baselines of VR-MCCFR, `float64[S]`, or `float64[N]` if they belong to histories; else 0."""
+        """Baselines of VR-MCCFR, `float64[S]`, or `float64[N]` if they belong to histories; 0 in other algorithms."""
         return self.tables.baselines
 
     def run(self, iterations: int) -> None:
@@ -126,10 +127,11 @@ class MonteCarloSolver:
         return np.where(some, weight / np.where(some, totals, 1.0), np.repeat(1.0 / counts, counts))
 
     def start_from(self, policy: Floats, weight: float) -> None:
-        """Discards what was learned and starts from a policy, as if it had been played for `weight` iterations.
+        """Discards regrets and averages and starts from a policy, as if it had been played for `weight` iterations.
 
-        The averages are what so many iterations with that policy add in the mean. Regrets are `weight` times the
-        largest return, chance's probability of the infoset and the policy, so that regret matching plays it.
+        The averages are the mean of what that many iterations with the policy would add. Regrets are the product of
+        `weight`, the largest return, chance's probability of the infoset, and the policy, so that regret matching
+        plays it.
 
         Args:
             policy: Policy of both players, `float64[S]`.
@@ -166,7 +168,7 @@ class MonteCarloSolver:
         return chance, own
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """Copies of all that a solver with the same tree and options needs to continue bit for bit."""
+        """Copies of all arrays that a solver with the same tree and options needs to continue bit for bit."""
         state: dict[str, NDArray[Any]] = {"regrets": self.regrets.copy(), "averages": self.averages.copy()}
         if self.options.decay > 0:
             state["baselines"] = self.baselines.copy()
