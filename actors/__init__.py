@@ -1,1 +1,1 @@
-"""What runs many times: traversals, self-play, evaluation and buffers, and the pool that starts and restarts them."""
+"""Code that runs in many processes: traversals, self-play, buffer and learner servers, and the pool of workers."""

@@ -1,4 +1,4 @@
-"""Self-play with beliefs, and depth-limited external sampling from the belief states it meets, many at a time
+"""Self-play with beliefs, and depth-limited external sampling below the belief states that occur in it, as batches
 (paper 002, Algorithms 2 and 3)."""
 
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ from learners.samples import advantage_dtype, infostate_value_dtype, pack_mask, 
 
 @dataclass(frozen=True)
 class BeliefTask:
-    """A chunk of games.
+    """A chunk of games. The same task and weights always give the same samples.
 
     Attributes:
-        seed: Of everything random in it.
-        iteration: t, the weight of its samples.
-        games: How many.
-        states: So many of the belief states met are searched, at most.
-        uniform: The player who plays uniformly at random in them, if one does. Then only the other one is traverser,
-            and only where it is to move.
+        seed: Entropy of the random generator, (run seed, iteration, chunk).
+        iteration: Iteration t, the weight of the samples.
+        games: Number of games.
+        states: Maximum number of belief states to search below.
+        uniform: Player who plays uniformly at random; None if nobody does. Only the other player is then a traverser,
+            and only belief states in which that player moves are searched.
     """
 
     seed: tuple[int, ...]
@@ -44,14 +44,14 @@ class BeliefTask:
 
 @dataclass
 class _Met:
-    """Belief states of self-play.
+    """The `N` belief states of self-play.
 
     Attributes:
-        states: `[N]` records.
-        beliefs: `float32[N, 2, K]`.
-        infostates: Of the players to move, `uint8[N, P]`.
-        games: Which game each belongs to, `int64[N]`.
-        returns: Of each game, `float32[games, 2]`.
+        states: States of the games, `[N]` records.
+        beliefs: Beliefs of both players, `float32[N, 2, K]`.
+        infostates: Infostates of the players to move, `uint8[N, P]`.
+        games: Game that each belief state belongs to, `int64[N]`.
+        returns: Returns of each game, `float32[games, 2]`.
     """
 
     states: States
@@ -63,17 +63,17 @@ class _Met:
 
 @dataclass
 class _Level:
-    """Decisions of one depth: `n` of them, `A` actions.
+    """The `n` decisions of one depth.
 
     Attributes:
         mine: Whether the traverser moves, `bool[n]`.
-        averaged: Whether what the others play belongs to their average policy.
-        infostates: Of the movers, `uint8[n, P]`.
-        legal: `bool[n, A]`.
-        policy: `float32[n, A]`.
-        weight: Share of each action in the value of the decision, `float32[n, A]`.
-        values: Value for the traverser after each action that was followed, `float32[n, A]`, once it is known.
-        above: Which decision, and which action of it, led to each: places in the `values` of the level before.
+        averaged: Whether the policies of the other player are samples of the average policy.
+        infostates: Infostates of the players to move, `uint8[n, P]`.
+        legal: Legal actions, `bool[n, A]`.
+        policy: Policy of the player to move, `float32[n, A]`.
+        weight: Weight of each action in the value of the decision, `float32[n, A]`.
+        values: Value of each followed action for the traverser, `float32[n, A]`; written by `_search` and `_ascend`.
+        above: Decision and action of the level above that led to each decision, two `int64[n]`.
     """
 
     mine: NDArray[np.bool_]
@@ -87,13 +87,13 @@ class _Level:
 
 
 class BeliefSampler(WarmUp):
-    """Plays chunks of games and searches below their belief states, for either player as traverser.
+    """Plays chunks of games and searches below their belief states, with each player as the traverser.
 
     Args:
-        game: Geister, or Mini Geister.
-        network: Advantage and policy nets.
-        value_network: Value nets.
-        search: Options.
+        game: Geister or Mini Geister.
+        network: Settings of the advantage and policy nets.
+        value_network: Settings of the value net.
+        search: Settings of self-play and search.
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class BeliefSampler(WarmUp):
         """Plays `task.games` games and searches below `task.states` of their belief states.
 
         Returns:
-            Statistics of the chunk, and its samples: ``advantages`` of the traversers, ``policies`` of the others, and
-            ``values`` of belief states.
+            Statistics of the chunk, and its samples: ``advantages`` of the traversers, ``policies`` of the other
+            players, and ``values`` of belief states.
         """
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         policies = BeliefPolicies(self.game, self.network, self.value_network, weights)
@@ -138,7 +138,7 @@ class BeliefSampler(WarmUp):
         return stats, block
 
     def _play(self, task: BeliefTask, tracker: BeliefTracker, rng: np.random.Generator) -> _Met:
-        """Games by the average policy, mixed with the uniform one."""
+        """Plays games by the average policy, mixed with the uniform one."""
         game = self.game
         states = game.reset(task.games, rng)
         beliefs = self._arrangements.even(task.games)
@@ -173,11 +173,11 @@ class BeliefSampler(WarmUp):
         rng: np.random.Generator,
         uniform: int | None = None,
     ) -> list[_Level]:
-        """External sampling below the chosen belief states, level by level, once for each player as traverser, or for
-        the one whose opponent plays uniformly.
+        """Runs external sampling below the chosen belief states, level by level, with each player as the traverser. If
+        one player plays uniformly, only the other one is a traverser.
 
-        Beliefs stay as they are at the root but for the colours of ghosts that are taken: a few moves change little,
-        and each would cost as many passes as there are arrangements.
+        Within a search, beliefs stay those of the root, except for the colours of captured ghosts: a few moves change
+        little, and updating the belief after a move would cost a forward pass for each arrangement.
         """
         game, limit = self.game, self.search.depth
         roots, beliefs = take_records(met.states, chosen), met.beliefs[chosen]
@@ -225,7 +225,7 @@ class BeliefSampler(WarmUp):
         return levels
 
     def _leaves(self, tracker: BeliefTracker, infostates: Packed, mine: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Values for the traverser at the depth limit, `float32[n]`."""
+        """Returns the values for the traverser at the depth limit, `float32[n]`."""
         if self.search.leaves == "mover":
             value = tracker.policies.value(infostates)
             return np.where(mine, value, -value)
@@ -239,6 +239,7 @@ class BeliefSampler(WarmUp):
             level.values[below.above] = _expected(below)
 
     def _advantages(self, level: _Level, iteration: int) -> NDArray[np.void]:
+        """Returns the samples of the traverser: value of each action minus value of the policy."""
         at = np.flatnonzero(level.mine)
         samples = np.zeros(len(at), advantage_dtype(self.game.spec))
         samples["infostate"] = level.infostates[at]
@@ -249,6 +250,7 @@ class BeliefSampler(WarmUp):
         return samples
 
     def _policies(self, level: _Level, iteration: int) -> NDArray[np.void]:
+        """Returns the policies of the other player, samples of the average policy."""
         at = np.flatnonzero(~level.mine & level.averaged)
         samples = np.zeros(len(at), policy_dtype(self.game.spec))
         samples["infostate"] = level.infostates[at]
@@ -258,7 +260,7 @@ class BeliefSampler(WarmUp):
         return samples
 
     def _values(self, level: _Level) -> NDArray[np.void]:
-        """What the search says of the traverser's belief states."""
+        """Returns samples of the value net: the values of the search at the traverser's belief states."""
         at = np.flatnonzero(level.mine)
         samples = np.zeros(len(at), infostate_value_dtype(self.game.spec))
         samples["infostate"] = level.infostates[at]
@@ -266,7 +268,7 @@ class BeliefSampler(WarmUp):
         return samples
 
     def _returns(self, met: _Met, learnt: NDArray[np.int64]) -> list[NDArray[np.void]]:
-        """What came of those belief states of self-play."""
+        """Returns samples of the value net: the returns of self-play at the belief states `learnt`."""
         if not self.search.returns:
             return []
         samples = np.zeros(len(learnt), infostate_value_dtype(self.game.spec))
@@ -276,7 +278,7 @@ class BeliefSampler(WarmUp):
 
 
 def _expected(level: _Level) -> NDArray[np.float32]:
-    """Value of each decision for the traverser, `float32[n]`."""
+    """Returns the value of each decision for the traverser, `float32[n]`."""
     value: NDArray[np.float32] = (level.weight * level.values).sum(axis=1, dtype=np.float32)
     return value
 
@@ -284,14 +286,14 @@ def _expected(level: _Level) -> NDArray[np.float32]:
 def _uniform_where(
     which: NDArray[np.bool_], policy: NDArray[np.float32], legal: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
-    """The policy with rows in which every legal action is as probable as any other."""
+    """Returns the policy with the rows `which` replaced by the uniform policy over the legal actions."""
     return np.where(which[:, None], legal / legal.sum(axis=1, keepdims=True), policy).astype(np.float32)
 
 
 def _draw(
     policy: NDArray[np.float32], legal: NDArray[np.bool_], epsilon: float, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """An action each, from the policy mixed with the uniform one."""
+    """Draws an action per row from the policy mixed with the uniform one, `int64[n]`."""
     actions, probability = np.empty(len(policy), np.int64), np.empty(len(policy), np.float32)
     explore = np.full(len(policy), epsilon, np.float32)
     sample_actions(policy, legal, explore, rng.random(len(policy), dtype=np.float32), actions, probability)

@@ -1,4 +1,4 @@
-"""The tabular methods of paper 002 as a server."""
+"""The server that runs the tabular methods of paper 002."""
 
 from functools import partial
 from typing import Any
@@ -12,12 +12,12 @@ from learners.geister_beliefs.solver import BeliefSolver
 
 
 class BeliefSolverServer(SolverServer):
-    """Depth-limited external sampling on tables of belief states, in a process of its own.
+    """Holds a `BeliefSolver` in a process of its own.
 
     Args:
         game: Mini Geister.
-        settings: Method and options.
-        seed: Of everything drawn.
+        settings: Settings of the method.
+        seed: Seed of all random draws.
     """
 
     def __init__(self, game: Geister, settings: TableSettings, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""The solver of Cheat as a server."""
+"""The server that runs chance-sampled CFR on Cheat."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,12 +12,12 @@ from learners.cfr.cheat.solver import CheatSolver
 
 
 class CheatSolverServer(SolverServer):
-    """Chance-sampled CFR in a process of its own.
+    """Holds a `CheatSolver` in a process of its own.
 
     Args:
         game: The game of the first stage.
-        keys: What infosets tell apart.
-        seed: Of the deals.
+        keys: What infosets distinguish.
+        seed: Seed of the deals.
     """
 
     def __init__(self, game: Cheat, keys: KeyForm, seed: int) -> None:
@@ -29,7 +29,7 @@ class CheatSolverServer(SolverServer):
         CheatSolver(replace(self.solver.game, health=1), self._keys).run(1)
 
     def enter(self, game: Cheat) -> None:
-        """Goes on with the next game of a curriculum; nothing happens where it is at that game already."""
+        """Continues with the next game of a curriculum; does nothing if this is the current game."""
         if game != self.solver.game:
             self.solver.enter(game)
 

@@ -153,7 +153,7 @@ def _check_server(address: str, seconds: float = 5.0) -> None:
         host, _, port = address.rpartition(":")
         socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
     except ValueError:
-        raise RayUnavailable(f"{address!r} is not the address of a Ray: use auto, or host:port") from None
+        raise RayUnavailable(f"the address of Ray must be auto or host:port, got {address!r}") from None
     except OSError as error:
         raise RayUnavailable(f"nothing answers at {address} ({error.strerror or error})") from error
     if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):

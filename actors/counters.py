@@ -74,8 +74,8 @@ class Counters:
     def feed(self, row: Row) -> None:
         """Adds the metrics of an iteration.
 
-        Totals begin with the total of the first row, so those of a resumed run include what it had done before. An
-        iteration that is done again after a recovery counts once.
+        Totals start with the total of the first row, so those of a resumed run include the work before. An iteration
+        that is repeated after a recovery counts once.
 
         Args:
             row: A training row: ``iteration``, ``samples/...`` (totals of the run), ``workers/...`` (totals of the
@@ -94,7 +94,7 @@ class Counters:
                 self._metrics[name].set(value, tags={**self._tags, "kind": kind})
 
     def _raise_to(self, name: str, kind: str, total: float) -> None:
-        """Raises a counter to a total. Samples fall when iterations are done again, workers' events with a new pool."""
+        """Raises a counter to a total. A total falls when iterations are repeated, or when a new pool starts at 0."""
         before = self._totals.get((name, kind), 0)
         if total < before and name == "dancfr_worker_events":
             before = 0

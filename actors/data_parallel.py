@@ -19,11 +19,11 @@ from learners.networks.settings import Weights
 from learners.training import choose_device
 
 TIMEOUT_S = 300.0
-"""Seconds after which a rank that the others wait for is taken to be lost. A process that ends is noticed at once; this
-is for one that hangs, and longer than kernels take to compile."""
+"""Seconds after which a rank that the others wait for counts as lost. This is for a process that hangs, since one that
+ends is noticed at once, and it must exceed the time in which kernels compile."""
 
 GRACE_S = 5.0
-"""Seconds that rank 0 has to report a loss before the others take it to be the one that hangs."""
+"""Seconds in which rank 0 has to report a loss; after that, the others assume that rank 0 itself hangs."""
 
 Meeting = tuple[str, int]
 """Address and port of the store by which the ranks find each other."""
@@ -58,7 +58,7 @@ class DataParallelServer(LearnerServer):
         self._joined: ProcessRanks | None = None
 
     def open(self) -> Meeting:
-        """Opens the store by which the others find this server, which is rank 0.
+        """Opens the store by which the other servers find this one, rank 0.
 
         It listens on the address of this machine within Ray alone: 127.0.0.1 unless other machines may join.
         """
@@ -67,10 +67,10 @@ class DataParallelServer(LearnerServer):
         return address, port
 
     def join(self, meeting: Meeting) -> None:
-        """Connects to the other servers; returns when all of them are there.
+        """Connects to the other servers; returns when all of them are connected.
 
         Raises:
-            WorkerDied: one of them does not come in time.
+            WorkerDied: A server has not connected in time.
         """
         try:
             if self._store is None:
@@ -88,7 +88,7 @@ class DataParallelServer(LearnerServer):
         """One fit of a player's net by all ranks; see `LearnerServer.fit`.
 
         Raises:
-            WorkerDied: another rank is gone. The nets of those that are left are void.
+            WorkerDied: Another rank is lost. The nets of the remaining ranks are then invalid.
         """
         joined = self._others()
         try:
@@ -103,10 +103,10 @@ class DataParallelServer(LearnerServer):
             raise
 
     def assist(self, first: Handle, player: int, iteration: int, buffer: Handle, seed: tuple[int, ...]) -> None:
-        """The part of a rank other than 0 in a fit.
+        """Runs the part of a rank other than 0 in a fit.
 
-        Rank 0 reports whatever goes wrong here, unless rank 0 hangs: then this ends its process, for which nobody but
-        the driver waits.
+        Rank 0 reports the failures of all ranks. If rank 0 itself hangs, this method ends the process of rank 0, for
+        which the driver waits.
         """
         try:
             self.fit(player, iteration, buffer, seed)
@@ -114,14 +114,14 @@ class DataParallelServer(LearnerServer):
             time.sleep(GRACE_S)
             _end(first)
         except Exception:
-            return  # rank 0 has been told, see `fit`
+            return  # rank 0 reports the failure, see `fit`
 
     def process(self) -> int:
         """Process id of this server on its machine."""
         return os.getpid()
 
     def after(self, *done: None) -> None:
-        """Returns when all arguments are there."""
+        """Returns None; called with refs, its result is ready when all of them are."""
 
     def _draws(self, learner: Learner, buffer: Handle, seed: tuple[int, ...]) -> Iterator[NDArray[np.void]]:
         """This rank's part of every minibatch, or the whole buffer where a learner makes its minibatches itself."""
@@ -142,7 +142,7 @@ class LearnerGroup:
     """A `Handle` of several learner servers that train the same nets; see `DataParallelServer`.
 
     Args:
-        name: For messages.
+        name: Name in messages.
         ranks: Handles of the servers, rank 0 first.
     """
 
@@ -182,15 +182,15 @@ def start_learner(
     """Starts a learner server in an actor, or several that train together.
 
     Args:
-        runtime: Where to start them. Without Ray there is one process, and so one learner, whatever `learners` says;
+        runtime: Runs the actors. Without Ray there is one process and therefore one learner, whatever `learners` is;
             the number changes only the order in which float32 numbers are summed.
         kind: Class of the learners.
         players: Arguments of each player's learner, without `device`.
         device: ``cpu``, ``cuda`` or ``auto``.
-        name: For messages.
+        name: Name in messages.
         learners: Number of actors.
         timeout_s: See `TIMEOUT_S`.
-        resources: Of each actor, see `Runtime.start`.
+        resources: Resources of each actor, see `Runtime.start`.
     """
     if learners == 1 or not runtime.parallel:
         return runtime.start(LearnerServer, kind, players, device, name=name, **resources)

@@ -301,7 +301,7 @@ class RayRuntime:
             ray.shutdown()
 
     def _check_resources(self, name: str, cpus: float, gpus: float) -> None:
-        """Raises ResourcesMissing where Ray would let an actor wait for ever, without a word."""
+        """Raises ResourcesMissing in cases in which Ray would let an actor wait forever without a message."""
         import ray
 
         total = ray.cluster_resources()

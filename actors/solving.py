@@ -12,7 +12,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Solver(Protocol):
-    """A solver whose state is arrays and a few numbers."""
+    """A solver whose state consists of arrays and metadata."""
 
     def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]: ...
 
@@ -30,13 +30,13 @@ class SolverServer:
         self._state = solver
 
     def warm_up(self) -> list[str]:
-        """Compiles the kernels of an iteration; the names of those that were not in the cache."""
+        """Compiles the kernels of an iteration; returns the names of those that were not in the cache."""
         with compilations() as compiled:
             self.work_a_little()
         return compiled
 
     def work_a_little(self) -> None:
-        """An iteration of a solver that is thrown away."""
+        """Runs an iteration of another solver, which is then discarded."""
         raise NotImplementedError
 
     def run(self, iterations: int) -> dict[str, float]:
@@ -44,7 +44,7 @@ class SolverServer:
         raise NotImplementedError
 
     def strategy(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Description of the strategy, and its arrays."""
+        """Returns the description of the strategy, and its arrays."""
         raise NotImplementedError
 
     def save(self, path: str) -> None:
@@ -52,7 +52,7 @@ class SolverServer:
         save_state(path, *self._state.state_arrays())
 
     def load(self, path: str) -> None:
-        """Reverse of `save`.
+        """Restores the state from a file that `save` has written.
 
         Raises:
             DamagedFile: the file is incomplete or damaged.

@@ -1,4 +1,4 @@
-"""Workers that make training samples of a value function by solving the bottom of a game."""
+"""Workers that produce training samples of a value function by solving the bottom of a game."""
 
 from dataclasses import dataclass
 from time import perf_counter
@@ -43,7 +43,7 @@ class ValueTask:
 
 
 class ValueSolver(WarmUp):
-    """Makes samples of a value function in a process of its own.
+    """Produces samples of a value function in a process of its own.
 
     Args:
         game: The game.
@@ -58,7 +58,7 @@ class ValueSolver(WarmUp):
         self._network, self._settings = network, settings
 
     def solve(self, task: ValueTask, weights: Weights | None = None) -> tuple[dict[str, float], NDArray[np.void]]:
-        """Makes the samples of one chunk.
+        """Produces the samples of one chunk.
 
         Args:
             task: The chunk.

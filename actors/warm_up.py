@@ -1,4 +1,4 @@
-"""Compiling kernels before they are needed: workers do a small piece of their work and throw the result away."""
+"""Compiles kernels before they are needed: workers run a small task and discard the result."""
 
 from typing import Any
 
@@ -6,17 +6,17 @@ from envs.compiled import compilations
 
 
 class WarmUp:
-    """A worker that can be warmed up. To be inherited by classes whose methods return a small value and a block."""
+    """Base class of workers that can be warmed up; their methods return a small value and a block."""
 
     def warm_up(self, call: tuple[str, Any], *arguments: Any) -> tuple[list[str], None]:
-        """Does a task and throws the result away.
+        """Runs a task and discards the result.
 
         Args:
             call: Name of the method, and the task.
-            arguments: What follows the task.
+            arguments: Further arguments of the method.
 
         Returns:
-            Names of the kernels that were compiled, not loaded from the cache; and no block.
+            Names of the kernels that were compiled rather than loaded from the cache; and no block.
         """
         method, task = call
         with compilations() as compiled:

@@ -13,7 +13,7 @@ LOOK_EVERY_S = 2.0
 LOST_AFTER_S = 20.0
 """Time without an answer after which the service counts as lost: a restart or a network failure may be shorter."""
 END_AFTER_S = 20.0
-"""Time that the driver has to end by itself after that."""
+"""Further time in which the driver has to end by itself."""
 
 
 class Watchdog:

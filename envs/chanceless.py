@@ -14,7 +14,7 @@ class ChanceDrawn(TypeError):
 
 
 class _NoChance:
-    """Takes the place of a random generator; any use of it is a chance event."""
+    """Replaces a random generator; any use of it is a chance event, and raises ChanceDrawn."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -28,13 +28,13 @@ class _NoChance:
 class Chanceless:
     """A game without chance events. Implements `envs.extensive.ExtensiveGame`.
 
-    The history of a player consists of the own actions and of everything that `observe` has shown; nothing is public.
+    The history of a player consists of the own actions and of all infostates from `observe`; nothing is public.
 
     Args:
         game: The game to adapt.
 
     Raises:
-        ChanceDrawn: from `initial` and `apply`, if the game draws chance after all.
+        ChanceDrawn: from `initial` and `apply`, if the game draws a chance event.
     """
 
     def __init__(self, game: Game) -> None:
@@ -43,7 +43,7 @@ class Chanceless:
         self._rng: Any = _NoChance(game.spec.name)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.game, name)  # all else is inherited from the game
+        return getattr(self.game, name)  # everything else is that of the game
 
     def initial(self, batch: int) -> States:
         return self.game.reset(batch, self._rng)
@@ -63,7 +63,7 @@ class Chanceless:
         return np.zeros(len(states), np.int64)
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """Numbers what `observe` shows, from 1, equally within the batch where that is equal; 0 after the end."""
+        """Numbers the infostates of `observe` from 1, equal ones of the batch alike; 0 after the end."""
         codes = np.zeros(len(states), np.int64)
         running = np.flatnonzero(~self.game.finished(states))
         if len(running):

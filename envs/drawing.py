@@ -1,4 +1,4 @@
-"""What the pictures of all games share: Pillow's built-in font, and sprites with smooth edges."""
+"""Drawing tools of the pictures of all games: Pillow's built-in font, and sprites with smooth edges."""
 
 from collections.abc import Callable
 from functools import cache
@@ -24,7 +24,7 @@ def sprite(width: int, height: int, paint: Callable[[ImageDraw.ImageDraw, int], 
 
     Args:
         width, height: Size in pixels.
-        paint: Draws the sprite on a canvas that is larger by the factor it is passed as the second argument.
+        paint: Draws the sprite on a canvas that is larger by a factor, the second argument.
 
     Returns:
         The sprite, an image of mode ``RGBA``.

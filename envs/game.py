@@ -1,4 +1,4 @@
-"""The `Game` interface: what learners and actors call of a game, always for a batch of `B` states.
+"""The `Game` interface: the methods of a game that learners and actors call, always for a batch of `B` states.
 
 A game is an immutable object that holds the options of the rules. Its states are a NumPy structured array of `B`
 records; there is no Python object per game. Infostates leave the game *packed* (`uint8[B, P]`, a few dozen bytes) and

@@ -149,7 +149,7 @@ class GameView(AECEnv, EzPickle):
         return self._mask.copy() if agent == self.agent_selection else np.zeros_like(self._mask)
 
     def observe(self, agent: str) -> Observation:
-        """Returns what `agent` knows, see `GameView`.
+        """Returns the observation of `agent`, see `GameView`.
 
         Raises:
             GameOver: no game has begun, or the agent has left it.

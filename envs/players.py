@@ -1,4 +1,4 @@
-"""The uniformly random player, for any `Game`."""
+"""The uniformly random agent, for any `Game`."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,1 +1,1 @@
-"""Learners: what turns games or samples into policies. Knows torch and Numba; knows neither Ray nor files of a run."""
+"""Learners, which turn games or samples into policies. They use torch and Numba, but neither Ray nor files of a run."""

@@ -23,23 +23,23 @@ from torch.nn.parallel import DistributedDataParallel
 from learners.shares import Share
 
 STORE_PATIENCE_S = 3.0
-"""Seconds that the store, which lives in the process of rank 0, is given to answer."""
+"""Seconds to wait for an answer of the store, which is in the process of rank 0."""
 
-_FAILURE = "failure"  # key of the store: why a rank has left
+_FAILURE = "failure"  # key of the store for the reason that a rank has left
 
 
 class RankLost(RuntimeError):
-    """Another learner has ended or does not answer. What was trained since the fit began is void."""
+    """Another learner has ended or does not answer. The weights are invalid, since the fit was interrupted."""
 
 
 class Ranks:
-    """The processes that train one net together: here a single one. `ProcessRanks` are several.
+    """The processes that train one net together. This class stands for a single process, `ProcessRanks` for several.
 
     Attributes:
         rank: Number of this process, from 0.
         ranks: Number of processes.
-        drawn: Rows of the fit under way in all processes, where each process draws only its own part of them; None
-            where each is given all rows.
+        drawn: Number of rows of the current fit in all processes, if each process draws only its own part of them; None
+            if each process receives all rows.
     """
 
     rank = 0
@@ -51,13 +51,13 @@ class Ranks:
         return Share(batch, self.rank, self.ranks)
 
     def parts(self, blocks: Iterable[NDArray[Any]], batch: int) -> Iterator[tuple[NDArray[Any], float]]:
-        """This process's part of every minibatch, and its weight in the mean over the minibatch.
+        """Yields this process's part of every minibatch, and its weight in the mean over the minibatch.
 
-        All processes get equally many parts. A last minibatch of a single row is dropped: batch normalisation needs
-        two.
+        All processes get the same number of parts. A last minibatch of a single row is dropped, because batch
+        normalisation needs two rows.
 
         Args:
-            blocks: All rows or, if `drawn` is set, this process's part of them; split between minibatches.
+            blocks: All rows or, if `drawn` is set, this process's part of them. Blocks end between minibatches.
             batch: Rows of a minibatch.
         """
         share, left = self.share(batch), self.drawn
@@ -77,7 +77,7 @@ class Ranks:
         return net
 
     def accumulate(self, model: nn.Module) -> AbstractContextManager[None]:
-        """Context of all forward and backward passes of a minibatch but the last one."""
+        """Context of all forward and backward passes of a minibatch except for the last one."""
         return nullcontext()
 
     def sum(self, values: Tensor) -> Tensor:
@@ -85,7 +85,7 @@ class Ranks:
         return values
 
     def log_mean(self, logs: NDArray[np.floating[Any]]) -> float:
-        """Logarithm of the mean of exp(`logs`), over those of all processes."""
+        """Logarithm of the mean of exp(`logs`) over all processes."""
         total = np.logaddexp.reduce(logs.astype(np.float64)) if len(logs) else -np.inf
         own = torch.zeros(self.ranks, 2, dtype=torch.float64)
         own[self.rank] = torch.tensor([total, len(logs)], dtype=torch.float64)
@@ -99,12 +99,12 @@ class ProcessRanks(Ranks):
     Args:
         rank: Number of this process, from 0.
         ranks: Number of processes.
-        store: Where they meet, see `open_store`.
-        device: Where nets are trained. The processes talk by NCCL if that is a GPU, else by gloo.
-        timeout_s: Seconds after which a process that the others wait for is taken to be lost.
+        store: The store by which the processes find each other, see `open_store`.
+        device: Device of the nets. The processes communicate by NCCL if it is a GPU, else by gloo.
+        timeout_s: Seconds after which a process that the others wait for counts as lost.
 
     Raises:
-        RankLost: not all processes have come within `timeout_s`.
+        RankLost: not all processes have connected within `timeout_s`.
     """
 
     def __init__(self, rank: int, ranks: int, store: dist.Store, device: torch.device, timeout_s: float) -> None:
@@ -116,15 +116,15 @@ class ProcessRanks(Ranks):
             dist.init_process_group(
                 backend, store=store, rank=rank, world_size=ranks, timeout=timedelta(seconds=timeout_s)
             )
-            self.sum(torch.zeros(1))  # connections are made by the first of these
+            self.sum(torch.zeros(1))  # the first sum makes the connections
 
     def wrap(self, net: nn.Module) -> nn.Module:
         """The net as a DistributedDataParallel, which starts with the weights of rank 0."""
-        # Its buffers are the running moments of `BatchNorm`, which all processes compute alike.
+        # The buffers of the net are the running moments of `BatchNorm`, which are the same in all processes.
         return DistributedDataParallel(net, broadcast_buffers=False, gradient_as_bucket_view=True)
 
     def accumulate(self, model: nn.Module) -> AbstractContextManager[None]:
-        """See `Ranks.accumulate`: gradients are added up over the processes once a minibatch."""
+        """See `Ranks.accumulate`. The processes add up their gradients once per minibatch."""
         return cast(DistributedDataParallel, model).no_sync()
 
     def sum(self, values: Tensor) -> Tensor:
@@ -135,11 +135,11 @@ class ProcessRanks(Ranks):
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """A context in which a connection that fails raises RankLost, with the reason that another rank has left."""
+        """Context in which a failed connection raises RankLost, with the reason that another rank has left behind."""
         try:
             yield
         except RuntimeError as error:
-            # Backends raise plain RuntimeErrors, in the backward pass too, whose text begins with their source file.
+            # Backends raise plain RuntimeErrors, also in the backward pass; the text begins with their source file.
             text = str(error).lower()
             if isinstance(error, dist.DistError) or "gloo" in text or "nccl" in text:
                 raise RankLost(f"rank {self.rank} of {self.ranks} has lost the others: {self._why(error)}") from error
@@ -152,12 +152,12 @@ class ProcessRanks(Ranks):
             dist.destroy_process_group()
 
     def _why(self, error: Exception) -> str:
-        """The reason that another rank has left, or else what was noticed of it."""
+        """Returns the reason that another rank has left behind, or else the first line of the error."""
         said = self._ask(lambda: self._store.get(_FAILURE).decode() if self._store.check([_FAILURE]) else None)
         return str(said) if said else next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
 
     def _ask(self, question: Callable[[], Any]) -> Any:
-        """The answer of the store, or None: the process of rank 0, which holds it, may be gone or hang."""
+        """Returns the answer of the store; None if the process of rank 0, which holds it, has ended or hangs."""
         answers: list[Any] = []
 
         def ask() -> None:
@@ -171,10 +171,10 @@ class ProcessRanks(Ranks):
 
 
 def open_store(address: str, timeout_s: float) -> tuple[dist.Store, int]:
-    """Opens the store by which the processes find each other, in this process: rank 0.
+    """Opens the store by which the processes find each other; called by rank 0.
 
     Args:
-        address: IP address of this machine that the others can reach. The store listens on no other.
+        address: IP address of this machine that the others can reach. The store listens on this address only.
         timeout_s: Time limit of requests.
 
     Returns:
@@ -198,7 +198,7 @@ def find_store(address: str, port: int, timeout_s: float) -> dist.Store:
     """Connects to the store that rank 0 has opened.
 
     Raises:
-        RankLost: it does not answer.
+        RankLost: the store does not answer.
     """
     limit = timedelta(seconds=timeout_s)
     try:
@@ -208,7 +208,7 @@ def find_store(address: str, port: int, timeout_s: float) -> dist.Store:
 
 
 def use_interface_of(address: str) -> None:
-    """Lets gloo and NCCL listen on the network interface of this address alone."""
+    """Makes gloo and NCCL listen on the network interface of this address only."""
     for interface, entries in psutil.net_if_addrs().items():
         if any(entry.address == address for entry in entries):
             os.environ["GLOO_SOCKET_IFNAME"] = interface
@@ -233,14 +233,14 @@ class _Sum(torch.autograd.Function):
 
 
 class BatchNorm(nn.BatchNorm1d):
-    """Batch normalisation by the moments of the whole minibatch, of which each process may have only a part `[b, F]`.
+    """Batch normalisation by the moments of the whole minibatch, of which each process has only a part `[b, F]`.
 
-    `torch.nn.SyncBatchNorm` does the same on GPUs only. A minibatch with fewer rows than there are processes counts
-    once for each of them in the running variance.
+    `torch.nn.SyncBatchNorm` does the same, but only on GPUs. A minibatch with fewer rows than processes is trained by
+    every process, and counts once for each of them in the running variance.
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """`x [b, F]`, normalised by mean and variance over the rows of all processes."""
+        """Normalises `x [b, F]` by mean and variance over the rows of all processes."""
         if not self.training or not dist.is_initialized():
             return super().forward(x)
         y = x.float()

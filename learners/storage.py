@@ -1,8 +1,9 @@
-"""State files: arrays and JSON metadata in one safetensors file that notices its own damage.
+"""State files: arrays and JSON metadata in one safetensors file with a checksum.
 
-Any reader of safetensors opens them. What the format lacks is in one string of its metadata, `state`: a checksum and
-JSON with the caller's metadata and the fields of structured arrays, which are stored as rows of bytes. One string,
-because safetensors writes several in random order, and equal states shall make equal files. Nothing is ever unpickled.
+Any reader of safetensors opens them. What the format lacks is in one string of its metadata, `state`: the checksum, and
+JSON with the caller's metadata and the fields of structured arrays, which are stored as rows of bytes. It is a single
+string because safetensors writes several strings in random order, and equal states should give equal files. Nothing is
+ever unpickled.
 """
 
 import json
@@ -23,7 +24,7 @@ from safetensors.numpy import save_file
 FORMAT = "dancfr-state-2"
 
 _FIRST_FORMAT = "dancfr-state-1"
-"""Of dancfr 0.1: each note is a string of its own."""
+"""Format of dancfr 0.1, in which each entry of the metadata is a string of its own."""
 _UNCHECKED = "unchecked"
 _SCALAR = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248])")
 
@@ -50,10 +51,11 @@ def save_state(
         path: File to write; its folder must exist.
         arrays: Arrays of any shape by name: booleans, integers, floats, and structured arrays of those.
         meta: Anything that JSON can represent.
-        checksum: Store a checksum in the file. False where a manifest has one: reading gigabytes twice takes seconds.
+        checksum: Whether to store a checksum in the file. False for files with a checksum in a manifest, because
+            reading gigabytes twice takes seconds.
 
     Raises:
-        TypeError: an array of objects, strings or times, or metadata that JSON cannot represent.
+        TypeError: an array contains objects, strings or times, or JSON cannot represent the metadata.
         OSError: the file could not be written; an earlier file of that name is unchanged.
     """
     records: dict[str, Any] = {}
@@ -77,14 +79,14 @@ def save_state(
 
 
 def load_state(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
-    """Reads a file of `save_state`, and compares it with its checksum if it has one.
+    """Reads a file that `save_state` has written, and verifies its checksum if it has one.
 
     Returns:
         The arrays, writable, by name, and the metadata.
 
     Raises:
         DamagedFile: the file is truncated, garbled, or was not written by `save_state`.
-        FileNotFoundError: no such file.
+        FileNotFoundError: there is no such file.
     """
     path = Path(path)
     try:
@@ -136,7 +138,7 @@ def parse_dtype(description: Any) -> np.dtype[Any]:
     """The dtype that `describe_dtype` described.
 
     Raises:
-        ValueError: not such a description, or a dtype that `describe_dtype` refuses.
+        ValueError: `description` does not describe a dtype, or `describe_dtype` would refuse the dtype.
     """
     if isinstance(description, str):
         if not _SCALAR.fullmatch(description):
@@ -158,7 +160,7 @@ def parse_dtype(description: Any) -> np.dtype[Any]:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file open for writing that takes the place of `path` when the block ends without an error.
+    """Opens a file for writing, which replaces `path` when the block ends without an error.
 
     Raises:
         OSError: the file could not be written; an earlier file of that name is unchanged.
@@ -195,12 +197,12 @@ def _checksum(notes: str, arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def _first_checksum(path: Path, recorded: str) -> str:
-    """That of dancfr 0.1: of header and data, with zeros in the place of the checksum itself."""
+    """The checksum of dancfr 0.1: of header and data, with zeros in the place of the checksum itself."""
     content = path.read_bytes()[8:].replace(f'"crc32":"{recorded}"'.encode(), b'"crc32":"00000000"', 1)
     return f"{zlib.crc32(content):08x}"
 
 
 def _os_error(error: SafetensorError) -> OSError:
-    """The system's error that safetensors reports as text."""
+    """Returns the OSError that safetensors reports as text."""
     number = re.search(r"os error (\d+)", str(error))
     return OSError(int(number[1]), os.strerror(int(number[1]))) if number else OSError(str(error))

@@ -1,8 +1,8 @@
-"""Benchmarks: each measures the speed of a component on one core and the speed of its limit in the same process.
+"""Benchmarks: each measures the speed of a component, and the speed of its limit in the same process.
 
-A benchmark is the function `measure` of a module in this package, documented there. It takes the approximate time to
-spend in seconds and returns the result of `dancfr bench NAME --json`: ``name``, ``rate``, ``unit``, ``limit`` (in the
-same unit), ``ratio`` and ``detail``.
+A benchmark is the function `measure` of a module in this package; its docstring defines the rate and the limit. The
+argument is the approximate time to spend in seconds. The result is that of `dancfr bench NAME --json`: ``name``,
+``rate``, ``unit``, ``limit`` (in the same unit), ``ratio`` and ``detail``.
 """
 
 import importlib
@@ -33,9 +33,9 @@ class Bench:
     description: str
 
     def __call__(self, seconds: float | None = None) -> dict[str, Any]:
-        """Measures in this process if it was started with one thread, or else in a new process with one thread.
+        """Runs the benchmark, in this process if it computes on one thread, or else in a new process with one thread.
 
-        The number of BLAS threads cannot be changed after NumPy has been imported.
+        A new process is necessary because the number of BLAS threads is fixed when NumPy is imported.
         """
         seconds = self.seconds if seconds is None else seconds
         if os.environ.get("OMP_NUM_THREADS") == "1":

@@ -1,4 +1,4 @@
-"""Benchmark of a move by the average of many networks."""
+"""Benchmark of a move by the average policy of many networks."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ NETS = 200
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Measures milliseconds per move on one board by the exact average of 200 nets of the paper's size.
+    """Measures milliseconds per move in one game by the exact average of 200 nets of the paper's size.
 
-    The limit is reading the weights of all nets once from memory. Nets of `geister-quick` read only the weights of
-    non-zero inputs and legal actions, so they may be faster than this limit.
+    The limit is reading the weights of all nets from memory once. Nets of `geister-quick` read only the weights of
+    nonzero inputs and legal actions, so they may be faster than this limit.
     """
     paper: Any = find_preset("geister-dream").config
     quick: Any = find_preset("geister-quick").config

@@ -18,10 +18,10 @@ ROWS = 512
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Measures infostates/s through the nets of `geister-depth-limited-quick`, in the preset's chunks.
+    """Measures infostates/s evaluated by the nets of `geister-depth-limited-quick`, in chunks of the preset's size.
 
-    Almost all infostates are evaluated for likelihoods, up to 70 per move. The limit is bare inference: all outputs of
-    the policy net on batches of 512 encoded infostates.
+    Almost all infostates are evaluated to compute likelihoods, up to 70 per move. The limit is bare inference: all
+    outputs of the policy net on batches of 512 encoded infostates.
     """
     config: Any = find_preset("geister-depth-limited-quick").config
     game = Geister()

@@ -1,4 +1,4 @@
-"""Benchmark of depth-limited external sampling with tables on Mini Geister, compared with the necessary table reads."""
+"""Benchmark of depth-limited external sampling with tables on Mini Geister, compared with bare reads of the tables."""
 
 from time import process_time
 from typing import Any
@@ -13,17 +13,17 @@ from learners.geister_beliefs.solver import BeliefSolver
 from learners.geister_beliefs.tables import ROWS, SLOTS
 
 ITERATIONS, TARGET_S = 3000, 40.0
-"""Iterations of paper 002, with two passes each, and the target for their time on a core."""
+"""Iterations of paper 002, with two passes each, and the target for their time on one core in seconds."""
 ROWS_A_NODE = 3
 """Table rows read per node: one for the policy, two for the likelihood of the previous move."""
 READS = 200_000
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Measures nodes/s of the full method with filled tables; the limit is reading the rows of its nodes at random.
+    """Measures nodes/s of the full method with filled tables; the limit is reading as many random rows of a table.
 
     The detail has the CPU seconds of a whole training of 3000 x 2 passes over 256 belief states, extrapolated from
-    fewer passes if there is less time.
+    fewer passes if `seconds` is too short.
     """
     game = make_game("mini-geister")
     warm = BeliefSolver(game, TableSettings(), seed=2)

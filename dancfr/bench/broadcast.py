@@ -16,7 +16,7 @@ BYTES = 5_000_000
 
 
 class Reader:
-    """Reads weights, as a worker does before it plays."""
+    """An actor that reads weights, as a worker does before it plays."""
 
     def read(self, weights: dict[str, NDArray[np.float32]]) -> float:
         """Returns the sum over all weights."""
@@ -24,9 +24,9 @@ class Reader:
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Measures milliseconds until 16 actors have read 5 MB of weights, which the driver puts into the object store.
+    """Measures milliseconds until 16 actors have read 5 MB of weights that the driver puts into the object store.
 
-    As in each iteration of a training, this is one put and one call per actor. The limit is copying the weights once
+    Like an iteration of a training, this takes one put and one call per actor. The limit is copying the weights once
     and reading them 16 times in one process. The target is 100 ms.
     """
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Benchmark of random play of Cheat by its batch interface."""
+"""Benchmark of random play of Cheat through its batch interface."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ STEPS_OF_SETS = 20  # lock steps per call for discards as sets, with 2,381 actio
 def measure(seconds: float) -> dict[str, Any]:
     """Measures actions/s of two players with 13 ranks of 4 cards: masks, uniform choice, checked step and new games.
 
-    Discards are chosen card by card, so an action is a card, the end of a discard, or an answer to a claim. In the
-    detail they are chosen as a whole (``sets``).
+    Discards are chosen card by card, so an action is a card, the end of a discard, or an answer to a claim. The detail
+    has discards that are chosen as a whole (``sets``).
     """
     found = measure_play(Cheat(), "actions/s", seconds * 0.7)
     rate, unit, limit, ratio, detail = measure_play(Cheat(discards="sets"), "actions/s", seconds * 0.3, STEPS_OF_SETS)

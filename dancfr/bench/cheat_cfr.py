@@ -1,4 +1,4 @@
-"""Chance-sampled CFR on Mini-Cheat beside the same algorithm in plain Python."""
+"""Benchmark of chance-sampled CFR on Mini-Cheat, compared with the same algorithm in plain Python."""
 
 from collections.abc import Callable
 from time import process_time
@@ -12,18 +12,18 @@ from learners.cfr.cheat.keys import AGENTS, GENERAL, KeyForm
 from learners.cfr.cheat.solver import CheatSolver, draw_deals
 
 ITERATIONS = 100
-"""As in paper 001, tables 1 and 2."""
+"""Iterations of a timed run, as in paper 001, tables 1 and 2."""
 REPEATS = 3
-"""Runs of each solver; one if there is less than a second."""
+"""Runs of each solver; benchmarks of less than a second run each solver once."""
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Iterations/s of the general agent on Cheat-3 over its first 100 iterations, one deal each.
+    """Measures iterations/s of the general agent on Cheat-3 over its first 100 iterations, one deal each.
 
     The limit is the rate of plain Python that walks the whole tree below each deal, as paper 001 does, on the same
-    deals and by the same rules, with the same results. The detail has the rate of plain Python that skips what neither
-    player reaches, as the compiled solver does, and the CPU seconds of 100 iterations of each agent on Cheat-3 to
-    Cheat-5. The plain solver determines how long the benchmark takes.
+    deals, by the same rules and with the same results. The detail has the rate of plain Python that skips subtrees
+    which neither player reaches, as the compiled solver does, and the CPU seconds of 100 iterations of each agent on
+    Cheat-3 to Cheat-5. The plain solver determines how long the benchmark takes.
     """
     game: Cheat = make_game("mini-cheat", health=3)
     calls: dict[str, Callable[[], object]] = {
@@ -51,7 +51,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 def _report(agent: str, health: int) -> dict[str, Any]:
-    """Cost and size of 100 iterations."""
+    """Measures the cost of 100 iterations and the size of their table."""
     solver = CheatSolver(make_game("mini-cheat", health=health), KeyForm(agent), 1)
     started = process_time()
     solver.run(ITERATIONS)
@@ -64,7 +64,7 @@ def _report(agent: str, health: int) -> dict[str, Any]:
 
 
 def _plain(game: Cheat, prune: bool) -> None:
-    """Iterations of plain Python on the deals that the compiled solver draws."""
+    """Runs the iterations in plain Python, on the deals that the compiled solver draws."""
     solver = PlainSolver(game, GENERAL, prune)
     for deal in draw_deals(game, 1, 0, ITERATIONS):
         solver.iterate(deal["hand"].tolist(), int(deal["discarder"]))

@@ -35,7 +35,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
     The limit is the multiplications of the forward and backward passes, without the unused gradient of the inputs, at
     the speed of a large float32 matrix product. In the detail, ``torch`` is a step of torch modules over all rows at
-    once, on dense inputs (fewer rows with bfloat16), and ``inference`` is the network over lists of actions of
+    once, on dense inputs (fewer rows with bfloat16), and ``inference`` is a forward pass over the lists of actions of
     `DECISIONS` decisions.
     """
     learner = _learner(seconds * 0.7, DmcTrainingSettings().batch if seconds >= WHOLE_BATCH_TAKES else SHORT)

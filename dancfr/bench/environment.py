@@ -1,4 +1,4 @@
-"""Benchmark of random play of Geister by its batch interface."""
+"""Benchmark of random play of Geister through its batch interface."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ STEPS = 200  # lock steps per call
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Measures plies/s of legal masks, a uniform choice, a checked step and new games for finished ones."""
+    """Measures plies/s of random play: legal masks, uniform choice, checked step and new games for finished ones."""
     return result("geister-env", *measure_play(Geister(), "plies/s", seconds))
 
 
@@ -23,8 +23,8 @@ def measure_play(
 ) -> tuple[float, str, float, float, dict[str, Any]]:
     """Measures random play of a game; returns the arguments of `timing.result` after the name.
 
-    The limit is the memory traffic that every ply needs: reading and writing the states and writing the masks, by a
-    plain copy. The parts in the detail are measured separately, on positions in the middle of games.
+    The limit is a plain copy of the memory that every ply reads and writes: the states, and the masks. The parts in
+    the detail are measured separately, on positions in the middle of games.
 
     Args:
         game: A game with numbered actions.

@@ -1,4 +1,4 @@
-"""Benchmark of random play of whole matches of GuanDan by its batch interface."""
+"""Benchmark of random play of whole matches of GuanDan through its batch interface."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ RECORDED_ENGINE = 6_065
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Measures decisions/s of all legal actions, a uniform choice, a checked step and new matches for finished ones.
+    """Measures decisions/s of random play: legal actions, uniform choice, checked step, new matches for finished ones.
 
-    The limit is the memory traffic that every decision needs: reading and writing the table and writing its legal
-    actions, by a plain copy. The parts in the detail are measured separately, on tables in the middle of matches.
+    The limit is a plain copy of the memory that every decision reads and writes: the table, and its legal actions. The
+    parts in the detail are measured separately, on tables in the middle of matches.
     """
     game, rng = GuanDan(length="match", situation="first"), np.random.default_rng(1)
     states = game.reset(TABLES, rng)

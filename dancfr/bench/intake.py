@@ -21,7 +21,7 @@ CAPACITY = 200_000
 
 
 class Sender:
-    """An actor that returns blocks of rows in place of a worker, in a process other than the buffer's.
+    """An actor that produces blocks of rows, like a worker, in a process other than the buffer's.
 
     Args:
         rows: Rows per block.
@@ -38,10 +38,10 @@ class Sender:
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Measures MB/s of Geister's transitions added to a full circular buffer of one actor, by wall-clock time.
+    """Measures MB/s of Geister's transitions added to a full circular buffer in one actor, by wall-clock time.
 
-    The limit is plain copies of the blocks in this process. The detail has two shards, and advantages added to a
-    reservoir that has been offered five times its capacity.
+    The limit is plain copies of the blocks in this process. The detail has a buffer in two shards, and a reservoir of
+    advantages that has been offered five times its capacity.
     """
     spec = Geister().spec
     kinds: dict[str, tuple[type[RecordBuffer], np.dtype[Any], int]] = {

@@ -21,7 +21,7 @@ from dancfr.watch.tracking import Tracker
 PRESET = "geister-quick"
 SETTINGS = ("minutes=none", "evaluation.every=0", "checkpoint_every=1000000")
 PAIR_S = 5.0
-"""Approximate seconds of an iteration with Ray and one without."""
+"""Approximate seconds of one iteration with Ray and one without, together."""
 SHORT = ("traversals=64", "advantage_training.minibatches=4", "baseline_training.minibatches=2")
 
 
@@ -29,8 +29,8 @@ def measure(seconds: float) -> dict[str, Any]:
     """Measures decisions/s of whole iterations of `geister-quick` with Ray and one worker, by wall-clock time.
 
     The limit is the same training inline; the two take turns. The target is a ratio of 0.9. With Ray, the baseline fit
-    of one player runs in parallel to the traversals of the other, on two cores, so the detail also has the traversals
-    alone, including the transfer of samples to the buffers.
+    of one player runs on a second core during the traversals of the other player. The detail therefore also has the
+    traversals alone, including the transfer of samples to the buffers.
     """
     pairs = max(2, round(seconds / PAIR_S))
     settings = SETTINGS if seconds >= PAIR_S else SETTINGS + SHORT

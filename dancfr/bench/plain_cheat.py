@@ -1,7 +1,7 @@
-"""Chance-sampled CFR on Mini-Cheat in plain Python: the compiled solver is measured against it, and tested with it.
+"""Chance-sampled CFR on Mini-Cheat in plain Python: the reference of the compiled solver in benchmarks and tests.
 
-The rules are those of `envs.cheat.turns`, run as plain Python on Python's own integers; infosets are kept in a
-dictionary, and regrets in lists.
+The rules are the functions of `envs.cheat.turns`, run as plain Python on Python's own integers. Infosets are stored in
+a dictionary, and regrets in lists.
 """
 
 from copy import copy
@@ -18,9 +18,9 @@ Key = tuple[object, ...]
 
 
 def as_plain_python(kernel: Any) -> Any:
-    """A compiled function, and every compiled function that it calls, as plain Python on Python's own integers.
+    """Converts a compiled function, and every compiled function that it calls, to plain Python on Python's integers.
 
-    Its globals are copied with NumPy's integer types replaced by `int`, since arithmetic on NumPy's scalars is slow
+    The globals are copied, with NumPy's integer types replaced by `int`, because arithmetic on NumPy's scalars is slow
     outside compiled code.
     """
     function = unwrap(kernel)
@@ -39,7 +39,7 @@ ANSWER, CLAIM, CONTAINS, PICK = (as_plain_python(kernel) for kernel in (answer, 
 
 
 class PlainGame:
-    """A game with the fields that `envs.cheat.turns` names, as Python's integers and lists."""
+    """A game with the fields of `envs.cheat.turns.position_fields`, as Python's integers and lists."""
 
     def __init__(self, hands: list[int], first: int, health: int) -> None:
         self.hand, self.put, self.health = hands, [0, 0], [health, health]
@@ -50,7 +50,7 @@ class PlainGame:
         self.winner = self.loser = -1
 
     def copy(self) -> "PlainGame":
-        """A game that can be played on without changing this one."""
+        """Copies the game, so that playing the copy does not change this one."""
         other = copy(self)
         other.hand, other.put, other.health = self.hand.copy(), self.put.copy(), self.health.copy()
         return other
@@ -66,7 +66,7 @@ class Infoset:
     stamp: int = 0
 
     def match(self, stamp: int) -> list[float]:
-        """The strategy of an iteration, fixed at the first visit."""
+        """Returns the strategy of an iteration, which is computed at its first visit."""
         if self.stamp != stamp:
             positive = [max(regret, 0.0) for regret in self.regrets]
             total = sum(positive)
@@ -77,7 +77,7 @@ class Infoset:
 
 
 class PlainSolver:
-    """Both players' infosets of one agent of paper 001, 4.2, without abstractions.
+    """CFR for one of the agents of paper 001, 4.2, without abstractions; holds the infosets of both players.
 
     Args:
         game: Cheat for two players with ``discards="sets"``.
@@ -97,14 +97,14 @@ class PlainSolver:
         """Runs one iteration below a deal; returns the value of player 0.
 
         Args:
-            hands: Cards of both players, words of `envs.cheat.cards`.
+            hands: Cards of each player, words of `envs.cheat.cards`.
             first: Player who begins.
         """
         self.stamp += 1
         return self._walk(PlainGame(hands, first, self.start_health), (1.0, 1.0))
 
     def _walk(self, game: PlainGame, reach: tuple[float, float]) -> float:
-        """Value of player 0 below a node; adds to regrets and sums on the way back."""
+        """Returns the value of a node for player 0; adds to regrets and strategy sums on the way back."""
         mover = game.mover
         children = self._children(game)
         infoset = self._infoset(game, len(children))
@@ -126,7 +126,7 @@ class PlainSolver:
         return value
 
     def _children(self, game: PlainGame) -> list[PlainGame]:
-        """The game after each action."""
+        """Returns the game after each action."""
         children = []
         if game.phase == ANSWERING:
             for action in (0, 1):

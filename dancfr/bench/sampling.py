@@ -1,4 +1,4 @@
-"""Monte Carlo CFR on Leduc hold'em, compared with OpenSpiel's C++ solvers in the same process."""
+"""Benchmark of Monte Carlo CFR on Leduc hold'em, compared with OpenSpiel's C++ solvers in the same process."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +12,7 @@ from learners.cfr.solver import make_solver
 
 SAMPLING = {"external-sampling": "ExternalSamplingMCCFRSolver", "outcome-sampling": "OutcomeSamplingMCCFRSolver"}
 SAMPLES, THEIR_SAMPLES = 20_000, 500
-"""Iterations of a timed call of our solvers and of OpenSpiel's."""
+"""Iterations in one timed call of our solvers, and of OpenSpiel's."""
 
 
 def measure(seconds: float) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from learners.samples import advantage_dtype
 WORKERS = (1, 2, 4, 8)
 REPEATS = 3
 CHUNK_S = 0.1
-"""Seconds of a chunk of about 20,000 decisions on a core."""
+"""Seconds that a chunk of about 20,000 decisions takes on one core."""
 ROWS = 5_000
-"""Advantage rows per chunk, 800 kB: the output of a core in a tenth of a second."""
+"""Advantage rows per chunk, 800 kB, which is the output of one core in a tenth of a second."""
 SHORT_S = 0.02
 
 
@@ -42,11 +42,11 @@ class Sleeper:
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Measures rows/s of eight workers with chunks of 0.1 s; the limit is eight times the rows of one worker.
+    """Measures rows/s of eight workers with chunks of 0.1 s; the limit is eight times the rate of one worker.
 
     As in a run of DREAM, weights are sent once per iteration, chunks return in order, and their rows are passed to a
-    buffer actor by reference. The detail has chunks of 0.02 s, and chunks of no duration, whose CPU time in the driver
-    bounds the chunks/s of any number of workers.
+    buffer actor by reference. The detail has chunks of 0.02 s, and chunks of zero duration, whose CPU time in the
+    driver bounds the chunks/s for any number of workers.
     """
     sizes = WORKERS if seconds >= 1 else WORKERS[:2]
     most = sizes[-1]

@@ -1,4 +1,4 @@
-"""Benchmark of self-play of Deep Monte-Carlo on GuanDan, compared to inference of the same rows."""
+"""Benchmark of the self-play of Deep Monte-Carlo on GuanDan, compared with inference of the same rows."""
 
 from typing import Any
 
@@ -13,15 +13,15 @@ from learners.dmc.network import QNet
 from learners.networks.q_inference import QInference
 
 GAMES, FEW_GAMES = 16, 2
-"""Rounds per call, and the same for benchmarks of less than `SHORT` seconds."""
+"""Rounds per timed call, and rounds per timed call of benchmarks of less than `SHORT` seconds."""
 SHORT = 10.0
 
 
 def measure(seconds: float) -> dict[str, Any]:
     """Measures decisions/s of self-play with the paper's network: rules, features, inference, choices and samples.
 
-    The limit is the inference alone, on the encoded decisions of the same self-play; the part of the first layer that
-    depends on the state is computed once per state, as in self-play. The detail includes the network of
+    The limit is inference alone, on the encoded decisions of the same self-play. As in self-play, the part of the
+    first layer that depends on the state alone is computed once per state. The detail also has the network of
     `guandan-quick`.
     """
     paper = _measure("guandan-dmc", seconds * 0.7)

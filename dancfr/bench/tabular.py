@@ -1,4 +1,4 @@
-"""CFR+ on trees, compared with OpenSpiel's C++ solver on the same games in the same process."""
+"""Benchmark of CFR+ on trees, compared with OpenSpiel's C++ solver on the same games in the same process."""
 
 from collections.abc import Callable
 from time import process_time
@@ -19,19 +19,19 @@ GAMES: dict[str, str | None] = {
     "oshi_zumo8_k1": None,
     "leduc_2b2r": None,
 }
-"""OpenSpiel's name of each game, or None where it lacks the game (its oshi_zumo shows both bids). OpenSpiel also reads
-any tree as an extensive-form text; the faster of the two forms counts."""
+"""OpenSpiel's name of each game, or None if it lacks the game (its oshi_zumo reveals both bids). OpenSpiel also loads
+any tree in Gambit's format; the faster of the two forms is the peer."""
 
 ITERATIONS = {"leduc": 200, "goofspiel5": 50, "oshi_zumo8_k1": 100, "leduc_2b2r": 20}
-"""Iterations of our solver in one timed call; OpenSpiel's call is one iteration."""
+"""Iterations of our solver in one timed call; a timed call of OpenSpiel's is one iteration."""
 
 
 def measure(seconds: float) -> dict[str, Any]:
     """Measures iterations/s of CFR+ (alternating, linear averages) on four games; `ratio` is the smallest of the four.
 
-    Both solvers update both players in an iteration. ``exploitability`` in the detail is that of both solvers after 100
-    iterations, in our unit, since games and methods are the same. In goofspiel the two differ in the third digit: many
-    actions tie there, and rounding decides between them.
+    Both solvers update both players in an iteration. The detail has the exploitability after 100 iterations of both
+    solvers, in our unit. Games and methods are the same, so the two should agree; in goofspiel they differ in the third
+    digit, because many actions tie and rounding decides between them.
 
     Raises:
         UsageError: OpenSpiel is not installed.
@@ -64,7 +64,7 @@ def _cfr_plus(name: str, seconds: float) -> dict[str, Any]:
 
 
 def _faster_game(pyspiel: Any, name: str, tree: Tree) -> tuple[Any, str]:
-    """The form of the game in which OpenSpiel's solver is faster, and the name of that form."""
+    """Returns the form of the game in which OpenSpiel's solver is faster, and the name of that form."""
     forms = {"the tree as text": pyspiel.load_efg_game(to_efg(tree))}
     if text := GAMES[name]:
         game = pyspiel.load_game(text)
@@ -77,7 +77,14 @@ def _faster_game(pyspiel: Any, name: str, tree: Tree) -> tuple[Any, str]:
 
 
 def compare(calls: dict[str, Callable[[], object]], ours: int, theirs: int, seconds: float) -> dict[str, Any]:
-    """Measures two solvers in turn and returns their rates and ratio; `ours` and `theirs` are iterations of a call."""
+    """Measures two solvers in turn and returns their rates and ratio.
+
+    Args:
+        calls: The timed calls, ``ours`` and ``theirs``.
+        ours: Iterations in one call of our solver.
+        theirs: Iterations in one call of OpenSpiel's.
+        seconds: Approximate time to spend.
+    """
     times = seconds_each(calls, seconds, process_time)
     mine, peer = rate(ours, times["ours"]), rate(theirs, times["theirs"])
     rates = {"iterations/s": mine, "openspiel iterations/s": peer, "ratio": mine / peer}

@@ -21,8 +21,8 @@ def measure(seconds: float) -> dict[str, Any]:
     """Measures decisions/s with the nets of `geister-quick`; the detail has the paper's nets, and outputs by square.
 
     The limit is bare inference: all outputs of the advantage net on batches of 512 encoded infostates. A traversal also
-    evaluates the baseline net at every decision, but skips zero inputs and outputs of illegal actions, as does
-    ``inference needed`` in the detail.
+    evaluates the baseline net at every decision, but skips inputs that are 0 and outputs of illegal actions. In the
+    detail, ``inference needed`` is the inference of both nets with the same omissions.
     """
     quick: Any = find_preset("geister-quick").config
     paper: Any = find_preset("geister-dream").config

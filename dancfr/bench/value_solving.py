@@ -1,4 +1,4 @@
-"""Value solving for the data sets of paper 003, compared with the products of payoffs and plans alone."""
+"""Benchmark of value solving for the data sets of paper 003, compared with the products of payoffs and plans alone."""
 
 from time import perf_counter, process_time
 from typing import Any
@@ -14,22 +14,22 @@ from learners.value_function.samples import random_plans, solve_samples
 from learners.value_function.settings import ValueSolving
 
 GAMES = {"goofspiel5": 2000, "oshi_zumo8_k1": 2000, "oshi_zumo8_k3": 2000, "leduc_2b2r": 812}
-"""Policies of the data sets."""
+"""Number of policies in the data set of each game."""
 TRUNKS, BATCH = 200, 64
-"""Policies of each game whose optimality is measured, and how many are solved at once."""
+"""Number of policies of each game that are measured, and number of policies that are solved at a time."""
 ENOUGH_S = 10.0
-"""With fewer seconds, `BATCH` policies of each game are measured."""
+"""Benchmarks with fewer seconds measure only `BATCH` policies of each game."""
 TARGET_S, MANY, MANY_TARGET_S = 60.0, 50_000, 90.0
-"""Targets in seconds on a core: for a data set, and for `MANY` samples."""
+"""Targets in seconds on one core: for a data set, and for `MANY` samples."""
 MEASURED = "goofspiel5"
 
 
 def measure(seconds: float) -> dict[str, Any]:
     """Measures samples/s of goofspiel with 1000 iterations of CFR+ each; the limit is the products with payoffs alone.
 
-    The detail has for each game the CPU seconds of its data set and of 50,000 samples, extrapolated from 200 policies
+    For each game, the detail has the CPU seconds of its data set and of 50,000 samples, extrapolated from 200 policies
     (64 if `seconds` is below `ENOUGH_S`); the largest gain of a best response, as a share of the largest return; and
-    how far both players' values are from summing to 0.
+    the largest deviation from 0 of the sum of both players' values.
     """
     settings = ValueSolving()
     splits = {game: cut_game(game, {}, LIMITS[game]) for game in GAMES}
@@ -55,7 +55,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 def _quality(split: Split, strategies: int, settings: ValueSolving, trunks: int) -> dict[str, float]:
-    """Time and quality of the data set of a game, measured on `trunks` policies."""
+    """Measures time and accuracy of the data set of a game on `trunks` of its policies."""
     rng = np.random.default_rng(1)
     solve_samples(split, random_plans(split, 1, settings, rng), ValueSolving(iterations=1), rng)  # compiles
     gaps, sums, spent, waited, samples = [], [], process_time(), perf_counter(), 0
@@ -79,7 +79,7 @@ def _quality(split: Split, strategies: int, settings: ValueSolving, trunks: int)
 
 
 def _products(split: Split, iterations: int) -> None:
-    """The products of payoffs and plans that `iterations` iterations need."""
+    """Computes the products of payoffs and plans of `iterations` iterations."""
     for _, part in split.subgames:
         payoffs = part.payoffs(np.float32)
         for player in (0, 1):

@@ -14,7 +14,7 @@ from learners.dmc.network import QNet
 WORKERS = 2
 REPEATS = 3
 CHUNK, SHORT_CHUNK = 16, 1
-"""Games per chunk, and the same for benchmarks of less than `SHORT` seconds."""
+"""Games per chunk, and games per chunk of benchmarks of less than `SHORT` seconds."""
 SHORT = 30.0
 
 

@@ -1,4 +1,4 @@
-"""Cheat behind the `Game` seam, as a factored-observation game."""
+"""Cheat as an `envs.extensive.ExtensiveGame`."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,37 +18,39 @@ from envs.game import GameSpec, IllegalAction, Packed, States
 
 FACES = "A23456789TJQK"
 MOST_DEALS = 100_000
-"""More deals than these are not listed, so that such a game has no tree."""
+"""Largest number of deals that are listed; a game with more deals has no tree."""
 MOST_SETS = 5_000
-"""More discards than these are not numbered: they are picked card by card."""
+"""Largest number of discards that are numbered; with more of them, discards are picked card by card."""
 HEALTH_SHOWN = 100
-"""Observations show no more health points than these."""
+"""Health points by which observations are divided if health is unlimited."""
 
 
 @dataclass(frozen=True)
 class Cheat(FactoredGame):
-    """Cheat (paper 001) for 2 to 6 players. Satisfies `envs.game.Game`, and `ExtensiveGame` where deals can be listed.
+    """Cheat (paper 001) for 2 to 6 players. Implements `envs.extensive.ExtensiveGame`.
 
-    Actions: 0 passes, 1 challenges. With ``discards="sets"`` each further action is a multiset of ranks counted from
-    the current one; with ``"cards"`` 2 ends the discard and 3, 4, ... add a card of the current rank, of the next, ...,
-    in rising order. Both are the same game; the second has 16 actions where the first has 2,381.
+    Action 0 passes, action 1 challenges. With ``discards="sets"``, each further action is a discard, a multiset of
+    ranks counted from the current one. With ``discards="cards"``, action 2 ends the discard, and actions 3, 4, ... add
+    a card of the current rank, of the next rank, and so on, in rising order. Both are the same game; with 13 ranks of
+    4 cards the second has 16 actions instead of 2,381. `chance` and `apply` list the deals, of which there must be at
+    most `MOST_DEALS`.
 
     Attributes:
-        ranks: Ranks in the deck.
-        copies: Identical cards of each rank.
+        ranks: Number of ranks in the deck.
+        copies: Number of identical cards of each rank.
         players: Number of players.
-        dealt: Cards of each player, the rest being out of play; 0 deals all.
-        health: Health points of each player; 0 for no limit, which needs a `ply_limit`.
-        max_discard: Cards of a discard at most.
+        dealt: Number of cards of each player, the rest being out of play; 0 deals all cards.
+        health: Health points of each player; 0 for no limit, which requires a `ply_limit`.
+        max_discard: Largest number of cards in a discard.
         discards: ``sets`` or ``cards``, see above.
-        ply_limit: Decisions after which nobody wins; 0 for none.
-        observation_health: Health points by which observations are scaled, for nets that are trained with few and
-            play with more; 0 for those of the game.
-        name: On the command line.
+        ply_limit: Number of decisions after which nobody wins; 0 for no limit.
+        observation_health: Health points by which observations are divided, for nets that are trained with few points
+            and play with more; 0 for `health`.
+        name: Name on the command line.
 
     Raises:
-        TypeError: a value of another type.
-        ValueError: an option that is out of range, or a deal that is impossible.
+        TypeError: an option of the wrong type.
+        ValueError: an option is out of range, or the deal is impossible.
     """
 
     may_differ: ClassVar[frozenset[str]] = frozenset({"health", "ply_limit", "observation_health"})
@@ -72,18 +74,18 @@ class Cheat(FactoredGame):
         check_types(self, {**dict.fromkeys(_RANGES, int), "discards": str, "name": str})
         for name, (low, high) in _RANGES.items():
             if not low <= getattr(self, name) <= high:
-                raise ValueError(f"{name} must be from {low} to {high}, not {getattr(self, name)}")
+                raise ValueError(f"{name} must be from {low} to {high}, got {getattr(self, name)}")
         cards = self.ranks * self.copies
         if max(1, self.dealt) * self.players > cards:
             raise ValueError(
-                f"{self.players} players with {max(1, self.dealt)} cards need more than the {cards} there are"
+                f"{self.players} players with {max(1, self.dealt)} cards need more than the {cards} cards of the deck"
             )
         if self.max_discard > cards:
-            raise ValueError(f"max_discard must be at most the {cards} cards there are, not {self.max_discard}")
+            raise ValueError(f"max_discard must be at most the {cards} cards of the deck, got {self.max_discard}")
         if self.health == 0 and self.ply_limit == 0:
-            raise ValueError("health=0 sets no limit to health, and games might never end: set ply_limit")
+            raise ValueError("health=0 means unlimited health, so a game might never end: set ply_limit")
         if self.discards not in ("sets", "cards"):
-            raise ValueError(f"discards must be sets or cards, not {self.discards!r}")
+            raise ValueError(f"discards must be sets or cards, got {self.discards!r}")
         picking = self.discards == "cards"
         count = sum(comb(self.ranks + size - 1, size) for size in range(1, self.max_discard + 1))
         if not picking and count > MOST_SETS:
@@ -111,7 +113,7 @@ class Cheat(FactoredGame):
             object.__setattr__(self, name, value)
 
     def _longest(self) -> int:
-        """Decisions of a game at most: between two challenges every card is laid at most once."""
+        """Returns the maximum number of decisions: between two challenges every card is laid at most once."""
         if self.ply_limit:
             return self.ply_limit
         cards = self.dealt * self.players or self.ranks * self.copies
@@ -125,7 +127,7 @@ class Cheat(FactoredGame):
 
     @property
     def sets(self) -> NDArray[np.uint64]:
-        """The discards of actions from 2 on, where they are chosen as a whole, `uint64[D]`."""
+        """The discards of actions 2, 3, ... with ``discards="sets"``, `uint64[D]`."""
         return self._sets
 
     @property
@@ -134,10 +136,10 @@ class Cheat(FactoredGame):
         return self.layout.picking
 
     def deals(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-        """Every deal, hands of all players, `uint64[O, players]`, and its probability, `float64[O]`.
+        """Lists every deal as the hands of all players, `uint64[O, players]`, and its probability, `float64[O]`.
 
         Raises:
-            ValueError: there are too many.
+            ValueError: there are more than `MOST_DEALS` deals.
         """
         return _list_deals(self.ranks, self.copies, self.players, self.dealt, self.name)
 
@@ -160,17 +162,17 @@ class Cheat(FactoredGame):
     def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None) -> None:
         chosen = np.asarray(actions)
         if chosen.shape != states.shape or chosen.dtype.kind not in "iu":
-            raise ValueError(f"{len(states)} games need an integer each, not {chosen.dtype}{list(chosen.shape)}")
+            raise ValueError(f"actions must be integers [{len(states)}], got {chosen.dtype}{list(chosen.shape)}")
         bad = self._step(states, chosen)
         if bad >= 0:
-            raise IllegalAction(f"{self.place(states, bad)}: {self._told(chosen[bad])} is not legal")
+            raise IllegalAction(f"{self.place(states, bad)}: {self._describe(chosen[bad])} is not legal")
 
     def _step(self, states: States, actions: NDArray[np.integer]) -> int:
         bad: int = rules.step(states, actions, self._sets, self.rule_set)
         return bad
 
     def chance(self, states: States) -> NDArray[np.float64]:
-        """Deals, in the order of `deals`, with player 0 to begin, then again with each other player."""
+        """The deals in the order of `deals`: first with player 0 to begin, then with player 1, and so on."""
         _, probability = self.deals()
         each = np.tile(probability / self.players, self.players)
         return np.broadcast_to(each, (len(states), len(each)))
@@ -194,7 +196,8 @@ class Cheat(FactoredGame):
             self._step(states, chosen)
 
     def public(self, states: States) -> NDArray[np.int64]:
-        """0 for a pass and a card that is picked; then the claim; then who begins; then the cards shown."""
+        """0 for a pass or a picked card; otherwise the claim, the player who begins, or the cards shown, in this order
+        of codes."""
         first = self.max_discard + 1
         dealt, shown = states["last"] < 0, states["taken"] >= 0
         claimed = ~shown & (states["phase"] == rules.ANSWERING) & (states["passes"] == 0)
@@ -203,7 +206,7 @@ class Cheat(FactoredGame):
         return np.where(shown, first + self.players + states["shown"].astype(np.int64), code)
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """The own hand after the deal and, of who takes the pile, after a challenge."""
+        """The own hand, after the deal and when the player has taken the pile; otherwise 0."""
         seen = (states["last"] < 0) | (states["taken"] == player)
         return np.where(seen, states["hand"][:, player].astype(np.int64), 0)
 
@@ -219,12 +222,12 @@ class Cheat(FactoredGame):
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
-        """Phase, claim, discarder; size, health and cards put of each player; hand and known cards; the last turns."""
+        """Unpacks infostates; `envs.cheat.env.raw_env` lists the inputs."""
         return encode(packed, self.layout)
 
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
-        """``action``: an output for each action; ``cards``: a discard is the sum of an output for its size and one for
-        each rank and number of cards in it."""
+        """See `Game.output_slots`. Layout ``action`` has an output per action. In layout ``cards``, the value of a
+        discard is the sum of an output for its size and one for each of its ranks and their number of cards."""
         if layout != "cards":
             return super().output_slots(packed, layout, other)
         slots = _card_slots(self.ranks, self.copies, self.max_discard)
@@ -241,22 +244,22 @@ class Cheat(FactoredGame):
         return f"rank {self.name_rank(state['rank'])}, hands {' '.join(hands)}, pile {pile}{health}{claim}"
 
     def _size(self, state: np.void, player: int) -> int:
-        """Cards of a hand as others see it: what is picked and not yet laid is still in it."""
+        """Returns the size of a hand as the others see it: picked cards that are not yet laid are still in it."""
         picked = state["phase"] == rules.DISCARDING and state["discarder"] == player
         cards = unpack(state["hand"][player : player + 1], self.ranks).sum()
         return int(cards + (unpack(state["discard"], self.ranks).sum() if picked else 0))
 
     def name_rank(self, rank: int) -> str:
-        """Face of a rank counted from Ace."""
+        """Returns the face of a rank that is counted from Ace."""
         return FACES[rank]
 
     def name_cards(self, cards: np.integer, rank: int) -> str:
-        """Faces of a multiset, ``-`` where it is empty."""
+        """Returns the faces of a multiset, or ``-`` if it is empty."""
         counts = absolute(int(cards), int(rank), self.ranks)
         return "".join(FACES[r] * count for r, count in enumerate(counts)) or "-"
 
     def describe_action(self, action: int) -> str:
-        """Name of an action; ranks are counted from the current one, which is 0."""
+        """Returns the name of an action; ranks are counted from the current one, which is 0."""
         if action < 2:
             return ("pass", "challenge")[action]
         if self.picking:
@@ -264,7 +267,7 @@ class Cheat(FactoredGame):
         counts = unpack(self._sets[action - rules.SET], self.ranks)
         return "discard " + " ".join(f"+{r}" for r, count in enumerate(counts) for _ in range(count))
 
-    def _told(self, action: np.integer) -> str:
+    def _describe(self, action: np.integer) -> str:
         known = 0 <= action < self.spec.num_actions
         return f"action {int(action)}" + (f" ({self.describe_action(int(action))})" if known else "")
 
@@ -294,7 +297,7 @@ def _list_deals(
         else {}
     )
     if not hands or prod(len(hands[size]) for size in sizes) > MOST_DEALS:
-        raise ValueError(f"{name} has too many deals to list them, and so no tree: choose fewer ranks, copies or cards")
+        raise ValueError(f"{name} has too many deals to list, and therefore no tree: use fewer ranks, copies or cards")
     found, weights = [], []
     for deal in product(*(hands[size] for size in sizes)):
         left, weight = [copies] * ranks, 1

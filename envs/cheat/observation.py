@@ -1,8 +1,15 @@
-"""What a player of Cheat knows, packed into bytes and unpacked for networks.
+"""Infostates of Cheat, packed into bytes, and unpacked as inputs of networks.
 
-Bytes, with R ranks counted from the current one and P players counted from the viewer: `HEAD` numbers; R counts of the
-own hand, of what the viewer has put into the pile, and of his own discard while he picks it or others answer it; size,
-health and cards put of each player; R counts of what is known to be each other player's; log and memory.
+The bytes of a packed infostate of the *viewer*, with `R` ranks counted from the current one and `P` players counted
+from the viewer:
+
+    HEAD          phase, current rank, claim, discarder and so on, one number each
+    R             counts of the viewer's hand
+    R             counts of the cards that the viewer has put into the pile
+    R             counts of the viewer's own discard, while it is picked or answered
+    3 * P         for each player: size of the hand, health, number of cards put into the pile
+    (P - 1) * R   for each other player: counts of the cards known to be in the hand or put into the pile
+    8 + 8         log of the last turns, and digest of everything that the viewer has observed
 """
 
 from dataclasses import dataclass
@@ -19,16 +26,18 @@ VIEWER, PHASE, RANK, CLAIMED, DISCARDER, LOWEST, PASSES = range(7)
 HEAD = 7
 DIGESTS = 16
 TURNS = 4
-"""So many of the last turns are shown to networks."""
+"""Number of past turns in the input of a network."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes that say where everything lies, see above.
+    """The sizes that determine the layout of infostates.
 
     Attributes:
-        ranks, copies, players, most, health: Of the game.
-        picking: Discards are picked card by card.
+        ranks, copies, players: See `envs.cheat.Cheat`.
+        most: Largest number of cards in a discard.
+        health: Health points by which observations are divided, which is also the most that they show.
+        picking: Whether discards are picked card by card.
     """
 
     ranks: int
@@ -44,8 +53,8 @@ class Layout:
 
     @property
     def inputs(self) -> int:
-        """Length of the flat encoding."""
-        held = self.ranks * self.copies * self.players  # own hand, and what is known of the others
+        """Length of the encoding ``flat``."""
+        held = self.ranks * self.copies * self.players  # own hand, and known cards of the other players
         laid = 2 * self.ranks + (self.ranks if self.picking else 0)
         return 2 + (self.most + 1) + self.players + 4 * self.players + held + laid + TURNS * (self.most + 1)
 
@@ -64,9 +73,9 @@ def _write_word(word, row, at):
 
 @kernel
 def observe(states, viewers, ranks, most_health, limited, out):
-    """Packs what `viewers[b]` knows in game b into `uint8[B, P]`.
+    """Packs the infostate of `viewers[b]` in game b into `out`, `uint8[B, packed_size]`.
 
-    Health above `most_health` is shown as that, and so is health that is not limited.
+    Health above `most_health`, and unlimited health, are shown as `most_health`.
     """
     players = states["hand"].shape[1]
     for b in range(states.shape[0]):
@@ -98,22 +107,19 @@ def observe(states, viewers, ranks, most_health, limited, out):
 
 
 def read_log(packed: Packed) -> NDArray[np.uint64]:
-    """The log of each infostate, `uint64[B]`."""
+    """Returns the log of each infostate, `uint64[B]`."""
     return np.ascontiguousarray(packed[:, -DIGESTS : -DIGESTS + 8]).view(np.uint64)[:, 0]
 
 
 def read_hand(packed: Packed, ranks: int) -> NDArray[np.uint8]:
-    """Counts of the own hand, `uint8[B, R]`."""
+    """Returns the counts of the viewer's hand, `uint8[B, R]`."""
     return packed[:, HEAD : HEAD + ranks]
 
 
 def encode(packed: Packed, layout: Layout) -> NDArray[np.float32]:
-    """Unpacks infostates for networks, `float32[B, inputs]`.
+    """Unpacks infostates `uint8[B, packed_size]` to the encoding ``flat``, `float32[B, inputs]`.
 
-    In this order: phase, claim and discarder one-hot; of each player, the viewer first, size of the hand, health,
-    whether that is the last point, and cards put; own hand and what is known of each other player, with a 1 for each
-    card; what the viewer has put, and his discard; the last turns, newest first; where discards are picked, the lowest
-    rank that may be.
+    `envs.cheat.env.raw_env` lists the inputs.
     """
     out = np.zeros((len(packed), layout.inputs), np.float32)
     shape = layout.ranks, layout.copies, layout.players, layout.most
@@ -153,7 +159,7 @@ def _encode(packed, ranks, copies, players, most, health, picking, width, out):
         for byte in range(8):
             log |= np.uint64(row[packed.shape[1] - DIGESTS + byte]) << np.uint64(8 * byte)
         for _ in range(TURNS):
-            if log > np.uint64(1):  # the 1 that begins the log stands before its oldest turn
+            if log > np.uint64(1):  # a log without turns is 1, its leading bit
                 entry = np.int64(log & np.uint64((1 << width) - 1))
                 to[at + (entry >> 1)] = 1
                 to[at + most] = entry & 1

@@ -1,14 +1,14 @@
 """Bots for Cheat: `random`, `heuristic` and `heuristic-tracking` (paper 001, 5.2).
 
-`random` plays each legal action with equal probability; where discards are picked card by card, each card.
+`random` plays each legal action with equal probability; if discards are picked card by card, an action is a card.
 
-The two others always discard one card: one of the current rank if they hold it, and otherwise one of the rank that is
-nearest to it on the circle of ranks, of two equally near the one that has been passed: relative ranks R - 1, 1, R - 2,
-2, and so on. With three ranks that is the rank just passed, which is wanted last, and then the next. What they differ
-in is when they challenge, see `choose_heuristic`.
+The two heuristic bots always discard a single card: one of the current rank if they hold one, and otherwise one of the
+rank that is nearest on the circle of ranks. Of two equally near ranks they prefer the one before the current rank, so
+the order of relative ranks is 0, R - 1, 1, R - 2, 2, and so on. The bots differ in when they challenge, see
+`choose_heuristic`.
 
-They read packed infostates, so what a player does not know cannot reach them. Nor do they remember anything: what a
-player knows of the others' cards is part of the infostate.
+They read packed infostates, which do not contain hidden cards. They have no memory: the known cards of the other
+players are part of an infostate.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ ROUNDING = 1e-9  # probabilities that are equal on paper differ by less than thi
 
 @kernel
 def _sum(row, at, count):
-    """Sum of some bytes, which may be more than a byte holds."""
+    """Returns the sum of `count` bytes from `at` on, `int64`."""
     total = np.int64(0)
     for i in range(at, at + count):
         total += np.int64(row[i])
@@ -38,7 +38,7 @@ def _sum(row, at, count):
 
 @kernel
 def _nearest(row, ranks):
-    """The rank of the own hand that is to be discarded, counted from the current one; -1 without cards."""
+    """Returns the rank in the own hand to discard, counted from the current one; -1 if the hand is empty."""
     for distance in range(ranks // 2 + 1):
         for rank in ((ranks - distance) % ranks, distance):
             if row[HEAD + rank] > 0:
@@ -48,7 +48,7 @@ def _nearest(row, ranks):
 
 @kernel
 def _choose(n, k):
-    """Ways to choose k of n, as a float; 0 where there are none."""
+    """Returns the binomial coefficient "n choose k" as a float; 0 if k is not from 0 to n."""
     if k < 0 or k > n:
         return 0.0
     ways = 1.0
@@ -59,11 +59,12 @@ def _choose(n, k):
 
 @kernel
 def _probability(row, ranks, copies, players, wanted):
-    """Probability that the discarder has at least `wanted` cards of the claimed rank, by the infostate.
+    """Returns the probability that the discarder has at least `wanted` cards of the claimed rank, given the infostate.
 
-    His cards are those in his hand and those that he has put into the pile. Each of them is known to be his, or is one
-    of the `free` cards, which nobody is known to have: what of these he has not the others hold, or it is out of play.
-    Every choice among them is taken as equally likely, so that the number of the rank is hypergeometric.
+    The discarder's cards are those in the hand and those put into the pile. Some of them are known. The `unknown` ones
+    belong to the `free` cards, whose owners are not known (another player, or nobody if a card is out of play). All
+    selections from the free cards are assumed to be equally likely, so the number of cards of the claimed rank among
+    the unknown ones has a hypergeometric distribution.
     """
     table = HEAD + 3 * ranks
     seen = table + 3 * players
@@ -83,14 +84,14 @@ def _probability(row, ranks, copies, players, wanted):
 
 @kernel
 def _cards_of(row, ranks, player):
-    """Cards of a player, counted from the viewer, in his hand and in the pile."""
+    """Counts the cards in the hand of a player and those that this player put into the pile; player 0 is the viewer."""
     at = HEAD + 3 * ranks + 3 * player
     return np.int64(row[at]) + np.int64(row[at + 2])
 
 
 @kernel
 def _challenges(row, ranks, copies, players, tracking):
-    """Whether the last discard is challenged, see `choose_heuristic`."""
+    """Returns whether to challenge the last discard, see `choose_heuristic`."""
     claimed, discarder = np.int64(row[CLAIMED]), np.int64(row[DISCARDER])
     emptied = row[HEAD + 3 * ranks + 3 * discarder] == 0
     if not tracking:
@@ -103,21 +104,22 @@ def _challenges(row, ranks, copies, players, tracking):
 
 @kernel
 def choose_heuristic(packed, ranks, copies, players, picking, tracking):
-    """The action of a heuristic player for each packed infostate.
+    """Chooses the action of a heuristic bot for each packed infostate.
 
-    Without `tracking` it challenges a discarder whose hand is empty, and a claim of more cards than there can be beside
-    those of the rank in its own hand and those that it has put into the present pile itself.
+    Without `tracking`, the bot challenges a discarder whose hand is empty. It also challenges a claim that cannot be
+    true because the bot holds, or has put into the present pile, too many cards of the rank itself.
 
-    With `tracking` it also reckons with all cards that were shown or taken. Among P players it challenges a claim for
-    which the discarder has the cards with a probability of at most 1/P, see `_probability`: as a health point that one
-    loses is worth 1 to him and 1/(P - 1) to each other, such a challenge does not lose on average. So it challenges
-    always if he cannot have them, and never if it is known that he has and his hand is not empty. An empty hand it
-    challenges unless all that he can have laid is of the rank. Where all cards are known, chance has no part in it.
+    With `tracking`, the bot also takes into account all cards that were shown or taken. In a game of P players, it
+    challenges a claim if the probability that the discarder has the cards (`_probability`) is at most 1/P. Losing a
+    health point costs a player 1 and gains each other player 1/(P - 1), so such a challenge does not lose on average.
+    It always challenges a claim that cannot be true. It never challenges a discarder who is known to have the cards
+    and whose hand is not empty. If the hand is empty, it challenges unless every card that the discarder can have put
+    into the pile is of the claimed rank.
 
     Args:
-        packed: Infostates of the players to move, `uint8[B, P]`.
-        ranks, copies, players, picking: Of the game's layout.
-        tracking: Whether to reckon with the cards that were shown.
+        packed: Infostates of the players to move, `uint8[B, packed_size]`.
+        ranks, copies, players, picking: See `envs.cheat.observation.Layout`.
+        tracking: Whether to take into account the cards that were shown.
 
     Returns:
         The actions, `int64[B]`.
@@ -136,13 +138,13 @@ def choose_heuristic(packed, ranks, copies, players, picking, tracking):
 
 
 class HeuristicAgent:
-    """Plays what `choose_heuristic` says. Satisfies `envs.agent.Agent`.
+    """Plays the actions of `choose_heuristic`. Implements `envs.agent.Agent`.
 
     Args:
-        tracking: Whether to reckon with the cards that were shown.
+        tracking: Whether to take into account the cards that were shown.
 
     Raises:
-        ValueError: `begin` is called with another game than Cheat.
+        ValueError: `begin` is called with a game other than Cheat.
     """
 
     def __init__(self, tracking: bool = False) -> None:
@@ -167,12 +169,12 @@ class HeuristicAgent:
 
 
 def heuristic() -> HeuristicAgent:
-    """Discards one card, a true one if it can, and challenges what its own cards give away and every last card."""
+    """Discards a single card, a true one if possible; challenges empty hands and claims that its own cards disprove."""
     return HeuristicAgent()
 
 
 def heuristic_tracking() -> HeuristicAgent:
-    """Discards like heuristic, but remembers every card that was shown or taken, and challenges by what it knows."""
+    """Discards like heuristic, but remembers every card that was shown or taken, and challenges by probability."""
     return HeuristicAgent(tracking=True)
 
 
@@ -181,6 +183,6 @@ BOTS: dict[str, Callable[[], Agent]] = {
     "heuristic": heuristic,
     "heuristic-tracking": heuristic_tracking,
 }
-"""The bots of Cheat by the name they have on the command line."""
+"""The bots of Cheat by their names on the command line."""
 
 __all__ = ["BOTS", "HeuristicAgent", "choose_heuristic", "heuristic", "heuristic_tracking"]

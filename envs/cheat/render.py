@@ -1,7 +1,8 @@
 """One game of Cheat as text and as a picture.
 
-A spectator sees all cards. One of the players sees his own, and of the others, also after the end, only how many they
-have and what a challenge has just shown; nor does he see what another one has picked and not yet laid.
+A spectator sees all cards. A player sees the own cards; of the other players, also after the end, only the number of
+cards and the cards that a challenge has just shown. Cards that another player has picked and not yet laid count as
+cards in that player's hand.
 """
 
 from dataclasses import dataclass
@@ -15,10 +16,10 @@ from envs.cheat.game import FACES, Cheat
 from envs.drawing import Colour, Picture, font
 
 HEAD, ROW, WIDTH = 44, 66, 800
-"""Pixels: height of the line above, of a player, and the width."""
+"""Sizes in pixels: height of a line of text, height of a player's row, and width of the picture."""
 
 _CARD = (44, 30)  # height and width in pixels
-_HAND, _PUT, _MARGIN = 150, 560, 12  # where a player's cards begin, those put into the pile, and the margin
+_HAND, _PUT, _MARGIN = 150, 560, 12  # left of a player's hand, left of the cards put into the pile, and margin
 _FELT, _DARK, _BAR = (38, 98, 74), (24, 66, 50), (22, 30, 30)
 _PAPER, _BACK, _EDGE = (246, 243, 232), (94, 114, 158), (30, 40, 36)
 _LIGHT, _GOLD, _INK, _RED = (240, 238, 226), (250, 204, 84), (40, 34, 16), (206, 74, 66)
@@ -27,7 +28,12 @@ _MOST_PIPS = 10
 
 @dataclass(frozen=True)
 class Heap:
-    """Cards as somebody sees them: their faces in order, or None, and how many they are."""
+    """Cards as the viewer sees them.
+
+    Attributes:
+        faces: Faces in order; None if hidden.
+        size: Number of cards.
+    """
 
     faces: str | None
     size: int
@@ -35,13 +41,13 @@ class Heap:
 
 @dataclass(frozen=True)
 class Seat:
-    """A player as somebody sees him.
+    """A player as the viewer sees them.
 
     Attributes:
-        hand: His hand.
-        put: What he has put into the present pile.
-        picked: What he has picked for a discard that he has not laid.
-        health: Health points; None without limit.
+        hand: The hand.
+        put: Cards that the player has put into the present pile.
+        picked: Cards picked for a discard that is not yet laid.
+        health: Health points; None if unlimited.
     """
 
     hand: Heap
@@ -51,7 +57,7 @@ class Seat:
 
 
 def seats(game: Cheat, state: np.void, view: int | None) -> list[Seat]:
-    """All players as the spectator (None) or a player sees them."""
+    """Returns all players as the spectator (None) or a player sees them."""
     found = []
     for p in range(game.players):
         picking = state["phase"] == rules.DISCARDING and state["discarder"] == p
@@ -71,53 +77,53 @@ def _heap(game: Cheat, cards: int, rank: int, open_: bool) -> Heap:
 
 
 def headline(game: Cheat, state: np.void) -> str:
-    """What there is to say of a game in one line."""
+    """Describes a game in one line: ply, rank, and the decision to make or the result."""
     begun = f"ply {state['ply']}, rank {game.name_rank(state['rank'])}"
     discarder = f"player_{state['discarder']}"
     if state["ending"] != rules.RUNNING:
-        told = "nobody wins"
+        outcome = "nobody wins"
         if state["winner"] >= 0:
-            told = f"player_{state['winner']} wins"
+            outcome = f"player_{state['winner']} wins"
         elif state["loser"] >= 0:
-            told = f"player_{state['loser']} loses"
-        return f"{begun}: {told} ({rules.ENDINGS[state['ending']]})"
+            outcome = f"player_{state['loser']} loses"
+        return f"{begun}: {outcome} ({rules.ENDINGS[state['ending']]})"
     if state["phase"] == rules.DISCARDING:
         return f"{begun}: {discarder} discards"
     return f"{begun}: {discarder} claims {state['claimed']}, player_{state['mover']} answers"
 
 
 def news(game: Cheat, state: np.void) -> str:
-    """What a challenge has shown in the last transition; empty if there was none."""
+    """Describes the cards that a challenge showed in the last transition; empty if there was no challenge."""
     if state["taken"] < 0:
         return ""
-    before = int(state["rank"]) - (state["ending"] == rules.RUNNING)  # the rank has risen since
+    before = int(state["rank"]) - (state["ending"] == rules.RUNNING)  # the rank has risen since the challenge
     shown = game.name_cards(state["shown"], before % game.ranks)
     return f"shown {shown}, player_{state['taken']} takes the pile"
 
 
 def ansi(game: Cheat, state: np.void, view: int | None = None) -> str:
-    """Text of one game, as the spectator (None) or a player sees it; ``>`` is before the player to move."""
+    """Renders one game as text, as the spectator (None) or a player sees it; ``>`` marks the player to move."""
     lines = [headline(game, state)]
-    if told := news(game, state):
-        lines.append(f"  {told}")
+    if shown := news(game, state):
+        lines.append(f"  {shown}")
     for p, seat in enumerate(seats(game, state, view)):
         text = f"{'>' if state['mover'] == p else ' '} player_{p}"
         if seat.health is not None:
             text += f"  health {seat.health}"
-        text += f"  hand {_told(seat.hand)}  put {_told(seat.put)}"
-        lines.append(text + (f"  picked {_told(seat.picked)}" if seat.picked.size else ""))
+        text += f"  hand {_describe(seat.hand)}  put {_describe(seat.put)}"
+        lines.append(text + (f"  picked {_describe(seat.picked)}" if seat.picked.size else ""))
     return "\n".join(lines) + "\n"
 
 
-def _told(heap: Heap) -> str:
+def _describe(heap: Heap) -> str:
     return f"{heap.size} ({heap.faces})" if heap.faces else str(heap.size)
 
 
 def rgb_array(game: Cheat, state: np.void, view: int | None = None) -> Picture:
-    """Picture of one game, `uint8[HEAD + players * ROW + HEAD, WIDTH, 3]`, as the spectator (None) or a player sees it.
+    """Draws one game, `uint8[HEAD + players * ROW + HEAD, WIDTH, 3]`, as the spectator (None) or a player sees it.
 
-    A row a player: name, golden if he is to move, and health; hand, with what he picks raised; what he has put into
-    the pile. Cards on their faces are blue.
+    Each player has a row: the name, golden if the player is to move, and the health; the hand, with picked cards
+    raised; and the cards put into the pile. Cards that lie face down are blue.
     """
     height = 2 * HEAD + game.players * ROW
     image = Image.new("RGB", (WIDTH, height), _FELT)
@@ -143,7 +149,7 @@ def _fill(draw: ImageDraw.ImageDraw, top: int, left: int, size: tuple[int, int],
 
 
 def _draw_health(draw: ImageDraw.ImageDraw, health: int | None, most: int, top: int, colour: Colour) -> None:
-    """A pip a point, hollow where it is lost; as a number where they are many, and nothing without limit."""
+    """Draws a pip per health point, hollow if lost; a number if there are many points, nothing if there is no limit."""
     if health is None:
         return
     if most > _MOST_PIPS:
@@ -157,7 +163,7 @@ def _draw_health(draw: ImageDraw.ImageDraw, health: int | None, most: int, top: 
 
 
 def _draw_heaps(draw: ImageDraw.ImageDraw, heaps: tuple[Heap, Heap], top: int, left: int, right: int) -> None:
-    """Cards side by side, closer where they are many; those of the second heap are raised."""
+    """Draws cards side by side, overlapping if there are many; the cards of the second heap are raised."""
     count = sum(heap.size for heap in heaps)
     step = min(_CARD[1] + 3, (right - left - _CARD[1]) / max(count - 1, 1))
     at = 0
@@ -168,7 +174,7 @@ def _draw_heaps(draw: ImageDraw.ImageDraw, heaps: tuple[Heap, Heap], top: int, l
 
 
 def _draw_card(draw: ImageDraw.ImageDraw, face: str, top: int, left: int) -> None:
-    """A card with its face, or, where that is empty, its back."""
+    """Draws a card with its face, or its back if the face is empty."""
     _fill(draw, top, left, _CARD, _EDGE)
     _fill(draw, top + 1, left + 1, (_CARD[0] - 2, _CARD[1] - 2), _PAPER if face else _BACK)
     if face:

@@ -161,8 +161,8 @@ class GuanDan:
         return states["to_move"] == NOBODY
 
     def returns(self, states: States) -> NDArray[np.float32]:
-        """`float32[B, 4]`. Of a round 3, 2 or 1 for the winners and the negative for the losers, 0 where a level A
-        could not be closed; of a match 1 and -1."""
+        """See `RaggedGame.returns`, `float32[B, 4]`. In a round, the winners get 3, 2 or 1 points and the losers the
+        negative, or all get 0 if the winners could not close their level A; in a match, 1 and -1."""
         if self.length == "match":
             value = np.where(states["winner"] == 0, 1, -1) * self.finished(states)
         else:

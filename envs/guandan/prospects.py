@@ -47,7 +47,7 @@ class Strengths(NamedTuple):
 
 @kernel
 def unseen_cards(state, me):
-    """Returns the cards in the other hands as a multiset: those of two decks that are neither held nor played."""
+    """Returns the cards in the other hands as a multiset: two decks without the own hand and the cards played."""
     low, high = DECK_LOW - state.low[me], DECK_HIGH - state.high[me]
     for seat in range(SEATS):
         low -= state.played_low[seat]

@@ -45,7 +45,7 @@ state_dtype = np.dtype(
         ("paid", np.int8, (2,)),  # index of the card paid
         ("back", np.int8, (2,)),  # index of the card given back
         ("tributes", np.uint8),  # number of tributes
-        ("settled", np.uint8),  # number done in this phase
+        ("settled", np.uint8),  # number of payments, or of returns, done in this phase
         ("refused", np.uint8),  # red jokers of the payers if they refused to pay (anti-tribute), else 0
         ("points", np.int8),  # of the last finished round, for team 0
         ("number", np.uint16),  # of the round, from 0

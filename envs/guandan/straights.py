@@ -70,7 +70,7 @@ def _fill_slots(hand, first, wild_slots, slots):
 
 @kernel
 def _straights_of(slots, wild_low, wild_high, rank, rows, n):
-    """Every choice of a card for each slot, except those of a single suit, which are straight flushes."""
+    """Writes every choice of a card for each slot, except those of a single suit, which are straight flushes."""
     low, high, suit, cards = slots
     for a in range(cards[0]):
         for b in range(cards[1]):

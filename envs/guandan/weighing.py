@@ -154,7 +154,7 @@ def score_pass(view, state, me, manners, price):
     kind, size = np.int64(state.beat_kind), np.int64(state.beat_size)
     value, column = place_in(kind, np.int64(state.beat_rank), size, np.int64(state.level))
     left = np.int64(state.left[partner])
-    if left == 0:  # then the lead comes to this seat
+    if left == 0:  # the lead then passes to this seat
         reach = manners.lead + manners.close * max(0.0, manners.near - price)
     else:
         reach = manners.partner + manners.helping * _closeness(left, manners.far)

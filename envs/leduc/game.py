@@ -118,7 +118,7 @@ class Leduc(FactoredGame):
         rules.apply(states, np.asarray(choices, np.int64), self._sizes, together)
 
     def public(self, states: States) -> NDArray[np.int64]:
-        """The last action, `A` + the board card, or `A` + the number of cards for a card dealt to a player."""
+        """The last action; `A` + the board card once it is dealt; `A` + number of cards after a card for a player."""
         actions = self.spec.num_actions
         last = states["actions"][np.arange(len(states)), states["round"], np.maximum(states["acted"], 1) - 1]
         ended = states["actions"][:, 0]  # the action that ended the first round, before the board is dealt

@@ -1,4 +1,4 @@
-"""Frontiers: what a responder can reach against an opponent that is in one of two worlds, compiled.
+"""Frontiers: the returns that a responder can reach against an opponent that is in one of two worlds, compiled.
 
 A strategy of the responder has a return in either world, a point (a, b). Only the strategies that are best for some
 probabilities of the worlds matter: the upper right part of the convex hull of all points. A *frontier* is the chain of
@@ -18,7 +18,7 @@ FLAT = 1e-13
 
 @kernel
 def push(chain, n, a, b):
-    """Adds a point at the right end of a chain of n corners, drops those it makes useless; returns the new n."""
+    """Adds a point at the right end of a chain of n corners and drops useless corners; returns the new n."""
     # Drop corners that are not better in world 1 than the new point, which is at least as good in world 0.
     while n > 0 and chain[n - 1, 1] <= b:
         n -= 1

@@ -28,7 +28,8 @@ RED_IN = (2, 1)
 POSITIONS = SQUARES**4
 
 Says = Callable[[Packed, NDArray[np.bool_], int], NDArray[Any]]
-"""Probabilities `[B, A]` at infostates `uint8[B, P]` with legal actions `bool[B, A]` of a player."""
+"""A function that returns the probabilities `[B, A]` at infostates `uint8[B, P]` of a player with legal actions
+`bool[B, A]`."""
 
 
 class Remembers(ValueError):
@@ -83,7 +84,7 @@ class MemorylessPolicy:
 
 
 def _boards() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One of each two positions that the agent cannot distinguish, and the other: the opponent's colours swapped."""
+    """Pairs of positions that the agent cannot distinguish, because they differ only in the opponent's colours."""
     blue, red, first, second = np.unravel_index(np.arange(POSITIONS), (SQUARES,) * 4)
     own = (blue < red) & (first != second)
     apart = own & (blue != first) & (blue != second) & (red != first) & (red != second)
@@ -109,25 +110,25 @@ def _policy_of(agent: Agent) -> Says:
     """The function that gives the agent's policy by infostate.
 
     Raises:
-        Remembers: there is none.
+        Remembers: the agent has memory, or does not give its policy.
     """
     if isinstance(agent, RandomAgent):
         return lambda packed, legal, player: legal.astype(np.float64)
     if isinstance(agent, BeliefAgent):
         if agent.belief != "none":
             raise Remembers(
-                f"{agent.name} plays by a belief, a real number that follows from all moves of a game, so that "
-                "hardly a position comes again: an exact best response is there for runs with tables.belief=none"
+                f"{agent.name} plays by a belief, a real number that depends on all moves of a game, so positions "
+                "hardly recur: an exact best response is available only for runs with tables.belief=none"
             )
         return _table_policy(agent.table)
     if isinstance(agent, DreamAgent) and agent.average not in ("last", "paper"):
         raise Remembers(
-            f"{agent.name} remembers what it has played (average={agent.average}): an exact best response is there for "
-            "average=last and average=paper"
+            f"{agent.name} remembers its moves (average={agent.average}): an exact best response is available only "
+            "for average=last and average=paper"
         )
     if isinstance(agent, HeuristicAgent | DreamAgent | AveragePolicyAgent):
         return agent.policy
-    raise Remembers(f"{agent.name} does not say what it plays at a position, which an exact best response needs")
+    raise Remembers(f"{agent.name} has no method that returns its policy, which an exact best response requires")
 
 
 def _table_policy(table: NDArray[np.float64]) -> Says:
@@ -139,7 +140,7 @@ def _table_policy(table: NDArray[np.float64]) -> Says:
 
     def policy(packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float64]:
         every = np.arange(len(packed))
-        blue = (packed[:, 8] & 1).astype(np.int64)  # which ghost is
+        blue = (packed[:, 8] & 1).astype(np.int64)  # number of the blue ghost
         squares = packed[:, :2].astype(np.int64)
         own = squares[every, blue] * SQUARES + squares[every, 1 - blue]
         seen = np.unpackbits(packed[:, 9:11], axis=1, bitorder="little")

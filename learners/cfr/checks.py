@@ -1,4 +1,4 @@
-"""Checks of arrays where Python hands them to compiled functions, which look at no bounds."""
+"""Checks of arrays that Python passes to compiled functions, which do not check bounds."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from envs.tree import Tree
 
 
 def check_array(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: Any = None) -> None:
-    """Raises ValueError, with the name, unless an array has this shape and, if `dtype` is given, this type."""
+    """Raises a ValueError that names the array unless it has this shape and, if `dtype` is given, this type."""
     if array.shape != shape or (dtype is not None and array.dtype != dtype):
         expected = f"{np.dtype(dtype or array.dtype)}{list(shape)}"
         raise ValueError(f"{name} must be {expected}, got {array.dtype}{list(array.shape)}")

@@ -47,7 +47,7 @@ class MonteCarloSolver:
         decay: float = 0.5,
         baseline: str = "infoset",
     ) -> None:
-        """Makes a solver without regrets and averages.
+        """Makes a new solver, with regrets and averages of 0.
 
         Args:
             tree: The game.

@@ -5,16 +5,17 @@ sampled value has weight pi_{-i}(h) / q(h), where pi_{-i}(h) is the others' prob
 probability of sampling it. Chance and the opponent are always sampled with their own probabilities, which cancel, so
 that the weight is 1 over the probability of sampling the traverser's own actions.
 
-The mean of what is added to the averages at I is proportional to the own reach probability of I times the policy there.
-The factor, chance's probability of the histories of I, is the same in all iterations and cancels in the average policy.
+The expected contribution of an iteration to the averages at I is proportional to the own reach probability of I times
+the policy there. The factor, chance's probability of the histories of I, is the same in all iterations and cancels in
+the average policy.
 
 Example: external sampling in Kuhn poker, with player 0 as the traverser. Chance deals, say, Q to player 0 and K to
-player 1. At the infoset "Q" the traverser tries both actions, so that a step is pushed on the path. First pass: the
-opponent's policy at "K, pass" is added to the averages, and an action is drawn, say bet. At "Q, pass, bet" the
-traverser tries both again, with a second step: fold ends with -1, call with -2. With the uniform policy the infoset is
-worth -1.5; its regrets change by 0.5 and -0.5, and the step is popped. So pass is worth -1.5. Then bet: the opponent
-calls, and the game ends with -2. The infoset "Q" is worth -1.75, its regrets change by 0.25 and -0.25, and with its
-step the traversal is over. It met 9 nodes, two of them chance nodes.
+player 1. At the infoset "Q" the traverser tries both actions, so a step is pushed on the path. The first action is
+pass: the opponent's policy at "K, pass" is added to the averages, and an action is drawn, say bet. At "Q, pass, bet"
+the traverser tries both actions again, with a second step: fold ends with -1, call with -2. With the uniform policy the
+infoset is worth -1.5; its regrets change by 0.5 and -0.5, and the step is popped. So pass is worth -1.5. The second
+action is bet: the opponent calls, and the game ends with -2. The infoset "Q" is worth -1.75, its regrets change by 0.25
+and -0.25, and with its step the traversal ends. It met 9 nodes, two of them chance nodes.
 
 Stacks are explicit because Numba's cached recursive functions can crash when they are loaded again (its issue 6061),
 and because passing arrays from call to call costs more than a node.
@@ -40,8 +41,8 @@ BOTH = 2
 def traverse_chance_sampled(tables, rng, options, traverser, weights, now):
     """Chance-sampled CFR (Zinkevich et al. 2007): every action of both players below sampled outcomes of chance.
 
-    A policy does not change during a traversal: it is matched when its infoset is first met, and kept while `matched`
-    there is `now`. With `floor`, regrets become at least 0 at that moment, too.
+    A policy does not change during a traversal: it is computed when its infoset is first met, which sets `matched` of
+    the infoset to `now`. With `floor`, negative regrets become 0 at that time.
 
     Args:
         tables: The solver's arrays.
@@ -63,7 +64,7 @@ def traverse_chance_sampled(tables, rng, options, traverser, weights, now):
         if mover == CHANCE:
             n = draw_outcome(nodes, n, rng)
             continue
-        # At a decision that somebody's policy leads to: match the policy once, and go on with the first action.
+        # A decision that the policy of a player reaches: compute the policy once, and continue with the first action.
         if mover != OVER and (path[depth].first > 0 or path[depth].second > 0):
             if matched[slot] != now:
                 matched[slot] = now
@@ -74,8 +75,8 @@ def traverse_chance_sampled(tables, rng, options, traverser, weights, now):
             depth += 1
             n = descend(nodes, table, path, depth)
             continue
-        # At an end, or below actions of probability 0 of both players, where neither regrets nor averages would change:
-        # go back up to the last decision with an action left, and update those that are complete.
+        # An end, or a node that both players reach with probability 0, below which neither regrets nor averages change:
+        # go back to the last decision with an action left, and update the infosets of complete decisions.
         value = nodes[n].utility
         while depth > 0:
             step = path[depth - 1]
@@ -99,10 +100,10 @@ def traverse_chance_sampled(tables, rng, options, traverser, weights, now):
 def traverse_external_sampling(tables, rng, options, traverser, weights):
     """External sampling (Lanctot et al. 2009, 3.2): every action of the traverser, one of chance and the opponent.
 
-    Each infoset of the traverser is met at most once, since, given the others' actions, the traverser's own actions
-    lead to one history. So regrets can be added at once: r(I, a) = u(ha) - sum_b sigma(b) u(hb) with sampled values u.
-    The opponent's policies are added to the opponent's averages: since the traverser tries everything, an infoset of
-    the opponent is met as often as the opponent's own reach probability says.
+    Each infoset of the traverser is met at most once, because one history leads to it, given the actions of the others.
+    So regrets can be added at once: r(I, a) = u(ha) - sum_b sigma(b) u(hb) with sampled values u. The opponent's
+    policies are added to the opponent's averages without weights: since the traverser tries all actions, the frequency
+    of an infoset of the opponent is proportional to the opponent's own reach probability.
 
     Args:
         tables: The solver's arrays.
@@ -128,13 +129,13 @@ def traverse_external_sampling(tables, rng, options, traverser, weights):
             depth += 1
             n = first
             continue
-        # The opponent's policy goes into the averages, and one of the actions is drawn.
+        # Add the opponent's policy to the averages, and draw one of the actions.
         if mover != OVER:
             match_regrets(table, slot, actions)
             add_policy(table, slot, actions, weights[1])
             n = first + draw_action(table, slot, actions, 0.0, rng)
             continue
-        # At an end: go back up to the last decision with an action left, and update those that are complete.
+        # An end: go back to the last decision with an action left, and update the infosets of complete decisions.
         value = nodes[n].utility if traverser == 0 else -nodes[n].utility
         while depth > 0:
             step = path[depth - 1]
@@ -189,8 +190,8 @@ def traverse_outcome_sampling(tables, rng, options, traverser, weights):
         r(I, a) = (u(h, a) - u(h)) / (probability of sampling the traverser's actions before h).
 
     With b = 0 and decay 0 this is plain outcome sampling (Lanctot et al. 2009, 3.1). A baseline belongs to the acting
-    infoset and the action, or to the history after it, also where chance acts (Davis et al. 2020). It moves towards
-    u(ha) after it has been used, so that estimates are unbiased, however bad the baseline is.
+    infoset and the action, or to the history after the action, also after actions of chance (Davis et al. 2020). It
+    moves towards u(ha) only after it has been used, so estimates are unbiased, however inaccurate the baseline is.
 
     Args:
         tables: The solver's arrays.
@@ -214,7 +215,7 @@ def traverse_outcome_sampling(tables, rng, options, traverser, weights):
             continue
         base = first if by_history else slot
         chosen = path[d + 1].node - first
-        # The value of the node by the baselines alone, and what the sampled action missed.
+        # The value of the node by the baselines alone, and the error of the baseline of the sampled action.
         expected = 0.0
         for a in range(actions):
             sigma = nodes[first + a].probability if mover == CHANCE else table[slot + a].policy
@@ -236,10 +237,10 @@ def traverse_outcome_sampling(tables, rng, options, traverser, weights):
 
 @kernel
 def weigh(t, options):
-    """Weights of iteration `t`, from 1, in the regrets and in the averages.
+    """Returns the weights of iteration `t`, from 1, in the regrets and in the averages.
 
-    Linear: t in both (Linear CFR: Brown and Sandholm 2019), but with regret matching+ in the averages alone (CFR+:
-    Tammelin 2014).
+    With `linear`, both are t (Linear CFR: Brown and Sandholm 2019), but with regret matching+ only that in the averages
+    (CFR+: Tammelin 2014).
     """
     regrets = 1.0 if options.floor or not options.linear else float(t)
     return regrets, float(t) if options.linear else 1.0
@@ -247,7 +248,7 @@ def weigh(t, options):
 
 @kernel
 def run_chance_sampled(tables, rng, options, done, iterations):
-    """Iterations `done` + 1 to `done` + `iterations` of chance sampling; returns the number of nodes met."""
+    """Runs iterations `done` + 1 to `done` + `iterations` of chance sampling; returns the number of nodes met."""
     tables.matched[:] = 0
     met = now = 0
     for t in range(done + 1, done + iterations + 1):
@@ -263,7 +264,7 @@ def run_chance_sampled(tables, rng, options, done, iterations):
 
 @kernel
 def run_external_sampling(tables, rng, options, done, iterations):
-    """The same with external sampling, one traversal for each player in an iteration."""
+    """Like `run_chance_sampled` for external sampling; an iteration is one traversal for each player."""
     met = 0
     for t in range(done + 1, done + iterations + 1):
         weights = weigh(t, options)
@@ -275,7 +276,7 @@ def run_external_sampling(tables, rng, options, done, iterations):
 
 @kernel
 def run_outcome_sampling(tables, rng, options, done, iterations):
-    """The same with outcome sampling, one game for each player in an iteration."""
+    """Like `run_chance_sampled` for outcome sampling; an iteration is one game for each player."""
     met = 0
     for t in range(done + 1, done + iterations + 1):
         weights = weigh(t, options)

@@ -53,10 +53,10 @@ class Tables(NamedTuple):
 
     Attributes:
         nodes: The tree, `NODE[N]`.
-        table: What is learned, `SLOT[S]`.
+        table: Regrets and averages, `SLOT[S]`.
         path: Scratch for the path of a traversal, `STEP[D]`.
         baselines: Baselines of outcome sampling, `float64[S]`, or `float64[N]` with `Options.by_history`.
-        matched: Scratch of chance sampling, `int64[S]`: by its first slot, the last traversal that met an infoset.
+        matched: Scratch of chance sampling, `int64[S]`: the last traversal that met an infoset, at its first slot.
     """
 
     nodes: NDArray[np.void]
@@ -87,7 +87,7 @@ class Options(NamedTuple):
 
 
 def make_tables(tree: Tree, by_history: bool) -> Tables:
-    """The arrays of a solver that has learned nothing."""
+    """Makes the arrays of a new solver."""
     return Tables(
         nodes=_make_nodes(tree),
         table=np.zeros(tree.num_slots, SLOT),
@@ -98,7 +98,7 @@ def make_tables(tree: Tree, by_history: bool) -> Tables:
 
 
 def _make_nodes(tree: Tree) -> NDArray[np.void]:
-    """The tree as `NODE[N]`."""
+    """Converts a tree to `NODE[N]`."""
     nodes = np.zeros(tree.num_nodes, NODE)
     nodes["first"], nodes["actions"] = tree.children[:-1], np.diff(tree.children)
     nodes["slot"] = np.where(tree.mover >= 0, tree.slots[tree.infoset], -1)
@@ -112,7 +112,7 @@ def _make_nodes(tree: Tree) -> NDArray[np.void]:
 
 @kernel
 def match_regrets(table, slot, actions):
-    """Regret matching: the policy proportional to the positive regrets, uniform if there are none."""
+    """Sets the policy of an infoset by regret matching: proportional to the positive regrets, uniform without any."""
     total = 0.0
     for s in range(slot, slot + actions):
         total += max(table[s].regret, 0.0)
@@ -138,7 +138,7 @@ def add_regrets(table, slot, actions, value, weight, floor):
 
 @kernel
 def expect(table, slot, actions):
-    """Value of an infoset, sum_a sigma(a) v(a)."""
+    """Returns the value of an infoset, sum_a sigma(a) v(a)."""
     value = 0.0
     for s in range(slot, slot + actions):
         value += table[s].policy * table[s].value

@@ -1,5 +1,5 @@
-"""The sequence form of a tree or of a part of it (Koller, Megiddo and von Stengel 1996): what vector CFR, best
-responses and linear programs work on.
+"""The sequence form of a tree or of a part of it (Koller, Megiddo and von Stengel 1996), the input of vector CFR, best
+responses and linear programs.
 
 Decisions are treeplexes, see `learners.cfr.treeplex`, and payoffs are a sparse matrix over pairs of sequences. A
 realization plan `x`, `float64[Q]`, holds the product of a player's own probabilities along each sequence, so that the
@@ -51,7 +51,8 @@ class SequenceForm:
         return first, second
 
     def gradient(self, player: int, plan: Floats) -> Floats:
-        """What ends right after each sequence of `player` is worth against the other's plan: `[Q]` or `[Q, K]`."""
+        """Value of the games that end right after each sequence of `player`, against the other's plan: `[Q]` or
+        `[Q, K]`."""
         return self.payoff @ plan if player == 0 else -(self.transposed @ plan)
 
     def plans(self, policy: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""What vector CFR keeps of a player, as named tuples of arrays that Python and compiled functions share.
+"""The state of vector CFR for one player, as named tuples of arrays that Python and compiled functions share.
 
 Shapes as in `learners.cfr.treeplex`; `K` games of a batch, `E` payoffs.
 """
@@ -34,7 +34,7 @@ class Payoffs(NamedTuple):
 
 
 class PlayerState(NamedTuple):
-    """What CFR knows of a player. Arrays of a batch have a second axis, `[Q, K]`.
+    """The state of CFR for one player. Arrays of a batch have a second axis, `[Q, K]`.
 
     Attributes:
         treeplex: The player's decisions.
@@ -61,7 +61,7 @@ class PlayerState(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What distinguishes the methods of the CFR family.
+    """The parameters that distinguish the methods of the CFR family.
 
     Attributes:
         alternating: Whether player 1 answers the new plan of player 0 instead of the old one.
@@ -69,8 +69,8 @@ class Rule(NamedTuple):
         alpha: After iteration t positive regrets are multiplied by t^alpha / (t^alpha + 1); infinity leaves them.
         beta: The same for negative regrets.
         gamma: Iteration t has weight t^gamma in the average.
-        noise: Regrets up to this number count as 0. Where actions tie, rounding leaves tiny regrets, and regret
-            matching would make a policy of them.
+        noise: Regrets up to this number count as 0. If actions tie, rounding leaves tiny regrets, which regret matching
+            would turn into a policy.
     """
 
     alternating: bool

@@ -1,6 +1,6 @@
 """Treeplexes: the decisions of one player, numbered by sequences (Koller, Megiddo and von Stengel 1996).
 
-A sequence is what a player has done on the way to a node. It is either a root, where the treeplex begins, or an action
+A sequence stands for the actions of a player on the way to a node. It is either a root of the treeplex, or an action
 at an infoset. The treeplex of a whole game has one root, the empty sequence; that of a subgame has one root for each of
 the player's histories at its border. Sequences are numbered roots first, then infoset by infoset, parents first, so
 that the actions of an infoset are neighbours. An infoset with one action is no decision: its action has the number of

@@ -4,7 +4,7 @@
 Everything is an array over a player's sequences, see `learners.cfr.treeplex`. With `x` and `y` the realization plans
 of the players and `A` the payoffs of player 0, an iteration does for player 0
 
-    v = A y                        what ends right after each sequence, weighted by chance and the opponent
+    v = A y                        games that end right after each sequence, weighted by chance and the opponent
     v(parent of I) += sum_a policy(I, a) v(I, a)        counterfactual values, from the last infosets to the first
     R(I, a) += v(I, a) - sum_b policy(I, b) v(I, b)     regrets
     policy(I, a) = max(R(I, a), 0) / sum_b max(R(I, b), 0)        regret matching
@@ -20,9 +20,9 @@ parent of each of the last three infosets is a pass:
     begin           1     3     5     7      9      11    (13)
     parent          0     0     0     1      3      5
 
-In iteration 1 player 1 plays every action with probability 1/2. Of what ends right after sequence 2, the bet with a
-jack, chance and the opponent contribute 1/6 for each of his two cards, and he folds (return 1) or calls (return -2)
-with probability 1/2 each: v(2) = 2 (1/6) (1/2 - 1) = -1/6. In the same way v(1) = -1/6 (pass, pass), v(7) = -1/6 (fold)
+In iteration 1 player 1 plays every action with probability 1/2. After sequence 2, the bet with a jack, the opponent has
+one of two cards, each with a probability of chance of 1/6, and folds (return 1) or calls (return -2) with probability
+1/2 each: v(2) = 2 (1/6) (1/2 - 1) = -1/6. In the same way v(1) = -1/6 (pass, pass), v(7) = -1/6 (fold)
 and v(8) = -1/3 (call). The kernel then backs up: infoset "J pb" is worth (-1/6 - 1/3) / 2 = -1/4, its regrets are
 1/12 and -1/12, so that its next policy is to fold, and v(1) becomes -1/6 - 1/4 = -5/12. Infoset "J" is worth
 (-5/12 - 1/6) / 2 = -7/24, its regrets are -1/8 and 1/8, so that the next policy is to bet. The plan of the new policy
@@ -78,7 +78,7 @@ def _update_regrets_one(treeplex, values, regrets, policy, floor, noise):
     for i in range(infosets):
         j = np.uint64(infosets - 1 - i)
         first, end = treeplex.begin[j], treeplex.begin[j + np.uint64(1)]
-        # What the infoset is worth, which is a part of what its parent is worth.
+        # The value of the infoset, which is added to the value of its parent.
         value = values.dtype.type(0.0)
         for q in range(first, end):
             value += policy[q] * values[q]
@@ -109,7 +109,7 @@ def _update_regrets_batch(treeplex, values, regrets, policy, floor, noise):
     for i in range(infosets):
         j = infosets - 1 - i
         first, end, parent = treeplex.begin[j], treeplex.begin[j + 1], treeplex.parent[j]
-        # What the infoset is worth in each game of the batch, which is a part of what its parent is worth.
+        # The value of the infoset in each game of the batch, which is added to the value of its parent.
         for c in range(batch):
             value[c] = zero
             total[c] = zero
@@ -138,13 +138,14 @@ def _update_regrets_batch(treeplex, values, regrets, policy, floor, noise):
 
 @kernel
 def update_regrets(treeplex, values, regrets, policy, floor, noise):
-    """Counterfactual values from the last infosets to the first, regrets, and the next policy by regret matching.
+    """Computes counterfactual values from the last infosets to the first, regrets, and the next policy.
 
     Args:
         treeplex: The player's decisions.
-        values: What ends right after each sequence is worth, `[Q]` or `[Q, K]`; becomes the counterfactual value.
-        regrets: Of the same shape, updated.
-        policy: Of the same shape, replaced by the next policy.
+        values: Value of the games that end right after each sequence, `[Q]` or `[Q, K]`; becomes the counterfactual
+            value.
+        regrets: Sums of regrets, of the same shape; updated.
+        policy: The current policy, of the same shape; replaced by the next one.
         floor, noise: See `Rule`.
     """
     if values.ndim == 1:
@@ -201,10 +202,10 @@ def update_plans(treeplex, policy, plan, reach, average, weight):
 
 @kernel
 def update_player(state, rule, t):
-    """The part of iteration `t`, from 1, that follows the product: regrets, policy, average and plans of a player.
+    """Runs the part of iteration `t`, from 1, that follows the product: regrets, policy, average and plans of a player.
 
     Args:
-        state: The player's state; its `values` hold what ends right after each sequence is worth.
+        state: The player's state; its `values` are those of the games that end right after each sequence.
         rule: The method.
         t: Number of the iteration.
     """
@@ -219,13 +220,13 @@ def update_player(state, rule, t):
 
 @kernel
 def iterate(first, second, rule, done, iterations):
-    """Iterations `done` + 1 to `done` + `iterations`.
+    """Runs iterations `done` + 1 to `done` + `iterations`.
 
     Args:
-        first, second: States of player 0 and of player 1, `PlayerState`, updated.
+        first, second: States of player 0 and of player 1, `PlayerState`; updated.
         rule: The method, `Rule`.
-        done: Iterations before.
-        iterations: How many.
+        done: Number of previous iterations.
+        iterations: Number of iterations to run.
     """
     for t in range(done + 1, done + iterations + 1):
         multiply(first.payoffs, second.reach, first.values)
@@ -239,7 +240,7 @@ def iterate(first, second, rule, done, iterations):
 
 @kernel
 def make_plan(treeplex, policy, roots, plan):
-    """Realization plan of a policy.
+    """Computes the realization plan of a policy.
 
     Args:
         treeplex: The player's decisions.
@@ -257,7 +258,7 @@ def make_plan(treeplex, policy, roots, plan):
 
 @kernel
 def normalise(treeplex, weights, policy):
-    """Policy proportional to weights at each infoset, such as the average of the plans.
+    """Computes the policy proportional to weights at each infoset, such as the average of the plans.
 
     Args:
         treeplex: The player's decisions.
@@ -277,12 +278,12 @@ def normalise(treeplex, weights, policy):
 
 @kernel
 def back_up(treeplex, policy, values):
-    """Counterfactual values of a policy, from the last infosets to the first.
+    """Computes the counterfactual values of a policy, from the last infosets to the first.
 
     Args:
         treeplex: The player's decisions.
-        policy: What the player plays, `[Q, K]`.
-        values: What ends right after each sequence is worth, `[Q, K]`; becomes the counterfactual value.
+        policy: The player's policy, `[Q, K]`.
+        values: Value of the games that end right after each sequence, `[Q, K]`; becomes the counterfactual value.
     """
     infosets = treeplex.parent.shape[0]
     for i in range(infosets):
@@ -296,11 +297,11 @@ def back_up(treeplex, policy, values):
 
 @kernel
 def respond(treeplex, values, policy):
-    """A best response, from the last infosets to the first.
+    """Computes a best response, from the last infosets to the first.
 
     Args:
         treeplex: The player's decisions.
-        values: What ends right after each sequence is worth, `[Q, K]`; becomes the value of the best continuation.
+        values: Value of the games that end right after each sequence, `[Q, K]`; becomes that of the best continuation.
         policy: Result, `[Q, K]`: 1 for the first best action of each infoset and for roots, else 0.
     """
     policy[: treeplex.begin[0]] = 1.0

@@ -106,7 +106,7 @@ class VectorSolver:
             state.average[:] = total * state.plan
 
     def state_dict(self) -> dict[str, Any]:
-        """Copies of all that `load_state_dict` needs to continue bit for bit."""
+        """Copies of all arrays that `load_state_dict` needs to continue bit for bit."""
         arrays = {
             f"{name}.{player}": getattr(state, field).copy()
             for player, state in enumerate(self._states)

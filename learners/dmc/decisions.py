@@ -1,4 +1,4 @@
-"""Which decisions of a batch a Q-net is asked for; the others are settled without it."""
+"""Selects the decisions of a batch that need a Q-net, and settles the others without it."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +10,17 @@ from envs.ragged import take_lists
 def settle_without_net(
     game: RaggedGame, states: States, choices: Ragged, learn_scripted: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Takes the only choice where there is one, and the game's heuristic for scripted decisions.
+    """Chooses the action of states with a single choice, and by the game's heuristic that of scripted decisions.
 
     Args:
-        states: Tables, `[B]` records.
-        choices: Theirs; no list is empty.
-        learn_scripted: Leave scripted decisions to the net as well.
+        game: The game.
+        states: States to decide, `[B]` records.
+        choices: The choices in these states; no list is empty.
+        learn_scripted: Whether the net also makes the scripted decisions.
 
     Returns:
-        Rows of `choices`, `int64[B]`, and the states that are left for the net, `int64[n]`, whose rows say nothing yet.
+        Chosen rows of `choices`, `int64[B]`, and indices of the states that need the net, `int64[n]`, whose rows are
+        placeholders.
     """
     chosen = choices.offsets[:-1].copy()
     several = np.diff(choices.offsets) > 1

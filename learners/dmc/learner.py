@@ -1,4 +1,4 @@
-"""The learner of Deep Monte-Carlo: fits Q(s, a) to the returns of self-play, unless a sample is stale (paper 004,
+"""The learner of Deep Monte-Carlo: fits Q(s, a) to the returns of self-play, without stale samples (paper 004,
 IV-B)."""
 
 from collections.abc import Callable, Iterable
@@ -27,10 +27,10 @@ class QLearner(NetLearner):
 
     Args:
         game: Unpacks and encodes infostates and actions.
-        network: The architecture.
-        training: Optimiser, minibatches, and so on.
-        device: Where to train; the CPU by default.
-        seed: Of the initial weights.
+        network: Settings of the network.
+        training: Settings of the fits.
+        device: Device to train on; the CPU by default.
+        seed: Seed of the initial weights.
 
     Raises:
         ValueError: the game lacks what the network needs.
@@ -56,11 +56,11 @@ class QLearner(NetLearner):
         """Trains on blocks of `value_dtype` rows, minibatch by minibatch; the loss is (Q' - g)^2, see `clip_stale`.
 
         Returns:
-            Means over the ``rows`` trained on: ``loss``; ``clipped``, the share without gradient because their value
-            has moved out of the band; ``q_mean``, of Q; ``q_error``, of (Q - g)^2, whether clipped or not;
-            ``q_drift``, of the distance between Q and what the actor saw; ``age``, how many iterations before this one
-            the weights were sent that the actor played by, and ``age_updates``, the same in updates of the weights;
-            ``dropped``, the share of rows older than `max_age`, which have no gradient.
+            ``rows``, the number of rows trained on, and means over these rows: ``loss``; ``clipped``, the share of rows
+            without gradient because Q has left the band; ``q_mean``, the mean of Q; ``q_error``, the mean of
+            (Q - g)^2, clipped or not; ``q_drift``, the mean of |Q - Q_a|; ``age``, the age of the actors' weights in
+            iterations, and ``age_updates``, their age in updates of the weights; ``dropped``, the share of rows older
+            than `max_age`, which have no gradient.
 
         Raises:
             TrainingDiverged: the loss is not finite.
@@ -77,25 +77,25 @@ class QLearner(NetLearner):
         sums = self.trainer.ranks.sum(torch.cat([tallies, tallies.new_tensor([rows, dropped, age])]))
         tallies, (rows, dropped), age = sums[:-3], map(int, sums[-3:-1].tolist()), float(sums[-1])
         means = dict(zip(_TALLIES, (tallies / max(rows, 1)).tolist(), strict=True))
-        # Of a net that is lost and gives infinite values, the loss that is clipped would tell nothing.
+        # The clipped loss can stay finite although the values of the net have diverged.
         self.trainer.check_loss(means["q_error"], "lower it, or set a clip")
         age /= max(rows, 1)
         ages = {"age": age, "age_updates": age * self.training.minibatches, "dropped": dropped / max(rows, 1)}
         return {"rows": rows, **means, **ages}
 
     def _fresh(self, part: NDArray[np.void], iteration: int) -> NDArray[np.bool_]:
-        """Which rows were played by weights that are not too old."""
+        """Returns which rows were played by weights that are not too old, `bool[n]`."""
         if self.training.max_age is None:
             return np.ones(len(part), np.bool_)
         return np.asarray(iteration - part["version"] <= self.training.max_age)
 
     def _pieces(self, part: NDArray[np.void], fresh: NDArray[np.bool_], tallies: Tensor) -> list[Callable[[], Tensor]]:
-        """Functions that compute the summands of a minibatch's loss, and add to the tallies."""
+        """Returns functions that compute the summands of a minibatch's loss and add to the tallies."""
         starts = range(0, len(part), self._rows)
         return [partial(self._loss, part, fresh, slice(start, start + self._rows), tallies) for start in starts]
 
     def _loss(self, part: NDArray[np.void], fresh: NDArray[np.bool_], rows: slice, tallies: Tensor) -> Tensor:
-        """What some rows add to the loss of a minibatch."""
+        """Computes the summand of some rows in the loss of a minibatch."""
         trainer, piece = self.trainer, part[rows]
         states = self.game.encode(np.ascontiguousarray(piece["infostate"]), self._encoding)
         actions = self.game.encode_actions(unpack_actions(piece["action"], self.game.action_dtype))
@@ -112,18 +112,18 @@ class QLearner(NetLearner):
 
 
 def clip_stale(q: Tensor, acted: Tensor, staleness: float | None, floor: float) -> Tensor:
-    """Q' of paper 004, eq. 1 and 2, `[B]`: the learner's value within a band around the actor's.
+    """Computes Q' of paper 004, eq. 1 and 2, `[B]`: the learner's value, clipped to a band around the actor's.
 
-    The paper clips the ratio Q / Q_a to [1 - lambda, 1 + lambda] and multiplies it by Q_a. That is Q clipped to
-    Q_a +- lambda * |Q_a|, for either sign of Q_a and also where the signs differ; written so, nothing is divided. The
-    band is that of max(|Q_a|, floor), for values near 0 have no scale of their own. Outside of the band Q' does not
-    depend on Q: such a sample has no gradient.
+    The paper clips the ratio Q / Q_a to [1 - lambda, 1 + lambda] and multiplies it by Q_a. For all signs of Q and Q_a,
+    this equals Q clipped to Q_a +- lambda * |Q_a|, which needs no division. The half-width here is
+    lambda * max(|Q_a|, floor), because values near 0 have no scale of their own. Outside of the band Q' does not depend
+    on Q, so such a sample has no gradient.
 
     Args:
         q: Q, values by the learner's weights, `[B]`.
         acted: Q_a, values by the weights that the actors played by, `[B]`.
-        staleness: Lambda; None clips nothing.
-        floor: Least |Q_a| that the band is computed from.
+        staleness: Lambda; None does not clip.
+        floor: Lower bound on |Q_a| in the width of the band.
     """
     if staleness is None:
         return q

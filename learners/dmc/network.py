@@ -1,4 +1,4 @@
-"""The Q-network: value of one action in one state. `B` pairs; `F` features of a state, `A` entries of an action."""
+"""The Q-network, which maps a state and an action to a value. `B` pairs, `F` features of a state, `A` of an action."""
 
 from itertools import pairwise
 from typing import Any
@@ -19,8 +19,8 @@ class QNet(nn.Module):
     """`depth` hidden layers over state and action side by side, and one linear output (paper 004, IV-A).
 
     Args:
-        settings: Width, depth and activation.
-        spec: Of the game.
+        settings: Settings of the network.
+        spec: Constants of the game.
 
     Raises:
         ValueError: the game lacks what the network needs.
@@ -36,7 +36,7 @@ class QNet(nn.Module):
         self.out = nn.Linear(settings.width, 1)
 
     def forward(self, pairs: Tensor) -> Tensor:
-        """Values `[B]` of states and actions side by side, `[B, F + A]`."""
+        """Values `[B]` of pairs of state and action, `[B, F + A]`."""
         squash = tanh if self.settings.activation == "tanh" else torch.relu
         x = pairs
         for layer in self.hidden:
@@ -44,7 +44,7 @@ class QNet(nn.Module):
         return self.out(x)[:, 0]
 
     def tensors(self, states: NDArray[np.float32], actions: Sparse) -> Tensor:
-        """States `float32[B, F]` and one action each as `forward` takes them, on the network's device."""
+        """States `float32[B, F]` with one action each as the input of `forward`, on the network's device."""
         device = self.out.weight.device
         place, value = (torch.from_numpy(array).to(device, non_blocking=True) for array in actions)
         pairs = torch.zeros(len(states), self.state_inputs + self.action_inputs, device=device)

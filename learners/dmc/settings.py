@@ -9,13 +9,13 @@ from learners.settings import Optimiser, Settings
 
 
 class QNetworkSettings(Settings):
-    """Description of a Q-network: of a state and one action to one value (paper 004, IV-A).
+    """Settings of a Q-network, which maps a state and an action to a value (paper 004, IV-A).
 
     Attributes:
         width: Units of each hidden layer.
-        depth: Number of hidden layers. The first reads state and action side by side.
-        activation: Of the hidden layers.
-        encoding: How the network reads a state, one of the game's encodings; None takes the game's first.
+        depth: Number of hidden layers. The input of the first is the concatenation of state and action.
+        activation: Activation of the hidden layers.
+        encoding: Encoding of states, one of the game's encodings; None uses the game's first.
     """
 
     width: int = Field(512, ge=1, le=8192)
@@ -32,9 +32,9 @@ class QNetworkSettings(Settings):
         return spec.shapes[self.encoding_of(spec)][0], spec.action_features
 
     def check(self, spec: GameSpec) -> None:
-        """Raises ValueError where the game lacks what this network needs."""
+        """Raises ValueError if the game does not provide the encodings that this network needs."""
         if spec.action_features <= 0:
-            raise ValueError(f"game {spec.name} has no vectors of actions, which a Q-network reads")
+            raise ValueError(f"game {spec.name} has no feature vectors of actions, which a Q-network needs")
         flat = [name for name, shape in spec.shapes.items() if len(shape) == 1]
         if self.encoding_of(spec) not in flat:
             raise ValueError(
@@ -44,25 +44,25 @@ class QNetworkSettings(Settings):
 
 
 class DmcTrainingSettings(Settings):
-    """How a Q-network is fitted to Monte-Carlo returns (paper 004, IV-B).
+    """Settings of the fits of a Q-network to Monte-Carlo returns (paper 004, IV-B).
 
     Attributes:
-        batch: Rows of a minibatch.
-        minibatches: Minibatches of a fit, that is of an iteration: the weights go to the actors after each fit.
-        optimiser: What makes updates from gradients.
-        learning_rate: Of the optimiser.
-        epsilon: Of the optimiser, what is added to the root mean square of a gradient that it divides by.
-        clip: Bound on the gradient's norm; None leaves it as it is.
-        staleness: Lambda: a sample whose value has moved away from what its actor saw by more than this share of it
-            has no gradient (paper 004, eq. 1 and 2); None trains on all samples.
-        staleness_floor: The share is taken of the actor's value or of this, whichever is larger, in units of the
-            return. 1 is the smallest return that a round of GuanDan has: values nearer to 0 than that are undecided,
-            and a share of them says nothing. With 0, as in the paper, a fresh net, of which all values are close to 0,
-            has hardly a sample left after its first updates.
-        max_age: K: rows played by weights that were sent more than K iterations ago are not trained on, and counted;
-            None trains on whatever the pool holds.
-        weight_average: Play by a running average of the weights over minibatches: the n-th minibatch weighs n to this
-            power. 0 plays by the weights as they are.
+        batch: Rows per minibatch.
+        minibatches: Minibatches per fit. An iteration has one fit, after which the weights are sent to the actors.
+        optimiser: The optimiser.
+        learning_rate: Learning rate of the optimiser.
+        epsilon: Term that the optimiser adds to the root mean square of a gradient before it divides by it.
+        clip: Maximum norm of the gradient; None does not clip it.
+        staleness: Lambda (paper 004, eq. 1 and 2): a sample has no gradient if its value differs from the value that
+            the actor saw by more than this share of the latter; None trains on all samples.
+        staleness_floor: Lower bound on the absolute value that the share is taken of, in units of the return. 1 is the
+            smallest return of a round of GuanDan; values nearer to 0 are undecided, and a share of them means nothing.
+            With 0, as in the paper, a new net, whose values are all near 0, keeps hardly any sample after its first
+            updates.
+        max_age: K: rows played by weights that were sent more than K iterations ago are counted but not trained on;
+            None trains on all rows of the pool.
+        weight_average: Exponent of a running average of the weights, which the actors play by. The n-th minibatch has a
+            weight of n to this power. 0 uses the latest weights.
         bf16: Run the network in bfloat16 (autocast), for GPUs; the weights stay float32.
     """
 

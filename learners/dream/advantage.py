@@ -22,11 +22,11 @@ class Targets(NamedTuple):
     """A minibatch, unpacked and encoded for the loss.
 
     Attributes:
-        inputs: Encoded infostates, of the network's encoding.
-        slots: See `Game.output_slots`.
-        legal: `bool[B, A]`.
-        advantage: `float32[B, A]`; 0 where not legal.
-        weight: `float32[B]`.
+        inputs: Infostates in the network's encoding.
+        slots: Output slots of each action, from `Game.output_slots`, `int16[B, A, K]`.
+        legal: Legal actions, `bool[B, A]`.
+        advantage: Sampled advantages, `float32[B, A]`; 0 for illegal actions.
+        weight: Weight of each sample, `float32[B]`.
     """
 
     inputs: View
@@ -37,19 +37,21 @@ class Targets(NamedTuple):
 
 
 class AdvantageLearner(ValueNetLearner):
-    """One player's advantage net; mean squared error, each sample weighted by a power of its iteration t.
+    """Fits one player's advantage net by mean squared error; the weight of a sample is a power of its iteration t.
 
     Args:
         game: Unpacks and encodes infostates.
-        network: The architecture.
-        training: Optimiser, minibatches, and so on.
-        importance: Weight samples by 1 / x^xi(s) of the traverser's own sampling too (paper 000, 4.7): ``none``,
-            ``full``, or ``clipped`` at `importance_clip` times the mean weight.
-        iteration_power: Samples weigh t to this power: 1 is linear CFR, 0 plain CFR, more forgets faster (discounted
-            CFR, Brown and Sandholm 2019).
-        merge: Samples of one infostate become one row before a fit, see `learners.dream.merging`.
-        device: Where to train; the CPU by default.
-        seed: Of the initial weights.
+        network: Settings of the net.
+        training: Settings of the fits.
+        importance: Whether samples also have the importance weight 1 / x^xi(s), where x^xi is the reach probability of
+            the traverser's own sampling (paper 000, 4.7): ``none``, ``full``, or ``clipped`` at `importance_clip` times
+            the mean weight.
+        importance_clip: See `importance`.
+        iteration_power: Exponent of t in the weight of a sample: 1 is linear CFR, 0 plain CFR; larger exponents forget
+            faster (discounted CFR, Brown and Sandholm 2019).
+        merge: Whether the samples of one infostate are merged into one row before a fit, see `learners.dream.merging`.
+        device: Device to train on; the CPU by default.
+        seed: Seed of the initial weights.
     """
 
     def __init__(
@@ -74,10 +76,11 @@ class AdvantageLearner(ValueNetLearner):
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
         """Trains on blocks of `advantage_dtype` rows, minibatch by minibatch.
 
-        To merge, the blocks are the whole buffer, and minibatches are drawn from what they are merged to.
+        With `merge`, the blocks must be the whole buffer, and minibatches are drawn from the merged rows.
 
         Returns:
-            ``loss`` (mean weighted squared error an output), ``rows`` trained on.
+            ``loss`` (mean weighted squared error per output) and ``rows``, the number of rows trained on; with `merge`
+            also ``infostates``, the number of merged rows.
 
         Raises:
             TrainingDiverged: the loss is not finite.
@@ -93,7 +96,7 @@ class AdvantageLearner(ValueNetLearner):
         )
 
     def _fit_merged(self, samples: NDArray[np.void], iteration: int) -> dict[str, float]:
-        """One fit on the samples with one row for each infostate."""
+        """Merges the samples to one row per infostate, and runs one fit on these rows."""
         scale = None if self.importance == "none" else _log_mean(samples["log_weight"])
         weight = self._weights(samples, iteration, scale).astype(np.float64)
         samples, weight = samples[weight > 0], weight[weight > 0]
@@ -118,7 +121,7 @@ class AdvantageLearner(ValueNetLearner):
     def _weights(
         self, part: NDArray[np.void], iteration: int, mean_log_weight: float | None
     ) -> NDArray[np.floating[Any]]:
-        """Weight of each sample by its iteration and, unless the mean is None, its importance."""
+        """Returns the weight of each sample: by iteration and, unless `mean_log_weight` is None, by importance."""
         weight = (part["iteration"] / np.float32(iteration)) ** np.float32(self.iteration_power)
         if mean_log_weight is not None:
             importance = np.exp(np.minimum(part["log_weight"] - mean_log_weight, 80.0))
@@ -139,12 +142,15 @@ class AdvantageLearner(ValueNetLearner):
 
     def _loss(self, batch: Targets) -> torch.Tensor:
         values = self.values([batch.inputs], batch.slots, batch.legal)
-        error = values - batch.advantage  # both 0 where not legal
+        error = values - batch.advantage  # both are 0 for illegal actions
         return (error.square().sum(1) * batch.weight).mean() / self.game.spec.num_actions
 
 
 def _batches(rows: NDArray[np.void], settings: Fitting, rng: np.random.Generator) -> Iterator[NDArray[np.void]]:
-    """The minibatches of a fit: all rows each time if they are no more than a minibatch, else drawn from them."""
+    """Yields the minibatches of a fit: each has all rows if they fit into one minibatch, or else rows drawn at random.
+
+    Without `settings.minibatches`, the only block is a permutation of all rows, for one epoch.
+    """
     if settings.minibatches is None:
         yield rows[rng.permutation(len(rows))]
         return

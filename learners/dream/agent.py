@@ -20,8 +20,8 @@ from learners.networks.settings import NetworkSettings, Weights
 Strategies = Mapping[int, Sequence[tuple[int, Weights]]]
 """All advantage networks of each player with the iterations of the run that trained them, in ascending order.
 
-In averages, the k-th network of a player has iteration number t = k: where players take turns, the number of fits of
-that player (paper 000, 5.3)."""
+In averages, the k-th network of a player has iteration number t = k. If the players take turns, t is thus the number of
+fits of that player (paper 000, 5.3)."""
 
 _MAX_OUTPUTS = 4_000_000
 """Number of network outputs computed at a time, which bounds the memory."""

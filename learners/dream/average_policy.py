@@ -1,5 +1,5 @@
-"""The average-policy net of Deep CFR (Brown, Lerer, Gross and Sandholm 2019, algorithm 1): one net that plays what the
-nets of all iterations play on average."""
+"""The average-policy net of Deep CFR (Brown, Lerer, Gross and Sandholm 2019, algorithm 1): a single net that is fitted
+to the average policy of the nets of all iterations."""
 
 from collections.abc import Iterable, Mapping
 
@@ -18,16 +18,15 @@ from learners.settings import TrainingSettings
 
 
 class AveragePolicyLearner(ValueNetLearner):
-    """One player's average-policy net: softmax over the legal actions, squared error to the policies that were played,
-    each sample weighted by a power of its iteration t.
+    """Fits one player's average-policy net, a softmax over the legal actions, to sampled policies by squared error.
 
     Args:
         game: Unpacks and encodes infostates.
-        network: The architecture.
-        training: Optimiser, minibatches, and so on.
-        iteration_power: Samples weigh t to this power: 1 is linear averaging.
-        device: Where to train; the CPU by default.
-        seed: Of the initial weights.
+        network: Settings of the net.
+        training: Settings of the fits.
+        iteration_power: Exponent of the iteration t in the weight of a sample: 1 is linear averaging.
+        device: Device to train on; the CPU by default.
+        seed: Seed of the initial weights.
     """
 
     def __init__(
@@ -47,7 +46,7 @@ class AveragePolicyLearner(ValueNetLearner):
         """Trains on blocks of `policy_dtype` rows, minibatch by minibatch.
 
         Returns:
-            ``loss`` (mean weighted squared error a row), ``rows`` trained on.
+            ``loss`` (mean weighted squared error per row) and ``rows``, the number of rows trained on.
 
         Raises:
             TrainingDiverged: the loss is not finite.
@@ -67,13 +66,13 @@ class AveragePolicyLearner(ValueNetLearner):
 
 
 class AveragePolicyAgent:
-    """Plays by the average-policy nets of both players. Satisfies `envs.agent.Agent`.
+    """Plays by the average-policy nets of both players. Implements `envs.agent.Agent`.
 
     Args:
-        game: The game as it was trained on.
-        network: Description of the nets.
-        weights: Of each player.
-        name: For messages.
+        game: The game that the nets were trained on.
+        network: Settings of the nets.
+        weights: Weights of each player's net.
+        name: Name in messages.
 
     Raises:
         ValueError: a player has no net.
@@ -111,7 +110,7 @@ class AveragePolicyAgent:
         return actions
 
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
-        """Policy `float32[B, A]` at B infostates of a player."""
+        """The policy at B infostates of a player, `float32[B, A]`."""
         slots = self._trained_on.output_slots(packed, self._outputs)
         scores = self._nets[player].action_values([self._encode(packed)], slots, legal)[0]
         scores = np.where(legal, scores, -np.inf)

@@ -1,5 +1,5 @@
-"""The baseline learner: expected SARSA on Q(s*(h), a), the value of an action to the player who acts, from the
-infostates of both players (paper 000, 4.7 and 5.2)."""
+"""The baseline learner: fits Q(s*(h), a), the value of an action to the acting player given the infostates of both
+players, by expected SARSA (paper 000, 4.7 and 5.2)."""
 
 from collections.abc import Iterable
 
@@ -15,17 +15,17 @@ from learners.settings import TrainingSettings
 
 
 class BaselineLearner(ValueNetLearner):
-    """One player's baseline net.
+    """Fits one player's baseline net.
 
-    The first view is always the acting player's infostate and the value is that player's: in a two-player zero-sum
-    game the value of the other is its negative, so one set of outputs serves decisions of both.
+    The first view is always the infostate of the acting player, and values are those of that player. In a two-player
+    zero-sum game the other player's value is the negative, so one set of outputs serves the decisions of both.
 
     Args:
         game: Unpacks and encodes infostates.
-        network: The architecture; the net has two views.
-        training: Optimiser, minibatches, and so on.
-        device: Where to train; the CPU by default.
-        seed: Of the initial weights.
+        network: Settings of the net, which has two views.
+        training: Settings of the fits.
+        device: Device to train on; the CPU by default.
+        seed: Seed of the initial weights.
     """
 
     def __init__(
@@ -40,12 +40,13 @@ class BaselineLearner(ValueNetLearner):
         super().__init__(game, network, training, views=2, device=device, seed=seed)
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
-        """Trains on blocks of `transition_dtype` rows, minibatch by minibatch; all iterations weigh the same.
+        """Trains on blocks of `transition_dtype` rows, by minibatches; all iterations have the same weight.
 
-        The target is r + sign * sum_a pi'(a) Q(s', a) with pi' as stored at collection and Q the net being trained.
+        The target is r + sign * sum_a pi'(a) Q(s', a), where pi' is the policy stored with the sample and Q the net
+        that is being trained.
 
         Returns:
-            ``loss`` (mean squared error), ``rows`` trained on.
+            ``loss`` (mean squared error) and ``rows``, the number of rows trained on.
 
         Raises:
             TrainingDiverged: the loss is not finite.
@@ -60,7 +61,7 @@ class BaselineLearner(ValueNetLearner):
         return torch.nn.functional.mse_loss(values[:, 0], target)
 
     def _inputs(self, infostates: NDArray[np.uint8]) -> tuple[list[View], NDArray[np.int16]]:
-        """Views and slots of packed pairs of infostates `uint8[B, 2, P]`, the acting player's first."""
+        """Returns views and output slots of pairs of infostates, `uint8[B, 2, P]`, the acting player's first."""
         actor, other = (np.ascontiguousarray(infostates[:, view]) for view in (0, 1))
         slots = self.game.output_slots(actor, self.network.outputs, other)
         return [self.encode(actor), self.encode(other)], slots
@@ -70,7 +71,7 @@ class BaselineLearner(ValueNetLearner):
         policy = np.ascontiguousarray(part["next_policy"])
         views, slots = self._inputs(part["next_infostates"])
         with torch.no_grad():
-            net.eval()  # targets must not enter the running moments of batch normalisation
+            net.eval()  # targets must not change the running moments of batch normalisation
             values = self.values(views, slots, policy > 0, net)
             net.train()
             following = (values * to(policy)).sum(1)

@@ -1,9 +1,9 @@
-"""Samples of one infostate as one row.
+"""Merges the samples of each infostate into one row.
 
-The loss of an advantage net is a weighted sum of squared errors. For samples y_i of an infostate with weights w_i it is
-W (d - m)^2 and a constant, with W the sum of the weights and m the weighted mean of the samples. So one row (m, W) has
-the same gradient, without the noise that drawing some of the samples adds. It pays where the buffer holds the same
-infostates again and again, as in small games, and early in larger ones.
+The loss of an advantage net is a weighted sum of squared errors. For samples y_i of one infostate with weights w_i, it
+is W (d - m)^2 plus a constant, where W is the sum of the weights and m the weighted mean of the samples. So one row
+(m, W) has the same gradient, without the noise of drawing some of the samples. Merging pays off if the buffer contains
+many samples of each infostate, as in small games, and at the beginning in larger ones.
 """
 
 import numpy as np
@@ -15,15 +15,16 @@ from envs.compiled import kernel
 def merge_samples(
     samples: NDArray[np.void], weight: NDArray[np.float64], seen: NDArray[np.generic]
 ) -> NDArray[np.void]:
-    """One row for each infostate, in the order in which they first come.
+    """Merges samples to one row per infostate, in the order in which the infostates first occur.
 
     Args:
-        samples: `advantage_dtype[n]`.
-        weight: Of each sample, more than 0, `float64[n]`.
-        seen: What tells infostates apart: packed, or as a net is given them, `[n, ...]`.
+        samples: Samples, `advantage_dtype[n]`.
+        weight: Weight of each sample, more than 0, `float64[n]`.
+        seen: Infostate of each sample, packed or encoded, `[n, ...]`; samples with equal ones are merged.
 
     Returns:
-        `advantage_dtype[I]`: the weighted mean of the advantages; `log_weight` is the log of the sum of the weights.
+        `advantage_dtype[I]`, with the weighted mean of the advantages, and the logarithm of the sum of the weights as
+        `log_weight`.
     """
     infostates = np.ascontiguousarray(seen.reshape(len(samples), -1)).view(np.uint8)
     first, row = np.empty(len(samples), np.int64), np.empty(len(samples), np.int64)
@@ -38,7 +39,13 @@ def merge_samples(
 
 @kernel
 def _number(infostates, first, row):
-    """Numbers equal infostates alike: where each number comes first, and the number of each row; how many there are."""
+    """Numbers the infostates, equal ones alike; returns how many there are.
+
+    Args:
+        infostates: Infostates as bytes, `uint8[n, bytes]`.
+        first: Row in which each number first occurs, `int64[n]`; written.
+        row: Number of each row, `int64[n]`; written.
+    """
     size = 1024
     table = np.full(size, -1, np.int64)
     hashes = np.empty(infostates.shape[0], np.uint64)
@@ -55,7 +62,7 @@ def _number(infostates, first, row):
                 break
             place = (place + np.uint64(1)) & np.uint64(size - 1)
         if table[place] < 0:
-            if 2 * (count + 1) > size:  # `hashes` holds those of the numbers so far
+            if 2 * (count + 1) > size:  # enlarge the table by the hashes of the numbers so far
                 size *= 2
                 table = np.full(size, -1, np.int64)
                 for number in range(count):

@@ -1,7 +1,7 @@
 """Baseline-adjusted sampled values, backward over sampled games (paper 000, eqs. 5-7), compiled.
 
-Rows are the decisions of many games in the order in which they were made, those of one game interleaved with those of
-the others. Every value is of the traverser; the baseline's are of the player who acts, hence the signs.
+Rows are the decisions of many games in the order in which they were made, so decisions of different games alternate.
+Values are those of the traverser, but the baseline's are those of the acting player, hence the signs.
 """
 
 import numpy as np
@@ -14,22 +14,22 @@ from learners.networks.kernels import fast
 def sampled_advantages(
     game, actor, action, probability, policy, legal, baseline, traverser, returns, ratio_bound, inverse_bound, advantage
 ):
-    """Sampled immediate advantages u(h, a) - v(h) at every decision of the traverser.
+    """Computes the sampled immediate advantages u(h, a) - v(h) at every decision of the traverser.
 
     With Q the baseline and a the sampled action, u(h, a) = Q(h, a) + c * (v(h') - Q(h, a)), c = 1 / xi(a), and
     u(h, b) = Q(h, b) otherwise; v(h) = sum_b pi(b) Q(h, b) + rho * (v(h') - Q(h, a)), rho = pi(a) / xi(a);
-    v(z) is the return. `ratio_bound` truncates rho as Retrace does (Munos et al. 2016, eq. 4), `inverse_bound`
-    truncates c: both bound the variance at the price of a bias, and infinity leaves the estimates unbiased.
+    v(z) is the return. `ratio_bound` truncates rho, as Retrace does (Munos et al. 2016, eq. 4), and `inverse_bound`
+    truncates c. Both bound the variance at the cost of a bias; with infinity the estimates are unbiased.
 
     Args:
         game: Game of each row, `int32[N]`.
         actor: Player who acted, `int8[N]`.
         action: Sampled action, `int64[N]`.
         probability: xi of that action, `float32[N]`.
-        policy: pi at the row, `float32[N, A]`.
-        legal: `bool[N, A]`.
+        policy: pi of the actor, `float32[N, A]`.
+        legal: Legal actions, `bool[N, A]`.
         baseline: Q of the actor for each action, `float32[N, A]`.
-        traverser: Whose values are sampled. With more than two players the baseline must be 0.
+        traverser: Player whose values are sampled. With more than two players the baseline must be 0.
         returns: Return of the traverser in each game, `float32[games]`; overwritten.
         ratio_bound: Bound on rho.
         inverse_bound: Bound on c.
@@ -56,7 +56,7 @@ def sampled_advantages(
 
 @kernel
 def link_rows(game, games, following):
-    """Row of the next decision of the same game into `following`, `int64[N]`; -1 for the last one."""
+    """Writes the row of the next decision in the same game into `following`, `int64[N]`; -1 for the last one."""
     latest = np.full(games, -1, np.int64)
     for i in range(game.shape[0] - 1, -1, -1):
         following[i] = latest[game[i]]

@@ -1,4 +1,4 @@
-"""From advantages to policies, and from policies to sampled actions; compiled, for a batch of infostates."""
+"""Regret matching on advantages, and sampling of actions from policies; compiled, for a batch of infostates."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ _ZERO = np.float32(0)
 
 @kernel
 def _choose_greatest(advantages, legal, policy):
-    """Probability 1 for the first legal action with the greatest advantage."""
+    """Writes probability 1 for the first legal action with the greatest advantage, and 0 for the others."""
     best = -1
     greatest = _ZERO
     for a in range(policy.shape[0]):
@@ -26,12 +26,12 @@ def _choose_greatest(advantages, legal, policy):
 
 @fast
 def match_regrets(advantages, legal, policies):
-    """Regret matching as Deep CFR does it (paper 000, 4.5): proportional to the positive advantages; when there is
-    none, the legal action with the greatest advantage gets probability 1.
+    """Regret matching as in Deep CFR (paper 000, 4.5): the policy is proportional to the positive advantages. If there
+    are none, the legal action with the greatest advantage gets probability 1.
 
     Args:
-        advantages: Of T nets at B infostates, `float32[T, B, A]`.
-        legal: `bool[B, A]`.
+        advantages: Advantages by T nets at B infostates, `float32[T, B, A]`.
+        legal: Legal actions, `bool[B, A]`.
         policies: Result, `float32[T, B, A]`; may be `advantages` itself.
     """
     for t in range(policies.shape[0]):
@@ -40,7 +40,7 @@ def match_regrets(advantages, legal, policies):
             for a in range(policies.shape[2]):  # selections instead of branches: vectorised, ten times as fast
                 total += max(advantages[t, b, a], _ZERO) if legal[b, a] else _ZERO
             if total > 0:
-                for a in range(policies.shape[2]):  # 1 / total would overflow for the smallest
+                for a in range(policies.shape[2]):  # 1 / total would overflow if total is tiny
                     policies[t, b, a] = max(advantages[t, b, a], _ZERO) / total if legal[b, a] else _ZERO
             else:
                 _choose_greatest(advantages[t, b], legal[b], policies[t, b])
@@ -48,7 +48,7 @@ def match_regrets(advantages, legal, policies):
 
 @kernel
 def uniform_policy(legal, policy):
-    """Equal probability for every legal action into `policy`, `float32[B, A]`."""
+    """Writes the uniform policy over the legal actions into `policy`, `float32[B, A]`."""
     for b in range(policy.shape[0]):
         count = 0
         for a in range(policy.shape[1]):
@@ -59,13 +59,13 @@ def uniform_policy(legal, policy):
 
 @fast
 def sample_actions(policy, legal, epsilon, draws, actions, probability):
-    """Samples from xi = epsilon_b * uniform + (1 - epsilon_b) * policy.
+    """Samples actions from xi = epsilon_b * uniform + (1 - epsilon_b) * policy.
 
     Args:
-        policy: `float32[B, A]`.
-        legal: `bool[B, A]`.
-        epsilon: Exploration of the player to move in each game, `float32[B]`; 0 samples the policy itself.
-        draws: Uniform numbers in [0, 1), `float32[B]`.
+        policy: Policies, `float32[B, A]`.
+        legal: Legal actions, `bool[B, A]`.
+        epsilon: Exploration of the player to move in each game, `float32[B]`; 0 samples from the policy itself.
+        draws: Uniform draws from [0, 1), `float32[B]`.
         actions: Result, `int64[B]`.
         probability: Result, xi of the sampled action, `float32[B]`.
     """
@@ -81,10 +81,10 @@ def sample_actions(policy, legal, epsilon, draws, actions, probability):
             xi[a] = floor + keep * policy[b, a] if legal[b, a] else _ZERO
         left = draws[b]
         chosen = 0
-        for a in range(count_of):  # counts the actions that are passed over; no branch, as the draw is random
+        for a in range(count_of):  # counts the actions below the draw; a branch on a random draw would be mispredicted
             left -= xi[a]
             chosen += left >= 0
-        if chosen == count_of:  # rounding left a little at the end: it goes to the last possible action
+        if chosen == count_of:  # the probabilities sum to less than 1 by rounding: take the last possible action
             chosen = -1
             for a in range(count_of):
                 if xi[a] > 0:
@@ -94,5 +94,5 @@ def sample_actions(policy, legal, epsilon, draws, actions, probability):
 
 
 def expected_policy_value(policy: NDArray[np.float32], values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """sum_a pi(a) * value(a), `float32[B]`."""
+    """Returns sum_a pi(a) * value(a), `float32[B]`."""
     return np.einsum("ba,ba->b", policy, values)

@@ -7,28 +7,28 @@ from pydantic import Field
 from learners.settings import Settings
 
 Average = Literal["exact", "sampled", "paper", "last"]
-"""How an agent plays: by an average over all nets, or by the last one; see `learners.dream.agent.DreamAgent`."""
+"""Policies of an agent: averages over all nets, or the last net; see `learners.dream.agent.DreamAgent`."""
 
 Play = Literal["exact", "sampled", "paper", "last", "net"]
-"""The same, or by a net that was trained to play the average; see `learners.dream.average_policy`."""
+"""These policies, and that of a net fitted to the average policy; see `learners.dream.average_policy`."""
 
 Importance = Literal["none", "clipped", "full"]
 """Weights 1 / x^xi(s) of the advantage samples; see `learners.dream.advantage.AdvantageLearner`."""
 
 
 class SamplingSettings(Settings):
-    """How games are sampled and how far the estimates are bounded.
+    """Settings of the sampling of games, and of the bounds on the estimates.
 
     Attributes:
-        method: ``outcome`` samples one action of each player, ``external`` follows all of the traverser's (Lanctot et
-            al. 2009): exact below, hence without baselines, but only for games with few decisions. What follows here
-            is for outcome sampling.
+        method: ``outcome`` samples one action of each player. ``external`` follows all actions of the traverser
+            (Lanctot et al. 2009), which needs no baselines but is possible only in games with few decisions. The other
+            settings are those of outcome sampling.
         epsilon: Exploration of the traverser.
         opponent_epsilon: Exploration of the other player; 0 in the papers. The recursion corrects the values for it,
-            nothing corrects which histories of an infostate are met.
-        ratio_bound: Bound on pi / xi in the recursion; None leaves it unbiased.
-        inverse_bound: Bound on 1 / xi at the sampled action; None leaves it unbiased.
-        target_clip: Bound on the stored advantages; None leaves them as they are.
+            but not the frequencies of the histories of an infostate.
+        ratio_bound: Bound on pi / xi in the recursion; None for unbiased estimates.
+        inverse_bound: Bound on 1 / xi at the sampled action; None for unbiased estimates.
+        target_clip: Bound on the absolute values of stored advantages; None does not clip them.
     """
 
     method: Literal["outcome", "external"] = "outcome"

@@ -64,9 +64,9 @@ class BeliefNetAgent:
         self._tracker = BeliefTracker(BeliefGeister.of(game), arrangements, self._policies, self._doubt)
         self._start = game.reset(1, np.random.default_rng(0))
         self._beliefs = arrangements.even(batch)
-        self._states = np.repeat(self._start, batch)  # those of the own last moves,
+        self._states = np.repeat(self._start, batch)  # states before the agent's last moves
         self._states["ply"] = -1
-        self._actions = np.zeros(batch, np.int64)  # and what was played there
+        self._actions = np.zeros(batch, np.int64)  # the agent's last moves
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         tracker = self._tracker

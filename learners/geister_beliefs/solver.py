@@ -103,7 +103,7 @@ class BeliefSolver:
         """
         own, said = self.state_arrays()
         if meta.get("settings") != said["settings"] or arrays.keys() != own.keys():
-            raise ForeignState("these tables are of other settings, or of another method")
+            raise ForeignState("the state belongs to tables with other settings, or of another method")
         for name, array in own.items():
             if arrays[name].shape != array.shape or arrays[name].dtype != array.dtype:
                 raise ForeignState(f"{name} is {arrays[name].dtype}{list(arrays[name].shape)}, not {array.shape}")

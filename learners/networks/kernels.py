@@ -1,6 +1,7 @@
-"""Compiled kernels of the networks: what stands between matrix products, and products with few non-zero factors.
+"""Compiled kernels of the networks: operations between matrix products, and products with few nonzero factors.
 
-`T` nets, `m` rows each, `I` inputs and `H` units of a layer. Arrays are `float32`.
+In shapes, `T` is the number of nets, `m` that of rows per net, `I` that of inputs and `H` that of units of a layer.
+Arrays are `float32`.
 """
 
 import numpy as np
@@ -16,7 +17,7 @@ _ZERO, _ONE, _END = np.float32(0), np.float32(1), np.float32(9)
 
 @fast
 def _tanh(x):
-    """Within 5e-7 of tanh(x). Vectorised, and so 6 to 20 times as fast as the library's function."""
+    """Computes tanh(x) within 5e-7. It is vectorised, and 6 to 20 times as fast as the library's function."""
     x = min(max(x, -_END), _END)
     z = x * x
     numerator = x * (_ONE + z * (_P1 + z * (_P2 + z * (_P3 + z * _P4))))
@@ -53,7 +54,7 @@ def bias_skip_relu(x, bias, skip):
 
 @fast
 def layer_norm(x):
-    """Each row of `x [T, m, H]` to mean 0 and variance 1."""
+    """Normalises each row of `x [T, m, H]` to mean 0 and variance 1."""
     width = np.float32(x.shape[2])
     for t in range(x.shape[0]):
         for b in range(x.shape[1]):
@@ -80,11 +81,11 @@ def add_bias(x, bias):
 
 @fast
 def few_products(x, matrix, out):
-    """out = x @ matrix for few rows: reading the matrix is what costs then, so rows of it whose input is 0, like
-    half of a ReLU's outputs, are not read.
+    """out = x @ matrix for few rows. Reading the matrix then dominates the cost, so its rows are not read if their
+    input is 0, like half of the outputs of a ReLU.
 
     Args:
-        x: `[T, m, I]`, or `[1, m, I]` for all nets alike.
+        x: `[T, m, I]`, or `[1, m, I]` for all nets.
         matrix: `[T, I, H]`.
         out: Result, `[T, m, H]`.
     """
@@ -95,7 +96,7 @@ def few_products(x, matrix, out):
         for b in range(out.shape[1]):
             for j in range(units):
                 total[j] = 0
-            for i in range(inputs):  # one by one: the processor fetches a single stream ahead, several less well
+            for i in range(inputs):  # one row at a time: processors prefetch a single stream better than several
                 value = x[s, b, i]
                 if value != 0:
                     for j in range(units):
@@ -106,15 +107,15 @@ def few_products(x, matrix, out):
 
 @fast
 def sparse_layer(place, value, matrix, first, begin, end, bias, out):
-    """out = ReLU(x @ matrix + bias) for an encoding x that is sparse, see `envs.sparse.Sparse`.
+    """out = ReLU(x @ matrix + bias) for a sparse encoding x, see `envs.sparse.Sparse`.
 
     Args:
-        place: `int16[m, K]`, K a multiple of 4; the same for all nets.
-        value: `[m, K]`.
+        place: Indices of the inputs, `int16[m, K]`, K a multiple of 4; the same for all nets.
+        value: Values of the inputs, `[m, K]`.
         matrix: `[T, I, H]`.
         first: Row of the matrix that stands for input 0 of this view.
-        begin: Whether this is the first view that makes up x; the others add to what is in `out`.
-        end: Whether it is the last one.
+        begin: Whether this is the first view of x; the others add to `out`.
+        end: Whether this is the last view of x.
         bias: `[T, H]`.
         out: Result, `[T, m, H]`.
     """
@@ -136,16 +137,16 @@ def sparse_layer(place, value, matrix, first, begin, end, bias, out):
 
 @fast
 def action_layer(base, offsets, place, value, matrix, first, tanh, out):
-    """First layer of a Q-network: what the actions of one state share, and the rows of the matrix that each names.
+    """First layer of a Q-network: the sum of the state's part and the rows of the matrix for the action's entries.
 
     Args:
         base: The states' part with the bias, `[D, H]`.
-        offsets: Where the list of each state begins, `int64[D + 1]`.
-        place: Vectors of the actions, see `envs.sparse.Sparse`, `int16[N, K]`, K a multiple of 4.
-        value: `[N, K]`.
+        offsets: The actions of state d are ``offsets[d]`` to ``offsets[d + 1]`` - 1, `int64[D + 1]`.
+        place: Indices of the actions' features, see `envs.sparse.Sparse`, `int16[N, K]`, K a multiple of 4.
+        value: Values of these features, `[N, K]`.
         matrix: The actions' part of the matrix, `[A, H]`.
-        first: Action that is the first row of `out`.
-        tanh: Activation: tanh, or else ReLU.
+        first: Action of the first row of `out`.
+        tanh: Whether the activation is tanh; otherwise it is ReLU.
         out: Result, `[m, H]`.
     """
     units = out.shape[1]
@@ -153,7 +154,7 @@ def action_layer(base, offsets, place, value, matrix, first, tanh, out):
     total = np.zeros(units, np.float32)
     for b in range(out.shape[0]):
         n = first + b
-        while offsets[state + 1] <= n:  # empty lists among them
+        while offsets[state + 1] <= n:  # skips empty lists, too
             state += 1
         for j in range(units):
             total[j] = base[state, j]
@@ -174,7 +175,7 @@ def action_layer(base, offsets, place, value, matrix, first, tanh, out):
 
 @fast
 def chosen_outputs(x, matrix, bias, slots, legal, values):
-    """`action_values` from the last hidden layer: only outputs that stand for a legal action are computed.
+    """Like `action_values`, but from the last hidden layer: only the outputs of legal actions are computed.
 
     Args:
         x: Last hidden layer, `[T, m, H]`.
@@ -188,7 +189,7 @@ def chosen_outputs(x, matrix, bias, slots, legal, values):
     place = np.zeros(actions + 1, np.int32)
     for b in range(legal.shape[0]):
         n = 0
-        for a in range(actions):  # without a branch: which actions are legal cannot be predicted
+        for a in range(actions):  # without a branch: the legal actions cannot be predicted
             place[n] = a
             n += legal[b, a]
         for t in range(x.shape[0]):
@@ -198,7 +199,7 @@ def chosen_outputs(x, matrix, bias, slots, legal, values):
                 value = _ZERO
                 one = slots[b, place[i], 0]
                 two = slots[b, place[i], 1] if pairs else one
-                if pairs and one >= 0 and two >= 0:  # their sum meets x once
+                if pairs and one >= 0 and two >= 0:  # adds both rows first, to multiply by x once
                     value += bias[t, one] + bias[t, two]
                     for j in range(units):
                         value += x[t, b, j] * (matrix[t, one, j] + matrix[t, two, j])
@@ -248,7 +249,7 @@ def chosen_outputs_gradient(upper, x, matrix, slots, needed, lower, weight, bias
 
 @fast
 def action_values(outputs, slots, legal, values):
-    """The value of each action: the sum of the outputs that stand for it; 0 where it is not legal.
+    """Computes the value of each action, the sum of the outputs in its slots; 0 for illegal actions.
 
     Args:
         outputs: `[T, m, S]`.
@@ -269,7 +270,7 @@ def action_values(outputs, slots, legal, values):
 
 @fast
 def patches(planes, out):
-    """2x2 patches of `[B, C, H, W]` into `[B, (H - 1) * (W - 1), 4 * C]`, in the order of `modules.unfold`."""
+    """Writes the 2x2 patches of `[B, C, H, W]` to `[B, (H - 1) * (W - 1), 4 * C]`, in the order of `modules.unfold`."""
     batch, channels, height, width = planes.shape
     size, positions = 4 * channels, (height - 1) * (width - 1)
     flat, rows = planes.reshape(batch, channels * height * width), out.reshape(batch, positions * size)

@@ -1,4 +1,4 @@
-"""What the learners of all networks with action values have in common."""
+"""Base class of the learners of networks with action values."""
 
 from collections.abc import Sequence
 
@@ -20,11 +20,11 @@ class ValueNetLearner(NetLearner):
 
     Args:
         game: Encodes packed infostates.
-        network: The architecture.
-        training: Optimiser, minibatches, and so on.
-        views: Infostates that the network reads, 1 or 2.
-        device: Where to train; the CPU by default.
-        seed: Of the initial weights.
+        network: Settings of the network.
+        training: Settings of the fits.
+        views: Number of infostates that the network reads, 1 or 2.
+        device: Device to train on; the CPU by default.
+        seed: Seed of the initial weights.
 
     Raises:
         ValueError: the game lacks what the network needs.
@@ -54,12 +54,12 @@ class ValueNetLearner(NetLearner):
         needed: NDArray[np.bool_],
         model: nn.Module | None = None,
     ) -> Tensor:
-        """The value of each needed action, the sum of the outputs that stand for it, `float32[B, A]`; 0 for the others.
+        """The value of each needed action, the sum of the outputs in its slots, `float32[B, A]`; 0 for other actions.
 
         Args:
             views: Encoded infostates, from `encode`.
-            slots: From `Game.output_slots`, `int16[B, A, K]`.
-            needed: `bool[B, A]`.
+            slots: Output slots of each action, from `Game.output_slots`, `int16[B, A, K]`.
+            needed: Actions whose value is needed, `bool[B, A]`.
             model: The model to evaluate; the one in training by default.
         """
         model = self.trainer.model if model is None else model

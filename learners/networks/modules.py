@@ -1,8 +1,10 @@
-"""The networks as torch modules. `B` rows, `F` features, `S` output slots, `A` actions; a network reads `V` views: one
-infostate for advantages and policies, both players' for baselines.
+"""The networks as torch modules.
 
-Convolutions are written as linear layers over patches: the first one needs no input gradient, and skinny matrix
-products over patches train faster on CPUs than torch's convolutions.
+In shapes, `B` is the number of rows, `F` that of features, `S` that of output slots, `A` that of actions, and `V` that
+of views: one infostate for advantages and policies, the infostates of both players for baselines.
+
+Convolutions are written as linear layers over patches. The first one needs no input gradient, and on CPUs the narrow
+matrix products over patches train faster than torch's convolutions.
 """
 
 from collections.abc import Sequence
@@ -23,19 +25,19 @@ from learners.networks.kernels import chosen_outputs, chosen_outputs_gradient
 from learners.networks.settings import CONV_CHANNELS, CONV_KERNEL, NetworkSettings, Weights
 
 TRUNK_ROWS = 256
-"""Rows that go through a trunk at a time, so that its intermediate results stay in the second-level cache of a CPU."""
+"""Rows per pass through a trunk. Its intermediate results then stay in the second-level cache of a CPU."""
 
 
 def tanh(x: Tensor) -> Tensor:
-    """tanh(x), in the memory of x, which must be the result of a linear layer."""
-    if x.is_cuda or x.dtype != torch.float32:  # with the few digits of bfloat16 the difference below would lose them
+    """Computes tanh(x) in the memory of x, which must be the result of a linear layer."""
+    if x.is_cuda or x.dtype != torch.float32:  # the difference in `_Tanh` would cancel the few digits of bfloat16
         return torch.tanh(x)
     return _Tanh.apply(x)
 
 
 class _Tanh(torch.autograd.Function):
-    """2 sigmoid(2x) - 1, within 4e-7 of tanh(x) and on CPUs 3 times as fast as `torch.tanh`, as the sigmoid is
-    vectorised."""
+    """Computes tanh(x) as 2 sigmoid(2x) - 1, within 4e-7. On CPUs this is 3 times as fast as `torch.tanh`, because the
+    sigmoid is vectorised."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -53,7 +55,7 @@ class _Tanh(torch.autograd.Function):
 class PatchTrunk(nn.Module):
     """Convolution 2x2 with 16 channels and tanh, then 1x1 with 16 channels and tanh (paper 000, 5.2).
 
-    With two views each of them gets 8 of the first convolution's channels.
+    With two views, each has 8 of the first convolution's channels.
 
     Args:
         channels: Planes of a view.
@@ -67,10 +69,10 @@ class PatchTrunk(nn.Module):
         self.second = nn.Linear(CONV_CHANNELS, CONV_CHANNELS)
 
     def forward(self, views: Sequence[Tensor]) -> Tensor:
-        """From `V` views `[B, C, H, W]` to `[B, positions * 16]`."""
+        """Maps `V` views `[B, C, H, W]` to features `[B, positions * 16]`."""
         _, *shape = views[0].shape
         cells = torch.arange(views[0][0].numel(), device=views[0].device).reshape(1, *shape)
-        patches = unfold(cells).flatten()  # which cell each entry of each patch is
+        patches = unfold(cells).flatten()  # cell of each entry of each patch
         first: list[Any] = list(self.first)
         weight = torch.block_diag(*[layer.weight for layer in first])
         bias = torch.cat([layer.bias for layer in first])
@@ -94,8 +96,8 @@ class ValueNet(nn.Module):
     """Trunk, `depth` hidden layers with skip connections, normalisation, and a linear output layer.
 
     Args:
-        settings: The architecture.
-        spec: Of the game.
+        settings: Settings of the network.
+        spec: Constants of the game.
         views: Number of views.
         more: Number of outputs beside those of the layout.
 
@@ -122,15 +124,15 @@ class ValueNet(nn.Module):
         self.out = nn.Linear(settings.width, spec.slots[settings.outputs] + more)
 
     def forward(self, views: Sequence[Tensor], slots: Tensor | None = None, needed: Tensor | None = None) -> Tensor:
-        """Outputs, or the values of actions.
+        """Computes the outputs, or the values of actions.
 
-        On a CPU, gradients are the same to the bit in every run. On CUDA, those of an output that stands for several
-        actions of a row are added by atomic operations, in no fixed order.
+        On a CPU, gradients are identical in every run. On CUDA, atomic operations add up the gradients of an output
+        that belongs to several actions of a row, in no fixed order.
 
         Args:
-            views: `V` views `[B, *shape]` of the network's encoding, see `tensors`.
-            slots: Outputs that stand for each action, from `Game.output_slots`, `int16[B, A, K]`; None: return outputs.
-            needed: Actions whose value is wanted, `bool[B, A]`.
+            views: `V` views `[B, *shape]` in the network's encoding, see `tensors`.
+            slots: Output slots of each action, from `Game.output_slots`, `int16[B, A, K]`; None for all outputs.
+            needed: Actions whose value is needed, `bool[B, A]`.
 
         Returns:
             The value of each needed action, which is the sum of its outputs, and 0 for the others, `float32[B, A]`; or
@@ -148,7 +150,7 @@ class ValueNet(nn.Module):
         return sum_outputs(self.out(x).float(), slots, needed)
 
     def tensors(self, views: Sequence[View]) -> list[Tensor]:
-        """Views from `inference.encoder` as `forward` takes them, on the network's device."""
+        """Converts views from `inference.encoder` to the input of `forward`, on the network's device."""
         device = self.out.weight.device
         return [self._dense(view, device) for view in views]
 
@@ -199,16 +201,17 @@ class ValueNet(nn.Module):
 
 
 class ChosenOutputs(torch.autograd.Function):
-    """Values of the needed actions from the last hidden layer on a CPU, where only outputs that stand for them are
-    computed, and their gradients. Arguments: x `[B, H]`, weight `[S, H]`, bias `[S]`, and slots and needed as above.
+    """Output layer on a CPU that computes only the outputs of the needed actions, and only their gradients.
 
-    The one place where training does not use torch's operations: a game may have hundreds of outputs, of which a row
-    needs a few. With all outputs, `geister-quick` trained on 28 % fewer rows a second.
+    The arguments are x `[B, H]`, weight `[S, H]`, bias `[S]`, and slots and needed as in `ValueNet.forward`.
+
+    This is the only part of training that does not use torch's operations: a game may have hundreds of outputs, of
+    which a row needs a few. With all outputs, `geister-quick` trained on 28 % fewer rows per second.
     """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, slots: Tensor, needed: Tensor) -> Tensor:
-        """Values `float32[B, A]`."""
+        """Returns the values, `float32[B, A]`."""
         values = torch.empty(needed.shape)
         hidden, matrix, offset = (tensor.detach().contiguous().numpy()[None] for tensor in (x, weight, bias))
         chosen_outputs(hidden, matrix, offset, slots.numpy(), needed.numpy(), values.numpy()[None])
@@ -217,7 +220,7 @@ class ChosenOutputs(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *upper: Tensor) -> Any:
-        """Gradients with respect to x, weight and bias."""
+        """Returns the gradients with respect to x, weight and bias."""
         x, weight, slots, needed = ctx.saved_tensors
         results = torch.empty_like(x), torch.zeros_like(weight), torch.zeros(len(weight))
         arrays = [tensor.detach().contiguous().numpy() for tensor in (upper[0], x, weight, slots, needed, *results)]
@@ -226,11 +229,11 @@ class ChosenOutputs(torch.autograd.Function):
 
 
 def sum_outputs(outputs: Tensor, slots: Tensor, needed: Tensor) -> Tensor:
-    """The value of each needed action from all outputs `[B, S]`."""
+    """Returns the value of each needed action, computed from all outputs `[B, S]`."""
     batch, actions, summands = slots.shape
     wanted = (slots >= 0) & needed[:, :, None]
     places = torch.where(wanted, slots, outputs.shape[1]).transpose(1, 2).reshape(batch, -1).long()
-    values = functional.pad(outputs, (0, 1)).gather(1, places)  # one more output, always 0, stands for none
+    values = functional.pad(outputs, (0, 1)).gather(1, places)  # slot -1 is padding: it reads an appended 0
     return values.reshape(batch, summands, actions).sum(1)
 
 

@@ -1,9 +1,9 @@
-"""The forward pass of a Q-network over lists of actions, in NumPy and compiled kernels: what self-play and agents run.
+"""The forward pass of a Q-network over lists of actions in NumPy and compiled kernels, for self-play and agents.
 
-`D` states have `N` actions together, one list after the other. What the actions of a state share is computed once a
-state, and the action's own part of the first layer from the few entries of its vector that are not 0; the other layers
-are matrix products with fused compiled kernels between them. `learners.networks.torch_q_inference` does the same by
-torch, on GPUs too.
+`D` states have `N` actions in all, in one list after the other. The part of the first layer that depends on the state
+is computed once per state, and the part that depends on the action from the few nonzero entries of its vector. The
+other layers are matrix products with fused compiled kernels between them. `learners.networks.torch_q_inference` does
+the same with torch, also on GPUs.
 """
 
 from itertools import pairwise
@@ -19,32 +19,33 @@ from learners.networks.inference import Floats, aligned
 from learners.networks.settings import Weights
 
 ROWS = 512
-"""Actions that go through all layers at a time. A matrix product begins by copying its second factor, so that few rows
-are slow: 128 reach 0.91 and 512 all of the speed of a large product. More rows gain nothing and leave the caches."""
+"""Actions per pass through all layers. A matrix product begins by copying its second factor, so products with few rows
+are slow: 128 rows reach 0.91 of the speed of a large product, and 512 rows all of it. More rows do not fit into the
+caches."""
 
 FEW_ROWS = 4
-"""Up to so many rows, but not for a single one, reading the weights is what costs."""
+"""Up to this number of rows, except for a single row, reading the weights dominates the cost."""
 
 
 class QForward(Protocol):
     """Runs a Q-network over lists of actions."""
 
     def __call__(self, states: Floats, offsets: NDArray[np.int64], actions: Sparse) -> Floats:
-        """Values of all actions, `float32[N]`.
+        """Computes the values of all actions, `float32[N]`.
 
         Args:
             states: The encoded states, `float32[D, F]`.
-            offsets: Where the list of each state begins, and the end of the last one, `int64[D + 1]`.
-            actions: The vectors of all actions, N rows.
+            offsets: The actions of state d are the rows ``offsets[d]`` to ``offsets[d + 1]`` - 1, `int64[D + 1]`.
+            actions: Feature vectors of all actions, `N` rows.
 
         Raises:
-            ValueError: the three do not fit together.
+            ValueError: the arguments do not fit each other.
         """
         ...
 
 
 def check_lists(states: Floats, offsets: NDArray[np.int64], actions: Sparse) -> None:
-    """Raises ValueError where the lists are not those of the states: compiled code does not look."""
+    """Raises ValueError unless states, lists and actions fit each other, which compiled code does not check."""
     if len(offsets) != len(states) + 1 or offsets[0] != 0 or offsets[-1] != len(actions.place):
         raise ValueError(
             f"{len(states)} states and {len(actions.place)} actions do not fit lists of {len(offsets) - 1} states that "
@@ -53,11 +54,11 @@ def check_lists(states: Floats, offsets: NDArray[np.int64], actions: Sparse) -> 
 
 
 class QInference:
-    """A `QForward` on the CPU in float32; keeps its scratch memory, so an instance serves one thread.
+    """A `QForward` on the CPU in float32. It reuses its scratch buffers, so it may be used by one thread only.
 
     Args:
-        settings: Description of the network.
-        weights: From `QNet.inference_weights`.
+        settings: Settings of the network.
+        weights: Weights from `QNet.inference_weights`.
     """
 
     def __init__(self, settings: QNetworkSettings, weights: Weights) -> None:
@@ -77,13 +78,13 @@ class QInference:
             return values
         base = self._base(states)
         parts = -(-len(values) // ROWS)
-        bounds = [len(values) * part // parts for part in range(parts + 1)]  # of equal length, not one short one
+        bounds = [len(values) * part // parts for part in range(parts + 1)]  # equal lengths: short parts are slow
         for start, stop in pairwise(bounds):
             self._run(base, offsets, actions, start, values[start:stop])
         return values
 
     def _base(self, states: Floats) -> Floats:
-        """The states' part of the first layer with the bias, `[D, H]` in scratch memory."""
+        """Computes the states' part of the first layer with the bias, `[D, H]` in a scratch buffer."""
         if len(self._states) < len(states):
             self._states = aligned(len(states), self.settings.width)
         base = self._states[: len(states)]
@@ -92,7 +93,7 @@ class QInference:
         return base
 
     def _run(self, base: Floats, offsets: NDArray[np.int64], actions: Sparse, start: int, values: Floats) -> None:
-        """Values of the actions from `start` on."""
+        """Computes the values of the actions from `start` on."""
         w, tanh = self.weights, self.settings.activation == "tanh"
         x, y = self._layers[:, : len(values)]
         kernels.action_layer(base, offsets, actions.place, actions.value, w["action.w"], start, tanh, x)

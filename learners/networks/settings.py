@@ -1,4 +1,4 @@
-"""How a network is built: one description for the torch module that learns and the NumPy pass that plays."""
+"""Settings of a network, which the torch module for training and the NumPy forward pass share."""
 
 from typing import Any, Literal
 
@@ -8,18 +8,18 @@ from envs.game import GameSpec
 from learners.settings import Settings
 
 Weights = dict[str, Any]
-"""Named arrays (`float32`) ready for `learners.networks.inference`: normalisation folded, matrices `[in, out]`."""
+"""Arrays (`float32`) by name for `learners.networks.inference`: normalisation folded in, matrices `[in, out]`."""
 
 
 class NetworkSettings(Settings):
-    """Description of an advantage or baseline network.
+    """Settings of an advantage, policy, baseline or value network.
 
     Attributes:
         trunk: ``flat`` feeds the game's flat encoding to the hidden layers; ``conv`` puts a 2x2 and a 1x1 convolution
             of 16 channels with tanh before them (paper 000, 5.2).
         width: Units of each hidden layer.
-        depth: Number of hidden layers, ReLU, with a skip connection where input and output agree.
-        norm: Normalisation before the linear output.
+        depth: Number of hidden layers with ReLU, which have skip connections if input and output have the same size.
+        norm: Normalisation before the linear output layer.
         outputs: Output layout, a key of `GameSpec.slots`.
     """
 
@@ -35,7 +35,7 @@ class NetworkSettings(Settings):
         return "planes" if self.trunk == "conv" else "flat"
 
     def check(self, spec: GameSpec) -> None:
-        """Raises ValueError where the game lacks what this network needs."""
+        """Raises ValueError if the game does not provide the encoding or the outputs that this network needs."""
         if self.encoding not in spec.shapes:
             raise ValueError(f"game {spec.name} has no {self.encoding} encoding: use network.trunk=flat")
         if self.outputs not in spec.slots:

@@ -1,4 +1,4 @@
-"""The forward pass of a Q-network over lists of actions by torch: on a GPU, or in bfloat16."""
+"""The forward pass of a Q-network over lists of actions in torch, for GPUs and for bfloat16."""
 
 import numpy as np
 import torch
@@ -12,17 +12,17 @@ from learners.networks.q_inference import ROWS, check_lists
 from learners.networks.settings import Weights
 
 CUDA_ROWS = 131_072
-"""Actions that go through all layers at a time on a GPU: 256 MiB between two layers of 512 units."""
+"""Actions per pass through all layers on a GPU, which need 256 MiB between two layers of 512 units."""
 
 
 class TorchQInference:
     """A `learners.networks.q_inference.QForward` on a device.
 
     Args:
-        settings: Description of the network.
-        weights: From `QNet.inference_weights`.
-        device: Where to compute.
-        bf16: In bfloat16, weights included; the values that come back are float32.
+        settings: Settings of the network.
+        weights: Weights from `QNet.inference_weights`.
+        device: Device to compute on.
+        bf16: Compute in bfloat16, weights included; the returned values are float32.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class TorchQInference:
         return torch.cat(values).float().cpu().numpy()
 
     def _run(self, base: Tensor, place: Tensor, value: Tensor) -> Tensor:
-        """Values of actions, `[m]`, whose states' part of the first layer is `base [m, H]`."""
+        """Returns the values of actions, `[m]`, given the states' part of the first layer, `base [m, H]`."""
         w = self._weights
         squash = torch.tanh_ if self.settings.activation == "tanh" else torch.relu_
         vectors = torch.zeros(len(place), len(w["action.w"]), dtype=self._dtype, device=self.device)

@@ -15,7 +15,7 @@ from learners.cfr.vector import back_up, iterate, multiply, respond
 Array = NDArray[np.float32]
 
 NOISE = 1e-7
-"""Regrets up to this share of the largest payoff count as 0: less than rounding leaves of regrets that are 0."""
+"""Regrets up to this share of the largest payoff count as 0, because rounding leaves that much of zero regrets."""
 
 
 class BatchSolver:
@@ -68,7 +68,7 @@ class BatchSolver:
 
         Args:
             policies: Probability of each sequence at its infoset, `float32[Q, K]` of each player.
-            player: Whose values.
+            player: Player whose values are returned.
         """
         treeplex, values = self.part.players[player], self._product(policies, player)
         check_array("policies", policies[player], values.shape)
@@ -76,13 +76,13 @@ class BatchSolver:
         return values[: treeplex.num_roots].copy()
 
     def best_values(self, policies: Pair, player: int) -> Array:
-        """The same if the player answers the other's policy with a best response."""
+        """Like `values`, if the player answers the other's policy with a best response."""
         treeplex, values = self.part.players[player], self._product(policies, player)
         respond(treeplex, values, np.empty_like(values))
         return values[: treeplex.num_roots].copy()
 
     def _product(self, policies: Pair, player: int) -> Array:
-        """What ends right after each sequence of a player is worth against the other's policy, `float32[Q, K]`."""
+        """Value of the games that end right after each sequence of a player, given the policies, `float32[Q, K]`."""
         own, other = self._states[player], self._states[1 - player]
         plan = realization_plan(other.treeplex, policies[1 - player], other.roots)
         values = np.empty_like(own.values)

@@ -1,4 +1,4 @@
-"""Value solving (paper 003, Experimental Setup): values of the histories at the limit when the bottom is solved."""
+"""Value solving (paper 003, Experimental Setup): values of the histories at the limit in a solution of the bottom."""
 
 from typing import NamedTuple
 
@@ -12,11 +12,11 @@ from learners.value_function.parts import Pair, Split
 Array = NDArray[np.float32]
 
 MOST = 20
-"""Public states that are hard to solve get at most so many times the iterations asked for."""
+"""Public states that are hard to solve get at most this multiple of the requested iterations."""
 
 RARE = 1e-5
-"""The value of a history with at most this share of the range of its public state is that of a best response: the
-opponent has no reason to answer what is played so rarely, so that averages need not converge there (paper 003, Table 1:
+"""Histories with at most this share of the range of their public state get the value of a best response. The opponent
+has no reason to adapt to histories that are reached so rarely, so averages need not converge there (paper 003, Table 1:
 counterfactual optimality by best response)."""
 
 
@@ -34,7 +34,7 @@ class Solved(NamedTuple):
     best: Pair
 
     def gap(self) -> float:
-        """The largest gain of a best response at any history: how far the values are from optimal ones."""
+        """The largest gain of a best response at any history, which bounds the distance to optimal values."""
         return max(float((b - v).max()) for b, v in zip(self.best, self.values, strict=True))
 
 
@@ -47,7 +47,8 @@ def solve_bottom(split: Split, ranges: Pair, iterations: int = 1000, tolerance: 
             1 in each public state, see `trunks.normalise`, since the bound below which regrets count as 0 is fixed.
         iterations: Iterations of CFR+.
         tolerance: Largest gain of a best response in a public state, as a share of the largest return. Where one of the
-            `K` problems exceeds it, that problem is solved further, up to `MOST` times as long; None: never.
+            `K` problems exceeds it, that problem is solved for up to `MOST` times as many iterations. None disables
+            this.
 
     Raises:
         ValueError: the ranges do not fit the game.

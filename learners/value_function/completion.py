@@ -13,9 +13,10 @@ Floats = NDArray[np.float64]
 def complete(split: Split, policies: Pair, iterations: int = 1000) -> Floats:
     """Completes a policy of the trunk to a policy of both players on the whole tree, `float64[S]`.
 
-    In the bottom both players play what CFR+ finds for the ranges of the trunk policies. Nobody gains by deviating in
-    the bottom alone. Who deviates in the trunk as well may gain, even from an equilibrium of the trunk: a solution of
-    the bottom that fits these ranges need not fit the trunk (unsafe re-solving; Burch, Johanson and Bowling 2014).
+    In the bottom, both players play the solution that CFR+ finds for the ranges of the trunk policies. No player gains
+    by deviating in the bottom alone. A player who also deviates in the trunk may gain, even if the trunk belongs to an
+    equilibrium: a solution of the bottom for these ranges need not fit the trunk (unsafe re-solving; Burch, Johanson
+    and Bowling 2014).
 
     Args:
         split: The game.
@@ -35,7 +36,7 @@ def complete(split: Split, policies: Pair, iterations: int = 1000) -> Floats:
         solver.run(iterations)
         for treeplex, own in zip(part.players, solver.average_policies(), strict=True):
             treeplex.to_slots(own[:, 0], policy)
-    sums = np.add.reduceat(policy, tree.slots[:-1])  # 1 but for rounding in float32
+    sums = np.add.reduceat(policy, tree.slots[:-1])  # 1 except for rounding in float32
     return policy / np.repeat(sums, np.diff(tree.slots))
 
 

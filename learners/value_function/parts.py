@@ -1,4 +1,4 @@
-"""A tree cut in two at a depth limit, each part in sequence form: what solvers of the trunk and of the bottom work on.
+"""A tree cut in two at a depth limit, with each part in sequence form, for solvers of the trunk and of the bottom.
 
 The roots of the trunk are the players' empty sequences, those of the bottom their histories at the limit. `H` histories
 of a player at the limit; for the other letters see `learners.cfr.treeplex`.
@@ -48,8 +48,8 @@ class Split:
 
     @cached_property
     def subgames(self) -> list[tuple[tuple[Ints, Ints], SequenceForm]]:
-        """The bottom by public states, which are independent of each other: the histories of both players in each, and
-        the part below them. Everything that belongs to one of them fits into a core's cache."""
+        """The bottom by public states, which are independent of each other: for each, the histories of both players and
+        the part below them. The data of one public state fit into a core's cache."""
         found = []
         for state in range(self.encoding.num_public):
             first, second = (np.flatnonzero(own == state).astype(np.int32) for own in self.encoding.public)
@@ -109,7 +109,7 @@ def split_game(game: Game, limit: Limit, tree: Tree | None = None) -> Split:
     numbers = [np.unique(tree.history[nodes, player], return_inverse=True)[1].astype(np.int32) for player in (0, 1)]
     public = np.unique(tree.public[nodes], return_inverse=True)[1].astype(np.int32)
     roots = np.stack(numbers, axis=1)
-    # The node at the limit above each node, and so what is below the limit.
+    # The node at the limit above each node, which shows whether the node is below the limit.
     start = np.full(tree.num_nodes, -1, np.int32)
     start[nodes] = np.arange(len(nodes))
     for level in levels(tree):

@@ -23,8 +23,8 @@ def asked_plans(
 ) -> Pair:
     """Realization plans of policies that DL-CFR+ visits with a value function, `float32[Q, K]` of each player.
 
-    They are taken at random iterations of solutions that start from uniform or random policies (after Brown, Bakhtin,
-    Lerer and Gong 2020).
+    They are taken at random iterations of runs of DL-CFR+ that start from uniform or random policies (after Brown,
+    Bakhtin, Lerer and Gong 2020).
     """
     start = random_policies(split, settings.starts, rng, settings.pure)
     solver = DepthLimitedSolver(split, function)

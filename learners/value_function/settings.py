@@ -10,7 +10,7 @@ Loss = Literal["huber", "l1", "linf"]
 
 
 class ValueNetSettings(Settings):
-    """The net: hidden layers with ReLU.
+    """Settings of the value net, which has hidden layers with ReLU.
 
     Attributes:
         width: Units of each hidden layer.
@@ -24,16 +24,17 @@ class ValueNetSettings(Settings):
 
 
 class ValueSolving(Settings):
-    """How policies of the trunk are drawn and the bottom below them is solved.
+    """Settings of the samples: how policies of the trunk are drawn, and how the bottom below them is solved.
 
     Attributes:
         iterations: Iterations of CFR+ in the bottom.
-        tolerance: Largest gain of a best response, as a share of the largest return; public states that exceed it are
-            solved up to 20 times as long. None: no public state is.
-        pure: Share of the infosets at which a random policy plays one action for sure.
-        asked_iterations: Iterations of DL-CFR+ with the current net, from which the policies are drawn whose ranges the
-            solver has asked the net for.
-        starts: How many such solutions run side by side: one from the uniform policy, the others from random ones.
+        tolerance: Largest gain of a best response, as a share of the largest return. Public states that exceed it are
+            solved for up to 20 times as many iterations; None disables this.
+        pure: Share of the infosets at which a random policy plays one action with certainty.
+        asked_iterations: Iterations of DL-CFR+ with the current net. The policies of these iterations, for whose ranges
+            the solver asks the net, are the ones that are sampled.
+        starts: Number of such runs of DL-CFR+ side by side: one starts from the uniform policy, the others from random
+            ones.
     """
 
     iterations: int = Field(1000, ge=1, le=1_000_000)

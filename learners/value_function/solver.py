@@ -62,7 +62,7 @@ class SolvedValues:
 
 
 class Variant(NamedTuple):
-    """What distinguishes the depth-limited solvers.
+    """The parameters that distinguish the depth-limited solvers.
 
     Attributes:
         floor: Regret matching+: negative regrets become 0.
@@ -138,7 +138,7 @@ class DepthLimitedSolver:
                     update_player(state, self._rule, self.iteration)
 
     def _evaluate(self, player: int, leaves: Floats) -> None:
-        """Writes into the `values` of a player's state what ends, or is cut, right after each sequence is worth.
+        """Writes the value of the games that end, or are cut, right after each sequence into a state's `values`.
 
         `leaves` are the values of the player's histories at the limit, `[H, K]`.
         """

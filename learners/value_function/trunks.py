@@ -13,7 +13,7 @@ PURE = 0.1
 def random_policies(split: Split, batch: int, rng: np.random.Generator, pure: float = PURE) -> Pair:
     """Draws random policies of both players in the trunk, `float32[Q, K]` by sequence.
 
-    At each infoset a policy is mixed, drawn uniformly from all distributions, or plays one action for sure.
+    At each infoset, a policy is either drawn uniformly from all distributions, or plays one action with certainty.
 
     Args:
         split: The game.

@@ -1,4 +1,4 @@
-"""Infoset keys of two-player Cheat: what the agents of paper 001 distinguish (4.2 and 4.3).
+"""Infoset keys of two-player Cheat, which contain what the agents of paper 001 distinguish (4.2 and 4.3).
 
 A key is two words. The first holds the player's hand, the claim to be answered (or whether there is a pile), and the
 player; then, depending on the agent, the current rank and the health of both players. The second holds the log of past
@@ -55,7 +55,7 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True)
 class KeyForm:
-    """What an agent distinguishes.
+    """The information that an agent's infosets contain.
 
     Attributes:
         agent: One of `AGENTS`.
@@ -176,7 +176,7 @@ def keys_of(packed: Packed, form: Form) -> NDArray[np.uint64]:
 def raised(keys: NDArray[np.uint64], form: Form, before: int, now: int) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
     """Keys of infosets with more health, for the next game of a curriculum (paper 001, 4.1.2).
 
-    Until now a health of `before` stood for every health above it.
+    So far, a health of `before` has stood for every health above it.
 
     Args:
         keys: Known keys, `uint64[I, 2]`.

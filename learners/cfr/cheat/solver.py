@@ -45,7 +45,7 @@ def check_size(game: Cheat) -> None:
         roughly += (game.health - 3) * np.log10(sizes[-1] / sizes[-2])
     if roughly > np.log10(MOST_NODES):
         raise ValueError(
-            f"below a deal of {game.name} are 10^{roughly:.0f} nodes or more, too many to walk in each iteration: "
+            f"the tree below a deal of {game.name} has 10^{roughly:.0f} nodes or more, too many for an iteration: "
             "choose less health or a smaller deck, or train DREAM (cheat-dream-5x3 and others)"
         )
 

@@ -1,7 +1,7 @@
 """Regrets and average strategies by infoset, in a hash table that grows as infosets are met.
 
-Open addressing: a slot holds an infoset's key and says where its record begins in one array of numbers. A record of an
-infoset with `n` actions is contiguous, so a visit touches neighbouring memory:
+Open addressing: a slot holds the key of an infoset and the index at which its record begins in an array of numbers. The
+record of an infoset with `n` actions is contiguous, so a visit touches neighbouring memory:
 
     at          stamp: the iteration that last set the strategy, or `FRESH`
     at + 1      n regrets
@@ -21,8 +21,8 @@ SLOT = np.dtype(
     [("first", np.uint64), ("second", np.uint64), ("at", np.int64), ("count", np.int32), ("visited", np.int32)],
     align=True,
 )
-"""Key (two words), where the record begins, and the number of actions; `count` 0 marks a free slot. `visited` is 1 once
-an iteration has met the infoset since the last `Table.renew`."""
+"""Key (two words), index at which the record begins, and number of actions; `count` 0 marks a free slot. `visited` is 1
+once an iteration has met the infoset since the last `Table.renew`."""
 
 HEAD = 1
 """Numbers before the regrets in a record."""
@@ -205,7 +205,7 @@ class Table:
         """Policies of all `occupied` infosets, concatenated, `float64[sum of counts]`.
 
         Args:
-            average: Whether to return the average strategy of all iterations, or what regret matching gives now.
+            average: Whether to return the average strategy of all iterations, or the current one by regret matching.
         """
         here = self.occupied
         out = np.empty(int(here["count"].sum()))

@@ -26,24 +26,24 @@ from learners.cfr.cheat.keys import Form, first_word, second_word
 from learners.cfr.cheat.table import HEAD, Infosets, add_infoset, enlarged, has_space, match_regrets, probe
 
 GAME = np.dtype(position_fields(2), align=True)
-"""The position of a node."""
+"""The position at a node of the path."""
 FRAME = np.dtype(
     [
         ("reach", np.float64, (2,)),  # reach probability of each player
-        ("value", np.float64),  # of player 0, over the actions that are done
+        ("value", np.float64),  # of player 0, summed over the finished actions
         ("at", np.int64),  # where the record of the infoset begins
         ("count", np.int32),  # number of actions
-        ("next", np.int32),  # the action that is valued now
+        ("next", np.int32),  # the action whose subtree is being walked
     ],
     align=True,
 )
-"""How far the walk has come at a node."""
+"""The progress of the walk at a node of the path."""
 
 DONE, LOG_FULL, TABLE_FULL = 0, 1, 2
 
 
 class Tree(NamedTuple):
-    """What the tree below a deal depends on.
+    """The parameters of the tree below a deal.
 
     Attributes:
         form: Layout of the infoset keys.
@@ -59,7 +59,7 @@ class Tree(NamedTuple):
 
 
 class Deals(NamedTuple):
-    """Deals to walk, one an iteration.
+    """Deals to walk, one per iteration.
 
     Attributes:
         hands: Cards of both players, `uint64[N, 2]`.
@@ -165,11 +165,12 @@ def place_root(scratch, hands, first, health):
 def walk(table, tree, scratch, depth, stamp, learn):
     """One iteration below the root; see `walk_deals`.
 
-    Arrays that a loop replaces cost an atomic operation a round, so the table does not grow here: the walk stops with
-    `TABLE_FULL` when it arrives at a new node, and goes on there when it is called again with that node's depth.
+    Replacing the arrays of the table inside the loop would cost an atomic operation per step, so the table does not
+    grow here. The walk stops with `TABLE_FULL` at a new node, and continues there when it is called again with the
+    depth of that node.
 
     Args:
-        depth: Where to begin: 0, or the depth at which the walk stopped.
+        depth: First depth: 0, or the depth at which the walk stopped.
 
     Returns:
         `DONE`, `LOG_FULL` or `TABLE_FULL`; the depth at that time; nodes walked in this call; the value of player 0.
@@ -200,7 +201,7 @@ def walk(table, tree, scratch, depth, stamp, learn):
             nodes += 1
             arriving = False
         if frame.next == frame.count:
-            # Every action has its value: update the infoset, and hand the value of the node to its parent.
+            # All actions have values: update the infoset, and pass the value of the node to its parent.
             if learn:
                 update_infoset(values, frame, game.mover, action_values, depth)
             if depth == 0:
@@ -212,7 +213,7 @@ def walk(table, tree, scratch, depth, stamp, learn):
         mover = game.mover
         chance = values[frame.at + HEAD + 2 * frame.count + frame.next]
         if learn and frame.reach[1 - mover] == 0 and (chance == 0 or frame.reach[mover] == 0):
-            # Neither player reaches what follows, so every number below would grow by 0.
+            # Neither player reaches the subtree, so all regrets and strategy sums in it would grow by 0.
             action_values[depth, frame.next] = 0.0
             frame.next += 1
             continue
@@ -229,7 +230,7 @@ def walk(table, tree, scratch, depth, stamp, learn):
             continue
         if form.turns == 0 and child.phase == DISCARDING and game.log >= rules.full:
             return LOG_FULL, depth, nodes, 0.0
-        # Go down to the child.
+        # Descend to the child.
         reach = frames[depth + 1].reach
         reach[mover] = frame.reach[mover] * chance
         reach[1 - mover] = frame.reach[1 - mover]
@@ -264,7 +265,7 @@ def key_of(game, form):
 
 @kernel
 def add_value(frame, action_values, depth, values, value):
-    """Notes the value of the present action for player 0, and moves on to the next action.
+    """Stores the value of the current action for player 0, and moves on to the next action.
 
     Args:
         frame: The node, a record of `FRAME`; its value grows by the probability of the action times `value`.
@@ -279,7 +280,7 @@ def add_value(frame, action_values, depth, values, value):
 
 @kernel
 def update_infoset(values, frame, mover, action_values, depth):
-    """Adds to the regrets and strategy sums of the node's infoset; arguments as of `add_value`."""
+    """Adds to the regrets and strategy sums of the node's infoset; arguments as for `add_value`."""
     sign = 1.0 if mover == 0 else -1.0
     counterfactual = sign * frame.reach[1 - mover]
     count = frame.count

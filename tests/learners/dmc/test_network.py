@@ -64,7 +64,7 @@ def test_the_first_encoding_is_read_unless_another_is_named():
 
 
 def test_a_game_without_vectors_of_actions_is_refused():
-    with pytest.raises(ValueError, match="geister has no vectors of actions"):
+    with pytest.raises(ValueError, match="geister has no feature vectors of actions"):
         QNetworkSettings().check(Geister().spec)
 
 
