@@ -25,7 +25,7 @@ ends is noticed at once, and it must exceed the time in which kernels compile.""
 GRACE_S = 5.0
 """Seconds in which rank 0 has to report a loss; after that, the others assume that rank 0 itself hangs."""
 
-Meeting = tuple[str, int]
+StoreAddress = tuple[str, int]
 """Address and port of the store by which the ranks find each other."""
 
 
@@ -57,16 +57,16 @@ class DataParallelServer(LearnerServer):
         self._store: Any = None
         self._joined: ProcessRanks | None = None
 
-    def open(self) -> Meeting:
+    def open(self) -> StoreAddress:
         """Opens the store by which the other servers find this one, rank 0.
 
-        It listens on the address of this machine within Ray alone: 127.0.0.1 unless other machines may join.
+        It listens only on the address of this machine within Ray: 127.0.0.1 unless other machines may join.
         """
         address = _own_address()
         self._store, port = open_store(address, self._timeout_s)
         return address, port
 
-    def join(self, meeting: Meeting) -> None:
+    def join(self, address: StoreAddress) -> None:
         """Connects to the other servers; returns when all of them are connected.
 
         Raises:
@@ -75,7 +75,7 @@ class DataParallelServer(LearnerServer):
         try:
             if self._store is None:
                 use_interface_of(_own_address())
-                self._store = find_store(*meeting, self._timeout_s)
+                self._store = find_store(*address, self._timeout_s)
             self._joined = ProcessRanks(self.rank, self.ranks, self._store, self._device, self._timeout_s)
         except RankLost as error:
             raise WorkerDied(str(error)) from error
@@ -149,8 +149,8 @@ class LearnerGroup:
     def __init__(self, name: str, ranks: Sequence[Handle]) -> None:
         self.name = name
         self.ranks = tuple(ranks)
-        meeting = self.ranks[0].call("open")
-        self._met = [rank.call("join", meeting) for rank in self.ranks]
+        address = self.ranks[0].call("open")
+        self._met = [rank.call("join", address) for rank in self.ranks]
 
     def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
         """See `Handle.call`. All ranks fit and load; rank 0 does everything else, and returns all results."""

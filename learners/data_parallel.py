@@ -142,31 +142,32 @@ class ProcessRanks(Ranks):
             # Backends raise plain RuntimeErrors, also in the backward pass; the text begins with their source file.
             text = str(error).lower()
             if isinstance(error, dist.DistError) or "gloo" in text or "nccl" in text:
-                raise RankLost(f"rank {self.rank} of {self.ranks} has lost the others: {self._why(error)}") from error
+                reason = self._reason(error)
+                raise RankLost(f"rank {self.rank} of {self.ranks} has lost the others: {reason}") from error
             raise
 
     def leave(self, reason: str) -> None:
         """Closes the connections, so that the others need not wait for their time limit, and leaves a reason."""
-        self._ask(lambda: self._store.set(_FAILURE, f"rank {self.rank} left: {reason}"))
+        self._query(lambda: self._store.set(_FAILURE, f"rank {self.rank} left: {reason}"))
         if dist.is_initialized():
             dist.destroy_process_group()
 
-    def _why(self, error: Exception) -> str:
+    def _reason(self, error: Exception) -> str:
         """Returns the reason that another rank has left behind, or else the first line of the error."""
-        said = self._ask(lambda: self._store.get(_FAILURE).decode() if self._store.check([_FAILURE]) else None)
-        return str(said) if said else next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
+        left = self._query(lambda: self._store.get(_FAILURE).decode() if self._store.check([_FAILURE]) else None)
+        return str(left) if left else next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
 
-    def _ask(self, question: Callable[[], Any]) -> Any:
+    def _query(self, request: Callable[[], Any]) -> Any:
         """Returns the answer of the store; None if the process of rank 0, which holds it, has ended or hangs."""
         answers: list[Any] = []
 
-        def ask() -> None:
+        def send() -> None:
             with suppress(RuntimeError):
-                answers.append(question())
+                answers.append(request())
 
-        asking = Thread(target=ask, daemon=True)
-        asking.start()
-        asking.join(STORE_PATIENCE_S)
+        thread = Thread(target=send, daemon=True)
+        thread.start()
+        thread.join(STORE_PATIENCE_S)
         return answers[0] if answers else None
 
 

@@ -27,12 +27,12 @@ RED_IN = (2, 1)
 """Bits of the agent's red ghosts in each world."""
 POSITIONS = SQUARES**4
 
-Says = Callable[[Packed, NDArray[np.bool_], int], NDArray[Any]]
+PolicyFunction = Callable[[Packed, NDArray[np.bool_], int], NDArray[Any]]
 """A function that returns the probabilities `[B, A]` at infostates `uint8[B, P]` of a player with legal actions
 `bool[B, A]`."""
 
 
-class Remembers(ValueError):
+class NotMemoryless(ValueError):
     """The agent has memory, or does not give its policy at a position."""
 
 
@@ -49,7 +49,7 @@ class MemorylessPolicy:
         forced_escape: Whether a ghost that can escape must.
 
     Raises:
-        Remembers: the agent has memory, or does not give its policy.
+        NotMemoryless: the agent has memory, or does not give its policy.
         ValueError: the game is not Mini Geister with colours drawn at the start.
     """
 
@@ -74,10 +74,10 @@ class MemorylessPolicy:
         states = self._states
         states["ply"] = ply
         packed, legal = self._game.observe(states, self._game.to_move(states)), self._game.legal(states)
-        said = np.asarray(self._policy(packed, legal, self._player), np.float64)
-        told = said.reshape(2, -1, SLOTS) / said.reshape(2, -1, SLOTS).sum(axis=2, keepdims=True)
+        given = np.asarray(self._policy(packed, legal, self._player), np.float64)
+        normalised = given.reshape(2, -1, SLOTS) / given.reshape(2, -1, SLOTS).sum(axis=2, keepdims=True)
         table = np.zeros((2, POSITIONS, SLOTS))
-        table[:, self._numbers] = table[:, self._mirrored] = told
+        table[:, self._numbers] = table[:, self._mirrored] = normalised
         if not self._sees_ply:
             self._known = table
         return table
@@ -106,32 +106,32 @@ def _states(numbers: NDArray[np.int64], player: int) -> States:
     return states
 
 
-def _policy_of(agent: Agent) -> Says:
+def _policy_of(agent: Agent) -> PolicyFunction:
     """The function that gives the agent's policy by infostate.
 
     Raises:
-        Remembers: the agent has memory, or does not give its policy.
+        NotMemoryless: the agent has memory, or does not give its policy.
     """
     if isinstance(agent, RandomAgent):
         return lambda packed, legal, player: legal.astype(np.float64)
     if isinstance(agent, BeliefAgent):
         if agent.belief != "none":
-            raise Remembers(
+            raise NotMemoryless(
                 f"{agent.name} plays by a belief, a real number that depends on all moves of a game, so positions "
                 "hardly recur: an exact best response is available only for runs with tables.belief=none"
             )
         return _table_policy(agent.table)
     if isinstance(agent, DreamAgent) and agent.average not in ("last", "paper"):
-        raise Remembers(
+        raise NotMemoryless(
             f"{agent.name} remembers its moves (average={agent.average}): an exact best response is available only "
             "for average=last and average=paper"
         )
     if isinstance(agent, HeuristicAgent | DreamAgent | AveragePolicyAgent):
         return agent.policy
-    raise Remembers(f"{agent.name} has no method that returns its policy, which an exact best response requires")
+    raise NotMemoryless(f"{agent.name} has no method that returns its policy, which an exact best response requires")
 
 
-def _table_policy(table: NDArray[np.float64]) -> Says:
+def _table_policy(table: NDArray[np.float64]) -> PolicyFunction:
     """The policy of a table of belief states whose beliefs stay even.
 
     Args:

@@ -13,7 +13,7 @@ from envs.geister.players import CAREFUL, RUSH, HeuristicAgent
 from envs.geister.rules import new_states
 from envs.players import RandomAgent
 from learners.best_response.frontier import add_scaled, frontier_of, sum_of, thin
-from learners.best_response.memoryless import RED_IN, MemorylessPolicy, Remembers
+from learners.best_response.memoryless import RED_IN, MemorylessPolicy, NotMemoryless
 from learners.best_response.mini_geister import at_the_end, before, best_response, everywhere, position_of
 from learners.geister_beliefs.agent import BeliefAgent
 from learners.geister_beliefs.strategy import BeliefStrategy
@@ -226,7 +226,7 @@ def test_the_policy_of_a_position_is_how_often_the_agent_plays(name: str) -> Non
 
 @pytest.mark.parametrize("belief", ["paper", "exact"])
 def test_an_agent_with_beliefs_is_refused(belief: str) -> None:
-    with pytest.raises(Remembers, match="real number"):
+    with pytest.raises(NotMemoryless, match="real number"):
         MemorylessPolicy(game(), table_agent(1, belief), 1)
 
 
