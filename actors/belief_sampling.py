@@ -43,7 +43,7 @@ class BeliefTask:
 
 
 @dataclass
-class _Met:
+class _BeliefStates:
     """The `N` belief states of self-play.
 
     Attributes:
@@ -137,7 +137,7 @@ class BeliefSampler(WarmUp):
         }
         return stats, block
 
-    def _play(self, task: BeliefTask, tracker: BeliefTracker, rng: np.random.Generator) -> _Met:
+    def _play(self, task: BeliefTask, tracker: BeliefTracker, rng: np.random.Generator) -> _BeliefStates:
         """Plays games by the average policy, mixed with the uniform one."""
         game = self.game
         states = game.reset(task.games, rng)
@@ -163,11 +163,11 @@ class BeliefSampler(WarmUp):
         joined = met[0][0]
         for each in met[1:]:
             joined = join_records(joined, each[0])
-        return _Met(joined, parts[0], parts[1], parts[2], returns)
+        return _BeliefStates(joined, parts[0], parts[1], parts[2], returns)
 
     def _search(
         self,
-        met: _Met,
+        met: _BeliefStates,
         chosen: NDArray[np.int64],
         tracker: BeliefTracker,
         rng: np.random.Generator,
@@ -267,7 +267,7 @@ class BeliefSampler(WarmUp):
         samples["value"] = _expected(level)[at]
         return samples
 
-    def _returns(self, met: _Met, learnt: NDArray[np.int64]) -> list[NDArray[np.void]]:
+    def _returns(self, met: _BeliefStates, learnt: NDArray[np.int64]) -> list[NDArray[np.void]]:
         """Returns samples of the value net: the returns of self-play at the belief states `learnt`."""
         if not self.search.returns:
             return []
