@@ -122,15 +122,6 @@ def value_dtype(spec: GameSpec, action_dtype: np.dtype[np.void]) -> np.dtype:
     )
 
 
-def response_dtype(spec: GameSpec) -> np.dtype:
-    """Record of one decision of a best response against a frozen agent.
-
-    A record has 26 bytes for Geister. Fields: packed `infostate` of the acting player; `action`; `target`, the target
-    value of the action for that player, see `actors.best_response`.
-    """
-    return np.dtype([("infostate", np.uint8, (spec.packed_size,)), ("action", np.int16), ("target", np.float32)])
-
-
 def trajectory_dtype(spec: GameSpec) -> np.dtype:
     """Record of one decision of self-play for a policy gradient, with what its trajectory says of it.
 

@@ -1,1 +1,1 @@
-"""Best responses to a frozen agent: Q-nets fitted to returns, and exact best responses in Mini Geister."""
+"""Exact best responses to a frozen agent in Mini Geister."""
