@@ -25,7 +25,7 @@ class BeliefSolverServer(SolverServer):
         self.solver = BeliefSolver(game, settings, seed)
         super().__init__(self.solver)
 
-    def work_a_little(self) -> None:
+    def run_scratch_solver(self) -> None:
         self._fresh().run(1)
 
     def run(self, iterations: int) -> dict[str, float]:

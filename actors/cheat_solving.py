@@ -25,7 +25,7 @@ class CheatSolverServer(SolverServer):
         self.solver = CheatSolver(game, keys, seed)
         super().__init__(self.solver)
 
-    def work_a_little(self) -> None:
+    def run_scratch_solver(self) -> None:
         CheatSolver(replace(self.solver.game, health=1), self._keys).run(1)
 
     def enter(self, game: Cheat) -> None:

@@ -1,5 +1,6 @@
 """Servers that hold a tabular solver, run its iterations and return its strategy."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -12,14 +13,14 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Solver(Protocol):
-    """A solver whose state consists of arrays and metadata."""
+    """A solver whose state is arrays and a few numbers."""
 
     def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]: ...
 
     def load_arrays(self, arrays: Arrays, meta: Mapping[str, Any]) -> None: ...
 
 
-class SolverServer:
+class SolverServer(ABC):
     """Holds a solver in a process of its own. Subclasses define iterations, metrics and the strategy.
 
     Args:
@@ -32,27 +33,27 @@ class SolverServer:
     def warm_up(self) -> list[str]:
         """Compiles the kernels of an iteration; returns the names of those that were not in the cache."""
         with compilations() as compiled:
-            self.work_a_little()
+            self.run_scratch_solver()
         return compiled
 
-    def work_a_little(self) -> None:
-        """Runs an iteration of another solver, which is then discarded."""
-        raise NotImplementedError
+    @abstractmethod
+    def run_scratch_solver(self) -> None:
+        """Runs an iteration of another solver, which is discarded."""
 
+    @abstractmethod
     def run(self, iterations: int) -> dict[str, float]:
         """Runs `iterations` more iterations and returns metrics, among them ``nodes``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def strategy(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Returns the description of the strategy, and its arrays."""
-        raise NotImplementedError
+        """Returns a description of the strategy, and its arrays."""
 
     def save(self, path: str) -> None:
         """Writes the state to a file."""
         save_state(path, *self._state.state_arrays())
 
     def load(self, path: str) -> None:
-        """Restores the state from a file that `save` has written.
+        """Reverse of `save`.
 
         Raises:
             DamagedFile: the file is incomplete or damaged.

@@ -202,8 +202,10 @@ class Trainer:
         return weights
 
     def tensor(self, array: NDArray) -> Tensor:
-        """The array on the device."""
-        if len(array) == 1:  # a field of one record counts as contiguous, with strides that torch does not take
+        """Returns a tensor on the device; it shares the memory of the array where possible."""
+        # A field of one record counts as contiguous, but has strides that torch rejects. Arrays in Ray's object store
+        # are read-only, of which torch warns.
+        if len(array) == 1 or not array.flags.writeable:
             array = array.copy()
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
