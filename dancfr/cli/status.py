@@ -55,9 +55,8 @@ def facts_of(method: str) -> "Facts":
     if known is None:  # a method of another version, or of a package that is not installed
         return Facts()
     stored, config = known.strategies, known.config
-    if stored is None:
-        return Facts(known.speed, known.age)
-    return Facts(known.speed, known.age, lambda run, iterations: stored(run.config_as(config), iterations))
+    strategies = None if stored is None else lambda run, iterations: stored(run.config_as(config), iterations)
+    return Facts(known.speed, known.age, strategies, known.budget)
 
 
 def _looked(watched: "list[Watched]") -> "list[Status]":

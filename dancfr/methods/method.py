@@ -32,22 +32,25 @@ class Method:
     Attributes:
         name: Name in ``config.json`` and on the command line.
         config: Class of its settings.
-        train: ``train(run, config, tracker, options)`` runs it to its end; returns ``iterations``, ``seconds``,
-            ``samples`` and ``metrics``.
-        load_agent: ``load_agent(run, name, game)`` is the agent of what a run has stored; `name` is an
+        train: Function ``train(run, config, tracker, options)`` that trains a run to its end and returns
+            ``iterations``, ``seconds``, ``samples`` and ``metrics``; see `dancfr.methods.recovery.run_to_end`.
+        load_agent: Function ``load_agent(run, name, game)`` that returns the agent of a stored strategy; `name` is an
             `dancfr.methods.agent_name.AgentName`.
         presets: Its named configurations.
-        speed: Rate that a training row tells: key and unit.
-        samples: Key of the samples offered to the buffers so far.
-        plies: Key of the decisions played, or nodes walked, so far; None where a row tells no such total.
-        age: Key of the age of the weights that play; None where they are always the newest.
-        curves: What reports draw of its runs.
-        stored_with: Kind of the rows beside which it stores strategies ("train", "evaluation", "exploitability"); None
-            where it stores them with checkpoints.
-        strategies: ``strategies(config, t)`` is the set of (iteration, player) whose files a run of `t` iterations
-            needs to go on; None where the newest one is enough.
-        strategy_per_player: Each player has a strategy of its own; else one serves all.
-        load_file: ``load_file(path, game)`` is the agent of a file that the method writes outside of runs.
+        speed: The speed of a training, as a key of its rows and a unit.
+        samples: Key of the number of samples offered to the buffers so far.
+        curves: Figures that reports draw of its runs.
+        plies: Key of the number of decisions played, or nodes visited, so far; None if rows do not contain it.
+        age: Key of the age of the weights that play; None if these are always the newest ones.
+        budget: Key of a setting that limits the training, and of the training rows that count towards the limit; None
+            if `iterations` and `minutes` are the only limits.
+        stored_with: Kind of the rows together with which strategies are stored ("train", "evaluation" or
+            "exploitability"); None if they are stored with checkpoints.
+        strategies: Function ``strategies(config, t)`` that returns (iteration, player) of every strategy that a run
+            of `t` iterations needs to continue; None if the newest strategy is enough.
+        strategy_per_player: Whether each player has a strategy of its own, instead of one for all players.
+        load_file: Function ``load_file(path, game)`` that returns the agent of a file that the method writes outside
+            of runs.
         file_kind: Value of ``kind`` in the metadata of such files.
     """
 
@@ -61,6 +64,7 @@ class Method:
     curves: Curves
     plies: str | None = None
     age: str | None = None
+    budget: str | None = None
     stored_with: str | None = None
     strategies: Callable[[Any, int], set[tuple[int, int]]] | None = None
     strategy_per_player: bool = False
@@ -69,15 +73,16 @@ class Method:
 
 
 def lazily(path: str) -> Callable[..., Any]:
-    """A function that is imported when it is called: records stay quick to import, torch and Ray take seconds.
+    """Returns a function that imports another function when it is called, and calls it.
+
+    The records of methods are imported by every command, whereas drivers import torch and Ray, which takes seconds.
 
     Args:
-        path: Module and name, such as ``dancfr.methods.dream.driver:train``.
+        path: Module and name of the function, such as ``dancfr.methods.dream.driver:train``.
     """
     module, _, name = path.partition(":")
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return getattr(importlib.import_module(module), name)(*args, **kwargs)
 
-    call.__name__ = name
     return call

@@ -1,4 +1,4 @@
-"""Follows `metrics.jsonl` while it grows: reads each row once, and sums up how the run stands."""
+"""Follows `metrics.jsonl` while it grows: reads each row once, and summarises the state of the run."""
 
 import json
 import os
@@ -11,15 +11,15 @@ from dancfr.watch.progress import Pace
 Row = dict[str, Any]
 
 PROCESS_TOTALS = ("workers/died", "workers/late", "workers/raised", "workers/replaced", "workers/replayed")
-"""Keys of a training row that count from the start of the process on, not from the start of the run."""
+"""Keys of a training row that count from the start of the process, not from the start of the run."""
 
 
 class Tail:
-    """Reads a record that grows, each row once.
+    """Reads a growing record, each row once.
 
     Attributes:
-        torn: Lines so far that are no rows.
-        unfinished: Whether the last line has no end yet.
+        torn: Number of lines so far that are not rows.
+        unfinished: Whether the last line is incomplete.
     """
 
     def __init__(self, path: Path) -> None:
@@ -31,10 +31,13 @@ class Tail:
         self.torn, self.unfinished = 0, False
 
     def read(self) -> tuple[list[Row], bool]:
-        """The new rows, and whether they are all rows: a run that goes back to a checkpoint rewrites its record.
+        """Reads the new rows.
+
+        Returns:
+            The new rows, and whether they are all rows, since a run that returns to a checkpoint rewrites its record.
 
         Raises:
-            OSError: the record cannot be read; one that does not exist yet is empty.
+            OSError: the record cannot be read. A record that does not exist yet counts as empty.
         """
         try:
             file = self._path.open("rb")
@@ -71,16 +74,16 @@ def _parse(line: bytes) -> Row | None:
 
 
 class Following:
-    """What the record of a run says so far.
+    """A summary of the record of a run.
 
     Attributes:
         tail: The reader of the record.
         newest: The newest training row; empty before the first.
-        buffers: Newest value of each ``buffer/`` key: not every row has those of every buffer.
-        iteration: Iterations that have a row.
+        buffers: Newest value of each ``buffer/`` key; rows need not contain all of them.
+        iteration: Iteration of the newest training row.
         elapsed_s: Seconds of training.
-        evaluations: Newest evaluation rows by (policy, opponent).
-        exact: Newest exact evaluations by policy.
+        evaluations: Newest evaluation row by (policy, opponent).
+        exact: Newest exact evaluation by policy.
         events: Rows of kind "event".
     """
 
@@ -99,7 +102,7 @@ class Following:
         self.events: list[Row] = []
 
     def update(self) -> None:
-        """Reads what is new.
+        """Reads the new rows.
 
         Raises:
             OSError: the record cannot be read.
@@ -130,17 +133,17 @@ class Following:
 
     @property
     def seconds_each(self) -> float | None:
-        """Seconds of an iteration, by the recent ones."""
+        """Seconds per iteration, measured over recent iterations."""
         return self._pace.seconds_each
 
     def workers(self) -> dict[str, float]:
-        """Workers ``alive`` now, and those that ``died``, were ``late``, ``raised`` or were ``replaced``, and chunks
-        ``replayed``, in all processes of the run; empty for a run without a pool."""
+        """Returns the number of workers ``alive`` now, of those that ``died``, were ``late``, ``raised`` or were
+        ``replaced``, and of chunks ``replayed``, in all processes of the run; empty for a run without a pool."""
         counts = self.numbers("workers/")
         return {name: count + self._totals[f"workers/{name}"] for name, count in counts.items()}
 
     def numbers(self, prefix: str) -> dict[str, float]:
-        """Numbers of the newest training row whose keys begin with a prefix, by the rest of the key."""
+        """Returns the numbers of the newest training row whose keys begin with a prefix, by the rest of the key."""
         return {
             key.removeprefix(prefix): value
             for key, value in self.newest.items()
@@ -149,5 +152,5 @@ class Following:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of a row is a number; what is not finite is null in a row."""
+    """Returns whether a value of a row is a number; numbers that are not finite are stored as null."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

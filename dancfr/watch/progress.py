@@ -1,4 +1,4 @@
-"""What a person sees of a training on standard error: a bar on a terminal, otherwise a line every ten seconds."""
+"""Shows the progress of a training on standard error: a bar on a terminal, otherwise a line every ten seconds."""
 
 import sys
 import time
@@ -12,54 +12,84 @@ from typing import Any, Literal, Self
 from dancfr.errors import warn
 
 LINE_EVERY_S = 10.0
-"""Without a terminal, at most one line in so many seconds."""
+"""Minimum interval between two lines of progress, if standard error is not a terminal."""
 
 RECENT, RECENT_S = 10, 10.0
 """The pace is that of the last ten iterations, or of the last ten seconds if those are longer."""
 
 NASH_CONV = "nash_conv"
-"""Stands in place of an opponent where the newest NashConv of a policy is shown beside win rates."""
+"""Takes the place of the opponent's name where the newest NashConv of a policy is shown beside its win rates."""
 
 COMPILING = "compiling kernels that are not cached yet ..."
 
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast a method plays or solves, as its training rows say.
+    """The speed of a method, as recorded in its training rows.
 
     Attributes:
         key: Key of a training row, such as ``traversal/decisions_per_second``.
-        unit: What is counted, such as ``decisions``.
+        unit: The things that are counted, such as ``decisions``.
     """
 
     key: str
     unit: str
 
     def of(self, row: Mapping[str, Any]) -> float | None:
-        """The speed in a training row; None if the row has none."""
+        """Returns the speed in a training row; None if the row does not contain it."""
         speed = row.get(self.key)
         return float(speed) if isinstance(speed, (int, float)) else None
 
 
+@dataclass(frozen=True)
+class Budget:
+    """A limit of a training besides its iterations and minutes.
+
+    Attributes:
+        key: Key of a training row that counts towards the limit, such as ``games``.
+        total: Value of the key that ends the training.
+    """
+
+    key: str
+    total: float
+
+    @classmethod
+    def of(cls, key: str | None, config: Mapping[str, Any]) -> Self | None:
+        """Returns the limit that a configuration sets by a key; None if there is no such key or limit."""
+        total = None if key is None else config.get(key)
+        return None if key is None or not isinstance(total, (int, float)) else cls(key, total)
+
+    def spent(self, row: Mapping[str, Any]) -> float:
+        """Returns the fraction of the limit that a training row has reached; 0 if the row does not have the key."""
+        return min(float(row.get(self.key, 0)) / self.total, 1.0)
+
+
 class Progress:
-    """Progress of a run. Use it in a `with`; a terminal that goes away does not end the training.
+    """Shows the progress of a run. A context manager; a terminal that disappears does not end the training.
 
     Args:
-        iterations: Iterations in all.
+        iterations: Total number of iterations.
         enabled: Whether to show the progress; events are shown in any case.
-        minutes: Time limit of the training, if it has one: the bar then shows whichever ends first.
-        speed: The speed to show; None shows none.
+        minutes: Time limit of the training, if any. The bar shows the limit that is reached first.
+        speed: The speed to show, if any.
+        budget: A further limit of the training, if any.
     """
 
     def __init__(
-        self, iterations: int, enabled: bool = True, minutes: float | None = None, speed: Speed | None = None
+        self,
+        iterations: int,
+        enabled: bool = True,
+        minutes: float | None = None,
+        speed: Speed | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self._iterations = iterations
         self._limit = None if minutes is None else 60.0 * minutes
         self._enabled = enabled
         self._speed = speed
+        self._budget = budget
         self._pace = Pace()
-        self._state = ""  # of the newest iteration, until it is shown as a line
+        self._state = ""  # description of the newest iteration, until it is shown as a line
         self._wins = ""
         self._next_line = 0.0
         self._terminal: _Terminal | None = None
@@ -81,16 +111,16 @@ class Progress:
             self._say(self._state)
 
     def phase(self, name: str) -> None:
-        """Shows what the run does now, on a terminal; also before the first iteration."""
+        """Shows what the run is doing, on a terminal; may be called before the first iteration."""
         if self._terminal is not None:
             self._terminal.update(description=name)
 
     def event(self, text: object) -> None:
-        """Shows something that a person should know, such as the death of a worker, as a line of its own."""
+        """Shows an event that the user should know of, such as the death of a worker, on a line of its own."""
         self._say(str(text))
 
     def resumed(self, iteration: int, seconds: float = 0.0) -> None:
-        """The run goes on after `iteration`, with `seconds` of training behind it."""
+        """Shows that the run continues after `iteration`, with `seconds` of training behind it."""
         if self._enabled and iteration:
             self._say(f"resumed after iteration {iteration}, {duration(seconds)} of training")
         elif self._enabled:
@@ -103,12 +133,12 @@ class Progress:
         row: Mapping[str, Any] | None = None,
         latest: Mapping[str, float] | None = None,
     ) -> None:
-        """An iteration is done.
+        """Shows that an iteration is done.
 
         Args:
-            iteration: Iterations done in all.
-            seconds: Seconds of training in all.
-            row: Its metrics, of which the speed is shown, and the workers if any had to be replaced.
+            iteration: Number of completed iterations.
+            seconds: Seconds of training so far.
+            row: Metrics of the iteration. Shown are the speed and, if any had to be replaced, the workers.
             latest: Newest win rate by ``policy/opponent``, NashConv by ``policy/nash_conv``; shown when they change.
         """
         self._pace.add(iteration, seconds)
@@ -118,7 +148,9 @@ class Progress:
         wins = describe_wins(latest or {})
         changed = wins if wins != self._wins else ""
         if self._terminal is not None:
-            done = max(iteration / max(1, self._iterations), seconds / self._limit if self._limit else 0.0)
+            done = max(
+                iteration / max(1, self._iterations), seconds / self._limit if self._limit else 0.0, self._spent(row)
+            )
             self._terminal.update(completed=min(1.0, done), state=self._state)
             if changed:
                 self._say(f"iteration {iteration}  {changed}")
@@ -129,17 +161,20 @@ class Progress:
             self._state, self._wins = "", wins
 
     def _describe(self, iteration: int, seconds: float, row: Mapping[str, Any]) -> str:
-        """The state of the run in a line, what matters most first; a narrow terminal cuts its end off."""
+        """Describes the state of the run in a line, the most important part first: narrow terminals cut off its end."""
         each = self._pace.seconds_each
-        left, first = time_left(each, self._iterations - iteration, self._limit, seconds)
+        left, first = time_left(each, self._iterations - iteration, self._limit, seconds, self._spent(row))
         parts = (
-            f"iteration {iteration}" + ("" if first == "minutes" else f"/{self._iterations}"),
+            f"iteration {iteration}" + (f"/{self._iterations}" if first == "iterations" else ""),
             "" if left is None else f"{duration(left)} left",
             describe_workers(row),
             "" if each is None else describe_pace(each),
             describe_speed(row, self._speed),
         )
         return "  ".join(filter(None, parts))
+
+    def _spent(self, row: Mapping[str, Any] | None) -> float:
+        return 0.0 if self._budget is None else self._budget.spent(row or {})
 
     def _say(self, text: str) -> None:
         if self._terminal is None:
@@ -149,7 +184,7 @@ class Progress:
 
 
 class _Terminal:
-    """A bar at the lower edge of the terminal: the phase, the share done, and the state of the run beside it."""
+    """A bar at the bottom of the terminal with the phase, the fraction done, and the state of the run."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -169,35 +204,35 @@ class _Terminal:
         self._bar.start()
 
     def update(self, **fields: Any) -> None:
-        """Changes the ``description``, the share ``completed`` or the ``state``."""
+        """Changes the ``description``, the fraction ``completed`` or the ``state``."""
         self._bar.update(self._task, **fields)
 
     def say(self, text: str) -> None:
         """Prints a line above the bar."""
-        with suppress(OSError, ValueError):  # the terminal is gone: the training matters more
+        with suppress(OSError, ValueError):  # the terminal is gone, and the training continues
             self._bar.console.print(text, markup=False, highlight=False)
 
     def close(self) -> None:
-        """Leaves the bar as it is."""
+        """Stops updating the bar, and leaves it on the screen."""
         with suppress(OSError, ValueError):
             self._bar.stop()
 
 
 class Pace:
-    """Seconds of an iteration, by the recent ones. The first does not count, as kernels are compiled during it."""
+    """Seconds per iteration, measured over recent iterations without the first, during which kernels are compiled."""
 
     def __init__(self) -> None:
         self._ends: deque[tuple[int, float]] = deque()
 
     def add(self, iteration: int, seconds: float) -> None:
-        """An iteration ended after so many seconds of training."""
+        """Notes that an iteration ended, `seconds` being the training time so far."""
         self._ends.append((iteration, seconds))
         while len(self._ends) > RECENT + 1 and seconds - self._ends[1][1] >= RECENT_S:
             self._ends.popleft()
 
     @property
     def seconds_each(self) -> float | None:
-        """None until a second iteration has ended."""
+        """Seconds per iteration; None until a second iteration has ended."""
         if not self._ends:
             return None
         (first, start), (last, end) = self._ends[0], self._ends[-1]
@@ -205,26 +240,29 @@ class Pace:
 
 
 def time_left(
-    each: float | None, iterations: int, limit: float | None, seconds: float
-) -> tuple[float | None, Literal["iterations", "minutes"]]:
-    """Seconds until a training ends, and what will end it.
+    each: float | None, iterations: int, limit: float | None, seconds: float, spent: float = 0.0
+) -> tuple[float | None, Literal["iterations", "minutes", "budget"]]:
+    """Estimates the seconds until a training ends, and names the limit that ends it.
 
     Args:
-        each: Seconds of an iteration, if known.
-        iterations: Iterations to come.
-        limit: Seconds that the training may take in all, if limited.
-        seconds: Seconds that it has taken.
+        each: Seconds per iteration, if known.
+        iterations: Number of remaining iterations.
+        limit: Time limit in seconds, if any.
+        seconds: Seconds of training so far.
+        spent: Fraction of a `Budget` that is spent; 0 if the training has no budget.
     """
-    to_last = None if each is None else each * max(0, iterations)
+    ends: list[tuple[float, Literal["iterations", "minutes", "budget"]]] = []
+    if each is not None:
+        ends.append((each * max(0, iterations), "iterations"))
     if limit is not None and iterations > 0:
-        to_limit = max(0.0, limit - seconds)
-        if to_last is None or to_limit < to_last:
-            return to_limit, "minutes"
-    return to_last, "iterations"
+        ends.append((max(0.0, limit - seconds), "minutes"))
+    if spent > 0 and iterations > 0:
+        ends.append((seconds * (1 - spent) / spent, "budget"))
+    return min(ends, key=lambda end: end[0]) if ends else (None, "iterations")
 
 
 def describe_wins(latest: Mapping[str, float]) -> str:
-    """Win rates by ``policy/opponent`` in short: ``wins of average: random 99, rush 96 %; of last: random 97 %``."""
+    """Formats win rates by ``policy/opponent``: ``wins of average: random 99, rush 96 %; of last: random 97 %``."""
     exact: list[str] = []
     wins: dict[str, list[str]] = {}
     for name, value in latest.items():
@@ -233,18 +271,18 @@ def describe_wins(latest: Mapping[str, float]) -> str:
             exact.append(f"NashConv of {policy} {value:.3g}")
         else:
             wins.setdefault(policy, []).append(f"{opponent} {100 * value:.0f}")
-    told = "; ".join(f"of {policy}: {', '.join(shares)} %" for policy, shares in wins.items())
-    return "  ".join([*exact, *([f"wins {told}"] if told else [])])
+    rates = "; ".join(f"of {policy}: {', '.join(shares)} %" for policy, shares in wins.items())
+    return "  ".join([*exact, *([f"wins {rates}"] if rates else [])])
 
 
 def describe_speed(row: Mapping[str, Any], speed: Speed | None) -> str:
-    """The speed in a training row: ``123k decisions/s``, ``4.5M nodes/s``; empty if the row has none."""
+    """Formats the speed in a training row: ``123k decisions/s``, ``4.5M nodes/s``; empty if the row has none."""
     value = None if speed is None else speed.of(row)
     return f"{readable(value)} {speed.unit}/s" if speed and value else ""
 
 
 def describe_workers(row: Mapping[str, Any]) -> str:
-    """The workers in a training row, if any had to be replaced: ``4 workers, 2 replaced``."""
+    """Formats the workers in a training row as ``4 workers, 2 replaced``; empty if none had to be replaced."""
     replaced, alive = row.get("workers/replaced"), row.get("workers/alive")
     if not replaced or alive is None:
         return ""
@@ -252,7 +290,7 @@ def describe_workers(row: Mapping[str, Any]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time for people: ``45 s``, ``3:05 min``, ``2:10 h``."""
+    """Formats a duration: ``45 s``, ``3:05 min``, ``2:10 h``."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -262,7 +300,7 @@ def duration(seconds: float) -> str:
 
 
 def readable(number: float) -> str:
-    """A positive number in two or three digits: ``3.2``, ``850``, ``1.2k``, ``123k``, ``4.5M``."""
+    """Formats a positive number with two or three digits: ``3.2``, ``850``, ``1.2k``, ``123k``, ``4.5M``."""
     units = ["", "k", "M", "G"]
     while number >= 999.5 and len(units) > 1:
         number /= 1000
@@ -271,7 +309,7 @@ def readable(number: float) -> str:
 
 
 def describe_pace(each: float) -> str:
-    """Seconds of an iteration, or iterations a second, whichever is easier to read."""
+    """Formats a pace as seconds per iteration or iterations per second, whichever is easier to read."""
     if each < 0.1:
         return f"{readable(1 / each)}/s" if each > 0 else ""
     if each < 9.95:

@@ -1,4 +1,4 @@
-"""How a run stands, read from its folder alone: nothing is written, so the run may be training."""
+"""The status of a run, read from its folder. Nothing is written, so the run may be training meanwhile."""
 
 import fcntl
 import json
@@ -18,44 +18,46 @@ from dancfr.errors import UsageError, reason
 from dancfr.runs import checkpoints
 from dancfr.runs.run import Run
 from dancfr.watch.following import Following, is_number
-from dancfr.watch.progress import Speed, time_left
+from dancfr.watch.progress import Budget, Speed, time_left
 
 Status = dict[str, Any]
 
 OPEN = ("running", "elsewhere")
-"""States in which new rows may come."""
+"""States in which the run may still write rows."""
 
 SILENT_S, SILENT_ITERATIONS = 120.0, 20
-"""A running training is reported as silent after so many seconds and iterations without a new row."""
+"""A running training is reported if there was no new row for this many seconds and the time of this many iterations."""
 
 FREE_CHECKPOINTS = 3
-"""A disk without room for so many checkpoints is reported."""
+"""A disk is reported if it has less space than this number of checkpoints needs."""
 
 _NOTE = re.compile(r"process (\d+) on (\S+)")
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the status of a run needs to know of its method.
+    """The properties of a method that the status of its runs depends on.
 
     Attributes:
-        speed: How fast the method plays or solves.
+        speed: The speed of the method in training rows.
         age: Key of the age of the weights that play in a training row, in fits.
-        strategies: Given a run and its iterations, returns (iteration, player) of each strategy that it needs to go on;
-            None if the newest one is enough. It may raise UsageError for a run of another version.
+        strategies: Given a run and its iterations, returns (iteration, player) of each strategy that the run needs to
+            continue; None if the newest one is enough. It may raise UsageError for a run of another version.
+        budget: Key of a setting and of training rows, see `dancfr.watch.progress.Budget`.
     """
 
     speed: Speed | None = None
     age: str | None = None
     strategies: Callable[[Run, int], Iterable[tuple[int, int]]] | None = None
+    budget: str | None = None
 
 
 class Watched:
-    """One run that is looked at, once or again and again.
+    """Reads the status of a run, once or repeatedly.
 
     Args:
-        path: Its folder.
-        facts_of: Returns the facts of a method by its name.
+        path: Folder of the run.
+        facts_of: Function that returns the facts of a method, given its name.
     """
 
     def __init__(self, path: Path, facts_of: Callable[[str], Facts] = lambda _: Facts()) -> None:
@@ -65,13 +67,10 @@ class Watched:
         self._checked: dict[tuple[int, float], str | None] = {}  # damage of a checkpoint, by iteration and time
 
     def look(self, thorough: bool = True) -> Status:
-        """How the run stands now.
+        """Returns the current status, as `dancfr status --json` prints it; docs/watching.md lists the keys.
 
         Args:
             thorough: Also read every file of the newest checkpoint, once, and compare it with its checksum.
-
-        Returns:
-            What `dancfr status --json` prints; docs/watching.md lists the keys.
 
         Raises:
             UsageError: the folder holds no run, or one that is damaged or cannot be read.
@@ -93,7 +92,7 @@ class Watched:
             "preset": run.preset,
             "method": run.method,
             "resumed": len(run.info.get("resumed", [])),
-            **self._standing(run),
+            **self._standing(run, facts),
             "evaluations": [{key: row.get(key) for key in evaluated} for row in record.evaluations.values()],
             "nash_conv": {policy: {key: row[key] for key in exact} for policy, row in record.exact.items()},
             "checkpoint": checkpoint,
@@ -119,27 +118,30 @@ class Watched:
         }
         return status | {"warnings": list(self._warnings(status))}
 
-    def _standing(self, run: Run) -> Status:
-        """The state of the run, how far it is, and the time it needs."""
+    def _standing(self, run: Run, facts: Facts) -> Status:
+        """Returns the state of the run, its progress, and the time it needs."""
         record, config = self._record, run.info["config"]
         minutes, iterations = config.get("minutes"), config.get("iterations")
         if type(iterations) is not int or not (minutes is None or is_number(minutes)):
             raise UsageError(f"{self.path / 'config.json'} is not the configuration of a run of dancfr")
         limit = None if minutes is None else 60.0 * minutes
-        done = record.iteration >= iterations or (limit is not None and record.elapsed_s >= limit)
+        budget = Budget.of(facts.budget, config)
+        spent = 0.0 if budget is None else budget.spent(record.newest)
+        done = record.iteration >= iterations or (limit is not None and record.elapsed_s >= limit) or spent >= 1
         holder = find_holder(self.path / "run.lock")
         if holder is None or (done and not holder["here"]):
             state = "finished" if done else "stopped"
         else:
             state = "running" if holder["here"] else "elsewhere"
         path = run.metrics.path
-        left, _ = time_left(record.seconds_each, iterations - record.iteration, limit, record.elapsed_s)
+        left, _ = time_left(record.seconds_each, iterations - record.iteration, limit, record.elapsed_s, spent)
         return {
             "state": state,
             "holder": holder,
             "iteration": record.iteration,
             "iterations": iterations,
             "minutes": minutes,
+            "budget": None if budget is None else {"key": budget.key, "total": budget.total, "spent": spent},
             "elapsed_s": record.elapsed_s,
             "seconds_each": record.seconds_each,
             "eta_s": left if state in OPEN else None,
@@ -147,7 +149,7 @@ class Watched:
         }
 
     def _checkpoint(self, run: Run, thorough: bool) -> Status | None:
-        """The newest checkpoint; its ``damage`` is None if it is sound, or not ``checked``."""
+        """Returns the newest checkpoint; its ``damage`` is None if it is intact, or not ``checked``."""
         known = checkpoints.listed(run)
         if not known:
             return None
@@ -171,7 +173,8 @@ class Watched:
         }
 
     def _strategies(self, run: Run, facts: Facts) -> Status:
-        """How many strategies are ``stored``, the iteration of the ``newest``, and the names of those ``missing``."""
+        """Returns the number of ``stored`` strategies, the iteration of the ``newest``, and the names of ``missing``
+        ones."""
         stored = run.list_strategies()
         have = {(file.iteration, file.player) for file in stored}
         missing: list[str] = []
@@ -205,7 +208,8 @@ class Watched:
 
 
 def find_runs(paths: Sequence[Path]) -> tuple[list[Path], bool]:
-    """The folders of runs among the paths and right below them, and whether they form a list, not a single run."""
+    """Returns the folders of runs among the paths and directly below them, and whether these are a list rather than a
+    single run."""
     found: list[Path] = []
     several = len(paths) > 1
     for path in paths:
@@ -216,9 +220,10 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[Path], bool]:
 
 
 def find_holder(lock: Path) -> dict[str, Any] | None:
-    """Who holds a run's lock: ``process``, ``host``, and whether it is ``here``, on this machine; None if nobody does.
+    """Returns the holder of a run's lock: ``process``, ``host``, and whether this is the machine (``here``); None if
+    the lock is free.
 
-    The lock of another machine may be invisible here, so the note of another machine counts as well.
+    The lock of another machine may be invisible here, so a note left by another machine counts as a lock.
     """
     import psutil
 
@@ -243,9 +248,10 @@ def _is_held(file: BinaryIO) -> bool:
 
 
 def _wandb(path: Path) -> Status | None:
-    """The W&B run's ``id``, how many ``offline_pieces`` it has and how many are ``unsynced``; None without W&B.
+    """Returns the ``id`` of the W&B run, and the number of its ``offline_pieces`` and of those ``unsynced``; None
+    without W&B.
 
-    The newest piece is complete: it is the one ``to_sync``, unless it is synced.
+    Each piece contains the whole run, so only the newest one is ``to_sync``, unless it is synced already.
     """
     try:
         stored = json.loads((path / "wandb.json").read_text())["id"]
@@ -258,7 +264,7 @@ def _wandb(path: Path) -> Status | None:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a folder's files."""
+    """Returns the total size of a folder's files in bytes."""
     total = 0
     for folder, _, files in os.walk(path):
         for name in files:
@@ -268,5 +274,5 @@ def _size(path: Path) -> int:
 
 
 def count(number: int, what: str) -> str:
-    """``1 chunk``, ``2 chunks``."""
+    """Formats a number of things: ``1 chunk``, ``2 chunks``."""
     return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Where the rows of a training go: into `metrics.jsonl`, which Weights & Biases reads if it is wanted."""
+"""Records the rows of a training in `metrics.jsonl`, and sends them to Weights & Biases if asked to."""
 
 import os
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ _DEFAULT_SERVER = "https://api.wandb.ai"
 
 
 class Tracker:
-    """Writes the record of a run, and starts and ends W&B beside it. Use it in a `with`.
+    """Writes the record of a run, and starts and stops W&B with it. A context manager.
 
     Args:
-        run: The run, whose lock this process holds.
-        mode: How W&B is used; None chooses as `choose_mode` does.
-        speed: The speed of the method, from which W&B gets the speed of one worker.
+        run: The run, locked by this process.
+        mode: How W&B is used; None: see `choose_mode`.
+        speed: The speed of the method, from which the speed per worker is computed for W&B.
 
     Raises:
         UsageError: see `choose_mode`.
@@ -57,7 +57,7 @@ class Tracker:
             self._sink.check()
 
     def close(self, failed: bool = False) -> None:
-        """Ends W&B, waiting at most a minute for what is still being sent."""
+        """Stops W&B; waits at most a minute until everything is sent."""
         self._run.metrics.flush()
         if self._sink is not None:
             self._sink.finish(1 if failed else 0)
@@ -65,10 +65,11 @@ class Tracker:
 
 
 def choose_mode(requested: str | None) -> Mode:
-    """How W&B is used: as requested, or as `WANDB_MODE` says, or online if a key is configured, or off.
+    """Returns the mode of W&B: the requested one, or else that of `WANDB_MODE`, or else ``online`` if a key is
+    configured and ``off`` otherwise.
 
     Raises:
-        UsageError: there is no such mode, or it is online and there is no key.
+        UsageError: the mode does not exist, or it is online and there is no key.
     """
     asked = requested or {"disabled": "off", "dryrun": "offline", "run": "online"}.get(
         os.environ.get("WANDB_MODE", ""), os.environ.get("WANDB_MODE")
@@ -80,7 +81,7 @@ def choose_mode(requested: str | None) -> Mode:
     if asked == "off":
         return "off"
     if asked != "online":
-        raise UsageError(f"W&B can be online, offline or off, got {asked!r}")
+        raise UsageError(f"the W&B mode must be online, offline or off, got {asked!r}")
     if not has_key():
         raise UsageError(
             "W&B online needs a key: set WANDB_API_KEY, run `wandb login`, or choose --wandb offline or off"
@@ -89,7 +90,7 @@ def choose_mode(requested: str | None) -> Mode:
 
 
 def has_key() -> bool:
-    """Whether a key for the W&B server is configured, in the environment or in a netrc file."""
+    """Returns whether a key for the W&B server is configured, in the environment or in a netrc file."""
     if os.environ.get("WANDB_API_KEY"):
         return True
     import netrc

@@ -5,10 +5,10 @@
 KEY and UNIT are those of the method's `Speed`. The process ends when its standard input does: with the training. Its
 exit code is 1 if W&B fails; the last line on standard error then says why.
 
-W&B's own step merely counts rows here. Charts are drawn over ``iteration``, those of evaluations over
-``evaluation/iteration``, so a row may come late. When a W&B run goes on online, the server's summary says which rows it
-has. An offline piece cannot be continued: if two pieces are sent, W&B may replace the rows of the first. So each piece
-begins with the first row of the record and is complete.
+W&B's own step only counts rows here. The axis of charts is ``iteration``, that of evaluations ``evaluation/iteration``,
+so rows may arrive late. When an online run is resumed, the server's summary shows which rows W&B has already. An
+offline piece cannot be continued, since W&B may replace the rows of a first piece by those of a second one; therefore
+each piece begins with the first row of the record and is complete.
 """
 
 import json
@@ -31,28 +31,28 @@ from learners.storage import replacing
 
 LOOK_EVERY_S = 1.0
 INIT_TIMEOUT_S = 30.0
-"""W&B gives up a server that has not answered for so long; the variable WANDB_INIT_TIMEOUT overrides it."""
+"""Time after which W&B gives up on a server that does not answer; the variable WANDB_INIT_TIMEOUT overrides it."""
 
 SUMMARIES = (
     (r"evaluation/.*/win_rate", "max,last"),
     (r"evaluation/.*/nash_conv", "min,last"),
     (r".*per_second(_each)?", "mean,last"),
 )
-"""What W&B's table of runs shows of a metric; of all others it shows the last value."""
+"""Summaries of metrics in W&B's table of runs, which shows the last value of all others."""
 
 AXES = ("iteration", "evaluation/iteration", "elapsed_s")
 """Metrics that need no chart of their own."""
 
 CHARTS = {"win_rate": "Share of games won", "nash_conv": "NashConv"}
-"""Titles of the charts that hold all learning curves of a kind."""
+"""Titles of the charts that contain all learning curves of a kind."""
 
 
 class Reader:
-    """Sends what is new in a run's folder.
+    """Sends new rows and checkpoints of a run to W&B.
 
     Args:
         run: The run.
-        live: Its W&B run, just started.
+        live: The W&B run, just started.
         speed: The speed of the method.
     """
 
@@ -69,7 +69,7 @@ class Reader:
             live.define_metric(axis, hidden=True)
 
     def update(self, last: bool = False) -> None:
-        """Sends the new rows, and the newest checkpoint if it is new, with the charts.
+        """Sends new rows and, if there is a new checkpoint, the checkpoint and the charts.
 
         Args:
             last: Send the charts in any case.
@@ -87,7 +87,7 @@ class Reader:
             self._send_charts()
 
     def _send(self, row: Row) -> None:
-        """Sends a row, unless W&B has it."""
+        """Sends a row, unless W&B has it already."""
         kind, axis = row.get("kind"), "iteration"
         if kind == "event":
             metrics = self._count(row)
@@ -109,7 +109,7 @@ class Reader:
             self._live.log(metrics | {axis: row["iteration"]})
 
     def _count(self, row: Row) -> dict[str, float]:
-        """Events of this kind so far, with the sums of the iterations and seconds that they cost."""
+        """Returns the number of events of this kind so far, and the iterations and seconds that they cost."""
         name = f"events/{row.get('event')}"
         costs = {f"{name}_{key}": row[key] for key in ("lost_iterations", "seconds") if is_number(row.get(key))}
         self._events.update({name: 1, **costs})
@@ -121,7 +121,7 @@ class Reader:
             self._curves.setdefault(chart, {}).setdefault(curve, {})[iteration] = value
 
     def _send_charts(self) -> None:
-        """Draws the learning curves so far: a chart for all policies and opponents."""
+        """Draws the learning curves so far, those of all policies and opponents in one chart."""
         points = sum(len(curve) for curves in self._curves.values() for curve in curves.values())
         if points == self._charted:
             return
@@ -155,12 +155,12 @@ class Reader:
             for path in stored:  # W&B need not copy a file that does not change
                 artifact.add_file(str(path), name=f"strategies/{path.name}", policy="immutable", skip_cache=True)
         except (OSError, ValueError):
-            return  # the run has removed a file meanwhile: the next checkpoint will do
+            return  # the run has removed a file meanwhile; the next checkpoint is sent instead
         self._live.log_artifact(artifact, aliases=["latest", f"iteration-{checkpoint.iteration}"])
 
 
 def evaluated(row: Row) -> dict[str, float]:
-    """Metrics of an evaluation: a win rate, or NashConv with what else was computed exactly."""
+    """Returns the metrics of an evaluation: a win rate, or NashConv and validation errors."""
     of = f"evaluation/{row.get('policy')}"
     named: Row = {f"{of}/{row.get('opponent')}/win_rate": row.get("win_rate"), f"{of}/nash_conv": row.get("nash_conv")}
     named |= {f"evaluation/{key}": value for key, value in row.items() if key.startswith("validation/")}
@@ -168,20 +168,20 @@ def evaluated(row: Row) -> dict[str, float]:
 
 
 def speed_each(row: Row, speed: Speed | None) -> dict[str, float]:
-    """Speed of one worker, from a training row."""
+    """Returns the speed per worker of a training row."""
     total, alive = None if speed is None else speed.of(row), row.get("workers/alive")
     return {f"workers/{speed.unit}_per_second_each": total / alive} if speed and total is not None and alive else {}
 
 
 def wandb_id(run: Run) -> str:
-    """The id of the W&B run that belongs to a run, made at the first call."""
+    """Returns the id of the W&B run that belongs to a run; the first call creates it."""
     path = run.path / "wandb.json"
     try:
         stored = json.loads(path.read_text())["id"]
         if re.fullmatch(r"[\w-]{1,64}", stored):
             return str(stored)
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # none yet, or damaged: W&B then has this run in two parts
+        pass  # no id yet, or a damaged file, after which W&B has this run in two parts
     made = uuid.uuid4().hex[:12]
     with replacing(path) as file:
         file.write(json.dumps({"id": made}).encode() + b"\n")
@@ -189,9 +189,9 @@ def wandb_id(run: Run) -> str:
 
 
 def start(run: Run, mode: str) -> Any:
-    """Starts the W&B run, or goes on with it: one W&B run for each run.
+    """Starts or resumes the W&B run of a run.
 
-    The machine that W&B watches is this one, and the processes are those of the training, the parent of this process.
+    W&B monitors this machine and the processes of the training, which is the parent of this process.
     """
     os.environ.setdefault("WANDB_SILENT", "true")  # read at import
     os.environ.setdefault("WANDB_INIT_TIMEOUT", str(INIT_TIMEOUT_S))
@@ -222,9 +222,10 @@ def start(run: Run, mode: str) -> Any:
 
 
 def main(path: str, mode: str, *speed: str) -> None:
-    """Follows a run until standard input ends; what is read there is the exit code of the training.
+    """Follows a run until standard input ends, which contains the exit code of the training.
 
-    A signal that stops the training may reach this process too: it still sends what the training writes at its end.
+    Signals are ignored: those that stop the training may also reach this process, which still has to send the last
+    rows.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # inherited by W&B's service

@@ -1,6 +1,6 @@
-"""Weights & Biases beside a run, as the training sees it: a process that reads the run's record.
+"""Runs Weights & Biases in a process of its own, which reads the run's record.
 
-The training starts the process and waits for it at the end; nothing else passes between them. Rows reach W&B through
+The training starts the process and waits for its end; there is no other communication. Rows reach W&B through
 `metrics.jsonl` (see `dancfr.watch.wandb_reader`), so W&B can neither block nor end a training. In the same process it
 could: `wandb.Run.log` does not return while W&B's service hangs.
 """
@@ -21,12 +21,12 @@ FINISH_TIMEOUT_S = 60.0
 
 
 class WandbSink:
-    """The process that sends a run to W&B. Its failure is one line of warning.
+    """The process that sends a run to W&B. If it fails, one line of warning is printed and the training continues.
 
     Args:
-        run: The run, whose lock this process holds.
+        run: The run, locked by this process.
         mode: ``online`` or ``offline``.
-        speed: The speed of the method, from which W&B gets the speed of one worker.
+        speed: The speed of the method, from which the speed per worker is computed.
     """
 
     def __init__(self, run: Run, mode: Literal["online", "offline"], speed: Speed | None = None) -> None:
@@ -58,7 +58,7 @@ class WandbSink:
             self._give_up(self._last_line())
 
     def finish(self, exit_code: int) -> None:
-        """Ends the W&B run, and waits at most `FINISH_TIMEOUT_S` for what is still being sent."""
+        """Ends the W&B run; waits at most `FINISH_TIMEOUT_S` until everything is sent."""
         if self._process is None:
             return
         try:
@@ -76,7 +76,7 @@ class WandbSink:
         warn(f"warning: W&B failed ({why}); the run goes on, {self._record} has everything")
 
     def _last_line(self) -> str:
-        """The last line that the process wrote on standard error: why it ended."""
+        """Returns the last line that the process wrote to standard error, which says why it ended."""
         if self._errors is not None:
             self._errors.seek(0)
             lines = self._errors.read().decode(errors="replace").strip().splitlines()

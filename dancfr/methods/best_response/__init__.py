@@ -42,6 +42,7 @@ METHOD = Method(
     presets=PRESETS,
     speed=Speed("play/games_per_second", "games"),
     samples="samples/responses",
+    budget="games",
     curves=CURVES,
     load_file=lazily("dancfr.methods.best_response.agent:load_file"),
     file_kind="best response",

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from dancfr.watch import progress as module
-from dancfr.watch.progress import Progress, Speed, describe_wins, duration, readable
+from dancfr.watch.progress import Budget, Progress, Speed, describe_wins, duration, readable
 
 START = "starting, compiling kernels that are not cached yet ..."
 DECISIONS = Speed("traversal/decisions_per_second", "decisions")
@@ -61,6 +61,16 @@ def test_iterations_that_the_time_limit_will_cut_off_are_not_promised(capsys: py
     assert last_line(capsys, Progress(100_000), ends) == "iteration 27/100000  13:53 h left  0.50 s each"
     assert last_line(capsys, Progress(27, minutes=5), ends) == "iteration 27/27  0 s left  0.50 s each"
     assert last_line(capsys, Progress(1, minutes=5), {1: 3.0}) == "iteration 1/1"
+
+
+def test_iterations_that_a_limit_of_games_will_cut_off_are_not_promised(capsys: pytest.CaptureFixture[str]) -> None:
+    """270 of 540 games took 13.5 s."""
+    budget = Budget.of("games", {"games": 540})
+    with Progress(100_000, budget=budget) as progress:
+        for iteration in range(1, 28):
+            progress.advance(iteration, 0.5 * iteration, {"games": 10 * iteration})
+    assert capsys.readouterr().err.splitlines()[-1] == "iteration 27  14 s left  0.50 s each"
+    assert Budget.of("games", {"games": None}) is Budget.of(None, {"games": 300}) is None
 
 
 def test_the_pace_is_that_of_the_recent_iterations(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from dancfr.cli.status import facts_of
+from dancfr.cli.status_text import describe
 from dancfr.runs.checkpoints import writing
 from dancfr.runs.config import Config
 from dancfr.runs.run import Run
-from dancfr.watch.status import Watched
+from dancfr.watch.status import Facts, Watched
 from dancfr.watch.tracking import Tracker
 from tests.dancfr.outcomes import Command, refused
 
@@ -28,6 +30,7 @@ from tests.dancfr.outcomes import Command, refused
 class Settings(Config):
     iterations: int = 20
     minutes: float | None = None
+    games: int | None = None
 
 
 def train_row(iteration: int, **more: Any) -> dict[str, Any]:
@@ -141,6 +144,22 @@ def test_a_time_limit_ends_a_run_too(tmp_path: Path) -> None:
             tracker.log(train_row(13, elapsed_s=30.5))
         assert watched.look()["eta_s"] == 0
     assert watched.look()["state"] == "finished"
+
+
+def test_a_limit_of_games_ends_a_run_too(tmp_path: Path) -> None:
+    with trained(tmp_path / "run", iterations=12, saved=12, games=500) as run:
+        watched = Watched(run.path, lambda _: Facts(budget="games"))
+        assert watched.look()["eta_s"] == 16, "the rows have no games"
+        with Tracker(run, "off") as tracker:
+            tracker.log(train_row(13, games=400))
+            status = watched.look()
+            assert status["budget"] == {"key": "games", "total": 500, "spent": 0.8}
+            assert status["eta_s"] == pytest.approx(26 / 4)
+            assert "13 of 20, or 500 games" in describe(status)
+            tracker.log(train_row(14, games=500))
+        assert watched.look()["eta_s"] == 0
+    assert watched.look()["state"] == "finished"
+    assert Watched(run.path).look()["state"] == "stopped", "games limit the methods that say so"
 
 
 def test_a_lock_of_another_machine_is_not_taken_for_ours(tmp_path: Path) -> None:
