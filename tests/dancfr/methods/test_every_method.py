@@ -95,7 +95,7 @@ def test_a_method_goes_all_the_way(method: Method, tmp_path: Path) -> None:
     result = run_preset(halves, *small(method, "iterations=2"), resume=True)
     assert result["iterations"] == 2
     assert stored(halves) == stored(whole), "the same strategies byte for byte"
-    assert rows_of_training(halves) == rows_of_training(whole)
+    assert sorted(map(str, rows(halves))) == sorted(map(str, rows(whole)))
 
     train = Run.open(whole).read_metrics("train")
     assert [row["iteration"] for row in train] == [1, 2]
@@ -117,10 +117,6 @@ def test_a_method_goes_all_the_way(method: Method, tmp_path: Path) -> None:
     match = play(game, (agent, make_bot("random", game)), 4, np.random.default_rng(1))
     assert match.games == 4
     assert str(whole) in {entry["name"] for entry in list_agents(game, tmp_path)}
-
-
-def rows_of_training(path: Path) -> list[dict]:
-    return [row for row in rows(path) if row["kind"] == "train"]
 
 
 def test_names_of_methods_and_presets_lead_to_each_other() -> None:
