@@ -1,4 +1,4 @@
-"""The methods by name: those of this package, and those of others by the entry point ``dancfr.methods``."""
+"""The registry of methods: those of this package, and those of installed packages (entry point ``dancfr.methods``)."""
 
 from functools import cache
 
@@ -20,27 +20,29 @@ OWN = (DREAM, POLICY_GRADIENT, DEPTH_LIMITED, BELIEF_TABLES, CHEAT_CFR, VALUE_NE
 
 @cache
 def all_methods() -> dict[str, Method]:
-    """Every method by its name: those of this package, then those of installed packages.
+    """Returns all methods by name: those of this package, then those of installed packages.
 
     Raises:
-        UsageError: an installed package offers something else than a `Method`, or a name or preset that is taken.
+        UsageError: an installed package registers an object that is not a `Method`, or a name or preset that exists
+            already.
     """
     methods = {method.name: method for method in OWN}
     presets = {preset.name for method in OWN for preset in method.presets}
     for source, method in load_extensions("dancfr.methods", Method):
         taken = presets & {preset.name for preset in method.presets}
         if method.name in methods or taken:
-            raise UsageError(f"{source} offers {method.name}, but {', '.join([method.name, *taken])} is there already")
+            name = method.name if method.name in methods else min(taken)
+            raise UsageError(f"{source} registers the method {method.name}, but {name} exists already: rename it")
         methods[method.name] = method
         presets |= {preset.name for preset in method.presets}
     return methods
 
 
 def method_named(name: str) -> Method:
-    """The method of that name.
+    """Returns the method with a name.
 
     Raises:
-        UsageError: there is none; the message names the nearest.
+        UsageError: the method does not exist; the message suggests the closest name.
     """
     methods = all_methods()
     if name not in methods:
@@ -49,15 +51,15 @@ def method_named(name: str) -> Method:
 
 
 def all_presets() -> dict[str, Preset]:
-    """Every preset by its name."""
+    """Returns the presets of all methods by name."""
     return {preset.name: preset for method in all_methods().values() for preset in method.presets}
 
 
 def find_preset(name: str) -> Preset:
-    """The preset of that name.
+    """Returns the preset with a name.
 
     Raises:
-        UsageError: there is none; the message names the nearest.
+        UsageError: the preset does not exist; the message suggests the closest name.
     """
     presets = all_presets()
     if name not in presets:
@@ -66,7 +68,7 @@ def find_preset(name: str) -> Preset:
 
 
 def method_of(preset: Preset) -> Method:
-    """The method that a preset belongs to."""
+    """Returns the method that a preset belongs to."""
     return next(method for method in all_methods().values() if preset in method.presets)
 
 

@@ -1,4 +1,4 @@
-"""Names of agents, taken apart: ``runs/x@40?average=exact``. See `dancfr.agents.by_name`."""
+"""Parses names of agents such as ``runs/x@40?average=exact``, see `dancfr.agents.by_name`."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from dancfr.errors import UsageError, nearest
 
 SHARE = ("a number from 0 to 1",)
-"""In the place of choices: an option whose value is a number from 0 to 1."""
+"""Takes the place of the choices of an option whose value is a number from 0 to 1."""
 
 
 @dataclass(frozen=True)
 class AgentName:
-    """An agent's name, taken apart.
+    """The parts of an agent's name.
 
     Attributes:
         text: The whole name, for messages.
         base: Name of a bot, or path of a run or of a file.
-        iteration: What stands after ``@``; None is the newest.
+        iteration: The iteration after ``@``; None stands for the newest one.
         query: Key and value of each option after ``?``.
     """
 
@@ -28,17 +28,17 @@ class AgentName:
 
     @property
     def plain(self) -> bool:
-        """Whether the name asks for no iteration and no option."""
+        """Whether the name has neither an iteration nor options."""
         return self.iteration is None and not self.query
 
     def options(self, known: Mapping[str, Sequence[str]]) -> dict[str, str]:
-        """The options that the name gives.
+        """Checks the options and returns them by key.
 
         Args:
-            known: Key of each option that there is to its choices, or to `SHARE`.
+            known: The choices of each existing option, or `SHARE`, by its key.
 
         Raises:
-            UsageError: an option that there is not, or a value that it does not take.
+            UsageError: an option does not exist, or its value is not one of the choices.
         """
         for key, value in self.query:
             if key not in known:
@@ -51,22 +51,22 @@ class AgentName:
         return dict(self.query)
 
     def share(self, options: Mapping[str, str], key: str) -> float | None:
-        """The value of a `SHARE` option, if it is given."""
+        """Returns the value of a `SHARE` option; None if it is not given."""
         return _share(self.text, key, options[key]) if key in options else None
 
 
 def parse_name(text: str) -> AgentName:
-    """Takes ``runs/x@40?average=exact`` apart.
+    """Parses a name such as ``runs/x@40?average=exact``.
 
     Raises:
-        UsageError: an option without a value or given twice, or something else than a number after ``@``.
+        UsageError: an option has no value or is given twice, or the text after ``@`` is not a number.
     """
     rest, _, query = text.partition("?")
     pairs: dict[str, str] = {}
     for part in filter(None, query.split("&")):
         key, equals, value = part.partition("=")
         if not equals:
-            raise UsageError(f"{text}: after ? stand options such as average=exact, not {part!r}")
+            raise UsageError(f"{text}: the options after ? must have the form average=exact, got {part!r}")
         if key in pairs:
             raise UsageError(f"{text}: {key} is given twice")
         pairs[key] = value
@@ -75,7 +75,7 @@ def parse_name(text: str) -> AgentName:
     if not at or os.path.isdir(rest):  # a folder may have an @ in its own name
         return AgentName(text, rest, None, given)
     if not iteration.isdecimal() or len(iteration) > 9:
-        raise UsageError(f"{text}: after @ stands an iteration, such as {base}@40, not {iteration!r}")
+        raise UsageError(f"{text}: the iteration after @ must be a number, as in {base}@40, got {iteration!r}")
     return AgentName(text, base, int(iteration), given)
 
 
@@ -85,5 +85,5 @@ def _share(text: str, key: str, value: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:  # nor nan
-        raise UsageError(f"{text}: {key} must be a number from 0 to 1, not {value!r}")
+        raise UsageError(f"{text}: {key} must be a number from 0 to 1, got {value!r}")
     return share

@@ -1,32 +1,32 @@
-"""What a report draws of the runs of a method: the phases of an iteration, and figures of plain metrics."""
+"""Describes the figures that reports draw for a method: times of the phases of an iteration, and plain metrics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 APART = ("evaluation", "checkpoint")
-"""Phases that the training time leaves out."""
+"""Phases that do not count as training time."""
 
 APART_KEYS = {phase: f"time/{phase}_s" for phase in APART}
-"""Name of such a phase to the key of its seconds in a training row."""
+"""Key of the seconds in training rows for each of these phases."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of plain metrics over iterations.
+    """A figure that draws metrics of training rows over iterations.
 
     Attributes:
         name: Name of the figure and of its file.
         title: Heading.
         y_label: Label of the vertical axis.
         unit: Unit of the values, for the headings of the table.
-        keys: Title of a panel to key of a training row.
+        keys: Key of a training row for each panel, by the panel's title.
         note: Text below the figure.
         by_player: Draw a line for each player, instead of one for all.
         total: Sum the rows of one iteration, instead of averaging them.
-        log: Use a logarithmic axis where all values are positive.
-        percent: Values are shares.
-        weighted: Draw it only for runs that weigh their samples by importance.
+        log: Use a logarithmic axis if all values are positive.
+        percent: Whether values are fractions, shown in percent.
+        weighted: Draw the figure only for runs with importance weights.
     """
 
     name: str
@@ -42,18 +42,18 @@ class Metric:
     weighted: bool = False
 
     def applies_to(self, config: Mapping[str, Any]) -> bool:
-        """Whether the figure says something about a run with this configuration."""
+        """Returns whether the figure applies to runs with this configuration."""
         return not self.weighted or config.get("importance", "none") != "none"
 
 
 @dataclass(frozen=True)
 class Curves:
-    """What a report draws of the runs of a method.
+    """The figures of a method.
 
     Attributes:
-        phases: Name of a phase to the key of its seconds in a training row.
-        overlap: Why phases do not add up to the training time.
-        counted: When the seconds of a phase that runs beside others are counted.
+        phases: Key of the seconds in training rows for each phase, by the name of the phase.
+        overlap: Reason why the phases do not add up to the training time, as part of a sentence.
+        counted: A sentence that says to which iteration the time of a concurrent phase is attributed.
         metrics: Figures of plain metrics.
     """
 
@@ -63,21 +63,21 @@ class Curves:
     metrics: tuple[Metric, ...]
 
     def overlapping(self, apart: str = "") -> str:
-        """A sentence on phases that overlap.
+        """Returns a sentence about overlapping phases.
 
         Args:
-            apart: How the figure shows evaluations and checkpoints.
+            apart: A parenthesis that says how the figure shows evaluations and checkpoints.
         """
         return (
-            f"Phases overlap, since {self.overlap}: they do not add up to the training time, of which evaluations and "
-            f"checkpoints{apart} are no part."
+            f"Phases overlap, since {self.overlap}, so they do not add up to the training time, which excludes "
+            f"evaluations and checkpoints{apart}."
         )
 
     @property
     def phase_times(self) -> Metric:
-        """Seconds of each phase in each iteration."""
+        """The figure of the seconds of each phase per iteration."""
         titles = {
-            f"{phase.capitalize()} (no part of the training time)" if phase in APART else phase.capitalize(): key
+            f"{phase.capitalize()} (not counted as training)" if phase in APART else phase.capitalize(): key
             for phase, key in self.phases.items()
         }
         note = f"{self.overlapping()} {self.counted}"

@@ -129,7 +129,7 @@ def one_line_errors() -> Iterator[None]:
             f"the checkpoint does not match config.json: {error}; restore the original of either"
         ) from error
     except MemoryError as error:
-        raise RunError(f"not enough memory ({error}): lower reservoir, circular or the batch sizes") from error
+        raise RunError(f"not enough memory ({error}): lower the capacities of buffers or the batch sizes") from error
     except ResourcesMissing as error:
         raise UsageError(str(error)) from error
     except (Explained, ChunkFailed, StartFailed) as error:

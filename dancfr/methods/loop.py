@@ -1,7 +1,7 @@
-"""What surrounds the iterations of every method: the clock, the record, evaluations beside the training, checkpoints.
+"""The base class of all drivers: keeps time, records rows, starts evaluations and writes checkpoints.
 
-A driver says what an iteration does, in `Loop.learn`; a run may be killed at any moment and goes on from its newest
-checkpoint to the same result.
+A driver defines the iterations, in `Loop.learn`. A run may be killed at any moment; it resumes from its newest
+checkpoint and reaches the same result.
 """
 
 import json
@@ -30,37 +30,37 @@ from dancfr.watch.progress import NASH_CONV, Progress
 from dancfr.watch.tracking import Tracker
 
 SAVE_FAILURES = 3
-"""A run ends after this many failed checkpoints in a row: going on would only lose more."""
+"""Number of consecutive failed checkpoints after which a run ends, since more work would only be lost as well."""
 
 LOOK_EVERY_S = 0.5
-"""Interval at which a wait for actors looks whether Ray is still there."""
+"""Interval at which a wait for actors checks whether Ray is still running."""
 
 Row = dict[str, Any]
 
 
 class Loop(ABC):
-    """A run and its iterations.
+    """A training run.
 
     Args:
-        run: Folder that everything is written to.
-        config: Settings of the method.
-        tracker: Takes the metrics.
-        progress: Shows a person how the run stands.
+        run: The run, locked by this process.
+        config: Configuration of the run.
+        tracker: Records the rows.
+        progress: Shows the progress to the user.
         actors: The actors of the run.
 
     Attributes:
-        iteration: Iterations done.
-        last_iteration: Iterations in all.
-        seconds: Seconds of training in the iterations done.
-        saved_here: A checkpoint has been written since this loop began.
-        stop: Whether somebody has asked the run to stop.
+        iteration: Number of completed iterations.
+        last_iteration: Iteration after which the run ends.
+        seconds: Seconds of training in the completed iterations.
+        saved_here: Whether this object has written a checkpoint.
+        stop: Whether the run was asked to stop.
     """
 
     method: Method
-    """The record of the method; set by subclasses."""
+    """Record of the method; set by subclasses."""
 
     stored_after_checkpoints = False
-    """Whether a stored strategy proves that there was a checkpoint; otherwise strategies come sooner."""
+    """Whether strategies are stored only after the checkpoint of their iteration, so that one implies the other."""
 
     def __init__(self, run: Run, config: RunConfig, tracker: Tracker, progress: Progress, actors: RunActors) -> None:
         self.run, self.tracker, self.progress = run, tracker, progress
@@ -72,59 +72,61 @@ class Loop(ABC):
         self.last_iteration = config.iterations
         self.seconds = 0.0
         self.stop = Stop("")
-        self._began: float | None = None  # start of the iteration under way
-        self._untimed = 0.0  # seconds of it that are no training
+        self._doing = "the start of the run"  # for the message of a run that is cut off
+        self._began: float | None = None  # start of the current iteration
+        self._untimed = 0.0  # seconds of the current iteration that do not count as training
         self._evaluations: list[tuple[int, float, Ref, dict[str, bool]]] = []
-        self._final: dict[str, bool] = {}  # marks what only the end of the run brings about
+        self._final: dict[str, bool] = {}  # marks rows and strategies that exist only because the run ends
         self._evaluated = 0
         self._newest_checkpoint = 0  # its iteration
         self.saved_here = False
         self._saved_at = perf_counter()
-        self._carried: Row = {}  # for the next row: what happened after the last one
+        self._carried: Row = {}  # metrics measured after the last row, for the next one
         self._save_failures = 0
         self._latest: dict[str, float] = {}
         self._played = config.options_at(1)
         if config.options_at(config.iterations) != config.game_options:
             progress.event("the curriculum takes all iterations: the run's own game is evaluated, but never played")
 
-    # What a method says
+    # Defined by methods
 
     @abstractmethod
     def learn(self) -> None:
-        """The algorithm: a loop over `iterations`."""
+        """Runs the algorithm: a loop over `iterations`."""
 
     @abstractmethod
     def restore(self) -> None:
-        """Goes back to the newest whole checkpoint; see `load_newest`.
+        """Restores the newest intact checkpoint, see `load_newest`.
 
         Raises:
-            UsageError: there is nothing whole to go on from.
+            UsageError: the checkpoints are missing or damaged.
         """
 
     @abstractmethod
     def ready(self) -> bool:
-        """Whether there is a policy to evaluate."""
+        """Returns whether there is a policy to evaluate."""
 
     @abstractmethod
     def state(self, folder: Path) -> Row:
-        """What the driver itself has to save, for JSON; what does not fit there it writes into the folder."""
+        """Returns the state of the driver as JSON values, and writes arrays of the state to files in the folder."""
 
     @abstractmethod
     def samples_offered(self) -> int:
-        """Samples that the buffers were offered."""
+        """Returns the number of samples offered to the buffers so far."""
 
-    def settle(self) -> None:  # noqa: B027 (most methods leave nothing under way)
-        """Waits for what is under way in the actors, so that a checkpoint is of one iteration."""
+    def settle(self) -> None:  # noqa: B027 (most methods have no pending calls)
+        """Waits for pending calls of actors, so that a checkpoint holds the state after a single iteration."""
 
-    def prepare_evaluation(self, t: int) -> None:  # noqa: B027 (some have given them before)
-        """Gives the policies of iteration t to the actor that evaluates."""
+    def prepare_evaluation(self, t: int) -> None:  # noqa: B027 (some methods do so in every iteration)
+        """Sends the policies of iteration t to the evaluation actor."""
 
-    def warm_up(self) -> None:  # noqa: B027 (some compile nothing)
-        """Compiles the kernels that iterations need, by work whose result is thrown away."""
+    def warm_up(self) -> None:  # noqa: B027 (some methods compile nothing)
+        """Compiles the kernels that the iterations need, by a small amount of work whose results are discarded."""
 
     def compile_in_workers(self, method: str, tasks: Sequence[tuple[Any, Any]]) -> None:
-        """Lets the workers do tasks whose result is thrown away, so that their kernels are compiled before the clock
-        starts, and says which kernels that were and how long it took.
+        """Compiles the kernels of the workers before the clock starts, by tasks whose results are discarded.
+
+        Reports which kernels were compiled, and how long it took.
 
         Args:
             method: Name of the workers' method.
@@ -135,13 +137,13 @@ class Loop(ABC):
         started, put = perf_counter(), self._actors.runtime.put
         calls = [((method, task), put(weights)) for task, weights in tasks]
         compiled: list[str] = []
-        with suppress(ChunkFailed):  # what fails here fails in the iteration that follows, which says where
+        with suppress(ChunkFailed):  # the first iteration fails in the same way, and reports the error
             for _, found, _ in self._actors.pool.run("warm_up", calls * self._actors.runtime.workers):
                 compiled += found
         self.report_compilation(compiled, perf_counter() - started)
 
     def report_compilation(self, kernels: Sequence[str], seconds: float) -> None:
-        """Says which kernels were compiled, if any. The record says nothing of it: it depends on the cache."""
+        """Shows which kernels were compiled, if any. They are not recorded, since they depend on the cache."""
         names = sorted(set(kernels))
         if names:
             shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
@@ -150,21 +152,24 @@ class Loop(ABC):
     # Iterations
 
     def iterations(self) -> Iterator[tuple[int, Row]]:
-        """The iterations that are left, until the run is done or asked to stop.
+        """Yields the remaining iterations, until the run is done or asked to stop.
+
+        When the driver asks for the next iteration, the row of the last one and finished evaluations are recorded, and
+        a checkpoint is written if one is due.
 
         Yields:
-            Number of the iteration, from 1, and its row of metrics, to be filled in. When the driver asks for the next
-            one, the row is recorded, finished evaluations too, and a checkpoint written where it is due.
+            The number of the iteration, from 1, and its row of metrics, for the driver to fill in.
         """
         while not self.done() and not self.stop.requested:
             self._enter_stage()
+            self._doing = f"iteration {self.iteration + 1}"
             self._began, self._untimed = perf_counter(), 0.0
             row: Row = {"kind": "train", "iteration": self.iteration + 1}
             yield self.iteration + 1, row
             self._end_iteration(row)
 
     def _enter_stage(self) -> None:
-        """Lets the actors play the game of the next iteration, where a curriculum changes it."""
+        """Switches the actors to the game of the next iteration, if a curriculum changes it."""
         options = self._settings.options_at(self.iteration + 1)
         if options != self._played:
             self.settle()
@@ -172,10 +177,10 @@ class Loop(ABC):
             self._played = options
 
     def _end_iteration(self, row: Row) -> None:
-        """Records a row, and writes a checkpoint where it is due.
+        """Records a row, and writes a checkpoint if one is due.
 
-        The row comes before the checkpoint of its iteration, so that a run which goes on from there does not make it
-        again; how long the checkpoint took is in the next row.
+        The row is written before the checkpoint of its iteration, so that a resumed run does not repeat it. The time of
+        the checkpoint is part of the next row.
         """
         self.seconds, self._began = self.elapsed(), None
         self.iteration += 1
@@ -190,17 +195,17 @@ class Loop(ABC):
         self.progress.advance(self.iteration, self.seconds, row, self._latest)
 
     def elapsed(self) -> float:
-        """Seconds of training so far; evaluations and checkpoints are left out."""
+        """Returns the seconds of training so far, without evaluations and checkpoints."""
         return self.seconds + (0.0 if self._began is None else perf_counter() - self._began - self._untimed)
 
     def done(self) -> bool:
-        """Whether the configured iterations, or minutes of training, are over."""
+        """Returns whether the configured iterations, or minutes of training, are over."""
         minutes = self._settings.minutes
         over = minutes is not None and self.seconds >= 60 * minutes and self.ready()  # never without a policy
         return over or self.iteration >= self.last_iteration
 
     def _worker_row(self) -> Row:
-        """How many workers there are, what happened to them since this process began, how much waits for them."""
+        """Returns the number of workers, their failures in this process, and the length of their queue."""
         pool = self._actors.pool
         if pool is None or not self._actors.runtime.parallel:
             return {}
@@ -209,10 +214,10 @@ class Loop(ABC):
         return {"workers/alive": pool.alive(), "queue/depth": pool.take_depth(), **events}
 
     def get(self, refs: Any) -> Any:
-        """Values of a ref or of a list of refs.
+        """Waits for a ref or a list of refs, and returns their values.
 
         Raises:
-            RayLost: Ray is gone.
+            RayLost: Ray has ended.
             Exception: see `Runtime.get`.
         """
         runtime, wanted = self._actors.runtime, refs if isinstance(refs, list) else [refs]
@@ -223,12 +228,12 @@ class Loop(ABC):
     # Evaluations
 
     def evaluation_due(self, t: int) -> bool:
-        """Whether the policies are to be evaluated after iteration t."""
+        """Returns whether the policies are evaluated after iteration t."""
         every = self._settings.evaluation.every
         return bool(every) and t % every == 0
 
     def evaluate(self, t: int) -> None:
-        """Starts the evaluation of the policies as they are now. Its time is no training time."""
+        """Starts an evaluation of the current policies. Its time does not count as training."""
         started = perf_counter()
         if self._actors.evaluation is not None and self.ready():
             self.prepare_evaluation(t)
@@ -239,15 +244,17 @@ class Loop(ABC):
             self._evaluated = max(self._evaluated, t)
 
     def store_evaluated(self, t: int, nets: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> None:
-        """Stores the nets that are evaluated after iteration t, and gives them to the actor that evaluates: for methods
-        that play by the newest nets alone."""
+        """Stores the nets of iteration t and sends them to the evaluation actor.
+
+        For methods whose agents use the newest nets only.
+        """
         assert self._actors.evaluation is not None
         self.run.save_strategy(0, t, nets, {**meta, **self._final})
         self.run.discard_final_strategy_before(t)
         self._actors.evaluation.call("add", t, nets)
 
     def _collect_evaluations(self, wait: bool) -> None:
-        """Records the evaluations that are finished, in their order."""
+        """Records finished evaluations, in the order in which they were started."""
         while self._evaluations:
             _, seconds, ref, final = self._evaluations[0]
             if not wait and not self._actors.runtime.wait([ref], timeout=0):
@@ -272,11 +279,12 @@ class Loop(ABC):
         return late or self.iteration % self._settings.checkpoint_every == 0
 
     def save(self) -> None:
-        """Writes a checkpoint. Two failures in a row are reported and survived.
+        """Writes a checkpoint; a failure is reported, and the run continues.
 
         Raises:
-            RunError: the third failure in a row.
+            RunError: `SAVE_FAILURES` checkpoints in a row have failed.
         """
+        self._doing = f"the checkpoint of iteration {self.iteration}"
         self.progress.phase("checkpoint")
         self.settle()
         self._collect_evaluations(wait=True)
@@ -297,13 +305,13 @@ class Loop(ABC):
             self._newest_checkpoint, self.saved_here = self.iteration, True
 
     def load_newest(self) -> tuple[Row, Path] | None:
-        """Takes the actors and the record back to the newest whole checkpoint.
+        """Restores the actors and the record from the newest intact checkpoint.
 
         Returns:
-            What `state` has saved, and the checkpoint's folder; None if nothing has been saved yet.
+            The result of `state` and the folder of the checkpoint; None if the run has no checkpoint yet.
 
         Raises:
-            UsageError: the checkpoints are gone, or none is whole.
+            UsageError: the checkpoints were removed, or all of them are damaged.
         """
         checkpoint = checkpoints.latest(self.run)
         done = max((file.iteration for file in self.run.list_strategies()), default=0)
@@ -330,8 +338,12 @@ class Loop(ABC):
     # The end
 
     def finish(self) -> Row:
-        """Evaluates and saves once more where that is due, and returns the result. A run that was stopped is not
-        evaluated: it will go on. What a longer run would not have made is marked as final, and goes when it goes on."""
+        """Evaluates and saves the last iteration, unless that has been done, and returns the result.
+
+        A run that was stopped is not evaluated, since it will be resumed. Rows and strategies that a longer run would
+        not have are marked as final, and are removed when the run is resumed.
+        """
+        self._doing = "the last evaluation"
         self._final = {"final": True}
         if self._evaluated < self.iteration and not self.stop.requested:
             self.settle()
@@ -347,16 +359,14 @@ class Loop(ABC):
         return self.result(self.iteration)
 
     def abandon(self) -> Row:
-        """The result of a run that was stopped in an iteration which did not end within the notice: that of its last
-        checkpoint."""
+        """Returns the result up to the newest checkpoint, for a run that did not stop within the notice."""
         saved = self._newest_checkpoint
-        self.progress.event(
-            f"iteration {self.iteration + 1} did not end in time: --resume goes on after iteration {saved}"
-        )
+        start = f"goes on after iteration {saved}" if saved else "starts from the first iteration"
+        self.progress.event(f"{self._doing} did not end in time: --resume {start}")
         return self.result(saved)
 
     def result(self, iterations: int) -> Row:
-        """What `dancfr train --json` prints of a run."""
+        """Returns the result of `dancfr train --json`, given the number of iterations."""
         return {
             "iterations": iterations,
             "seconds": self.seconds,
@@ -367,7 +377,7 @@ class Loop(ABC):
 
 @contextmanager
 def reading(folder: Path) -> Iterator[None]:
-    """Raises a UsageError where what a driver has saved turns out to be damaged within the block."""
+    """Converts errors of the block, which reads the saved state of a driver, into a UsageError."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -380,7 +390,7 @@ def reading(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def timed(row: Row, phase: str) -> Iterator[None]:
-    """Adds the seconds that the block takes to those of the phase in a row of metrics."""
+    """Adds the seconds of the block to the time of a phase in a row of metrics."""
     started = perf_counter()
     yield
     key = f"time/{phase}_s"

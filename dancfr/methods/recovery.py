@@ -1,4 +1,4 @@
-"""A run from its start to its end, whatever is lost on the way: the same for all methods."""
+"""Runs a training to its end, and recovers from the loss of actors; the same for all methods."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -13,32 +13,39 @@ from dancfr.methods.run_actors import Placement
 from dancfr.methods.settings import RunConfig
 from dancfr.methods.stopping import OutOfTime, catching
 from dancfr.runs.run import Run
-from dancfr.watch.progress import Progress
+from dancfr.watch.progress import Budget, Progress
 from dancfr.watch.tracking import Tracker
 
 
-def run_to_end(
-    make: Callable[[Progress, Placement], Loop],
-    method: Method,
-    run: Run,
-    config: RunConfig,
-    tracker: Tracker,
-    options: TrainOptions,
-) -> dict[str, Any]:
-    """Trains until `config.iterations`, the time limit, or a signal; resumes where `options` say so.
+def run_to_end(loop_class: Any, run: Run, config: RunConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
+    """Trains until all iterations are done, a limit is reached or a signal arrives; resumes if `options` ask for it.
 
-    Where a buffer, a learner or a machine with one of them is lost, all actors are made anew and the run goes back to
-    its newest checkpoint: what follows it is done again, to the same result. Workers alone are replaced by their pool.
+    If a buffer, a learner or a machine that holds one of them is lost, all actors are started again and the run returns
+    to its newest checkpoint. Repeating the iterations after it gives the same result. The loss of workers alone is
+    handled by their pool.
+
+    Args:
+        loop_class: A subclass of `Loop`, whose constructor takes run, configuration, tracker, progress and placement.
+        run: The run, locked by this process.
+        config: Configuration of the run.
+        tracker: Records the rows.
+        options: Where and how to train.
 
     Returns:
-        ``iterations``, ``seconds`` of training, ``samples`` offered to the buffers, ``metrics``: the newest win rates
-        by policy and opponent, and NashConv by policy.
+        ``iterations``, ``seconds`` of training, ``samples`` offered to the buffers, and ``metrics``: the newest win
+        rates by policy and opponent, and NashConv by policy.
 
     Raises:
-        RunError: actors were lost `config.resources.recoveries` + 1 times without a checkpoint in between.
+        RunError: actors were lost more than `config.resources.recoveries` times without a checkpoint in between.
     """
     placement = Placement(options, config.resources)
-    with Progress(config.iterations, options.progress, config.minutes, method.speed) as progress, catching() as stop:
+    make: Callable[..., Loop] = loop_class
+    method: Method = loop_class.method
+    budget = Budget.of(method.budget, config.model_dump())
+    with (
+        Progress(config.iterations, options.progress, config.minutes, method.speed, budget) as progress,
+        catching() as stop,
+    ):
         progress.phase("starting")
         recovery = Recovery(config.resources.recoveries, tracker, progress)
         try:
@@ -46,7 +53,7 @@ def run_to_end(
                 loop = None
                 try:
                     with stop.limited():
-                        loop = make(progress, placement)
+                        loop = make(run, config, tracker, progress, placement)
                         if options.resume or recovery.count:
                             loop.restore()
                         run.confirm_resume()
@@ -74,12 +81,12 @@ def run_to_end(
 
 
 class Recovery:
-    """How often actors were lost, and what that cost.
+    """Counts the losses of actors, and reports what each of them costs.
 
     Args:
-        allowed: Losses in a row, without a checkpoint in between, that are survived.
-        tracker: Takes a row of each.
-        progress: Tells a person.
+        allowed: Maximum number of consecutive losses without a checkpoint in between.
+        tracker: Records a row for each recovery.
+        progress: Shows each loss and recovery to the user.
 
     Attributes:
         count: Losses since the last checkpoint.
@@ -88,25 +95,25 @@ class Recovery:
     def __init__(self, allowed: int, tracker: Tracker, progress: Progress) -> None:
         self._allowed, self._tracker, self._progress = allowed, tracker, progress
         self.count = 0
-        self._last: tuple[str, int, float] | None = None  # cause, iteration, when
+        self._last: tuple[str, int, float] | None = None  # cause, iteration and time of the loss
 
     def note(self, error: Exception, loop: Loop | None) -> None:
         """Counts a loss.
 
         Raises:
-            RunError: it was one too many.
+            RunError: there were more losses than allowed.
         """
         self.count = 1 if loop is not None and loop.saved_here else self.count + 1
         if self.count > self._allowed:
-            times = "" if self.count == 1 else f", and so {self.count} times without a checkpoint in between"
+            times = "" if self.count == 1 else f" ({self.count} losses without a checkpoint in between)"
             raise RunError(f"{error}{times}; look for the cause in Ray's logs, then go on with --resume") from error
         reached = 0 if loop is None else loop.iteration
         if self._last is None or loop is not None:
             self._last = str(error), reached, perf_counter()
-        self._progress.event(f"{error}: making all actors anew, then going on from the newest checkpoint")
+        self._progress.event(f"{error}: starting all actors again and returning to the newest checkpoint")
 
     def restored(self, loop: Loop) -> None:
-        """Says and records what has to be done again."""
+        """Reports and records a recovery, once the run has returned to its newest checkpoint."""
         if self._last is None:
             return
         cause, reached, when = self._last

@@ -1,4 +1,4 @@
-"""The actors of a run, of any method: where they live, how they are saved and restored, how workers are made."""
+"""The base of the actors of a run: where they run, how workers are started, and how their states are saved."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -15,18 +15,20 @@ from dancfr.methods.options import TrainOptions
 from dancfr.methods.settings import Resources
 
 RECOVERY_PATIENCE_S = 120.0
-"""Seconds that a run which has lost a machine waits for another one."""
+"""Seconds that a run waits for another machine after it has lost one."""
 
 
 class Placement:
-    """Where the actors of a run live. The runtime starts at its first use and outlives the recovery of the actors.
+    """The runtime and the resources of a run's actors.
+
+    The runtime is started at its first use, and stays while actors are started again after a loss.
 
     Args:
-        options: Inline, or on which Ray and with how many workers.
-        resources: What the actors take of the machines.
+        options: Whether to run inline or on Ray, on which cluster, and with how many workers.
+        resources: Resources of the actors.
 
     Attributes:
-        counts: Workers that died, were late, raised or were replaced, and chunks replayed.
+        counts: Number of workers that died, were late, raised or were replaced, and of chunks that were replayed.
     """
 
     def __init__(self, options: TrainOptions, resources: Resources) -> None:
@@ -35,7 +37,7 @@ class Placement:
 
     @cached_property
     def runtime(self) -> Runtime:
-        """Inline or Ray. Raises ResourcesMissing and RayUnavailable, see `RayRuntime`."""
+        """The runtime, inline or Ray. May raise ResourcesMissing and RayUnavailable, see `RayRuntime`."""
         return make_runtime(self.options, self.resources.wait_s)
 
     @property
@@ -46,10 +48,10 @@ class Placement:
         return {"size": self.runtime.workers, "cpus": self.resources.worker_cpus, "counts": self.counts, **given}
 
     def learner_options(self, learners: int) -> dict[str, Any]:
-        """Keyword arguments of `start_learner` for each of so many kinds of learners."""
+        """Returns keyword arguments of `start_learner` for each of `learners` kinds of learners."""
         gpus = 0.0
         if self.options.device == "cuda" and not self.options.inline:
-            data_parallel = self.resources.learners > 1  # NCCL wants a GPU for each rank
+            data_parallel = self.resources.learners > 1  # NCCL requires a GPU for each rank
             gpus = self.resources.learner_gpus or (1.0 if data_parallel else 1.0 / learners)
         return {"learners": self.resources.learners, "cpus": self.resources.learner_cpus, "gpus": gpus, "home": True}
 
@@ -59,13 +61,13 @@ class Placement:
         return {"shards": self.resources.buffer_shards, "cpus": 0, "home": True}
 
     def stop_actors(self) -> None:
-        """Ends all actors, so that others can take their places as soon as resources are free again."""
+        """Ends all actors, so that new ones can be started as soon as resources are free."""
         self.runtime.stop_all()
         if isinstance(self.runtime, RayRuntime):
             self.runtime.patience_s = max(RECOVERY_PATIENCE_S, self.resources.wait_s)
 
     def close(self) -> None:
-        """Ends all actors, and Ray where it was started for them."""
+        """Ends all actors, and Ray if it was started for them."""
         if "runtime" in self.__dict__:
             self.runtime.shutdown()
 
@@ -73,16 +75,16 @@ class Placement:
 class RunActors(ABC):
     """The actors of a run.
 
-    Coordinators and buffers ask for no CPU: they wait most of the time, and on a machine of two cores everything has
-    to fit beside two workers.
+    Coordinators and buffers request no CPU, since they wait most of the time, and all actors must fit on a machine of
+    two cores together with two workers.
 
     Args:
-        placement: Where they live.
-        say: Prints a line for a person; gets the workers that died, hung or raised.
+        placement: Where the actors run.
+        say: Function that reports a worker that died, hung or raised.
 
     Attributes:
-        evaluation: The actor that evaluates; None where nothing is evaluated.
-        pool: The workers; None for methods without them.
+        evaluation: The evaluation actor; None if nothing is evaluated.
+        pool: The workers; None for methods without workers.
     """
 
     def __init__(self, placement: Placement, say: Callable[[object], None]) -> None:
@@ -94,19 +96,19 @@ class RunActors(ABC):
 
     @abstractmethod
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:
-        """The actors that have a state, and where in a checkpoint's folder each one writes it."""
+        """Returns each actor that has a state, with the file in a checkpoint's folder that holds it."""
 
     @abstractmethod
     def enter(self, game: Any) -> None:
-        """Lets the actors play this game from now on, the next one of a curriculum."""
+        """Switches the actors to another game, the next one of a curriculum."""
 
     def start_pool(self, kind: Any, arguments: tuple[Any, ...], deadline_s: float) -> WorkerPool:
-        """Workers of one class, in the place of those there were.
+        """Starts workers, and stops the previous ones.
 
         Args:
             kind: Class of the workers.
-            arguments: Of its constructor.
-            deadline_s: Seconds after which a worker counts as hanging, unless the run's configuration says otherwise.
+            arguments: Arguments of its constructor.
+            deadline_s: Seconds after which a worker counts as hung; overridden by `Resources.deadline_s`.
         """
         if self.pool is not None:
             self.pool.stop()
@@ -115,34 +117,34 @@ class RunActors(ABC):
         return self.pool
 
     def start_evaluation(self, *arguments: Any, kind: Any = EvaluationServer) -> Handle:
-        """The actor that evaluates; arguments as of its class."""
+        """Starts the evaluation actor, with the arguments of the class `kind`."""
         self.evaluation = self.runtime.start(kind, *arguments, cpus=0, home=True, name="evaluation")
         return self.evaluation
 
     def wait_until_ready(self, handles: list[Handle]) -> None:
-        """Returns when these actors, and the one that evaluates, are up."""
+        """Waits until the given actors and the evaluation actor are ready."""
         waited = [*handles, *([self.evaluation] if self.evaluation is not None else [])]
         self.runtime.get([handle.ready() for handle in waited])
 
     def save(self, folder: Path) -> None:
-        """Every buffer and learner writes its state into the checkpoint's folder, all at the same time."""
+        """Lets all actors of `files` write their states to a checkpoint's folder, in parallel."""
         self.runtime.get([handle.call("save", str(path)) for handle, path in self.files(folder)])
 
     def load(self, folder: Path) -> None:
-        """Reverse of `save`."""
+        """Restores the states that `save` has written."""
         self.runtime.get([handle.call("load", str(path)) for handle, path in self.files(folder)])
 
     def _on_event(self, event: PoolEvent) -> None:
-        """Passes on what happened to workers, not what the pool does about it."""
+        """Reports failures of workers, but not how the pool reacts to them."""
         if event.kind in ("died", "late", "raised"):
             self._say(event)
 
 
 def make_runtime(options: TrainOptions, patience_s: float = 0.0) -> Runtime:
-    """Inline, or on Ray."""
+    """Makes the runtime, inline or on Ray; `patience_s` is the time to wait for resources."""
     if options.inline:
         return InlineRuntime()
     started = RayRuntime(options.address, options.workers, options.dashboard, patience_s)
     if (url := started.dashboard_url) is not None:
-        warn(f"Ray's dashboard: {url} (it asks for the token that `ray get-auth-token` prints)")
+        warn(f"Ray's dashboard: {url} (log in with the token that `ray get-auth-token` prints)")
     return started

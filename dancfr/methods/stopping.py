@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM: the first signal asks a run to stop, the second ends the process at once.
+"""Handles Ctrl-C and SIGTERM: the first signal asks a run to stop, the second ends the process at once.
 
-A run that is asked to stop finishes the iteration under way and writes a checkpoint. Where the iteration takes longer
-than the notice, the run ends as it is: `--resume` repeats what came after the last checkpoint, to the same result.
+A run that is asked to stop finishes its iteration and writes a checkpoint. If the iteration takes longer than the
+notice, the run ends without it, and `--resume` repeats the work after the last checkpoint, with the same result.
 """
 
 import os
@@ -15,24 +15,24 @@ from typing import Any
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 NOTICE_S = 10.0
-"""Seconds that an iteration may still take after the first signal. A machine that is taken away gives half a minute,
-in which the checkpoint has to be written too."""
+"""Seconds that an iteration may still take after the first signal. Preempted machines of clouds have half a minute,
+in which the checkpoint must be written as well."""
 
 _active: "Stop | None" = None
 
 
 class OutOfTime(BaseException):
-    """The notice is over. Not an `Exception`, so that nothing on the way takes it for a failure to recover from."""
+    """The notice is over. Not an `Exception`, so that no handler mistakes it for a failure to recover from."""
 
 
 class Stop:
-    """Whether somebody has asked the run to stop.
+    """Whether a signal has asked the run to stop.
 
     Args:
-        then: What the first signal leads to, for the line that is printed when it comes.
+        then: Consequence of the first signal, for the line that is printed when it arrives.
 
     Attributes:
-        requested: The first signal has come.
+        requested: Whether the first signal has arrived.
     """
 
     def __init__(self, then: str) -> None:
@@ -44,9 +44,9 @@ class Stop:
 
     @contextmanager
     def limited(self, notice: float = NOTICE_S) -> Iterator[None]:
-        """Raises OutOfTime in the main thread when the block is still running `notice` seconds after the first signal.
+        """Raises OutOfTime in the main thread if the block is still running `notice` seconds after the first signal.
 
-        The exception comes between two bytecodes, wherever the program is: also while it waits for Ray or compiles.
+        The exception is raised between any two bytecodes, even while the program waits for Ray or compiles.
         """
         self._notice = notice
         try:
@@ -60,7 +60,7 @@ class Stop:
 
     @contextmanager
     def shielded(self) -> Iterator[None]:
-        """Within this block OutOfTime is not raised: for the checkpoint that the notice is meant for."""
+        """Defers OutOfTime until the block ends, so that a checkpoint is written completely."""
         self._shielded = True
         try:
             yield
@@ -73,10 +73,10 @@ class Stop:
         self.requested = True
         if self._notice is not None:
             self._alarm_before = signal.signal(signal.SIGALRM, self._expire)
-            # Again every second: an exception in a callback from C code may get lost.
+            # Repeated every second, since an exception in a callback from C code may get lost.
             signal.setitimer(signal.ITIMER_REAL, self._notice, 1.0)
         name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
-        with suppress(OSError):  # past Python's buffers, which the signal may have interrupted
+        with suppress(OSError):  # not through Python's buffers, which the signal may have interrupted
             os.write(2, f"{name}: {self._then}; a second signal aborts\n".encode())
 
     def _expire(self, number: int, frame: FrameType | None) -> None:
@@ -86,12 +86,13 @@ class Stop:
 
 @contextmanager
 def catching(then: str = "stopping after this iteration") -> Iterator[Stop]:
-    """Turns signals into a flag within the block; nested blocks share it. Then the former handlers return.
+    """Turns signals into a flag within the block; nested blocks share it. Restores the previous handlers afterwards.
 
-    A second signal raises KeyboardInterrupt in the main thread. Other threads get no signals: their flag stays down.
+    A second signal raises KeyboardInterrupt in the main thread. Other threads receive no signals, so their flag is
+    never set.
 
     Args:
-        then: What the first signal leads to, for the line that is printed when it comes.
+        then: Consequence of the first signal, for the line that is printed when it arrives.
     """
     global _active
     if _active is not None:

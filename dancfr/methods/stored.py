@@ -1,4 +1,4 @@
-"""What a run has stored, checked against its configuration: the common part of how methods load agents."""
+"""Finds stored strategies and checks them against the configuration of their run, for all methods."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,16 +18,16 @@ from envs.game import Game
 
 
 def newest(run: Run, wanted: AgentName, stored_with: str | None, first: str) -> StrategyFile:
-    """The newest strategy of a run up to the iteration that a name asks for.
+    """Returns the newest strategy of a run up to the iteration of a name.
 
     Args:
         run: The run.
         wanted: Name of the agent.
         stored_with: See `Method.stored_with`.
-        first: When a run stores its first strategy, for the message.
+        first: When a run stores its first strategy, for the error message.
 
     Raises:
-        UsageError: it has none yet, or see `files_until`.
+        UsageError: the run has no strategy yet, or see `files_until`.
     """
     files = files_until(run, wanted, stored_with)
     if not files:
@@ -36,10 +36,10 @@ def newest(run: Run, wanted: AgentName, stored_with: str | None, first: str) -> 
 
 
 def files_until(run: Run, wanted: AgentName, stored_with: str | None) -> list[StrategyFile]:
-    """The strategies of a run up to the iteration that a name asks for; an empty list if it has not stored one yet.
+    """Returns the strategies of a run up to the iteration of a name; empty if the run has not stored any yet.
 
     Raises:
-        UsageError: those it had are gone, or it does not have that iteration.
+        UsageError: the strategies were removed, or the run does not have the iteration.
     """
     files = run.list_strategies()
     if not files and stored_with is not None and run.read_metrics(stored_with):
@@ -56,15 +56,15 @@ def files_until(run: Run, wanted: AgentName, stored_with: str | None) -> list[St
 
 
 def trained_game(base: str, config: RunConfig, game: Any) -> Any:
-    """The game that a run was trained on.
+    """Returns the game that a run was trained on.
 
     Args:
         base: Path of the run.
-        config: Its configuration.
-        game: The game that its agent is to play.
+        config: Configuration of the run.
+        game: The game that the agent will play.
 
     Raises:
-        UsageError: that is another game, or its actions or infostates differ.
+        UsageError: the two are different games, or their rules, actions or infostates differ.
     """
     trained_on = make_game(config.game, **config.game_options)
     here, there = game.spec, trained_on.spec
@@ -74,43 +74,43 @@ def trained_game(base: str, config: RunConfig, game: Any) -> Any:
         for key in (each.name for each in fields(game) if each.init and each.name not in game.may_differ):
             own, other = getattr(trained_on, key), getattr(game, key)
             if own != other:
-                differs = f"{key}={show(own)}, where the game at hand has {key}={show(other)}"
+                differs = f"{key}={show(own)}, but this game has {key}={show(other)}"
                 raise UsageError(f"{base} was trained under other rules of {there.name}: {differs}")
     if (there.num_actions, there.packed_size, there.shapes) != (here.num_actions, here.packed_size, here.shapes):
         raise UsageError(
-            f"{base} was trained under other rules of {there.name}: it knows {there.num_actions} actions, "
-            f"the game at hand has {here.num_actions}"
+            f"{base} was trained under other rules of {there.name}: with {there.num_actions} actions, but this game "
+            f"has {here.num_actions}"
         )
     return trained_on
 
 
 def misfit(file: StrategyFile, error: ValueError) -> UsageError:
-    """The error to raise for a stored file whose content is not what the configuration says."""
+    """Returns the error to raise for a stored file that does not match the configuration of its run."""
     return UsageError(f"{file.path} does not fit the run's configuration: {error}")
 
 
 def check_weights(weights: Mapping[str, Any], wanted: Mapping[str, Sequence[int]]) -> None:
-    """Checks arrays of a net against the shapes they should have.
+    """Checks the names and shapes of the arrays of a net.
 
     Raises:
-        ValueError: the first array that is missing, superfluous, of another shape or type, or not finite.
+        ValueError: an array is missing, unexpected, of another shape or type, or contains values that are not finite.
     """
     for part in sorted(wanted.keys() | weights.keys()):
         found = weights.get(part)
         if part not in wanted:
-            raise ValueError(f"{part} is one array too many")
+            raise ValueError(f"{part} is not an array of this net")
         if found is None or found.shape != tuple(wanted[part]) or found.dtype != np.float32:
             have = "missing" if found is None else f"{found.dtype}{list(found.shape)}"
-            raise ValueError(f"{part} is {have} where float32{list(wanted[part])} is needed")
+            raise ValueError(f"{part} must be float32{list(wanted[part])}, but is {have}")
         if not np.isfinite(found).all():
-            raise ValueError(f"{part} holds numbers that are not finite")
+            raise ValueError(f"{part} contains values that are not finite")
 
 
 def value_net_shapes(game: Game, network: Any, weights: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """The arrays of a net over numbered actions, see `ValueNet.inference_weights`.
+    """Returns the shapes of the arrays of a net over numbered actions, see `ValueNet.inference_weights`.
 
-    What a convolution hands on depends on the board, so its arrays, and the inputs of the first layer after it, are
-    taken as they are.
+    The output size of a convolutional trunk depends on the board, so the shapes of its arrays, and the number of inputs
+    of the layer after it, are taken from the weights.
     """
     width, outputs = network.width, game.spec.slots[network.outputs]
     shapes: dict[str, tuple[int, ...]] = {f"hidden{i}.w": (width, width) for i in range(network.depth)}

@@ -1,4 +1,4 @@
-"""What the drivers of tabular methods share: the state of a run is that of its solver."""
+"""The base class of drivers of tabular methods, where the state of a run is the state of a solver."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -16,12 +16,12 @@ from dancfr.watch.tracking import Tracker
 
 
 class TableActors(RunActors):
-    """The solver, which takes one core, and the evaluation.
+    """The solver, which uses one core, and the evaluation actor.
 
     Args:
-        config: The run's configuration.
-        placement: Where they live.
-        say: Gets lines for a person.
+        config: Configuration of the run.
+        placement: Where the actors run.
+        say: Function that shows a line to the user.
     """
 
     def __init__(self, config: RunConfig, placement: Placement, say: Callable[[object], None]) -> None:
@@ -33,11 +33,11 @@ class TableActors(RunActors):
 
     @abstractmethod
     def start_solver(self) -> Handle:
-        """An `actors.solving.SolverServer`."""
+        """Starts an `actors.solving.SolverServer`."""
 
     @abstractmethod
     def start_policies(self) -> None:
-        """Starts the evaluation; its policies take (iteration, description, arrays) of a strategy."""
+        """Starts the evaluation actor, whose policies accept (iteration, description, arrays) of a strategy."""
 
     def enter(self, game: Any) -> None:
         self.runtime.get(self.solver.call("enter", game))
@@ -50,9 +50,9 @@ class TableLoop(Loop):
     """A run of a tabular method.
 
     Args:
-        actors: The actors of the run.
-        prefix: Beginning of the names of the solver's metrics.
-        phase: What an iteration does, for people.
+        run, config, tracker, progress, actors: See `Loop`.
+        prefix: Prefix of the names of the solver's metrics.
+        phase: Description of an iteration, shown as its progress.
     """
 
     stored_after_checkpoints = True
@@ -73,7 +73,7 @@ class TableLoop(Loop):
         self.nodes = 0
 
     def solve(self, row: Row) -> None:
-        """One iteration of the solver."""
+        """Runs one iteration of the solver."""
         self.progress.phase(self._phase)
         with timed(row, "traversal"):
             found = self.get(self.actors.solver.call("run", 1))
@@ -83,13 +83,13 @@ class TableLoop(Loop):
         row["samples/nodes"] = self.nodes
 
     def warm_up(self) -> None:
-        """Solves a small problem, so that the kernels are compiled."""
+        """Compiles the kernels of the solver."""
         self.progress.phase("compiling")
         started = perf_counter()
         self.report_compilation(self.get(self.actors.solver.call("warm_up")), perf_counter() - started)
 
     def prepare_evaluation(self, t: int) -> None:
-        """Gives the strategy as it is now to the actor that evaluates."""
+        """Sends the current strategy to the evaluation actor."""
         assert self.actors.evaluation is not None
         about, arrays = self.actors.solver.call("strategy", returns=2)
         self.actors.evaluation.call("add", t, about, arrays)
@@ -98,7 +98,8 @@ class TableLoop(Loop):
         return self.iteration > 0 or self.nodes > 0
 
     def save(self) -> None:
-        """Writes a checkpoint and, at the configured iterations and at the end, the strategy, which is as large."""
+        """Writes a checkpoint and, unless only `checkpoint_minutes` made it due, stores the strategy, which is as large
+        as the checkpoint."""
         super().save()
         scheduled = self.iteration % self.config.checkpoint_every == 0
         if not self._save_failures and (scheduled or self.done() or self.stop.requested):
@@ -114,10 +115,10 @@ class TableLoop(Loop):
         return {"nodes": self.nodes}
 
     def restore(self) -> None:
-        """Goes on from the newest whole checkpoint.
+        """Restores the newest intact checkpoint.
 
         Raises:
-            UsageError: the checkpoints are gone, or none is whole.
+            UsageError: the checkpoints were removed, or all of them are damaged.
         """
         saved = self.load_newest()
         if saved is not None:
@@ -125,7 +126,7 @@ class TableLoop(Loop):
                 self.nodes = int(saved[0]["nodes"])
             scheduled = self.iteration % self.config.checkpoint_every == 0
             if scheduled and self.iteration not in {file.iteration for file in self.run.list_strategies()}:
-                self._store()  # the run ended between the two
+                self._store()  # the run was killed after the checkpoint and before the strategy was stored
 
     def finish(self) -> Row:
         """See `Loop.finish`; the newest strategy is stored in any case."""

@@ -10,7 +10,7 @@ CURVES = Curves(
     overlap="evaluations run beside the next iterations",
     counted="",
     metrics=(
-        Metric("nodes", "Nodes walked", "nodes per iteration", "nodes", {"Nodes of an iteration": "tables/nodes"}),
+        Metric("nodes", "Nodes visited", "nodes per iteration", "nodes", {"Nodes of an iteration": "tables/nodes"}),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Agents of runs on tables of belief states."""
+"""Agents of runs with tables of belief states."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +19,7 @@ from learners.geister_beliefs.strategy import BeliefStrategy
 
 
 class BeliefTablePolicies:
-    """The newest average policy of a growing run.
+    """The newest average policy of a run during training; implements `dancfr.evaluation.server.Policies`.
 
     Args:
         belief: How beliefs are updated.
@@ -29,19 +29,19 @@ class BeliefTablePolicies:
         self._belief = belief
 
     def add(self, iteration: int, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Takes a new strategy in the place of the one before."""
+        """Replaces the strategy by that of an iteration."""
         self._strategy = BeliefStrategy.from_arrays(arrays)
 
     def agents(self, iteration: int) -> dict[str, Callable[[], Agent]]:
-        """What makes the agent of the average policy."""
+        """Returns a factory for the agent of the average policy."""
         return {"average": partial(BeliefAgent, self._strategy, self._belief, "average")}
 
 
 def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
-    """The agent of the strategy that a run had after an iteration, or of the newest one stored before it.
+    """Returns the agent of the newest strategy of a run, or of the newest one up to an iteration.
 
     Raises:
-        UsageError: the run is of another game or has no strategy yet, or the file is damaged.
+        UsageError: the run belongs to another game or has no strategy yet, or the file is damaged.
     """
     wanted.options({"average": ("exact",)})
     config = run.config_as(BeliefTablesConfig)

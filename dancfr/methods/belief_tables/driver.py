@@ -9,7 +9,6 @@ from dancfr.games.registry import make_game
 from dancfr.methods.belief_tables import METHOD
 from dancfr.methods.belief_tables.agent import BeliefTablePolicies
 from dancfr.methods.belief_tables.config import BeliefTablesConfig
-from dancfr.methods.options import TrainOptions
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.table_loop import TableActors, TableLoop
@@ -18,13 +17,8 @@ from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
 
 
-def train(run: Run, config: BeliefTablesConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a run on tables of belief states to its end; see `dancfr.methods.recovery.run_to_end`."""
-    return run_to_end(partial(BeliefTables, run, config, tracker), METHOD, run, config, tracker, options)
-
-
 class BeliefTables(TableLoop):
-    """A run on tables of belief states."""
+    """A training with tables of belief states."""
 
     method = METHOD
 
@@ -35,17 +29,22 @@ class BeliefTables(TableLoop):
         super().__init__(run, config, tracker, progress, actors, "tables", "traversing")
 
     def learn(self) -> None:
-        """For t = 1, 2, ...: self-play by the average policies, with exploration, until N belief states are met; from
-        each of them, for either traverser, external sampling to a few moves below: all its own moves, one of the
-        opponent's. The leaves have the value that the table holds for the traverser. Regrets and policies weigh t."""
+        """In each iteration t, the average policies play against each other, with exploration, until N belief states
+        have been visited. From each of them and for each traverser, external sampling looks a few moves ahead: it
+        follows all moves of the traverser and one move of the opponent, and takes the values of the leaves from the
+        traverser's table. Regrets and policies have weight t."""
         for t, row in self.iterations():
             self.solve(row)
             if self.evaluation_due(t):
                 self.evaluate(t)
 
 
+train = partial(run_to_end, BeliefTables)
+"""Trains a run to its end, see `dancfr.methods.recovery.run_to_end`."""
+
+
 class BeliefTablesActors(TableActors):
-    """The solver and the evaluation of a run."""
+    """The solver and the evaluation actor of a run."""
 
     def __init__(self, config: BeliefTablesConfig, placement: Placement, say: Any) -> None:
         self._config = config

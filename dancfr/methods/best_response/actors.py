@@ -85,7 +85,7 @@ class BestResponseActors(RunActors):
         arguments = (game, training.discount, training.trace, agents, True)
         self.workers = self.start_pool(TrajectoryPlayer, arguments, DEADLINE_S)
 
-    def newest_nets(self) -> list[Weights]:
+    def learner_weights(self) -> list[Weights]:
         """The net of each response as it is now."""
         nets: list[Weights] = self.runtime.get([self.learner.call("weights", n) for n in range(len(self.networks))])
         return nets

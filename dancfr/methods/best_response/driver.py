@@ -21,7 +21,6 @@ from dancfr.methods.best_response.agent import store_response
 from dancfr.methods.best_response.config import BestResponseConfig
 from dancfr.methods.best_response.result import Candidate, KnownAgent, bounds, describe
 from dancfr.methods.loop import Loop, Row, reading, timed
-from dancfr.methods.options import TrainOptions
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.streams import Stream
@@ -53,15 +52,6 @@ Blocks = list[tuple[int, TrajectoryTask, Ref]]
 """Responses, their chunks, and the samples."""
 
 
-def train(run: Run, config: BestResponseConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains best responses to their end; see `dancfr.methods.recovery.run_to_end`.
-
-    Returns:
-        Also what `BestResponse.finish` says.
-    """
-    return run_to_end(partial(BestResponse, run, config, tracker), METHOD, run, config, tracker, options)
-
-
 class BestResponse(Loop):
     """A run: the nets that play, the fits under way, and the nets of each point of the curve."""
 
@@ -73,7 +63,7 @@ class BestResponse(Loop):
         self.config = config
         self.actors = BestResponseActors(config, placement, progress.event)
         super().__init__(run, config, tracker, progress, self.actors)
-        self.playing: list[Weights] = self.actors.newest_nets()
+        self.playing: list[Weights] = self.actors.learner_weights()
         self.trained = list(range(len(self.playing)))  # responses that are still trained
         self.games = self.samples = 0
         self.curve: list[list[float]] = []  # games, seconds, mean of both seats' values of the best response
@@ -229,6 +219,7 @@ class BestResponse(Loop):
             The keys of `dancfr exploit --json`.
         """
         result = super().finish()
+        self._doing = "the final measurement"
         if self._fitted is not None:
             for member, net in self._fitted[1].items():
                 self.playing[member] = net
@@ -346,6 +337,10 @@ class BestResponse(Loop):
 
     def samples_offered(self) -> int:
         return self.samples
+
+
+train = partial(run_to_end, BestResponse)
+"""Trains a run to its end, see `dancfr.methods.recovery.run_to_end`."""
 
 
 def _under(arrays: dict[str, Any], prefix: str) -> Weights:

@@ -12,13 +12,13 @@ CURVES = Curves(
     metrics=(
         Metric(
             "infosets",
-            "Infosets met",
+            "Infosets visited",
             "infosets",
             "infosets",
-            {"Infosets in the table": "cfr/infosets", "Met in this stage": "cfr/visited"},
+            {"Infosets in the table": "cfr/infosets", "Visited in this stage": "cfr/visited"},
         ),
         Metric(
-            "nodes", "Nodes walked", "nodes per iteration", "nodes", {"Nodes of an iteration": "cfr/nodes"}, log=True
+            "nodes", "Nodes visited", "nodes per iteration", "nodes", {"Nodes of an iteration": "cfr/nodes"}, log=True
         ),
         Metric("memory", "Memory of the table", "megabytes", "MB", {"Table": "cfr/megabytes"}),
     ),

@@ -18,12 +18,12 @@ from learners.cfr.cheat.strategy import CheatAgent, Strategy
 
 
 class CheatPolicies:
-    """The newest strategy of a growing run: the average and, where it is wanted, the last one.
+    """The newest strategies of a run during training; implements `dancfr.evaluation.server.Policies`.
 
     Args:
         game: The run's own game, the last one of its curriculum.
-        keys: What infosets tell apart.
-        last: Evaluate the last strategy too.
+        keys: Form of the infoset keys.
+        last: Evaluate the current strategy in addition to the average strategy.
     """
 
     def __init__(self, game: Cheat, keys: KeyForm, last: bool) -> None:
@@ -31,21 +31,21 @@ class CheatPolicies:
         self._policies = ("average", "last") if last else ("average",)
 
     def add(self, iteration: int, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Takes a new strategy in the place of the one before."""
+        """Replaces the strategies by those of an iteration."""
         self._make = partial(cheat_agent, self._game, self._keys, about, arrays)
 
     def agents(self, iteration: int) -> dict[str, Callable[[], Agent]]:
-        """What makes the agent of each policy."""
+        """Returns a factory for the agent of each policy, by the policy's name."""
         return {policy: partial(self._make, policy) for policy in self._policies}
 
 
 def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
-    """The agent of the strategy that a run had after an iteration, or of the newest one stored before it.
+    """Returns the agent of the newest strategy of a run, or of the newest one up to an iteration.
 
-    Option of its name: ``average=exact`` or ``average=last``.
+    The option ``average`` of its name is ``exact`` for the average strategy or ``last`` for the current one.
 
     Raises:
-        UsageError: the run is of another game or has no strategy yet, or the file is damaged.
+        UsageError: the run belongs to another game or has no strategy yet, or the file is damaged.
     """
     options = wanted.options({"average": ("exact", "last")})
     config = run.config_as(CheatCfrConfig)
@@ -62,12 +62,12 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
 def cheat_agent(
     game: Cheat, keys: KeyForm, about: dict[str, Any], arrays: dict[str, NDArray[Any]], policy: str, name: str = ""
 ) -> CheatAgent:
-    """The agent of a stored strategy, for the game with the health points that it was made for.
+    """Returns the agent of a stored strategy, for the game with the number of health points that it was trained on.
 
     Raises:
         ValueError: the strategy is damaged, or does not fit the game and the keys.
     """
     health = about.get("health")
     if not isinstance(health, int) or isinstance(health, bool):
-        raise ValueError("it does not say for how many health points it is")
+        raise ValueError("its metadata lacks the number of health points")
     return CheatAgent(replace(game, health=health), keys, Strategy.from_arrays(arrays), policy, name)

@@ -60,7 +60,9 @@ class CheatCfrConfig(RunConfig):
             )
         game: Any = make_game(self.game, **self.game_options)
         if not isinstance(game, Cheat):
-            raise UsageError(f"cheat-cfr supports Cheat only, not {self.game}: use dancfr solve for other games")
+            raise UsageError(
+                f"game must be cheat or mini-cheat for this method, got {self.game}: use dancfr solve for other games"
+            )
         self.curriculum.check()
         if self.curriculum.option not in ("", "health"):
             raise UsageError(f"curriculum.option must be health for this method, got {self.curriculum.option}")

@@ -9,7 +9,6 @@ from dancfr.games.registry import make_game
 from dancfr.methods.cheat_cfr import METHOD
 from dancfr.methods.cheat_cfr.agent import CheatPolicies
 from dancfr.methods.cheat_cfr.config import CheatCfrConfig
-from dancfr.methods.options import TrainOptions
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.table_loop import TableActors, TableLoop
@@ -18,13 +17,8 @@ from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
 
 
-def train(run: Run, config: CheatCfrConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a run of chance-sampled CFR to its end; see `dancfr.methods.recovery.run_to_end`."""
-    return run_to_end(partial(CheatCfr, run, config, tracker), METHOD, run, config, tracker, options)
-
-
 class CheatCfr(TableLoop):
-    """A run of chance-sampled CFR; each iteration is a deal."""
+    """A training by chance-sampled CFR, with one deal per iteration."""
 
     method = METHOD
 
@@ -35,17 +29,23 @@ class CheatCfr(TableLoop):
         super().__init__(run, config, tracker, progress, actors, "cfr", "walking the tree")
 
     def learn(self) -> None:
-        """For n = 1, 2, ..., the health points of the curriculum and then those of the run's own game: every infoset of
-        Cheat-n starts from the regrets and the average strategy of the infoset that it was in Cheat-(n - 1); each
-        iteration draws a deal and walks the whole tree below it for both players."""
+        """Each iteration draws a deal and traverses the whole tree below it for both players.
+
+        A curriculum starts with fewer health points than the run's own game. When it goes on to the next number, every
+        infoset starts with the regrets and the average strategy of the corresponding infoset of the smaller game.
+        """
         for t, row in self.iterations():
             self.solve(row)
             if self.evaluation_due(t):
                 self.evaluate(t)
 
 
+train = partial(run_to_end, CheatCfr)
+"""Trains a run to its end, see `dancfr.methods.recovery.run_to_end`."""
+
+
 class CheatCfrActors(TableActors):
-    """The solver and the evaluation of a run."""
+    """The solver and the evaluation actor of a run."""
 
     def __init__(self, config: CheatCfrConfig, placement: Placement, say: Any) -> None:
         self._config = config

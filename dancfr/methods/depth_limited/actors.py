@@ -1,4 +1,4 @@
-"""The actors of a run of depth-limited external sampling with nets: which there are and how they start."""
+"""The actors of a run of depth-limited external sampling with nets."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,12 +24,12 @@ DEADLINE_S = 600.0
 
 
 class DepthLimitedActors(RunActors):
-    """Workers that play and search, three buffers with a learner each, and the evaluation.
+    """Workers that play and search, three buffers with a learner each, and the evaluation actor.
 
     Args:
-        config: The run's configuration.
-        placement: Where they live.
-        say: Gets a line about each worker that died, hung or raised.
+        config: Configuration of the run.
+        placement: Where the actors run.
+        say: Function that reports a worker that died, hung or raised.
     """
 
     def __init__(self, config: DepthLimitedConfig, placement: Placement, say: Callable[[object], None]) -> None:
@@ -64,7 +64,8 @@ class DepthLimitedActors(RunActors):
         }
 
     def _start_learners(self) -> dict[str, Handle]:
-        """One net of each kind, which serves both players: they see the board alike."""
+        """Starts a learner for each kind of net. Both players share the net, since observations are relative to the
+        observer."""
         config = self.config
         kinds: dict[str, tuple[Any, dict[str, Any]]] = {
             "advantages": (

@@ -20,11 +20,11 @@ from learners.networks.settings import NetworkSettings, Weights
 
 
 class DepthLimitedPolicies(NewestNets):
-    """The newest nets of a growing run: the average policy and, where it is wanted, that of the last advantage net.
+    """The newest nets of a run during training: the average policy and, optionally, that of the advantage net.
 
     Args:
-        game: The game as it is trained on.
-        config: The run's configuration.
+        game: The game of the training.
+        config: Configuration of the run.
     """
 
     def __init__(self, game: Geister, config: DepthLimitedConfig) -> None:
@@ -32,10 +32,10 @@ class DepthLimitedPolicies(NewestNets):
         self._game, self._config = game, config
 
     def agents(self, iteration: int) -> dict[str, Callable[[], Agent]]:
-        """What makes the agent of each policy.
+        """Returns a factory for the agent of each policy, by the policy's name.
 
         Raises:
-            ValueError: the newest nets are of another iteration.
+            ValueError: the newest nets belong to another iteration.
         """
         self.require(iteration)
         policies = ("average", "last") if self._config.evaluation.last else ("average",)
@@ -48,18 +48,18 @@ class DepthLimitedPolicies(NewestNets):
 
 
 def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
-    """The agent of the nets that a run had after an iteration, or of the newest ones stored before it.
+    """Returns the agent of the newest nets of a run, or of the newest ones up to an iteration.
 
-    Options of its name: ``average=net`` for the policy net, ``average=last`` for the last advantage net, ``threshold``.
+    Options of its name are ``average=net`` (the policy net) or ``average=last`` (the advantage net), and ``threshold``.
 
     Raises:
-        UsageError: the run is of another game or has no nets yet, or the file is damaged.
+        UsageError: the run belongs to another game or has no nets yet, or the file is damaged.
     """
     options = wanted.options({"average": ("net", "last"), "threshold": SHARE})
     config = run.config_as(DepthLimitedConfig)
     trained_on: Any = trained_game(wanted.base, config, game)
     if not getattr(game, "random_setup", True):
-        raise UsageError(f"{wanted.text}: belief states begin when the colours are drawn: set random_setup=true")
+        raise UsageError(f"{wanted.text}: belief states require colours drawn at random: set random_setup=true")
     file = newest(run, wanted, "evaluation", f"at iteration {config.evaluation.every}")
     nets, _ = run.load_strategy(0, file.iteration)
     last = options.get("average") == "last"
@@ -86,15 +86,15 @@ def belief_net_agent(
     threshold: float,
     policy: str = "average",
 ) -> BeliefNetAgent:
-    """The agent of stored nets; arguments as of `BeliefNetAgent`.
+    """Returns the agent of stored nets.
 
     Args:
-        game: The game as it was trained on.
-        network: Description of the nets.
-        nets: Arrays of both nets, their names beginning with ``policy.`` or ``advantage.``.
-        search: As it was trained with.
+        game: The game that the nets were trained on.
+        network: Architecture of the nets.
+        nets: Arrays of both nets, whose names begin with ``policy.`` or ``advantage.``.
+        search: Settings of the search that the nets were trained with.
         name: Name of the agent.
-        threshold: Actions below this share of the likeliest one are left out.
+        threshold: Actions below this fraction of the largest probability are not played.
         policy: ``average`` or ``last``.
     """
     kinds: dict[str, Weights] = {"policy": {}, "advantage": {}}

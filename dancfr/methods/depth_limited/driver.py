@@ -11,7 +11,6 @@ from dancfr.methods.depth_limited import METHOD
 from dancfr.methods.depth_limited.actors import DepthLimitedActors
 from dancfr.methods.depth_limited.config import DepthLimitedConfig
 from dancfr.methods.loop import Loop, Row, reading, timed
-from dancfr.methods.options import TrainOptions
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.streams import Stream
@@ -21,16 +20,11 @@ from dancfr.watch.tracking import Tracker
 from learners.geister_beliefs.policies import BeliefWeights
 
 NETS = {"advantages": "advantage", "policies": "policy", "values": "value"}
-"""Name of the net that is fitted to each buffer."""
-
-
-def train(run: Run, config: DepthLimitedConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a run to its end; see `dancfr.methods.recovery.run_to_end`."""
-    return run_to_end(partial(DepthLimited, run, config, tracker), METHOD, run, config, tracker, options)
+"""The net that is fitted to each buffer."""
 
 
 class DepthLimited(Loop):
-    """A run: the nets that play, and counts of samples."""
+    """A training by depth-limited external sampling with nets."""
 
     method = METHOD
 
@@ -44,10 +38,10 @@ class DepthLimited(Loop):
         self.weights = BeliefWeights(0, None, None, None)  # iteration 1 plays uniformly
 
     def learn(self) -> None:
-        """For t = 1, 2, ...: self-play by the policy net, with exploration, both players' beliefs following the moves;
-        from belief states met there, for either player, external sampling to a few moves below, where the value net
-        says what lies beyond; advantages and policies go to reservoirs, values to a circular buffer, and each net is
-        fitted to its own; the new nets are published."""
+        """In each iteration, the policy net plays against itself, with exploration, while the beliefs of both players
+        are updated by the moves. From belief states of these games and for each player, external sampling looks a few
+        moves ahead, and the value net evaluates the leaves. Advantages and policies are added to reservoirs, values to
+        a circular buffer; each net is fitted to its buffer, and the new nets are published."""
         for t, row in self.iterations():
             with timed(row, "search"):
                 self.play_and_search(t, row)
@@ -58,7 +52,7 @@ class DepthLimited(Loop):
                 self.evaluate(t)
 
     def play_and_search(self, t: int, row: Row) -> None:
-        """Self-play and searches of an iteration; their samples go to the buffers."""
+        """Plays and searches in the workers, and adds the samples to the buffers."""
         self.progress.phase("self-play and search")
         config, actors = self.config, self.actors
         started = perf_counter()
@@ -83,7 +77,7 @@ class DepthLimited(Loop):
         }
 
     def fit(self, t: int, row: Row) -> dict[str, Any]:
-        """Fits the nets, all at the same time; the new weights by the net's name."""
+        """Fits the nets that are due, all at the same time; returns their new weights by the net's name."""
         self.progress.phase("training")
         config, actors = self.config, self.actors
         due = [part for part in NETS if part != "policies" or (t - 1) % config.policy_every == 0]
@@ -110,12 +104,12 @@ class DepthLimited(Loop):
         self.store_evaluated(t, join_nets(self.weights), {})
 
     def warm_up(self) -> None:
-        """Plays and searches one game by fresh nets."""
+        """Compiles the kernels of the workers by one game with a search."""
         task = BeliefTask((self.config.seed, 0, 0), 1, 1, 1, None)
-        self.compile_in_workers("sample", [(task, BeliefWeights(0, **self._learnt()))])
+        self.compile_in_workers("sample", [(task, BeliefWeights(0, **self._learner_weights()))])
 
-    def _learnt(self) -> dict[str, Any]:
-        """The weights that the learners hold, by the net's name."""
+    def _learner_weights(self) -> dict[str, Any]:
+        """Returns the current weights of the learners' nets, by the net's name."""
         refs = [self.actors.learners[part].call("weights", 0) for part in NETS]
         return dict(zip(NETS.values(), self.actors.runtime.get(refs), strict=True))
 
@@ -126,11 +120,11 @@ class DepthLimited(Loop):
         return {"samples": self.samples}
 
     def restore(self) -> None:
-        """Goes on from the newest whole checkpoint.
+        """Restores the newest intact checkpoint.
 
         Raises:
-            UsageError: the checkpoints are gone, or none is whole.
-            ForeignState: the checkpoint is of other networks.
+            UsageError: the checkpoints were removed, or all of them are damaged.
+            ForeignState: the checkpoint belongs to other networks.
         """
         saved = self.load_newest()
         if saved is None:
@@ -138,15 +132,22 @@ class DepthLimited(Loop):
         state, folder = saved
         with reading(folder):
             self.samples = Counter({name: int(count) for name, count in state["samples"].items()})
-        self.weights = BeliefWeights(self.iteration, **self._learnt())
+        self.weights = BeliefWeights(self.iteration, **self._learner_weights())
 
     def samples_offered(self) -> int:
         return self.samples["advantages"]
 
 
+train = partial(run_to_end, DepthLimited)
+"""Trains a run to its end, see `dancfr.methods.recovery.run_to_end`."""
+
+
 def tasks_of(config: DepthLimitedConfig, t: int) -> list[BeliefTask]:
-    """The chunks of iteration t. In the first of them one player, the first and the second in turn, plays uniformly; a
-    fractional number of such chunks is carried over to the next iteration."""
+    """Returns the chunks of iteration t.
+
+    In a fraction `config.uniform` of them, which come first, one player plays uniformly: either player in alternate
+    chunks. A fractional number of such chunks is carried over to the next iteration.
+    """
     sizes = [min(config.chunk, config.games - first) for first in range(0, config.games, config.chunk)]
     share = config.uniform * len(sizes)
     apart = min(int(t * share) - int((t - 1) * share), len(sizes) - 1)
@@ -159,6 +160,6 @@ def tasks_of(config: DepthLimitedConfig, t: int) -> list[BeliefTask]:
 
 
 def join_nets(weights: BeliefWeights) -> dict[str, Any]:
-    """The nets that an agent plays by, as one set of arrays."""
+    """Returns the arrays of the nets that an agent needs, their names prefixed by the name of the net."""
     nets = {"policy": weights.policy, "advantage": weights.advantage}
     return {f"{kind}.{name}": array for kind, net in nets.items() for name, array in (net or {}).items()}

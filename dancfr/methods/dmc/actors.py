@@ -1,4 +1,4 @@
-"""The actors of a Deep Monte-Carlo run: which there are and how they start."""
+"""The actors of a Deep Monte-Carlo run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,12 +22,12 @@ SELF_PLAY_DEADLINE_S = 1800.0
 
 
 class DmcActors(RunActors):
-    """Self-play workers, the sample pool, the learner, and the evaluation.
+    """Self-play workers, the sample pool, the learner, and the evaluation actor.
 
     Args:
-        config: The run's configuration.
-        placement: Where they live. Inline, the device of the learner is also where self-play runs its net.
-        say: Gets a line about each worker that died, hung or raised.
+        config: Configuration of the run.
+        placement: Where the actors run. Inline, self-play evaluates its net on the device of the learner.
+        say: Function that reports a worker that died, hung or raised.
     """
 
     def __init__(self, config: DmcConfig, placement: Placement, say: Callable[[object], None]) -> None:

@@ -1,4 +1,4 @@
-"""Agents of Deep Monte-Carlo runs: the Q-net stored at an evaluation."""
+"""Agents of Deep Monte-Carlo runs, which play by the Q-net stored at an evaluation."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -15,11 +15,11 @@ from learners.dmc.agent import QAgent
 
 
 class DmcPolicies(NewestNets):
-    """The newest Q-net of a growing run, policy ``last``.
+    """The newest Q-net of a run during training, as the policy ``last``.
 
     Args:
-        game: The game as it is trained on.
-        config: The run's configuration.
+        game: The game of the training.
+        config: Configuration of the run.
     """
 
     def __init__(self, game: RaggedGame, config: DmcConfig) -> None:
@@ -27,20 +27,20 @@ class DmcPolicies(NewestNets):
         self._game, self._config = game, config
 
     def agents(self, iteration: int) -> dict[str, Callable[[], Agent]]:
-        """What makes the agent of the newest net.
+        """Returns a factory for the agent of the newest net.
 
         Raises:
-            ValueError: that is of another iteration.
+            ValueError: the newest net belongs to another iteration.
         """
         weights, config = self.require(iteration), self._config
         return {"last": partial(q_agent, self._game, config.network, weights, config.tribute == "learnt", "last")}
 
 
 def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
-    """The agent of the Q-net that a run had after an iteration, or of the newest one stored before it.
+    """Returns the agent of the newest Q-net of a run, or of the newest one up to an iteration.
 
     Raises:
-        UsageError: the run is of another game or has no net yet, or the file is damaged.
+        UsageError: the run belongs to another game or has no net yet, or the file is damaged.
     """
     wanted.options({})
     config = run.config_as(DmcConfig)
@@ -54,17 +54,17 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
 
 
 def q_agent(game: RaggedGame, network: Any, weights: Mapping[str, Any], learn_scripted: bool, name: str) -> Agent:
-    """The agent of a Q-net.
+    """Returns the agent of a Q-net.
 
     Args:
-        game: The game as it was trained on.
-        network: Its `QNetworkSettings`.
-        weights: From `QNet.inference_weights`.
-        learn_scripted: Whether it was trained on the decisions that the game would leave to its heuristic.
+        game: The game that the net was trained on.
+        network: Architecture of the net, `QNetworkSettings`.
+        weights: Weights from `QNet.inference_weights`.
+        learn_scripted: Whether the net decides tributes, instead of the game's heuristic.
         name: Name of the agent.
 
     Raises:
-        ValueError: game, network and weights do not fit together.
+        ValueError: game, network and weights are not compatible.
     """
     network.check(game.spec)
     check_weights(weights, _shapes(game, network))
@@ -73,7 +73,7 @@ def q_agent(game: RaggedGame, network: Any, weights: Mapping[str, Any], learn_sc
 
 
 def _shapes(game: RaggedGame, network: Any) -> dict[str, tuple[int, ...]]:
-    """The arrays of a Q-net, see `QNet.inference_weights`."""
+    """Returns the shapes of the arrays of a Q-net, see `QNet.inference_weights`."""
     states, actions = network.inputs(game.spec)
     width = network.width
     shapes: dict[str, tuple[int, ...]] = {"state.w": (states, width), "action.w": (actions, width)}

@@ -1,16 +1,14 @@
 """The driver of Deep Monte-Carlo (DanZero, paper 004, Algorithms 1 and 2).
 
-Self-play of iteration t and the fit of iteration t - 1 run at the same time, so actors play by weights that are one
-fit old, and neither waits for the other as long as both take the same time. Which weights play which chunk and which
-samples a fit draws from does not depend on who is faster: a run gives the same net inline and on any number of workers.
-Where the fit takes longer, self-play waits for it before it goes on, and where self-play does, the learner; the metrics
-say how long.
+Self-play of iteration t and fit t - 1 run at the same time, so actors play by weights that are one fit old. At the end
+of an iteration, whichever is faster waits for the other; the metrics contain the waiting times. Which weights play a
+chunk and which samples a fit uses does not depend on timing, so a run gives the same net inline and with any number of
+workers.
 """
 
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from actors.remote import Ref
 from actors.self_play import SelfPlayTask, SelfPlayWeights, merge_stats
@@ -19,7 +17,6 @@ from dancfr.methods.dmc import METHOD
 from dancfr.methods.dmc.actors import DmcActors
 from dancfr.methods.dmc.config import DmcConfig
 from dancfr.methods.loop import Loop, Row, reading, timed
-from dancfr.methods.options import TrainOptions
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.streams import Stream
@@ -30,19 +27,14 @@ from learners.networks.settings import Weights
 from learners.storage import load_state, save_state
 
 Fit = tuple[int, dict[str, float], Weights]
-"""Iteration of a fit, its metrics, and the weights it made."""
+"""Iteration of a fit, its metrics, and the new weights."""
 
 Blocks = list[tuple[SelfPlayTask, Ref]]
-"""Chunks and their samples."""
-
-
-def train(run: Run, config: DmcConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a Deep Monte-Carlo run to its end; see `dancfr.methods.recovery.run_to_end`."""
-    return run_to_end(partial(Dmc, run, config, tracker), METHOD, run, config, tracker, options)
+"""Tasks and their samples."""
 
 
 class Dmc(Loop):
-    """A Deep Monte-Carlo run: the weights that play, and the fit that is under way."""
+    """A Deep Monte-Carlo training: the weights that play, and the pending fit."""
 
     method = METHOD
 
@@ -57,8 +49,8 @@ class Dmc(Loop):
         self._fitted: Fit | None = None
 
     def learn(self) -> None:
-        """For t = 1, 2, ...: self-play by the newest weights that are published, beside fit t - 1; that fit is waited
-        for, and its weights are published; the new samples go to the pool, and fit t begins."""
+        """In each iteration t, the published weights play against themselves while fit t - 1 runs. Then the weights of
+        fit t - 1 are published, the new samples are added to the pool, and fit t starts."""
         for t, row in self.iterations():
             with timed(row, "selfplay"):
                 blocks = self.self_play(t, row)
@@ -72,7 +64,7 @@ class Dmc(Loop):
                 self.evaluate(t)
 
     def self_play(self, t: int, row: Row) -> Blocks:
-        """The games of an iteration."""
+        """Plays the games of an iteration, and returns their samples."""
         self.progress.phase("self-play")
         config, actors = self.config, self.actors
         started = perf_counter()
@@ -91,7 +83,7 @@ class Dmc(Loop):
         return blocks
 
     def finish_fit(self) -> None:
-        """Waits for the fit that is under way."""
+        """Waits for the pending fit."""
         if self._fitting is not None:
             self.progress.phase("training")
             iteration, metrics, weights = self._fitting
@@ -99,7 +91,7 @@ class Dmc(Loop):
             self._fitting = None
 
     def publish(self, row: Row) -> None:
-        """The newest weights play from now on, and are averaged into the agent."""
+        """Lets the weights of the last finished fit play from now on, and averages them into the agent."""
         if self._fitted is None:
             return
         iteration, metrics, weights = self._fitted
@@ -109,25 +101,27 @@ class Dmc(Loop):
         row |= _fit_metrics(metrics)
 
     def add_to_pool(self, t: int, blocks: Blocks) -> None:
-        """Gives the samples to the pool."""
+        """Adds the samples to the pool."""
         pool = self.actors.buffer
         self.get([pool.call("add", (t, task.seed[2]), block, task.seed) for task, block in blocks])
 
     def start_fit(self, t: int) -> None:
-        """Starts the fit; it is waited for after the next self-play."""
+        """Starts the fit; the next iteration waits for it after its self-play."""
         seed = (self.config.seed, t, Stream.FIT)
         self._fitting = (t, *self.actors.learner.call("fit", 0, t, self.actors.buffer, seed, returns=2))
 
     def prepare_evaluation(self, t: int) -> None:
-        """Stores the agent; if the run ends before any weights were published, the ones that are next. What the run
-        goes on from is the same in any case."""
+        """Stores the weights of the agent or, if the run ends before any were published, those of the finished fit.
+
+        The state of the run does not change, so a resumed run continues in the same way.
+        """
         version, agent = self.playing.version, self.agent
         if not version and self._fitted is not None:
             version, _, agent = self._fitted
         self.store_evaluated(t, agent, {"version": version})
 
     def warm_up(self) -> None:
-        """Plays one game by the weights at hand."""
+        """Compiles the kernels of the workers by one game."""
         task = SelfPlayTask((self.config.seed, 0, 0), 1, 1)
         self.compile_in_workers("play", [(task, self.playing)])
 
@@ -143,11 +137,11 @@ class Dmc(Loop):
         return {"samples": self.samples, "fitted": None if self._fitted is None else self._fitted[:2]}
 
     def restore(self) -> None:
-        """Goes on from the newest whole checkpoint, with the weights that played then.
+        """Restores the newest intact checkpoint and the weights that played then.
 
         Raises:
-            UsageError: the checkpoints are gone, or none is whole.
-            ForeignState: the checkpoint is of other networks.
+            UsageError: the checkpoints were removed, or all of them are damaged.
+            ForeignState: the checkpoint belongs to other networks.
         """
         saved = self.load_newest()
         if saved is None:
@@ -166,8 +160,12 @@ class Dmc(Loop):
         return self.samples
 
 
+train = partial(run_to_end, Dmc)
+"""Trains a run to its end, see `dancfr.methods.recovery.run_to_end`."""
+
+
 def _fit_metrics(metrics: dict[str, float]) -> dict[str, float]:
-    """Metrics of a fit as they are logged: the learner's own, where its time went, and how long it waited for data."""
+    """Returns the metrics of a fit under the keys of training rows."""
     own = {f"learner/{key}": value for key, value in metrics.items() if key not in ("loss", "seconds", "waited")}
     times = {"loss/value": metrics["loss"], "time/value_s": metrics["seconds"], "learner/waited_s": metrics["waited"]}
     return own | times

@@ -1,4 +1,4 @@
-"""The actors of a DREAM run: which there are and how they start."""
+"""The actors of a DREAM run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,16 +29,16 @@ TRAVERSAL_DEADLINE_S = 600.0
 
 
 class DreamActors(RunActors):
-    """Traversal workers, buffers of each player, a learner of each kind of net, and the evaluation.
+    """Traversal workers, buffers of each player, a learner for each kind of net, and the evaluation actor.
 
     Args:
-        config: The run's configuration.
-        placement: Where they live.
-        say: Gets a line about each worker that died, hung or raised.
+        config: Configuration of the run.
+        placement: Where the actors run.
+        say: Function that reports a worker that died, hung or raised.
 
     Attributes:
-        buffers: By part (``advantages``, ``transitions``, ``policies``) and player.
-        learners: By part.
+        buffers: Buffers by part (``advantages``, ``transitions``, ``policies``) and player.
+        learners: Learners by part.
     """
 
     def __init__(self, config: DreamConfig, placement: Placement, say: Callable[[object], None]) -> None:
@@ -137,8 +137,8 @@ class DreamActors(RunActors):
             self.game,
         )
 
-    def fresh_nets(self, part: str) -> list[Weights]:
-        """The nets of a part as they are now, by player."""
+    def learner_weights(self, part: str) -> list[Weights]:
+        """Returns the current weights of a learner's nets, by player."""
         learner = self.learners[part]
         nets: list[Weights] = self.runtime.get([learner.call("weights", p) for p in range(self.game.spec.num_players)])
         return nets

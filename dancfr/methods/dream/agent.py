@@ -1,4 +1,4 @@
-"""Agents of DREAM runs: averages over the stored advantage nets, or Deep CFR's nets of the average."""
+"""Agents of DREAM runs: averages over the stored advantage nets, or the average-policy nets of Deep CFR."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,11 +18,11 @@ from learners.networks.settings import Weights
 
 
 class DreamPolicies:
-    """The policies of a growing run: the average and, where it is wanted, the last iterate.
+    """The policies of a run during training: the average policy and, optionally, the last iterate.
 
     Args:
-        game: The game as it is trained on.
-        config: The run's configuration.
+        game: The game of the training.
+        config: Configuration of the run.
     """
 
     def __init__(self, game: Game, config: DreamConfig) -> None:
@@ -33,14 +33,14 @@ class DreamPolicies:
         self._averages: dict[int, Weights] = {}
 
     def add(self, iteration: int, player: int, weights: Weights, average: bool = False) -> None:
-        """One more advantage net of a player, or its newest net of the average."""
+        """Adds an advantage net of a player, or replaces the player's average-policy net."""
         if average:
             self._averages[player] = weights
         else:
             self._strategies[player].append((iteration, weights))
 
     def agents(self, iteration: int) -> dict[str, Callable[[], Agent]]:
-        """What makes the agent of each policy after an iteration."""
+        """Returns a factory for the agent of each policy after an iteration, by the policy's name."""
         return {policy: partial(self._agent, iteration, policy, play) for policy, play in self._plays.items()}
 
     def _agent(self, iteration: int, policy: str, play: Play) -> Agent:
@@ -56,12 +56,12 @@ class DreamPolicies:
 
 
 def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
-    """The agent of a run's nets up to an iteration.
+    """Returns the agent of a run's nets up to an iteration.
 
-    Options of its name: ``average``, how the average policy is played, and ``threshold``.
+    Options of its name are ``average``, the way to play the average policy, and ``threshold``.
 
     Raises:
-        UsageError: the run is of another game, has no nets yet, or lacks some or holds damaged ones.
+        UsageError: the run belongs to another game or has no nets yet, or a net is missing or damaged.
     """
     options = wanted.options({"average": get_args(Play), "threshold": SHARE})
     threshold = wanted.share(options, "threshold")
@@ -84,7 +84,7 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     for player, found in strategies.items():
         if files and not found:
             first = next((f.iteration for f in run.list_strategies(player)), None)
-            cure = f"say {wanted.base}@{first} or later" if first else "train at least one iteration for each"
+            cure = f"use {wanted.base}@{first} or later" if first else "train at least one iteration for each player"
             raise UsageError(f"{wanted.text} has no strategy of player {player} yet: {cure}")
     try:
         return DreamAgent(trained_on, config.network, strategies, average, wanted.text, config.average_power, threshold)
@@ -95,13 +95,13 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
 def _load_average_net(
     run: Run, config: DreamConfig, wanted: AgentName, trained_on: Game, threshold: float | None
 ) -> Agent:
-    """The agent of the nets that play the average, the newest ones up to an iteration."""
+    """Returns the agent of the newest average-policy nets up to an iteration."""
     if not config.policy_net:
-        raise UsageError(f"{wanted.text}: average=net is there for runs with policy_net=true only")
+        raise UsageError(f"{wanted.text}: average=net is available for runs with policy_net=true only")
     if threshold is not None:
-        raise UsageError(f"{wanted.text}: average=net takes no threshold: leave it out")
+        raise UsageError(f"{wanted.text}: average=net has no threshold: leave it out")
     nets: dict[int, Any] = {}
-    for file in run.list_strategies(average=True):  # by iteration, so that the newest one stays
+    for file in run.list_strategies(average=True):  # sorted by iteration, so the newest net is kept
         if wanted.iteration is None or file.iteration <= wanted.iteration:
             nets[file.player], _ = _checked(run, file, config, trained_on)
     try:
@@ -111,7 +111,7 @@ def _load_average_net(
 
 
 def _checked(run: Run, file: StrategyFile, config: DreamConfig, game: Game) -> tuple[Weights, dict[str, Any]]:
-    """Weights and metadata of a stored net of the form that the configuration says."""
+    """Loads weights and metadata of a stored net; raises UsageError if it does not match the configuration."""
     weights, meta = run.load_strategy(file.player, file.iteration, average=file.average)
     try:
         check_weights(weights, value_net_shapes(game, config.network, weights))

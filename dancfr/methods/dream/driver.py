@@ -1,8 +1,8 @@
 """The driver of DREAM (Steinberger, Lerer and Brown 2020, Algorithm 1; paper 000, 5.3).
 
-Calls of actors return at once where Ray carries them: the baseline net of a player is fitted while the other player's
-iteration goes on, and evaluations run beside the training. What depends on what is the same inline, so that both give
-the same nets from the same seed.
+On Ray, calls of actors return at once: the baseline net of a player is fitted during the other player's iteration, and
+evaluations run in parallel with the training. Inline runs have the same data dependencies, so they give the same nets
+for the same seed.
 """
 
 from collections import Counter
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from dancfr.methods.dream import METHOD
 from dancfr.methods.dream.actors import DreamActors
 from dancfr.methods.dream.config import DreamConfig
 from dancfr.methods.loop import Loop, Row, reading, timed
-from dancfr.methods.options import TrainOptions
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.streams import Stream
@@ -30,13 +28,8 @@ from dancfr.watch.tracking import Tracker
 from learners.networks.settings import Weights
 
 
-def train(run: Run, config: DreamConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a DREAM run to its end; see `dancfr.methods.recovery.run_to_end`."""
-    return run_to_end(partial(Dream, run, config, tracker), METHOD, run, config, tracker, options)
-
-
 class Dream(Loop):
-    """A DREAM run: the nets that play, counts of samples, and the baseline fits under way."""
+    """A DREAM training: the nets that play, counts of samples, and pending baseline fits."""
 
     method = METHOD
 
@@ -50,12 +43,13 @@ class Dream(Loop):
         self.policies: list[Weights | None] = [None] * config.players  # iteration 1 plays uniformly
         self.baselines: list[Weights | None] = [None] * config.players
         self._baseline_fits: dict[int, tuple[Ref, Ref]] = {}  # by player: metrics, weights
-        self._fitted: dict[int, tuple[Row, Weights]] = {}  # by player: finished fits that nobody has played by yet
+        self._fitted: dict[int, tuple[Row, Weights]] = {}  # by player: finished fits that have not been used yet
 
     def learn(self) -> None:
-        """For t = 1, 2, ...: each player whose turn it is samples traversals as the traverser, by outcome sampling with
-        baselines; its baseline net is fitted to the transitions, its advantage net to the sampled advantages of all
-        iterations; the new advantage net is published, and by regret matching it is the policy of iteration t + 1."""
+        """In each iteration t, each player whose turn it is samples traversals as the traverser, by outcome sampling
+        with baselines. Its baseline net is fitted to the transitions, and its advantage net to the sampled advantages
+        of all iterations. The new advantage net is published; regret matching turns it into the policy of iteration
+        t + 1."""
         for t, row in self.iterations():
             row["player"] = self.config.updated_players(t)[0]
             for players in self.config.turns(t):
@@ -69,7 +63,7 @@ class Dream(Loop):
             row |= {f"samples/{name}": self.samples[key] for name, key in SAMPLES.items()}
 
     def traverse(self, t: int, traverser: int, row: Row) -> None:
-        """Samples traversals, and adds them to the buffers of the traverser."""
+        """Samples traversals, and adds their samples to the buffers."""
         config, actors = self.config, self.actors
         self.progress.phase("traversal")
         started = perf_counter()
@@ -85,7 +79,7 @@ class Dream(Loop):
                 stats.append(found)
                 chunk_id = (t, *task[0].seed[2:])
                 for (part, owner), buffer in actors.buffers.items():
-                    if owner == (1 - traverser if part == "policies" else traverser):  # whose samples they are
+                    if owner == (1 - traverser if part == "policies" else traverser):  # the player of the samples
                         added.append(buffer.call("add", chunk_id, block, task[0].seed))
             self.get(added)
         decisions = sum(each["decisions"] for each in stats)
@@ -100,7 +94,7 @@ class Dream(Loop):
         }
 
     def start_baseline_fits(self, t: int, players: tuple[int, ...]) -> None:
-        """Starts the baseline fits; each is waited for before that player's next traversal."""
+        """Starts the baseline fits; each is awaited before the player's next traversal."""
         if not self.config.baseline:
             return
         learner = self.actors.learners["transitions"]
@@ -109,14 +103,14 @@ class Dream(Loop):
             self._baseline_fits[player] = learner.call("fit", player, self.config.own_count(t), buffer, seed, returns=2)
 
     def fit_advantages(self, t: int, players: tuple[int, ...], row: Row) -> list[Weights]:
-        """Fits the players' advantage nets to their reservoirs; the new nets."""
+        """Fits the players' advantage nets to their reservoirs, and returns the new nets."""
         self.progress.phase("training")
         nets = self._fit("advantages", players, t, Stream.ADVANTAGE_FIT, row, "advantage")
         row["buffer/advantage_fill"] = self._fill("advantages", players[0])
         return nets
 
     def publish(self, t: int, players: tuple[int, ...], nets: Sequence[Weights]) -> None:
-        """Stores the players' new nets; opponents and evaluations play by them from now on."""
+        """Stores the players' new nets, and lets opponents and evaluations play by them from now on."""
         for player, weights in zip(players, nets, strict=True):
             self.policies[player] = weights
             self.run.save_strategy(player, t, weights, {"count": self.config.own_count(t)})
@@ -124,7 +118,7 @@ class Dream(Loop):
                 self.actors.evaluation.call("add", t, player, weights)
 
     def prepare_evaluation(self, t: int) -> None:
-        """Where Deep CFR's nets of the average are wanted, fits them to the policies of all iterations."""
+        """Fits the average-policy nets of Deep CFR, if any, to the policies of all iterations."""
         if not self.config.policy_net:
             return
         self.progress.phase("training of the average")
@@ -136,7 +130,7 @@ class Dream(Loop):
                 self.actors.evaluation.call("add", t, player, weights, True)
 
     def _fit(self, part: str, players: tuple[int, ...], t: int, stream: Stream, row: Row, kind: str) -> list[Weights]:
-        """Fits one net of each player to its buffer of that part, all at the same time."""
+        """Fits one net of each player to its buffer of a part, all at the same time; returns the new nets."""
         count, seed = self.config.own_count(t), self.config.seed
         learner, buffers = self.actors.learners[part], self.actors.buffers
         fits = [
@@ -152,8 +146,8 @@ class Dream(Loop):
         return fill
 
     def _weights_by_chunk(self, t: int, traverser: int, chunks: int, row: Row) -> list[Ref]:
-        """The nets that each chunk plays by: the newest ones, but in the last chunks former nets of the opponents, or
-        none at all, which is uniform play."""
+        """Returns the nets of each chunk: first the newest nets, then former nets of the opponents (a fraction
+        `config.history` of the chunks), then no nets of the opponents, who play uniformly (`config.uniform`)."""
         config, put = self.config, self.actors.runtime.put
         baseline = self._newest_baseline(traverser, row)
         others = [other for other in range(config.players) if other != traverser]
@@ -176,7 +170,7 @@ class Dream(Loop):
         return refs + ([against([None] * len(others))] * uniform if uniform else [])
 
     def _newest_baseline(self, player: int, row: Row) -> Weights | None:
-        """The player's newest baseline net, once its fit is done; the metrics of the fit go into this row."""
+        """Waits for the fit of a player's baseline net, adds its metrics to the row, and returns the net."""
         self._finish_baseline_fit(player)
         if player in self._fitted:
             metrics, self.baselines[player] = self._fitted.pop(player)
@@ -190,9 +184,9 @@ class Dream(Loop):
             self._fitted[player] = _fit_metrics("baseline", [metrics]) | fill, weights
 
     def warm_up(self) -> None:
-        """Traverses one game of each player by fresh nets."""
-        nets = tuple(self.actors.fresh_nets("advantages"))
-        baselines = self.actors.fresh_nets("transitions") if self.config.baseline else [None] * len(nets)
+        """Compiles the kernels of the workers by a traversal of one game for each player."""
+        nets = tuple(self.actors.learner_weights("advantages"))
+        baselines = self.actors.learner_weights("transitions") if self.config.baseline else [None] * len(nets)
         tasks = [
             (TraversalTask((self.config.seed, 0, player, 0), 1, player, 1), TraversalWeights(0, nets, baseline))
             for player, baseline in enumerate(baselines)
@@ -213,11 +207,11 @@ class Dream(Loop):
         return self.samples["advantages"]
 
     def restore(self) -> None:
-        """Goes on from the newest whole checkpoint, with every net that the run has stored up to it.
+        """Restores the newest intact checkpoint, and loads every net that the run has stored up to it.
 
         Raises:
-            UsageError: the checkpoints are gone, or none is whole, or a stored net is missing or damaged.
-            ForeignState: the checkpoint is of other networks.
+            UsageError: the checkpoints were removed or damaged, or a stored net is missing or damaged.
+            ForeignState: the checkpoint belongs to other networks.
         """
         saved = self.load_newest()
         state, folder = ({}, self.run.path) if saved is None else saved
@@ -239,16 +233,20 @@ class Dream(Loop):
                     self.baselines[player] = self.actors.runtime.get(learner.call("weights", player))
         for player, row in fitted.items():
             weights = self.baselines[player]
-            assert weights is not None  # it has been fitted
+            assert weights is not None  # only players with an advantage net have a fitted baseline
             self._fitted[player] = row, weights
 
 
+train = partial(run_to_end, Dream)
+"""Trains a run to its end, see `dancfr.methods.recovery.run_to_end`."""
+
+
 SAMPLES = {"advantage": "advantages", "transitions": "transitions", "decisions": "decisions"}
-"""Name of a count in the record to its key here."""
+"""Key of `Dream.samples` for each count of the record."""
 
 
 def draw_former(former: list[int], count: int, power: float, rng: np.random.Generator) -> list[int]:
-    """`count` iterations out of `former`, the k-th with probability proportional to 1 / k^power."""
+    """Draws `count` of the iterations `former` with replacement, the k-th with probability proportional to k^-power."""
     if count == 0:
         return []
     share = np.arange(1, len(former) + 1) ** -float(power)

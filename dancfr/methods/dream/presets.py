@@ -61,9 +61,9 @@ QUICK = DreamConfig(
     evaluation=EvaluationConfig(every=20, games=400, average="paper"),
     checkpoint_every=50,
 )
-"""What makes DREAM learn Geister fast: bounded sampled values, outputs by square and kind of move, a small net on
-packed features. And what keeps it from unlearning: former and uniform opponents, equal weights of all iterations,
-averaged weights and a thresholded average. docs/dream-on-geister.md has the experiments."""
+"""Settings for fast learning on Geister: bounded sampled values, outputs by square and kind of move, and a small net on
+packed features. Former and uniform opponents, equal weights of all iterations, averaged weights and a thresholded
+average keep the agent from unlearning. docs/dream-on-geister.md has the experiments."""
 
 _LEDUC_EVALUATION = EvaluationConfig(
     every=10, opponents=("random",), games=1000, ply_limit=None, average="exact", exploitability=True
@@ -90,9 +90,9 @@ LEDUC = DreamConfig(
     checkpoint_every=50,
 )
 """Leduc hold'em as Steinberger et al. 2020 sample it: both players in turn, unbounded targets, a fresh advantage net
-each iteration. Fits are an eighth as long as theirs, on samples that are merged by infostate, with a large learning
-rate that ends at 0; samples are not weighted by importance, and the average weighs iterations more alike.
-docs/trees-and-cfr.md says what that is worth."""
+each iteration. Fits are an eighth as long as theirs, on samples merged by infostate, with a large learning rate that is
+annealed to 0; there are no importance weights, and the weights of iterations in the average differ less.
+docs/trees-and-cfr.md has the experiments."""
 
 LEDUC_EXTERNAL = LEDUC.varied(sampling=SamplingSettings(method="external"), baseline=False)
 """External sampling on Leduc: single Deep CFR (Steinberger 2019), or Deep CFR with a net of the average."""
@@ -154,7 +154,7 @@ PRESETS = (
             evaluation=EvaluationConfig(every=50, games=400, average="paper"),
             checkpoint_every=100,
         ),
-        "the same ideas for 30 minutes, nearly without the drift",
+        "geister-quick for 30 minutes with larger buffers, which hardly unlearns",
     ),
     Preset("leduc-dream", LEDUC, "DREAM on Leduc hold'em: NashConv below 0.15 after two million decisions"),
     Preset(
@@ -166,7 +166,7 @@ PRESETS = (
             baseline_training=TrainingSettings(batch=512, minibatches=1000),
             average_power=1.0,
         ),
-        "the same with the fits of Steinberger et al. 2020: most of a day",
+        "DREAM on Leduc hold'em with the long fits of Steinberger et al. 2020: most of a day",
     ),
     Preset(
         "leduc-dream-quick",
@@ -175,9 +175,9 @@ PRESETS = (
             advantage_training=TrainingSettings(batch=2048, minibatches=400, warm_start=False),
             baseline_training=TrainingSettings(batch=512, minibatches=300),
         ),
-        "10 iterations with fewer minibatches: NashConv 1.2 to 1.8 in minutes",
+        "DREAM on Leduc hold'em in 10 iterations with fewer minibatches: NashConv 1.2 to 1.8 in minutes",
     ),
-    Preset("leduc-os-sdcfr", LEDUC.varied(baseline=False), "the same without baselines: outcome-sampling SD-CFR"),
+    Preset("leduc-os-sdcfr", LEDUC.varied(baseline=False), "leduc-dream without baselines: outcome-sampling SD-CFR"),
     Preset("leduc-sdcfr", LEDUC_EXTERNAL, "single Deep CFR on Leduc, external sampling"),
     Preset(
         "leduc-deep-cfr",
@@ -188,9 +188,9 @@ PRESETS = (
             average="net",
             evaluation=_LEDUC_EVALUATION.model_copy(update={"every": 25, "average": "net"}),
         ),
-        "Deep CFR on Leduc: external sampling, and nets that play the average",
+        "Deep CFR on Leduc: external sampling, and average-policy nets",
     ),
-    Preset("pettingzoo-leduc-dream", LEDUC_PETTINGZOO, "DREAM on PettingZoo's leduc_holdem_v4, by the adapter"),
+    Preset("pettingzoo-leduc-dream", LEDUC_PETTINGZOO, "DREAM on PettingZoo's leduc_holdem_v4, through the adapter"),
     Preset(
         "mini-geister-dream",
         QUICK.varied(

@@ -74,7 +74,7 @@ class PolicyGradientActors(RunActors):
         arguments = (game, training.discount, training.trace, opponents)
         self.workers = self.start_pool(TrajectoryPlayer, arguments, SELF_PLAY_DEADLINE_S)
 
-    def newest_nets(self) -> tuple[Weights, ...]:
+    def learner_weights(self) -> tuple[Weights, ...]:
         """The nets as they are now."""
         return tuple(self.runtime.get([self.learner.call("weights", number) for number in range(self.nets)]))
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from actors.remote import Ref
 from actors.trajectories import LEARNER, TrajectoryTask, TrajectoryWeights
 from dancfr.methods.averaging import average_weights
 from dancfr.methods.loop import Loop, Row, reading, timed
-from dancfr.methods.options import TrainOptions
 from dancfr.methods.policy_gradient import METHOD
 from dancfr.methods.policy_gradient.actors import PolicyGradientActors
 from dancfr.methods.policy_gradient.agent import pack_nets, unpack_nets
@@ -39,11 +37,6 @@ Blocks = list[tuple[TrajectoryTask, Ref]]
 """Chunks and their samples."""
 
 
-def train(run: Run, config: PolicyGradientConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a policy-gradient run to its end; see `dancfr.methods.recovery.run_to_end`."""
-    return run_to_end(partial(PolicyGradient, run, config, tracker), METHOD, run, config, tracker, options)
-
-
 class PolicyGradient(Loop):
     """A policy-gradient run: the nets that play, their average, former nets, and the fits that are under way."""
 
@@ -57,7 +50,7 @@ class PolicyGradient(Loop):
         super().__init__(run, config, tracker, progress, self.actors)
         self.decisions = self.samples = 0
         self.version = 0
-        self.playing: Nets = self.actors.newest_nets()
+        self.playing: Nets = self.actors.learner_weights()
         self.average: Nets = self.playing
         self.former: list[tuple[int, Nets]] = []
         self._fitting: tuple[int, list[tuple[Ref, Ref]]] | None = None
@@ -213,10 +206,14 @@ class PolicyGradient(Loop):
         arrays, _ = load_state(folder / "former.safetensors")
         self.former = [(v, unpack_nets(arrays, f"{v}.last", self.actors.nets)) for v in versions]
         if fitted is not None:
-            self._fitted = int(fitted[0]), fitted[1], self.actors.newest_nets()
+            self._fitted = int(fitted[0]), fitted[1], self.actors.learner_weights()
 
     def samples_offered(self) -> int:
         return self.samples
+
+
+train = partial(run_to_end, PolicyGradient)
+"""Trains a run to its end, see `dancfr.methods.recovery.run_to_end`."""
 
 
 def _fit_metrics(found: Sequence[dict[str, float]]) -> Row:

@@ -20,7 +20,7 @@ CURVES = Curves(
         ),
         Metric(
             "validation",
-            "Errors on samples that were held out",
+            "Errors on held-out samples",
             "error, in the unit of the game",
             "error",
             {"Mean absolute error": "validation/l1", "Largest error": "validation/linf"},
@@ -29,7 +29,7 @@ CURVES = Curves(
         Metric("losses", "Training loss", "loss", "loss", {"Loss of the value net": "loss/values"}, log=True),
         Metric(
             "targets",
-            "Largest gain of a best response to the solved bottoms",
+            "Largest gain of a best response to the solved subgames",
             "share of the largest return",
             "share",
             {"Largest gain of a best response": "solving/gap"},

@@ -1,4 +1,4 @@
-"""The actors of a run of a value function: which there are and how they start."""
+"""The actors of a run that trains a value function."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,12 +22,12 @@ DEADLINE_S = 1800.0
 
 
 class ValueNetActors(RunActors):
-    """Workers that solve, a buffer, a learner, and the evaluation.
+    """Workers that solve subgames, a buffer, a learner, and the evaluation actor.
 
     Args:
-        config: The run's configuration.
-        placement: Where they live.
-        say: Gets a line about each worker that died, hung or raised.
+        config: Configuration of the run.
+        placement: Where the actors run.
+        say: Function that reports a worker that died, hung or raised.
     """
 
     def __init__(self, config: ValueNetConfig, placement: Placement, say: Callable[[object], None]) -> None:

@@ -1,4 +1,5 @@
-"""Value nets as agents, and their evaluation: held-out samples, and the trunk that DL-CFR+ finds (paper 003)."""
+"""Agents of value nets, and their evaluation: errors on held-out samples, and exploitability of the trunk strategy that
+DL-CFR+ finds (paper 003)."""
 
 from time import perf_counter
 from typing import Any
@@ -28,17 +29,17 @@ from learners.value_function.solver import DepthLimitedSolver
 from learners.value_function.trunks import plans_of
 
 POLICY = "trunk"
-"""What is evaluated, as the record calls it."""
+"""Name of the evaluated policy in the record."""
 
 
 class ValueEvaluationServer:
-    """Holds the newest net and the samples that were held out.
+    """Evaluates the newest net; holds the held-out samples.
 
     Args:
         game: The game.
-        limit: Where it is cut.
-        network: The net.
-        iterations: Of DL-CFR+.
+        limit: Depth limit.
+        network: Architecture of the net.
+        iterations: Number of iterations of DL-CFR+.
     """
 
     def __init__(self, game: Game, limit: Limit, network: ValueNetSettings, iterations: int) -> None:
@@ -50,27 +51,27 @@ class ValueEvaluationServer:
         self._iteration, self._weights = 0, Weights()
 
     def hold(self, chunk: tuple[int, ...], rows: NDArray[np.void]) -> None:
-        """Adds the held-out samples of a chunk, unless they are there."""
+        """Adds the held-out samples of a chunk, unless they were added before."""
         if chunk not in self._seen:
             self._seen.add(chunk)
             self._held.append(rows)
 
     def add(self, iteration: int, weights: Weights) -> None:
-        """The net of an iteration, in the place of the one before."""
+        """Replaces the net by that of an iteration."""
         self._iteration, self._weights = iteration, weights
 
     def evaluate(self, iteration: int, games: int, seed: tuple[int, ...]) -> list[dict[str, Any]]:
-        """Errors on the held-out samples, and exploitability of the trunk; a row for `metrics.jsonl`.
+        """Computes errors on the held-out samples and exploitability of the trunk; returns a row for `metrics.jsonl`.
 
         Args:
-            iteration: Of the newest net.
-            games, seed: Not needed: nothing is played or drawn.
+            iteration: Iteration of the newest net.
+            games, seed: Not used, since nothing is played or drawn.
 
         Raises:
-            ValueError: the newest net is of another iteration.
+            ValueError: the newest net belongs to another iteration.
         """
         if self._iteration != iteration:
-            raise ValueError(f"iteration {iteration} is to be evaluated, but the newest net is of {self._iteration}")
+            raise ValueError(f"cannot evaluate iteration {iteration}: the newest net is of {self._iteration}")
         started = perf_counter()
         net = RangeValueNet.load(self._split.encoding, self._network, self._weights).eval()
         row: dict[str, Any] = {"kind": "exploitability", "iteration": iteration, "policy": POLICY}
@@ -96,26 +97,26 @@ class ValueEvaluationServer:
         save_state(path, {"rows": rows}, {"chunks": sorted(map(list, self._seen))})
 
     def load(self, path: str) -> None:
-        """Reverse of `save`.
+        """Restores the samples that `save` has written.
 
         Raises:
-            DamagedFile: the file is not whole.
-            ForeignState: it is of other samples.
+            DamagedFile: the file is incomplete or damaged.
+            ForeignState: the file contains other samples.
         """
         arrays, meta = load_state(path)
         wanted = range_value_dtype(self._split.encoding.width)
         if "rows" not in arrays or arrays["rows"].dtype != wanted or "chunks" not in meta:
-            raise ForeignState(f"{path} does not hold samples of this game")
+            raise ForeignState(f"{path} does not contain samples of this game")
         self._held = [arrays["rows"]] if len(arrays["rows"]) else []
         self._seen = {tuple(chunk) for chunk in meta["chunks"]}
 
 
 def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
-    """What DL-CFR+ finds with the net that a run had after an iteration; below the limit, the bottom solved for the
-    ranges of that.
+    """Returns the agent of a run: the trunk strategy that DL-CFR+ finds with the newest net up to an iteration, and
+    below the depth limit a solution of the subgames for the ranges of this strategy.
 
     Raises:
-        UsageError: the run is of another game or has no net yet, or the file is damaged.
+        UsageError: the run belongs to another game or has no net yet, or the file is damaged.
     """
     wanted.options({})
     config = run.config_as(ValueNetConfig)

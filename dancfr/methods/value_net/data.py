@@ -1,7 +1,8 @@
-"""Solved samples of a value function on disk: a folder of shards, each known by its seed, and a manifest.
+"""Stores the solved samples of a value function in a folder of shards, with a manifest.
 
-A shard is a safetensors file named after seed, iteration and chunk, written aside and renamed; one that is there is
-whole, and is never made twice. The manifest says what they are of; a folder can serve several runs of the same game.
+A shard is a safetensors file named after seed, iteration and chunk. It is written under another name and renamed, so an
+existing shard is complete and is never computed again. The manifest describes the samples; several runs may share a
+folder.
 """
 
 import json
@@ -19,7 +20,7 @@ from learners.storage import DamagedFile, load_state, replacing, save_state
 FORMAT = "dancfr-values-1"
 MANIFEST = "manifest.json"
 _OURS = re.compile(r"\..*\.partial|\.tmp\w+|shard-.*\.safetensors|manifest\.json")
-"""What may lie there before there is a manifest: another run that shares the folder may just be writing it."""
+"""Files that may exist before the manifest, since another run that shares the folder may be writing it."""
 _SHARD = re.compile(r"shard-(\d+)-(\d{6})-(\d{4})-(\w+)\.safetensors")
 
 Rows = NDArray[np.void]
@@ -31,12 +32,12 @@ class ValueData:
     """A folder of shards.
 
     Args:
-        folder: Made if it is not there.
-        about: What the samples are of: game, options, limit and how they are solved.
+        folder: The folder, which is created if it does not exist.
+        about: Description of the samples: game, options, depth limit and settings of the solver.
 
     Raises:
-        UsageError: the folder holds samples of something else, or something else than samples.
-        RunError: it cannot be written.
+        UsageError: the folder contains samples with another description, or other files.
+        RunError: the folder cannot be written.
     """
 
     def __init__(self, folder: Path, about: dict[str, Any]) -> None:
@@ -49,48 +50,48 @@ class ValueData:
                 self._require(manifest)
             else:
                 if not all(_OURS.fullmatch(inner.name) for inner in folder.iterdir()):
-                    raise UsageError(f"{folder} holds something else than samples: choose another folder")
+                    raise UsageError(f"{folder} contains other files than samples: choose another folder")
                 self.write_manifest()
         except (FileExistsError, NotADirectoryError):
-            raise UsageError(f"{folder} is no folder: samples need one") from None
+            raise UsageError(f"{folder} is not a folder: choose another one for the samples") from None
         except OSError as error:
             raise RunError(f"{folder} cannot be used for samples: {reason(error)}") from None
 
     def _require(self, manifest: Path) -> None:
-        """Raises UsageError unless the manifest says what these samples are of."""
+        """Raises UsageError if the manifest has another description."""
         try:
             found = json.loads(manifest.read_bytes())
             known = {"format": found["format"], **found["about"]}
         except (ValueError, KeyError, TypeError):
-            raise UsageError(f"{manifest} is damaged: remove it, and it is made again of what the shards say") from None
+            raise UsageError(f"{manifest} is damaged: remove it, and the next run writes it again") from None
         for key, value in {"format": FORMAT, **self._about}.items():
             if known.get(key) != value:
                 raise UsageError(
-                    f"{self.folder} holds samples of other settings: {key} is {known.get(key)} there and {value} here"
+                    f"{self.folder} has samples of other settings: {key} is {known.get(key)} there and {value} here"
                 )
 
     def path(self, seed: Seed, kind: str) -> Path:
-        """File of a shard; `kind` is ``random`` or ``asked`` and the number of strategies."""
+        """Returns the file of a shard; `kind` is ``random`` or ``asked``, followed by the number of strategies."""
         return self.folder / f"shard-{seed[0]}-{seed[1]:06d}-{seed[2]:04d}-{kind}.safetensors"
 
     def get(self, seed: Seed, kind: str) -> tuple[Rows, dict[str, Any]] | None:
-        """The rows of a shard and what is said of them; None if it is not there.
+        """Returns the rows and the statistics of a shard; None if it does not exist.
 
         Raises:
-            UsageError: it is damaged, or of something else.
+            UsageError: the shard is damaged, or has another description.
         """
         path = self.path(seed, kind)
         try:
             arrays, meta = load_state(path)
             if meta == {"seed": list(seed), "kind": kind, "about": self._about, "stats": meta.get("stats")}:
                 return arrays["rows"], dict(meta["stats"])
-            raise UsageError(f"{path} is no shard of these samples: remove it, and it is made again")
+            raise UsageError(f"{path} is not a shard of these samples: remove it, and it is computed again")
         except FileNotFoundError:
             return None
         except DamagedFile as error:
-            raise UsageError(f"{error}: remove it, and it is made again") from None
+            raise UsageError(f"{error}: remove it, and it is computed again") from None
         except (KeyError, TypeError, AttributeError):
-            raise UsageError(f"{path} is no shard: remove it, and it is made again") from None
+            raise UsageError(f"{path} is not a shard: remove it, and it is computed again") from None
         except OSError as error:
             raise UsageError(f"{path} could not be read: {reason(error)}") from None
 
@@ -98,7 +99,7 @@ class ValueData:
         """Writes a shard.
 
         Raises:
-            RunError: the disk refused.
+            RunError: the file could not be written.
         """
         path = self.path(seed, kind)
         try:
@@ -107,7 +108,7 @@ class ValueData:
             raise RunError(f"cannot write {path}: {reason(error)}; make room and go on with --resume") from None
 
     def shards(self) -> list[dict[str, Any]]:
-        """What is there, shard by shard: ``file``, ``seed``, ``iteration``, ``chunk``, ``kind``, ``bytes``."""
+        """Lists the existing shards: ``file``, ``seed``, ``iteration``, ``chunk``, ``kind``, ``bytes`` of each."""
         found = []
         for entry in sorted(os.scandir(self.folder), key=lambda each: each.name):
             match = _SHARD.fullmatch(entry.name)
@@ -117,7 +118,8 @@ class ValueData:
         return found
 
     def write_manifest(self) -> None:
-        """Lists the shards anew. Runs that share the folder all list what they find, so that the last one is right."""
+        """Writes the manifest, which lists the existing shards. All runs that share the folder write it, so that it is
+        complete after the last one."""
         content = {"format": FORMAT, "about": self._about, "shards": self.shards()}
         with replacing(self.folder / MANIFEST) as file:
             file.write(json.dumps(content, indent=1).encode())

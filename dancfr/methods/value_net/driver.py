@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from actors.remote import Ref
 from actors.value_solving import ValueTask
 from dancfr.methods.loop import Loop, Row, reading, timed
-from dancfr.methods.options import TrainOptions
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.streams import Stream
@@ -25,13 +24,8 @@ from dancfr.watch.tracking import Tracker
 from learners.networks.settings import Weights
 
 
-def train(run: Run, config: ValueNetConfig, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
-    """Trains a value function to its end; see `dancfr.methods.recovery.run_to_end`."""
-    return run_to_end(partial(ValueNet, run, config, tracker), METHOD, run, config, tracker, options)
-
-
 class ValueNet(Loop):
-    """A run: the net, and how many samples there were."""
+    """The training of a value function: the net, and the number of samples so far."""
 
     method = METHOD
 
@@ -40,7 +34,7 @@ class ValueNet(Loop):
     ) -> None:
         self.config = config
         about, own = describe_data(config), run.path / "data"
-        self.data = {"asked": ValueData(own, about)}  # depend on this run's nets, so that no other run can use them
+        self.data = {"asked": ValueData(own, about)}  # depends on this run's nets, so it cannot be shared
         self.data["random"] = ValueData(Path(config.data), about) if config.data else self.data["asked"]
         self.actors = ValueNetActors(config, placement, progress.event)
         super().__init__(run, config, tracker, progress, self.actors)
@@ -48,10 +42,11 @@ class ValueNet(Loop):
         self.weights: Weights | None = None
 
     def learn(self) -> None:
-        """In iteration 1 the bottom is solved below many random strategies of the trunk; each public state at the limit
-        is a sample. For t = 1, 2, ...: where the configuration asks for it, DL-CFR+ runs with the net as it is, and the
-        bottom is solved below strategies that it plays; the net is fitted to the samples so far; at evaluations DL-CFR+
-        runs to its end, and what its trunk loses to a best response is computed exactly."""
+        """Iteration 1 solves the subgames below the depth limit for many random trunk strategies, which gives a sample
+        per strategy and public state at the limit. Later iterations add samples for random strategies and for
+        strategies that DL-CFR+ plays with the current net, if the configuration asks for them. Every iteration fits the
+        net to all samples so far. Evaluations run DL-CFR+ with the net and compute the exact exploitability of its
+        trunk strategy."""
         for t, row in self.iterations():
             with timed(row, "solving"):
                 self.solve(t, row)
@@ -60,7 +55,7 @@ class ValueNet(Loop):
                 self.evaluate(t)
 
     def solve(self, t: int, row: Row) -> None:
-        """The samples of an iteration, from the folder or from the workers, go to the buffer."""
+        """Adds the samples of an iteration to the buffer: stored ones from the folder, all others from the workers."""
         tasks = list(tasks_of(self.config, t))
         if not tasks:
             return
@@ -76,7 +71,7 @@ class ValueNet(Loop):
             else:
                 _, stats, block = next(solved)
                 rows = self.actors.runtime.get(block)
-                self.data[task.kind].put(task.seed, task.shard, rows, stats)  # at once, so that nothing is solved twice
+                self.data[task.kind].put(task.seed, task.shard, rows, stats)  # at once, so that it survives a kill
                 seconds += stats["seconds"]
             added.append(self._add(t, task, rows))
             gaps.append(stats["gap"])
@@ -88,7 +83,7 @@ class ValueNet(Loop):
         row |= {"solving/gap": max(gaps), "solving/samples": count, "solving/worker_seconds": seconds}
 
     def fit(self, t: int, row: Row) -> None:
-        """Fits the net to the samples so far."""
+        """Fits the net to all samples so far."""
         self.progress.phase("training")
         seed = (self.config.seed, t, Stream.FIT)
         fit = self.actors.learner.call("fit", 0, t, self.actors.buffer, seed, returns=2)
@@ -102,13 +97,13 @@ class ValueNet(Loop):
         }
 
     def _add(self, t: int, task: ValueTask, rows: NDArray[np.void]) -> Ref:
-        """Hands the samples of a chunk on: to the buffer, and those held out to the evaluation."""
+        """Adds the samples of a chunk to the buffer, except for held-out ones, which are added to the evaluation."""
         config = self.config
         strategy = task.seed[2] * config.chunk + np.arange(len(rows)) // (len(rows) // task.strategies)
         held = strategy % config.held == config.held - 1
         if config.unseen is None:
             shown, hidden = ~held, held
-        else:  # validation is of the public state that was left out
+        else:  # validation uses the excluded public state only
             left = rows["public"] == config.unseen
             shown, hidden = ~held & ~left, left
         if self.actors.evaluation:
@@ -123,18 +118,18 @@ class ValueNet(Loop):
         self.store_evaluated(t, self.weights, {})
 
     def warm_up(self) -> None:
-        """Solves below one strategy."""
+        """Compiles the kernels of the workers by solving the subgames of one strategy."""
         self.compile_in_workers("solve", [(ValueTask((self.config.seed, 0, 0), 1, False), None)])
 
     def state(self, folder: Path) -> dict[str, Any]:
         return {"samples": self.samples}
 
     def restore(self) -> None:
-        """Goes on from the newest whole checkpoint.
+        """Restores the newest intact checkpoint.
 
         Raises:
-            UsageError: there is nothing to continue from that is whole.
-            ForeignState: the checkpoint is of another net.
+            UsageError: the checkpoints were removed, or all of them are damaged.
+            ForeignState: the checkpoint belongs to another net.
         """
         saved = self.load_newest()
         if saved is None:
@@ -148,8 +143,12 @@ class ValueNet(Loop):
         return self.samples
 
 
+train = partial(run_to_end, ValueNet)
+"""Trains a run to its end, see `dancfr.methods.recovery.run_to_end`."""
+
+
 def tasks_of(config: ValueNetConfig, t: int) -> Iterator[ValueTask]:
-    """The chunks of iteration t: random strategies first, then such as are asked for."""
+    """Yields the chunks of iteration t: random strategies first, then strategies of DL-CFR+."""
     seed = config.seed if config.data_seed is None else config.data_seed
     place = 0
     counts = [(config.strategies, False)] if t == 1 else [(config.more, False), (config.asked, True)]
@@ -160,7 +159,7 @@ def tasks_of(config: ValueNetConfig, t: int) -> Iterator[ValueTask]:
 
 
 def describe_data(config: ValueNetConfig) -> dict[str, Any]:
-    """What the samples of a run are of: those of two runs can be mixed where this is the same."""
+    """Returns the description of a run's samples; runs with equal descriptions can share samples."""
     return {
         "game": config.game,
         "game_options": config.game_options,

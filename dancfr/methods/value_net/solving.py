@@ -1,5 +1,4 @@
-"""Depth-limited solving from the command line: `dancfr solve --algorithm dl-cfr+|cfr-d`, and runs of value nets as
-agents (paper 003)."""
+"""Depth-limited solving (paper 003), for `dancfr solve --algorithm dl-cfr+|cfr-d` and for agents of value nets."""
 
 import time
 from collections.abc import Callable
@@ -25,16 +24,16 @@ from learners.value_function.trunks import plans_of
 
 SOLVED, ZERO = "solved", "zero"
 PIECE_SECONDS = 0.5
-"""How long a solver runs before it is looked for signals and told of progress, roughly."""
+"""Rough time between returns of a solver to Python, which handles signals only then."""
 
 
 def options(*, values: str = SOLVED, limit: str = "", bottom: int = 1000) -> dict[str, Any]:
-    """The options of depth-limited algorithms.
+    """Returns the options of depth-limited algorithms.
 
     Args:
-        values: What histories at the limit are worth: ``solved``, ``zero``, or the folder of a run of a value net.
-        limit: Where the game is cut; empty: where it is by default.
-        bottom: Iterations of CFR+ in the bottom, where it is solved.
+        values: Values at the depth limit: ``solved``, ``zero``, or the folder of a run of value-net.
+        limit: Depth limit; empty: the default of the game.
+        bottom: Number of iterations of CFR+ in the subgames, if their values are solved.
     """
     return {"values": values, "limit": limit, "bottom": bottom}
 
@@ -48,27 +47,26 @@ def solve_limited(
     most_nodes: int,
     report: Callable[[str], None],
 ) -> tuple[dict[str, Any], Tree, NDArray[np.float64]]:
-    """Solves the trunk of a game, and evaluates it exactly: exploitability is that of the trunk (paper 003, Experiment
-    Description).
+    """Solves the trunk of a game and evaluates it exactly (paper 003, Experiment Description).
 
     Args:
         game, game_options: The game.
         algorithm: A key of `VARIANTS`.
-        iterations: Of the trunk.
+        iterations: Number of iterations of the trunk.
         chosen: See `options`.
-        most_nodes: Largest tree.
-        report: Takes a line of progress.
+        most_nodes: Maximum number of nodes of the tree.
+        report: Function that shows a line of progress.
 
     Returns:
-        What was found, the tree, and a policy of the whole game, `float64[S]`: the trunk's average, and below it what
-        the bottom's solution for its ranges is.
+        The results, in which exploitability is that of the trunk strategy; the tree; and a policy for the whole game,
+        `float64[S]`: the average policy of the trunk, and below it the solution of the subgames for its ranges.
 
     Raises:
-        UsageError: the game cannot be cut there, or there is no such value function of it.
+        UsageError: the game cannot be cut at the depth limit, or the value function does not exist.
     """
     settings = options(**chosen)
     if settings["bottom"] < 1:
-        raise UsageError(f"bottom={settings['bottom']}: at least one iteration")
+        raise UsageError(f"bottom must be at least 1, got {settings['bottom']}")
     split = cut_game(game, game_options, settings["limit"] or None, most_nodes)
     tree = split.tree
     function = value_function(settings["values"], split, game, settings["bottom"])
@@ -104,7 +102,7 @@ def solve_limited(
 
 
 def _run(solver: DepthLimitedSolver, iterations: int) -> float:
-    """Runs so many iterations by pieces, since Ctrl-C is heard between them; the seconds that took."""
+    """Runs iterations in pieces, since Ctrl-C waits for the end of a piece, and returns the seconds."""
     started, piece = time.perf_counter(), 1
     while iterations > 0:
         count, begun = min(piece, iterations), time.perf_counter()
@@ -115,10 +113,10 @@ def _run(solver: DepthLimitedSolver, iterations: int) -> float:
 
 
 def cut_game(game: str, game_options: dict[str, Any], limit: str | None, most_nodes: int = MOST_NODES) -> Split:
-    """The game cut at a depth limit; None: at its own, see `dancfr.games.limits`.
+    """Returns the game, split at a depth limit; None stands for the default limit, see `dancfr.games.limits`.
 
     Raises:
-        UsageError: it has no tree, or cannot be cut there.
+        UsageError: the game has no tree, or cannot be split at the limit.
     """
     cut = limit_of(game, game_options, limit)
     tree = make_tree(game, game_options, most_nodes)
@@ -129,10 +127,10 @@ def cut_game(game: str, game_options: dict[str, Any], limit: str | None, most_no
 
 
 def value_function(name: str, split: Split, game: str, bottom: int = 1000) -> ValueFunction:
-    """The value function of that name, see `options`.
+    """Returns the value function with a name, see `options`.
 
     Raises:
-        UsageError: there is no such run, or it is of another game or limit.
+        UsageError: the run does not exist, or belongs to another game or depth limit.
     """
     if name == SOLVED:
         return SolvedValues(split, bottom)
@@ -141,14 +139,14 @@ def value_function(name: str, split: Split, game: str, bottom: int = 1000) -> Va
     base, _, wanted = name.partition("@")
     run = Run.open(base)
     if run.method != "value-net":
-        raise UsageError(f"{base} is a run of {run.method}: value functions are runs of value-net, solved or zero")
+        raise UsageError(f"values must be solved, zero or a run of value-net, and {base} is a run of {run.method}")
     config = run.config_as(ValueNetConfig)
     trained = make_game(config.game, **config.game_options)
     if trained.spec.name != split.tree.name or config.cut != split.limit:
         raise UsageError(f"{base} is a value function of {config.game} at {config.cut}, not of {game} at {split.limit}")
     files = run.list_strategies()
     if wanted and files and wanted not in (iterations := [str(file.iteration) for file in files]):
-        raise UsageError(f"{base} has nets of the iterations {', '.join(iterations)}, not of {wanted}")
+        raise UsageError(f"{base} has nets of iterations {', '.join(iterations)}, but not of {wanted}")
     if wanted:
         files = [file for file in files if str(file.iteration) == wanted]
     if not files:
@@ -157,10 +155,10 @@ def value_function(name: str, split: Split, game: str, bottom: int = 1000) -> Va
 
 
 def load_net(run: Run, config: Any, split: Split, iteration: int) -> ValueFunction:
-    """The net that a run had after an iteration.
+    """Loads the net of a run after an iteration.
 
     Raises:
-        UsageError: its file does not fit the run's configuration.
+        UsageError: the file does not fit the run's configuration.
     """
     from learners.value_function.network import NetValues, RangeValueNet
 
@@ -172,7 +170,7 @@ def load_net(run: Run, config: Any, split: Split, iteration: int) -> ValueFuncti
 
 
 def trunk_of(split: Split, function: ValueFunction, iterations: int) -> Pair:
-    """Average policies of the trunk that DL-CFR+ finds, by sequence."""
+    """Returns the average policies of the trunk that DL-CFR+ finds, by sequence."""
     solver = DepthLimitedSolver(split, function)
     solver.run(iterations)
     return solver.average_policies()

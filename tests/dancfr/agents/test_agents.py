@@ -115,13 +115,13 @@ def test_bots_of_one_name_are_told_of_by_game(tmp_path: Path) -> None:
         ("nobody-at-all", "there are: "),
         ("rush@3", "rush is a bot"),
         ("random?average=exact", "random is a bot"),
-        ("runs/x@last", "after @ stands an iteration"),
-        ("runs/x?average", "options such as average=exact"),
+        ("runs/x@last", "the iteration after @"),
+        ("runs/x?average", "options after .*average=exact"),
         ("runs/x?average=exact&average=last", "average is given twice"),
         ("", "names no agent; there are: random, heuristic, rush"),
         ("?", "names no agent"),
         ("x" * 5000, "too long for the name of an agent"),
-        ("runs/x@" + "9" * 5000, "after @ stands an iteration"),
+        ("runs/x@" + "9" * 5000, "the iteration after @"),
         ("runs/not-there", "runs/not-there holds no run"),
     ],
 )
@@ -173,7 +173,7 @@ def test_an_average_with_a_gap_is_refused(mini_run: Path, tmp_path: Path) -> Non
     with pytest.raises(UsageError, match=r"lacks p1-000002.safetensors, which the average needs: .* or play .*run@1$"):
         make_agent(str(copy), MINI)
     make_agent(f"{copy}?average=last", MINI)  # needs the newest nets only
-    with pytest.raises(UsageError, match=r"run@1 has no strategy of player 1 yet: say .*run@4 or later"):
+    with pytest.raises(UsageError, match=r"run@1 has no strategy of player 1 yet: .*run@4 or later"):
         make_agent(f"{copy}@1", MINI)
 
 
@@ -231,7 +231,7 @@ def test_evaluate_refuses_what_makes_no_match(changes: dict[str, Any], says: str
 def test_iterations_that_a_run_does_not_have_are_refused(mini_run: Path) -> None:
     with pytest.raises(UsageError, match="has iterations 1 to 4, not 99"):
         make_agent(f"{mini_run}@99", MINI)
-    with pytest.raises(UsageError, match=r"no strategy of player 1 yet: say .*@2 or later"):
+    with pytest.raises(UsageError, match=r"no strategy of player 1 yet: .*@2 or later"):
         make_agent(f"{mini_run}@1", MINI)
 
 
@@ -242,7 +242,7 @@ def test_a_run_of_another_game_or_other_rules_is_refused(mini_run: Path) -> None
 
 def test_a_run_trained_with_random_layouts_cannot_choose_them(write_run: Any) -> None:
     path = write_run("drawn-layouts", [])
-    with pytest.raises(UsageError, match=r"under other rules of geister: it knows 32 actions.* has 70"):
+    with pytest.raises(UsageError, match=r"under other rules of geister: with 32 actions.* has 70"):
         make_agent(str(path), Geister(random_setup=False))
 
 
@@ -346,11 +346,11 @@ def test_a_net_of_another_network_is_refused(dmc_run: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"width": 16}, r"hidden0.b is float32\[128\] where float32\[16\] is needed"),
-        ({"depth": 2}, "hidden2.b is one array too many"),
-        ({"depth": 4}, r"hidden3.b is missing where float32\[128\] is needed"),
-        ({"trunk": "conv"}, "conv1.w is missing"),
-        ({"outputs": "square"}, "out.b is float32"),
+        ({"width": 16}, r"hidden0.b .*float32\[16\].*float32\[128\]"),
+        ({"depth": 2}, "hidden2.b"),
+        ({"depth": 4}, r"hidden3.b .*float32\[128\].*missing"),
+        ({"trunk": "conv"}, "conv1.w .*missing"),
+        ({"outputs": "square"}, "out.b .*float32"),
     ],
 )
 def test_a_run_of_dream_whose_network_was_edited_is_refused(

@@ -49,11 +49,11 @@ def test_the_record_says_what_was_played_and_met(reference: Path) -> None:
     assert list(stored(reference)) == [f"p0-{t:06d}.safetensors" for t in (2, 4, 6)]
 
 
-@pytest.mark.parametrize("at", [1, 2, 3])
+@pytest.mark.parametrize("at", [2, 3])
 def test_a_resumed_run_gives_the_strategies_of_one_that_was_not_stopped(
     reference: Path, tmp_path: Path, at: int
 ) -> None:
-    """Stops within a stage, and between two stages."""
+    """Stops between two stages, and within the second one."""
     path = tmp_path / "resumed"
     run_training(path, tiny(f"iterations={at}", *GROWING))
     run_training(path, tiny("iterations=6", *GROWING), resume=True)
@@ -89,7 +89,7 @@ def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
         assert said in outcome.err
     rules = command("evaluate", str(reference), "--game", "mini-cheat", "--option", "dealt=1", "--against", "random")
     assert rules.code == 2
-    assert "under other rules of mini-cheat: dealt=2, where the game at hand has dealt=1" in rules.err
+    assert "under other rules of mini-cheat: dealt=2, but this game has dealt=1" in rules.err
     longer = command("evaluate", str(reference), "--option", "health=9", "--against", "random", *match)
     assert longer.code == 0, longer.err
     other = command("evaluate", str(reference), "--game", "cheat", "--against", "random")
@@ -101,7 +101,7 @@ def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
     ("overrides", "message"),
     [
         (("agent=memoryless", "turns=3"), "turns=3 .* agent=memoryless"),
-        (("game=leduc",), "Cheat only, not leduc"),
+        (("game=leduc",), "cheat or mini-cheat .*leduc"),
         (("curriculum.values=1,2",), "curriculum.values requires curriculum.option"),
         (("curriculum.option=health",), "curriculum.option requires curriculum.values"),
         (("curriculum.option=ranks", "curriculum.values=2"), "curriculum.option .*health.* ranks"),
@@ -130,7 +130,7 @@ def test_what_does_not_fit_is_refused_in_a_line(overrides: tuple[str, ...], mess
         ({"keys": np.zeros((2, 2))}, "other types"),
         ({"nets": np.zeros(1)}, "strategy of Cheat"),
         ({"counts": None}, "do not fit each other"),
-        ({"health": "three"}, "does not say for how many health points"),
+        ({"health": "three"}, "number of health points"),
         ({"negative": True}, "policy last"),
         ({"damaged": True}, "damaged|truncated|checksum|not whole"),
     ],

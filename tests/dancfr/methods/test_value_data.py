@@ -96,7 +96,7 @@ def test_what_json_makes_of_it_is_no_difference(tmp_path: Path) -> None:
 
 def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(UsageError, match="something else than samples") as caught:
+    with pytest.raises(UsageError, match="other files than samples") as caught:
         ValueData(tmp_path, ABOUT)
     assert str(tmp_path) in told(caught)
     assert os.listdir(tmp_path) == ["thesis.tex"], "nothing was written"
@@ -105,7 +105,7 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
     for folder in (tmp_path / "data", tmp_path / "data" / "inside"):
-        with pytest.raises(UsageError, match="is no folder") as caught:
+        with pytest.raises(UsageError, match="is not a folder") as caught:
             ValueData(folder, ABOUT)
         told(caught)
 
@@ -151,7 +151,7 @@ def test_a_damaged_shard_is_refused(tmp_path: Path, damage: str) -> None:
         save_state(path, {"other": np.zeros(3)}, {"stats": {}})
     else:
         save_state(path, {"rows": some(1)}, {})
-    with pytest.raises(UsageError, match=r"is no shard|is damaged") as caught:
+    with pytest.raises(UsageError, match=r"is not a shard|is damaged") as caught:
         data.get(*key)
     assert str(path) in told(caught)
     path.unlink()
@@ -202,7 +202,7 @@ def test_a_shard_under_another_name_or_of_other_samples_is_refused(tmp_path: Pat
     other.put((1, 1, 1), "random", some(1), STATS)
     data.path((1, 1, 1), "random").write_bytes(other.path((1, 1, 1), "random").read_bytes())
     for chunk in (0, 1):
-        with pytest.raises(UsageError, match="is no shard of these samples") as caught:
+        with pytest.raises(UsageError, match="is not a shard of these samples") as caught:
             data.get((1, 1, chunk), "random")
         told(caught)
     assert data.get((1, 1, 2), "random") is not None

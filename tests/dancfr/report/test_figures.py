@@ -103,7 +103,7 @@ def test_phases_stand_side_by_side_and_what_is_no_training_apart(write_run: Any,
     assert places[4] - places[3] > places[3] - places[2]
     assert [bool(box.get_hatch()) for box in axis.patches] == [False] * 4 + [True]
     assert "phases overlap" in drawn[0].get_suptitle()
-    assert "evaluations and checkpoints (hatched) are no part" in said(drawn[0])
+    assert "excludes evaluations and checkpoints (hatched)" in said(drawn[0])
     assert plot.columns[:3] == ("setting", "training, wall time (seconds)", "traversal (seconds)")
     assert plot.rows == (("geister-quick", "16", "4", "8", "15.2", "1.2"),)
 

@@ -35,7 +35,7 @@ class Hedge(Loop):
     """The scores of both players, and the sum of their policies."""
 
     def __init__(self, run, config, tracker, progress, placement):
-        self.method, self.config = METHOD, config
+        self.config = config
         self.game = Pennies(**config.game_options)
         actors = HedgeActors(placement, progress.event)
         actors.start_evaluation(HedgePolicies(), self.game, config.evaluation.opponents)
@@ -105,11 +105,6 @@ class HedgeAgent(Agent):
         return (rng.random(len(states)) < tails).astype(np.int64)
 
 
-def train(run, config, tracker, options):
-    """Trains a run to its end."""
-    return run_to_end(partial(Hedge, run, config, tracker), METHOD, run, config, tracker, options)
-
-
 def load_agent(run, wanted, game):
     """The agent of a run's average policy."""
     file = newest(run, wanted, "evaluation", "at the first evaluation")
@@ -119,7 +114,7 @@ def load_agent(run, wanted, game):
 METHOD = Method(
     name="hedge",
     config=HedgeConfig,
-    train=train,
+    train=partial(run_to_end, Hedge),
     load_agent=load_agent,
     presets=(Preset("pennies-hedge", HedgeConfig(), "Hedge on matching pennies"),),
     speed=Speed("play/games_per_second", "games"),
@@ -132,3 +127,4 @@ METHOD = Method(
         metrics=(Metric("heads", "Share of heads", "share", "share", {"Share of heads": "hedge/heads"}),),
     ),
 )
+Hedge.method = METHOD
