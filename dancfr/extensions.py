@@ -1,4 +1,4 @@
-"""What installed packages add: methods and games, by entry points."""
+"""Loads the methods and games that installed packages register by entry points."""
 
 from importlib.metadata import entry_points
 from typing import TypeVar
@@ -9,17 +9,17 @@ Kind = TypeVar("Kind")
 
 
 def load_extensions(group: str, kind: type[Kind]) -> list[tuple[str, Kind]]:
-    """The objects that installed packages offer under an entry point.
+    """Loads the objects that installed packages register under an entry point.
 
     Args:
-        group: Name of the entry point, ``dancfr.methods`` or ``dancfr.games``.
-        kind: Class that each object must be of.
+        group: Group of the entry points, ``dancfr.methods`` or ``dancfr.games``.
+        kind: Required class of the objects.
 
     Returns:
-        For each object where it comes from, for messages, and the object, in the order of their names.
+        Pairs of an object's origin, for messages, and the object, sorted by the name of the entry point.
 
     Raises:
-        UsageError: an object cannot be imported, or is of another class.
+        UsageError: an object cannot be imported, or has another class.
     """
     found = []
     for entry in sorted(entry_points(group=group), key=lambda each: each.name):

@@ -1,4 +1,4 @@
-"""Values of settings as text: parsed by the type of their key, printed, and types described for people."""
+"""Parses and formats values of settings, and describes their types."""
 
 import json
 import types
@@ -13,7 +13,7 @@ _NONE = {"none", "null", ""}
 
 
 def show(value: Any) -> str:
-    """A value as one would write it after ``key=``."""
+    """Formats a value as it is written after ``key=``."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (list, tuple)):
@@ -22,7 +22,7 @@ def show(value: Any) -> str:
 
 
 def parse_value(text: str, annotation: Any) -> Any:
-    """Text as a value of a type; `Any` takes JSON, else the text itself.
+    """Parses text as a value of a type; `Any` accepts JSON, or else the text itself.
 
     Raises:
         ValueError: the text is not a value of that type.
@@ -39,7 +39,7 @@ def parse_value(text: str, annotation: Any) -> Any:
 
 
 def _readings(text: str) -> Iterator[Any]:
-    """What the text may stand for, in the order in which a type is offered it; pydantic converts numbers and bools."""
+    """Yields possible readings of a text, in the order in which they are tried; pydantic converts numbers and bools."""
     if text.lower() in _NONE:
         yield None
     yield text
@@ -53,13 +53,13 @@ def _readings(text: str) -> Iterator[Any]:
 
 
 def _number(text: str) -> Any:
-    """Numbers as JSON writes them, since pydantic does not read ``2e6`` as an integer; other text as it is."""
+    """Parses numbers as JSON, since pydantic does not read ``2e6`` as an integer; returns other text unchanged."""
     value = guess(text)
     return value if type(value) in (int, float) else text
 
 
 def guess(text: str) -> Any:
-    """A value without a stated type: JSON where the text is JSON, none, else the text itself."""
+    """Guesses a value of unknown type: JSON, none or a boolean in upper or lower case, or else the text itself."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -70,16 +70,16 @@ def guess(text: str) -> Any:
 def parse_options(
     settings: Sequence[str], known: Mapping[str, Any] | None, owner: str, example: str = ""
 ) -> dict[str, Any]:
-    """Options as ``key=value``, each by its type.
+    """Parses options given as ``key=value``, each by its type.
 
     Args:
-        settings: What was given.
-        known: Type of each option; None where any option goes, as JSON or text.
-        owner: What they are options of, for errors.
-        example: A right setting, for errors.
+        settings: The options as text.
+        known: Type of each option; None accepts any option, as JSON or text.
+        owner: What the options belong to, for errors.
+        example: An example of a setting, for errors.
 
     Raises:
-        UsageError: an unknown option, one given twice, or a value of another type.
+        UsageError: an option does not exist or is given twice, or a value has another type.
     """
     options: dict[str, Any] = {}
     for setting in settings:
@@ -100,7 +100,7 @@ def parse_options(
 
 
 def describe_type(annotation: Any) -> str:
-    """What a key takes, for people: ``an integer``, ``one of a, b``."""
+    """Describes the values of a type: ``an integer``, ``one of a, b``."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         return " or ".join(describe_type(member) for member in inner)

@@ -103,7 +103,7 @@ def check_settings(request: SubmitRequest) -> None:
     if not request.resume:
         config.check()
     if request.allow_changes and not request.resume:
-        raise UsageError("--allow-changes needs --resume: it applies to the settings of a resumed run")
+        raise UsageError("--allow-changes applies to resumed runs only: add --resume or leave out --allow-changes")
     if request.workers is not None and request.workers < 1:
         raise UsageError(f"--workers must be at least 1, got {request.workers}")
 
@@ -116,7 +116,7 @@ def run_folder(named: str, preset: str, resume: bool = False) -> str:
     """
     if not named:
         if resume:
-            raise UsageError("--resume needs --run-dir; `dancfr jobs` lists the runs of this cluster's jobs")
+            raise UsageError("--resume requires --run-dir; `dancfr jobs` lists the runs of this cluster's jobs")
         return f"{RUNS}/{preset}-{datetime.now():%Y%m%d-%H%M%S}"
     lasting = named.startswith(("/", "~/")) and named.rstrip("/") not in ("", "~")
     if lasting and named.isprintable() and ".." not in named.split("/"):

@@ -172,7 +172,13 @@ GAMES: dict[str, GameEntry] = {
         _named("goofspiel5", Goofspiel, "Goofspiel of paper 003: 5 cards, prizes descending", ("cards", "prizes")),
         _named("oshi_zumo", OshiZumo, "Oshi-zumo with hidden bids"),
         _named("oshi_zumo8_k1", OshiZumo, "Oshi-zumo of paper 003: 8 coins, 3 cells", ("coins", "size", "min_bid")),
-        _named("oshi_zumo8_k3", OshiZumo, "The same with 7 cells", ("coins", "size", "min_bid"), size=3),
+        _named(
+            "oshi_zumo8_k3",
+            OshiZumo,
+            "Oshi-zumo of paper 003: 8 coins, 7 cells",
+            ("coins", "size", "min_bid"),
+            size=3,
+        ),
     )
 }
 

@@ -23,15 +23,15 @@ class Config(BaseModel):
 
     @classmethod
     def from_json(cls, data: Any, source: str, ignore_unknown: bool = False) -> Self:
-        """The configuration that `model_dump(mode="json")` returned.
+        """Reads a configuration that `model_dump(mode="json")` has returned.
 
         Args:
             data: The configuration as JSON.
-            source: Where it was read, for errors.
-            ignore_unknown: Skip keys that this class does not have instead of refusing them.
+            source: Source of the data, for errors.
+            ignore_unknown: Ignore unknown keys instead of rejecting them.
 
         Raises:
-            UsageError: it does not fit this class.
+            UsageError: the data does not fit this class.
         """
         try:
             return cls.model_validate_json(json.dumps(data), extra="ignore" if ignore_unknown else "forbid")
@@ -40,14 +40,14 @@ class Config(BaseModel):
             raise UsageError(f"{source} does not fit this version of dancfr: {_first(problems)}") from None
 
     def check(self) -> None:
-        """Makes the checks that need more than the keys alone, such as those of a game's options.
+        """Performs checks that need more than the values of keys, such as those of a game's options.
 
         Raises:
-            UsageError: the configuration cannot be run.
+            UsageError: the configuration is not valid.
         """
 
     def base_for(self, changes: Mapping[str, Any]) -> Self:
-        """The configuration that the given changes, by top-level key, apply to: without what they make meaningless."""
+        """Returns the configuration that changes (by top-level key) apply to, without settings that they invalidate."""
         return self
 
 
@@ -55,11 +55,11 @@ AnyConfig = TypeVar("AnyConfig", bound=Config)
 
 
 def apply_overrides(config: AnyConfig, overrides: Sequence[str]) -> AnyConfig:
-    """A copy of `config` with `key=value` settings applied, such as ``iterations=5`` or ``net.width=64``.
+    """Returns a copy of `config` with `key=value` settings applied, such as ``iterations=5`` or ``net.width=64``.
 
     Raises:
-        UsageError: an unknown key (names the nearest), a value of another type (says which type is expected) or out
-            of bounds (says the bound). Reports the first problem and the number of further ones.
+        UsageError: a key does not exist, or a value has another type or is out of bounds. The message describes the
+            first problem and has the number of further ones.
     """
     problems: list[str] = []
     changes: list[tuple[list[str], Any]] = []
@@ -88,18 +88,18 @@ def apply_overrides(config: AnyConfig, overrides: Sequence[str]) -> AnyConfig:
 
 
 def differences(old: AnyConfig, new: AnyConfig) -> dict[str, tuple[Any, Any]]:
-    """Dotted key to (old, new) value for every key whose values differ."""
+    """Returns (old, new) values by dotted key, for all keys whose values differ."""
     after = dict(flatten(new))
     return {key: (was, after[key]) for key, was in flatten(old) if was != after[key]}
 
 
 def describe_differences(old: AnyConfig, new: AnyConfig) -> list[str]:
-    """`differences` for people: ``["net.width: 64 -> 128"]``."""
+    """Formats `differences` as lines: ``["net.width: 64 -> 128"]``."""
     return [f"{key}: {show(was)} -> {show(now)}" for key, (was, now) in differences(old, new).items()]
 
 
 def refuse_changes(old: AnyConfig, new: AnyConfig, allowed: Iterable[str] | None = None) -> None:
-    """Checks that a run is resumed under the configuration it was started with, but for the keys that may change.
+    """Checks that a run is resumed with the configuration it was started with, except for keys that may change.
 
     Args:
         old: The configuration that the run was started with.
@@ -118,12 +118,12 @@ def refuse_changes(old: AnyConfig, new: AnyConfig, allowed: Iterable[str] | None
     if changed:
         raise UsageError(
             f"a resumed run keeps its configuration, but {changed[0]}{_more(len(changed) - 1)}: leave the setting out, "
-            f"start a new run, or pass --allow-changes (only {', '.join(sorted(allowed))} may change without)"
+            f"start a new run, or add --allow-changes (without it, only {', '.join(sorted(allowed))} may change)"
         )
 
 
 def flatten(config: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """All (dotted key, value) pairs of a configuration in order."""
+    """Yields all (dotted key, value) pairs of a configuration in order."""
     for name in type(config).model_fields:
         value = getattr(config, name)
         if isinstance(value, BaseModel):
@@ -146,10 +146,10 @@ def _is_group(annotation: Any) -> TypeGuard[type[BaseModel]]:
 
 
 def _parse(model: type[BaseModel], key: str, text: str) -> Any:
-    """The value of one setting, of the type of its key.
+    """Parses the value of a setting by the type of its key.
 
     Raises:
-        ValueError: no such key, or text that is not a value of its type; says which.
+        ValueError: the key does not exist, or the text is not a value of its type.
     """
     annotation: Any = model
     path = key.split(".")
@@ -171,7 +171,7 @@ def _parse(model: type[BaseModel], key: str, text: str) -> Any:
 
 
 def _unknown(model: type[BaseModel], key: str) -> str:
-    """Names the key that was probably meant: one with the same last part, else the most similar."""
+    """Returns an error message that suggests a key: one with the same last part, or else the most similar one."""
     keys = list(_keys(model))
     same = [known for known in keys if known.split(".")[-1] == key.split(".")[-1]]
     if same:
@@ -189,7 +189,7 @@ _BOUNDS = {
 
 
 def _explain(problem: Any, model: type[BaseModel]) -> str:
-    """One problem that pydantic found, as one line in the user's terms."""
+    """Describes a problem found by pydantic in one line."""
     key, kind, context = ".".join(map(str, problem["loc"])), problem["type"], problem.get("ctx", {})
     given = show(problem["input"])
     given = given if len(given) <= 60 else given[:57] + "..."

@@ -15,9 +15,9 @@ from learners.storage import replacing, sync
 
 
 class MetricsLog:
-    """The record of a run. Rows that the disk refuses wait in memory until there is room again.
+    """The record of a run. Rows that cannot be written, as on a full disk, wait in memory.
 
-    Only the process that has locked the run writes it; any process may read it meanwhile.
+    Only the process that has locked the run writes to the record; any process may read it meanwhile.
     """
 
     def __init__(self, path: Path) -> None:
@@ -26,7 +26,7 @@ class MetricsLog:
         self._warned = False
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Adds one row, which is in the file and not in a buffer of this process when the call returns.
+        """Appends a row. When the call returns, it has been written to the file, unless the disk is full.
 
         Raises:
             TypeError: the row contains a value that JSON cannot represent.
@@ -36,7 +36,7 @@ class MetricsLog:
         self.flush()
 
     def flush(self) -> None:
-        """Writes the waiting rows; if the disk refuses them, warns once and tries again later."""
+        """Writes the waiting rows; if this fails, warns once and tries again later."""
         while self._waiting:
             try:
                 self._write(self._waiting[0])
@@ -49,12 +49,12 @@ class MetricsLog:
         self._warned = False
 
     def sync(self) -> None:
-        """Makes the rows written so far outlast a power cut: called before a checkpoint that follows them."""
+        """Flushes the rows to the disk, so that a power cut cannot lose rows of iterations before a checkpoint."""
         if self.path.exists():
             sync(self.path)
 
     def _write(self, line: bytes) -> None:
-        """Appends the whole line or nothing, and first ends a line that a killed process has left torn."""
+        """Appends the whole line or nothing; first ends an incomplete line left by a killed process."""
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
             size = os.fstat(descriptor).st_size
@@ -71,23 +71,23 @@ class MetricsLog:
 
     @property
     def waiting(self) -> int:
-        """Number of rows that wait because the disk has refused them."""
+        """Number of rows that could not be written yet."""
         return len(self._waiting)
 
     def rows(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """All rows in order, or those of one `kind` ("train", "evaluation"), without torn lines."""
+        """Returns all rows in order, or those of one `kind` ("train", "evaluation"), without incomplete lines."""
         rows = (row for _, row in _read(self.path))
         return [row for row in rows if kind is None or row.get("kind") == kind]
 
     def truncate(self, iteration: int, finals: bool = True) -> int:
-        """Drops the rows after `iteration`, and torn lines, in one atomic step.
+        """Removes the rows after `iteration`, and incomplete lines, in one atomic step.
 
         Args:
-            iteration: The last iteration whose rows stay.
-            finals: Keep evaluations that were made only because the run had ended.
+            iteration: The last iteration whose rows are kept.
+            finals: Keep rows that exist only because the run ended.
 
         Returns:
-            Number of rows dropped.
+            Number of removed rows.
 
         Raises:
             OSError: the file could not be rewritten; it is unchanged.
@@ -102,7 +102,7 @@ class MetricsLog:
 
 
 def _read(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """(line, row) for every line that is a complete row; a killed process may leave a torn line."""
+    """Yields (line, row) for every complete row; a killed process may leave an incomplete line."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -118,10 +118,10 @@ def _read(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
 
 
 def plain(value: Any) -> Any:
-    """`value` in types of JSON: NumPy values as Python values, infinite numbers and NaN as null.
+    """Converts a value to JSON types: NumPy values to Python values, infinite numbers and NaN to null.
 
     Raises:
-        TypeError: it contains another type, such as a tensor.
+        TypeError: the value contains another type, such as a tensor.
     """
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}

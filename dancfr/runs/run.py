@@ -147,10 +147,10 @@ class Run:
         return str(self.info["method"])
 
     def config_as(self, kind: type[AnyConfig]) -> AnyConfig:
-        """The run's configuration as an instance of `kind`; of an old run without the settings that are gone since.
+        """Returns the run's configuration as an instance of `kind`; ignores settings of old runs that no longer exist.
 
         Raises:
-            UsageError: it does not fit `kind`: another method, or another version of dancfr.
+            UsageError: the configuration belongs to another method or to another version of dancfr.
         """
         return kind.from_json(self.info.get("config"), str(self.path / "config.json"), is_old(self.info))
 
@@ -169,10 +169,10 @@ class Run:
             preset: Name of the preset.
             method: Name of the method.
             config: The configuration to continue with.
-            allow_changes: Let every setting differ, not only `Config.resumable`.
+            allow_changes: Allow all settings to differ, not only `Config.resumable`.
 
         Raises:
-            UsageError: the run has another preset or method, or a setting differs that must not.
+            UsageError: the run has another preset or method, or a setting differs that must not change.
         """
         self.require(preset, method)
         old = self.config_as(type(config))
@@ -186,8 +186,8 @@ class Run:
         }
 
     def confirm_resume(self) -> None:
-        """Writes the configuration of `resume_as`, and what it changed, to config.json: call it once the checkpoint
-        has been found to fit."""
+        """Writes the configuration of `resume_as` and its changes to config.json. Call it when the checkpoint has been
+        loaded successfully."""
         if self._confirmed is None:
             return
         self.info, self._confirmed = self._confirmed, None

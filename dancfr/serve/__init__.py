@@ -1,5 +1,5 @@
-"""Programs that play games with others over a network, by the messages of each game's competition.
+"""Servers and clients that play games over a network, by the protocols of the games' competitions.
 
-`dancfr.serve.guandan` and `dancfr.serve.geister` hold a server, a client and the messages of their game; the modules
-beside them are what any server or client needs: options, connections, clocks and records.
+`dancfr.serve.guandan` and `dancfr.serve.geister` contain the server, the client and the messages of their game. The
+other modules are shared by all servers and clients: options, connections, clocks and records.
 """

@@ -1,4 +1,4 @@
-"""What the commands `dancfr serve` and `dancfr connect` have in common for all games: options, signals and results."""
+"""Common parts of the commands `dancfr serve` and `dancfr connect` for all games: options, signals and results."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""What clients of all games share: a result, patience with servers that are away, and an end by a signal."""
+"""Common parts of the clients of all games: their result, reconnection with growing pauses, and stopping."""
 
 import asyncio
 import time

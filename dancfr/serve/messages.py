@@ -1,4 +1,4 @@
-"""JSON messages from programs that need not be trusted: every reader checks one field and names it when it is wrong."""
+"""Reads JSON messages of untrusted programs; every reader checks one field, and names it if it is wrong."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

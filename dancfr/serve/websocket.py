@@ -1,4 +1,4 @@
-"""A user's WebSocket connection as a server sees it: sending never waits, and what comes in is held to limits."""
+"""The server's side of a user's WebSocket connection: sending never waits, and incoming messages are limited."""
 
 import asyncio
 import time

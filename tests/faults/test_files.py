@@ -203,8 +203,8 @@ def test_a_changed_configuration_is_refused_with_the_difference(
     before = contents(run)
     line = assert_refused(dancfr(capfd, *training_of(run, *settings, "--resume")))
     assert f"a resumed run keeps its configuration, but {difference}" in line
-    assert "--allow-changes (only " in line
-    free = line.partition("(only ")[2].removesuffix(" may change without)").split(", ")
+    assert "--allow-changes (without it, only " in line
+    free = line.partition("only ")[2].removesuffix(" may change)").split(", ")
     assert {"checkpoint_every", "evaluation", "iterations", "minutes"} < set(free)
     assert contents(run) == before
 

@@ -1,4 +1,4 @@
-"""A player's TCP connection as the server sees it: lines in and out, held to limits; sending never waits."""
+"""The server's side of a player's TCP connection: sending never waits, and incoming lines are limited."""
 
 import asyncio
 from collections import deque

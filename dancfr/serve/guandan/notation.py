@@ -1,4 +1,4 @@
-"""GuanDan in the competition's messages: how actions, levels and cards are written, and read without trust.
+"""Writes and reads actions, levels and cards in the messages of the GuanDan competition; messages are not trusted.
 
 Each reader takes the value of a field and the field's name, and raises `ProtocolError` with that name if the value is
 wrong.

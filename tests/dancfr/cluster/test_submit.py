@@ -66,8 +66,8 @@ def test_settings_are_checked_before_anything_is_sent(command: Command) -> None:
     assert "reservoir" in refused(command("submit", "geister-quick", "reservoir=many", *nowhere))
     assert "--workers must be at least 1" in refused(command("submit", "geister-quick", "--workers", "0", *nowhere))
     assert "--device must be" in refused(command("submit", "geister-quick", "--device", "tpu", *nowhere))
-    assert "--resume needs --run-dir" in refused(command("submit", "geister-quick", "--resume", *nowhere))
-    assert "needs --resume" in refused(command("submit", "geister-quick", "--allow-changes", *nowhere))
+    assert "--resume requires --run-dir" in refused(command("submit", "geister-quick", "--resume", *nowhere))
+    assert "add --resume" in refused(command("submit", "geister-quick", "--allow-changes", *nowhere))
     line = refused(command("submit", "geister-quick", "--run-dir", "runs/mine", *nowhere))
     assert "would lie in the job's own folder" in line
     assert "~/dancfr-runs" in line
