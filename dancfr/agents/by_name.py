@@ -5,6 +5,7 @@ runs/x                           the newest strategies of the run in this folder
 runs/x@40                        its strategies after iteration 40
 runs/x?average=paper             options of the run's method, joined by &: how to play an average ...
 runs/x?threshold=0.5             ... and the smallest probability to play, as a fraction of the largest one
+runs/x?search=512, runs/x?ms=50  search before each move, see `learners.search.settings.RolloutSettings`
 
 leduc.safetensors                a strategy written by `dancfr solve --out`
 x/best-response.safetensors      the nets of a best response trained by `dancfr exploit --out x`
@@ -16,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dancfr.agents.searching import searching, split_search
 from dancfr.agents.without_history import WithoutHistory
 from dancfr.errors import UsageError, nearest
 from dancfr.evaluation.bots import bots, describe_bot
@@ -39,14 +41,14 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
         UsageError: the bot or run does not exist, the run belongs to another game or has no strategies, or a file is
             damaged.
     """
+    wanted, settings = split_search(parse_name(name))
     known = bots(game)
-    wanted = parse_name(name)
     if not wanted.base:
         raise UsageError(f"{name!r} names no agent; there are: {', '.join(known)}, and folders of runs")
     if len(wanted.base) > 1000:
         raise UsageError(f"{wanted.base[:40]}... is too long for the name of an agent")
     if wanted.base in known:
-        if not wanted.plain:
+        if settings is not None or not wanted.plain:
             raise UsageError(f"{name}: {wanted.base} is a bot: it has no iterations and no options")
         return known[wanted.base]()
     if isinstance(game, Geister):
@@ -55,6 +57,12 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
             raise UsageError(f"{name} observes the history of ghosts, which the game at hand lacks: use history=true")
         if game.history and not observes:
             return WithoutHistory(make_agent(name, replace(game, history=False)), game)
+    stored = _load_stored(wanted, game)
+    return stored if settings is None else searching(stored, game, settings, wanted)
+
+
+def _load_stored(wanted: AgentName, game: Game | RaggedGame) -> Agent:
+    """Loads the agent of a run or a file."""
     if os.path.exists(os.path.join(wanted.base, "config.json")):
         run = Run.open(wanted.base)
         agent: Agent = method_named(run.method).load_agent(run, wanted, game)
@@ -64,7 +72,7 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
     if os.path.exists(wanted.base) or Path(wanted.base).parent != Path("."):
         near = _near_run(wanted.base)
         raise UsageError(f"{wanted.base} holds no run" + (f"; did you mean {near}?" if near else ""))
-    raise UsageError(nearest(wanted.base, [*known, *map(str, _run_folders())], f"agent for {game.spec.name}"))
+    raise UsageError(nearest(wanted.base, [*bots(game), *map(str, _run_folders())], f"agent for {game.spec.name}"))
 
 
 def _load_file(wanted: AgentName, game: Any) -> Agent:

@@ -9,6 +9,9 @@ from dancfr.errors import UsageError, nearest
 SHARE = ("a number from 0 to 1",)
 """Takes the place of the choices of an option whose value is a number from 0 to 1."""
 
+SEARCH = ("search", "ms")
+"""Options of any agent with a policy and a value, see `dancfr.agents.searching`. No method reads them."""
+
 
 @dataclass(frozen=True)
 class AgentName:
@@ -42,7 +45,7 @@ class AgentName:
         """
         for key, value in self.query:
             if key not in known:
-                cure = nearest(key, list(known), "option") if known else f"it has no options: leave out {key}"
+                cure = nearest(key, [*known, *SEARCH], "option") if known else f"it has no options: leave out {key}"
                 raise UsageError(f"{self.text}: {cure}")
             if known[key] is SHARE:
                 _share(self.text, key, value)

@@ -1,4 +1,4 @@
-"""Geister and Mini Geister as an `envs.game.SparseGame`."""
+"""Geister and Mini Geister as an `envs.game.SparseGame` and an `envs.hidden.HiddenGame`."""
 
 from dataclasses import dataclass, field, fields
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import GameSpec, IllegalAction, Packed, States
-from envs.geister import history, observation, rules
+from envs.geister import arrangements, history, observation, rules
 from envs.sparse import Sparse, dense
 
 _RETURNS = np.array([[1, -1], [-1, 1], [0, 0]], np.float32)  # by winner; the last row, -1, is a draw
@@ -14,7 +14,7 @@ _RETURNS = np.array([[1, -1], [-1, 1], [0, 0]], np.float32)  # by winner; the la
 
 @dataclass(frozen=True)
 class Geister:
-    """Batched Geister (6x6) or Mini Geister (4x4). Implements `envs.game.SparseGame`.
+    """Batched Geister (6x6) or Mini Geister (4x4). Implements `envs.game.SparseGame` and `envs.hidden.HiddenGame`.
 
     Attributes:
         size: Width of the board, 6 or 4.
@@ -169,6 +169,19 @@ class Geister:
         else:
             observation.square_slots(packed, self.size, moves, slots)
         return slots
+
+    def possible(self, states: States, players: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """See `HiddenGame.possible`: the arrangements are the colour layouts that agree with the captured ghosts."""
+        _check_length(players, len(states), "players")
+        found = np.empty((len(states), len(self._layouts)), np.bool_)
+        arrangements.possible(states, players, self._layouts, found)
+        return found
+
+    def arrange(self, states: States, players: NDArray[np.int8], chosen: NDArray[np.int64]) -> None:
+        """See `HiddenGame.arrange`."""
+        _check_length(players, len(states), "players")
+        _check_length(chosen, len(states), "chosen")
+        arrangements.arrange(states, players, chosen, self._layouts)
 
     def describe(self, action: int) -> str:
         """Describes an action, such as ``action 0 (A NORTH)``; a layout by its number."""

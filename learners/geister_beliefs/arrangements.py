@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from envs.compiled import kernel
 from envs.game import States
+from envs.geister.arrangements import contradicts
 from envs.geister.rules import layouts
 from learners.geister_beliefs.belief import UPDATES, Update
 
@@ -96,15 +97,6 @@ class Arrangements:
 
 def _indices(states: States, of: NDArray[np.int64] | None) -> NDArray[np.int64]:
     return np.arange(len(states)) if of is None else of
-
-
-@kernel
-def contradicts(arrangement, state, player):
-    """Whether an arrangement contradicts the colour of one of the player's captured ghosts."""
-    for ghost in range(8):
-        if state.square[player, ghost] == -1 and ((arrangement ^ state.red[player]) >> ghost) & 1:
-            return True
-    return False
 
 
 @kernel

@@ -6,8 +6,9 @@ from numpy.typing import NDArray
 from envs.compiled import kernel
 from envs.game import Game, Packed, States
 from envs.geister import Geister
+from envs.geister.arrangements import contradicts
 from learners.dream.regret_matching import sample_actions
-from learners.geister_beliefs.arrangements import Arrangements, Beliefs, contradicts
+from learners.geister_beliefs.arrangements import Arrangements, Beliefs
 from learners.geister_beliefs.belief import Update
 from learners.geister_beliefs.policies import BeliefPolicies, BeliefWeights
 from learners.geister_beliefs.tracker import BeliefTracker

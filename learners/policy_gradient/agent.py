@@ -79,16 +79,27 @@ class PolicyAgent:
         policy = tree.to_slots(self._policies(tree.observed, tree.legal(), tree.player))
         return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
 
+    def evaluate(
+        self, packed: Packed, legal: NDArray[np.bool_], players: NDArray[np.int8]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Evaluates infostates `uint8[B, P]` of `players[b]` with legal actions `bool[B, A]`.
+
+        Returns:
+            The policy before the threshold, `float32[B, A]`, and the value of each infostate to its player,
+            `float32[B]`.
+        """
+        if len(self._nets) == 1:
+            return self._nets[0](packed, legal)
+        policy, values = np.empty(legal.shape, np.float32), np.empty(len(packed), np.float32)
+        for player, net in enumerate(self._nets):
+            at = np.flatnonzero(players == player)
+            if len(at):
+                policy[at], values[at] = net(packed[at], legal[at])
+        return policy, values
+
     def _policies(self, packed: Packed, legal: NDArray[np.bool_], mover: NDArray[np.int8]) -> NDArray[np.float32]:
         """Policies with the threshold, `float32[B, A]`."""
-        if len(self._nets) == 1:
-            return apply_threshold(self._nets[0](packed, legal)[0], self.threshold)
-        policy = np.empty(legal.shape, np.float32)
-        for player, net in enumerate(self._nets):
-            at = np.flatnonzero(mover == player)
-            if len(at):
-                policy[at] = apply_threshold(net(packed[at], legal[at])[0], self.threshold)
-        return policy
+        return apply_threshold(self.evaluate(packed, legal, mover)[0], self.threshold)
 
 
 class SeatedAgents:

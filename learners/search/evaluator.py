@@ -1,0 +1,31 @@
+"""What a search needs of an agent: a policy and a value of any infostate."""
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.agent import Agent
+from envs.game import Packed
+
+
+@runtime_checkable
+class Evaluator(Agent, Protocol):
+    """An agent that plays a policy and knows the value of infostates.
+
+    Attributes:
+        threshold: Actions with less than this fraction of the highest probability are not played.
+    """
+
+    threshold: float
+
+    def evaluate(
+        self, packed: Packed, legal: NDArray[np.bool_], players: NDArray[np.int8]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Evaluates infostates `uint8[B, P]` of `players[b]` with legal actions `bool[B, A]`.
+
+        Returns:
+            The policy before the threshold, `float32[B, A]`, and the value of each infostate to its player,
+            `float32[B]`.
+        """
+        ...

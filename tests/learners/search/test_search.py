@@ -1,0 +1,249 @@
+"""The search on Geister: what it may see, what it depends on, and what it has to find."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from envs.game import States
+from envs.geister import Geister, rules
+from envs.players import RandomAgent
+from learners.networks.settings import NetworkSettings
+from learners.policy_gradient.agent import PolicyAgent
+from learners.policy_gradient.network import policy_net
+from learners.search.agent import SearchAgent
+from learners.search.belief import Belief, draw_arrangements
+from learners.search.rollouts import roll_out
+from learners.search.search import Candidates
+from learners.search.settings import RolloutSettings
+from tests.envs.geister_positions import position
+
+FULL, MINI = Geister(ply_limit=300), Geister(size=4, ply_limit=30)
+NETWORK = NetworkSettings(trunk="flat", width=16, depth=2, norm="layer", outputs="move")
+GAMES = pytest.mark.parametrize("game", [FULL, MINI], ids=["full", "mini"])
+
+
+def net_agent(game: Geister, seed: int = 0, threshold: float = 0.0) -> PolicyAgent:
+    """An agent of a random net that plays far from uniformly."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        weights = policy_net(NETWORK, game.spec).inference_weights()
+    return PolicyAgent(game, NETWORK, [weights | {"out.w": weights["out.w"] * 50}], "net", threshold)
+
+
+def searcher(game: Geister, batch: int, threshold: float = 0.0, **settings: Any) -> SearchAgent:
+    settings = {"search": 48, "depth": 4, "worlds": 4} | settings
+    agent = SearchAgent(net_agent(game, threshold=threshold), game, RolloutSettings(**settings))
+    agent.begin(game, batch, np.random.default_rng(0))
+    return agent
+
+
+def with_other_colours(states: States, game: Geister, player: int, rng: np.random.Generator) -> States:
+    """The same games for `player`, with the colours of the opponent's ghosts on the board drawn anew."""
+    other, found = 1 - player, states.copy()
+    for state in found:
+        free = np.flatnonzero(state["square"][other] >= 0)
+        reds = [bool(state["red"][other] >> ghost & 1) for ghost in free]
+        for ghost, red in zip(free, rng.permutation(reds), strict=True):
+            state["red"][other] = state["red"][other] & ~np.uint8(1 << ghost) | np.uint8(int(red) << ghost)
+    return found
+
+
+@pytest.mark.parametrize("game", [FULL, MINI, Geister(ply_limit=60, history=True)], ids=["full", "mini", "history"])
+def test_what_is_hidden_changes_no_move_of_a_whole_game(game: Geister) -> None:
+    """Two agents with the same draws, of which one sees other colours at every move."""
+    games, rng = 6, np.random.default_rng(1)
+    agents = [searcher(game, games) for _ in range(2)]
+    opponent = RandomAgent()
+    opponent.begin(game, games, rng)
+    states, index, swapped, compared = game.reset(games, rng), np.arange(games), 0, 0
+    for ply in range(60):
+        running = np.flatnonzero(~game.finished(states))
+        if not len(running):
+            break
+        here = states[running]
+        if ply % 2:
+            actions = opponent.act(here, index[running], rng)
+        else:
+            changed = with_other_colours(here, game, 0, rng)
+            swapped += int((changed["red"] != here["red"]).any(axis=1).sum())
+            chosen = [
+                agent.act(seen, running, np.random.default_rng(ply))
+                for agent, seen in zip(agents, (here, changed), strict=True)
+            ]
+            np.testing.assert_array_equal(*chosen)
+            actions, compared = chosen[0], compared + len(running)
+        game.step(here, actions)
+        states[running] = here
+    assert compared > 10
+    assert swapped > compared / 4
+
+
+@GAMES
+def test_a_batch_is_played_like_its_games_one_by_one(game: Geister) -> None:
+    games, rng = 5, np.random.default_rng(2)
+    together, single = searcher(game, games), [searcher(game, 1) for _ in range(games)]
+    opponent, states, index = RandomAgent(), game.reset(games, rng), np.arange(games)
+    opponent.begin(game, games, rng)
+    for ply in range(8):
+        if game.finished(states).any():
+            break
+        if ply % 2:
+            actions = opponent.act(states, index, rng)
+        else:
+            actions = together.act(states, index, np.random.default_rng(ply))
+            draws = np.random.default_rng(ply)
+            alone = [agent.act(states[b : b + 1], np.zeros(1, np.int64), draws)[0] for b, agent in enumerate(single)]
+            np.testing.assert_array_equal(actions, alone)
+        game.step(states, actions)
+
+
+def test_a_search_by_number_is_repeatable_and_not_the_plain_policy() -> None:
+    states = FULL.reset(40, np.random.default_rng(3))
+    index = np.arange(40)
+    first, second, other = (searcher(FULL, 40).act(states, index, np.random.default_rng(seed)) for seed in (5, 5, 6))
+    np.testing.assert_array_equal(first, second)
+    assert (first != other).any()
+    assert FULL.legal(states)[index, first].all()
+
+
+def test_an_escape_at_hand_is_taken() -> None:
+    """A win in one ply, by an action to which the policy gives any probability."""
+    game = Geister(ply_limit=300, forced_escape=False)
+    states = position(game, {"A": 0, "Br": 20, "C": 25}, {"A": 25, "Br": 26, "C": 27})
+    agent = searcher(game, 1, candidates=32, search=64, depth=0, temperature=0)
+    (action,) = agent.act(states, np.zeros(1, np.int64), np.random.default_rng(0))
+    game.step(states, np.array([action]))
+    assert game.returns(states)[0, 0] == 1
+
+
+def test_a_way_to_the_exit_that_nobody_can_stop_is_taken() -> None:
+    """A win in two own moves: to the exit, and off the board."""
+    states = position(FULL, {"A": 1, "Br": 20, "C": 25}, {"A": 25, "Br": 26, "C": 27})
+    agent = searcher(FULL, 1, candidates=32, search=640, worlds=16, depth=3, temperature=0)
+    (action,) = agent.act(states, np.zeros(1, np.int64), np.random.default_rng(0))
+    assert FULL.describe(int(action)) == "action 2 (A WEST)"
+
+
+@GAMES
+def test_a_belief_is_bayes_over_the_whole_game(game: Geister) -> None:
+    """The product of all likelihoods, each computed by asking the net once for each arrangement."""
+    doubt, games, rng = 0.25, 4, np.random.default_rng(4)
+    agent, index = net_agent(game), np.arange(games)
+    belief = Belief(game, agent, games, doubt)
+    layouts = rules.layouts(game.size)
+    states, compared = game.reset(games, rng), 0
+    product = np.ones((games, len(layouts)))
+    me = np.zeros(games, np.int8)
+    for _ in range(12):
+        found = belief.update(states, me, index)
+        for b in range(games):
+            taken = states["square"][b, 1] == rules.CAPTURED
+            bits, own = (layouts[:, None] >> np.arange(8)) & 1, (states["red"][b, 1] >> np.arange(8)) & 1
+            expected = np.where((bits == own)[:, taken].all(axis=1), product[b], 0)
+            if expected.sum() > 0:
+                np.testing.assert_allclose(found[b], expected / expected.sum(), atol=1e-5)
+                compared += 1
+        actions = np.array([rng.choice(np.flatnonzero(row)) for row in game.legal(states)])
+        belief.remember(states, index, actions)
+        game.step(states, actions)
+        if game.finished(states).any():
+            break
+        answers = np.array([rng.choice(np.flatnonzero(row)) for row in game.legal(states)])
+        for b in range(games):
+            for k, layout in enumerate(layouts):
+                supposed = states[b : b + 1].copy()
+                supposed["red"][0, 1] = layout
+                legal = game.legal(supposed)
+                opponent = np.ones(1, np.int8)
+                policy, _ = agent.evaluate(game.observe(supposed, opponent), legal, opponent)
+                if legal[0, answers[b]]:
+                    product[b, k] *= (1 - doubt) * policy[0, answers[b]] + doubt / legal.sum()
+                else:
+                    product[b, k] = 0
+        game.step(states, answers)
+        if game.finished(states).any():
+            break
+    assert compared > 8
+
+
+def test_a_belief_restarts_when_moves_were_not_seen() -> None:
+    rng = np.random.default_rng(5)
+    states, index, me = FULL.reset(1, rng), np.zeros(1, np.int64), np.zeros(1, np.int8)
+    belief = Belief(FULL, net_agent(FULL), 1, 0.1)
+
+    def move() -> int:
+        return int(rng.choice(np.flatnonzero(FULL.legal(states)[0])))
+
+    for _ in range(4):
+        belief.update(states, me, index)
+        action = np.array([move()])
+        belief.remember(states, index, action)
+        FULL.step(states, action)
+        FULL.step(states, np.array([move()]))
+    assert belief.update(states, me, index).max() > 1.2 / 70
+    for _ in range(4):
+        FULL.step(states, np.array([move()]))
+    possible = FULL.possible(states, me)
+    np.testing.assert_allclose(belief.update(states, me, index), possible / possible.sum())
+
+
+def test_arrangements_are_drawn_in_proportion() -> None:
+    belief = np.array([[0.0, 0.5, 0.25, 0.25, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0]])
+    drawn = draw_arrangements(belief, np.array([0.3, 0.999999]), 8)
+    np.testing.assert_array_equal(np.bincount(drawn[0], minlength=5), [0, 4, 2, 2, 0])
+    assert (drawn[1] == 3).all()
+
+
+def test_roll_outs_are_those_of_a_plain_loop() -> None:
+    """Each roll-out by itself, with the lambda-return as a sum over all depths."""
+    agent, rng, depth, trace = net_agent(MINI), np.random.default_rng(6), 6, 0.7
+    count = 40
+    states = MINI.reset(count, rng)
+    players = MINI.to_move(states)
+    actions = np.array([rng.choice(np.flatnonzero(row)) for row in MINI.legal(states)])
+    draws = rng.random((depth, count), np.float32)
+    found = roll_out(MINI, agent, states.copy(), players, actions, draws, trace)
+    ended = 0
+    for m in range(count):
+        state, action, values = states[m : m + 1].copy(), actions[m], []
+        for ply in range(depth + 1):
+            MINI.step(state, np.array([action]))
+            if MINI.finished(state)[0]:
+                values.append(float(MINI.returns(state)[0, players[m]]))
+                ended += 1
+                break
+            mover, legal = MINI.to_move(state), MINI.legal(state)
+            policy, value = agent.evaluate(MINI.observe(state, mover), legal, mover)
+            values.append(float(np.clip(value[0] if mover[0] == players[m] else -value[0], -1, 1)))
+            if ply < depth:
+                action = np.flatnonzero(np.cumsum(policy[0]) > draws[ply, m])[0]
+        expected = sum((1 - trace) * trace**k * value for k, value in enumerate(values[:-1]))
+        assert found[m] == pytest.approx(expected + trace ** (len(values) - 1) * values[-1], abs=1e-5)
+    assert 0 < ended < count
+
+
+def test_candidates_that_are_clearly_behind_are_given_up() -> None:
+    candidates = Candidates.of(np.array([[0.1, 0.2, 0.7, 0.0]], np.float32), 4, 0.0)
+    np.testing.assert_array_equal(candidates.actions[0], [2, 1, 0, 3])
+    np.testing.assert_array_equal(candidates.live[0], [True, True, True, False])
+    noise = np.linspace(-0.5, 0.5, 8, dtype=np.float32)  # common to all candidates: it does not count
+    tried = np.stack([noise - 0.4, noise + 0.01 * noise[::-1], noise]).astype(np.float32)
+    candidates.add(np.zeros(3, np.int64), np.arange(3), tried)
+    candidates.give_up(np.array([True]), 2.0)
+    np.testing.assert_array_equal(candidates.live[0], [False, True, True, False])
+    assert candidates.best()[0] in (0, 1)
+
+
+def test_a_number_of_roll_outs_is_not_exceeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[int] = []
+
+    def counted(game: Any, agent: Any, states: States, *rest: Any) -> Any:
+        played.append(len(states))
+        return roll_out(game, agent, states, *rest)
+
+    monkeypatch.setattr("learners.search.search.roll_out", counted)
+    states = FULL.reset(1, np.random.default_rng(7))
+    searcher(FULL, 1, search=100, worlds=8, confidence=100).act(states, np.zeros(1, np.int64), np.random.default_rng(0))
+    assert sum(played) == 96
