@@ -42,5 +42,10 @@ class NetworkSettings(Settings):
             raise ValueError(f"game {spec.name} has outputs {', '.join(spec.slots)}, not {self.outputs}")
 
 
+def network_for(spec: GameSpec) -> NetworkSettings:
+    """Default network for a game, with the layout of outputs that shares most between actions."""
+    return NetworkSettings(outputs="move" if "move" in spec.slots else next(iter(spec.slots)))
+
+
 CONV_CHANNELS = 16
 CONV_KERNEL = 2

@@ -9,7 +9,7 @@ from dancfr.errors import UsageError
 from dancfr.methods.method import Preset
 from dancfr.methods.settings import EvaluationSettings, RunConfig
 from envs.game import Game, GameSpec
-from learners.networks.settings import NetworkSettings
+from learners.networks.settings import NetworkSettings, network_for
 from learners.policy_gradient.settings import PolicyTrainingSettings
 
 MOST_GAMES = 10_000_000
@@ -116,12 +116,6 @@ def two_player_game(rules: Any) -> Game:
             "compare agents with dancfr evaluate instead"
         )
     return rules
-
-
-def network_for(spec: GameSpec) -> NetworkSettings:
-    """Architecture of fresh nets for a game."""
-    outputs = "move" if "move" in spec.slots else next(iter(spec.slots))
-    return NetworkSettings(outputs=outputs)
 
 
 PRESETS = (

@@ -1,5 +1,6 @@
 """Configuration of regularised policy gradients."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -7,7 +8,7 @@ from pydantic import Field, model_validator
 from dancfr.errors import UsageError
 from dancfr.methods.settings import EvaluationSettings, RunConfig
 from envs.game import Game
-from learners.networks.settings import NetworkSettings
+from learners.networks.settings import NetworkSettings, network_for
 from learners.policy_gradient.settings import PolicyTrainingSettings
 
 
@@ -74,6 +75,17 @@ class PolicyGradientConfig(RunConfig):
         if total > 1 + 1e-9:
             raise ValueError(f"the shares of opponents and former must add up to at most 1, got {total:g}")
         return self
+
+    def base_for(self, changes: Mapping[str, Any]) -> Self:
+        """Returns the settings that `changes` apply to; another game may need another output layout of the nets."""
+        base = super().base_for(changes)
+        if base is self:
+            return self
+        from dancfr.games.registry import make_game
+
+        outputs = network_for(make_game(changes["game"], **changes.get("game_options", {})).spec).outputs
+        network = self.network.model_copy(update={"outputs": outputs})
+        return base.model_copy(update={"network": network, "opponents": {}})
 
     def check(self) -> None:
         """Raises UsageError if the game, its options, the network and the opponents are not compatible."""

@@ -65,7 +65,6 @@ SMALL = {
         "former_every=1",
         "evaluation.exploitability=true",
         *NETS,
-        "network.outputs=action",
     ),
     "best-response": (
         "best-response",

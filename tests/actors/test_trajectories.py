@@ -1,0 +1,170 @@
+"""Games of a policy gradient: who plays what, what becomes samples, and measurements."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from actors.trajectories import (
+    LEARNER,
+    BadMove,
+    NotZeroSum,
+    TrajectoryPlayer,
+    TrajectoryTask,
+    TrajectoryWeights,
+)
+from envs.game import Game, States
+from envs.geister import Geister
+from envs.kuhn import Kuhn
+from envs.leduc import Leduc
+from envs.players import RandomAgent
+from learners.networks.settings import NetworkSettings, Weights, network_for
+from learners.policy_gradient.agent import PolicyAgent
+from learners.policy_gradient.network import policy_net
+from learners.policy_gradient.policy import PolicyInference
+from learners.samples import unpack_mask
+
+MINI = Geister(size=4, ply_limit=30, observation_limit=30)
+NET = NetworkSettings(width=16, depth=2, outputs="move")
+
+
+def fresh(game: Game, network: NetworkSettings, seed: int) -> Weights:
+    torch.manual_seed(seed)
+    net = policy_net(network, game.spec)
+    with torch.no_grad():  # fresh policies would be uniform
+        net.out.weight.normal_(std=0.5)
+    return net.inference_weights()
+
+
+WEIGHTS = TrajectoryWeights(1, NET, (fresh(MINI, NET, 1),))
+
+
+class Watching:
+    """A random player that notes in which games it was asked, and who was to move."""
+
+    name = "watching"
+
+    def __init__(self) -> None:
+        self.inner, self.places, self.movers = RandomAgent(), [], []
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        self.game, self.batch = game, batch
+        self.inner.begin(game, batch, rng)
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        self.places.append(games.copy())
+        self.movers += self.game.to_move(states).tolist()
+        return self.inner.act(states, games, rng)
+
+
+def task(*tables: tuple[int, tuple[int, ...]], seed: int = 1) -> TrajectoryTask:
+    return TrajectoryTask((seed, 1, 1), tables)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_an_opponent_is_asked_for_its_own_seat_only_and_gives_no_samples(seat: int) -> None:
+    opponent = Watching()
+    parties = (LEARNER, 1) if seat == 0 else (1, LEARNER)
+    worker = TrajectoryPlayer(MINI, 0.99, 0.9, [opponent])
+    stats, block = worker.play(task((50, parties)), WEIGHTS)
+    rows = block["net0"]
+    assert set(opponent.movers) == {1 - seat}
+    assert opponent.batch == 50
+    assert all(len(set(places)) == len(places) for places in opponent.places)
+    assert set(rows["infostate"][:, 19]) == {1 - seat}  # whether the observer moves first
+    assert stats["games"] == stats["games/1"] == 50
+    assert stats["samples"] == len(rows)
+    assert stats["decisions"] == len(rows) + len(opponent.movers)
+    assert abs(stats["return/1"]) <= 50
+
+
+def test_self_play_and_opponents_share_a_chunk() -> None:
+    opponent = Watching()
+    worker = TrajectoryPlayer(MINI, 0.99, 0.9, [opponent])
+    stats, _ = worker.play(task((30, (LEARNER, LEARNER)), (10, (LEARNER, 1)), (10, (1, LEARNER))), WEIGHTS)
+    assert stats["games"] == 50
+    assert stats["games/1"] == 20
+    asked = set(np.concatenate(opponent.places).tolist())
+    assert asked <= set(range(30, 50))
+    assert asked & set(range(40, 50)), "it moves first in the last ten games"
+
+
+def test_a_chunk_is_repeated_by_its_seed() -> None:
+    chunk = task((64, (LEARNER, LEARNER)), seed=4)
+    first = TrajectoryPlayer(MINI, 0.99, 0.9).play(chunk, WEIGHTS)[1]["net0"]
+    worker = TrajectoryPlayer(MINI, 0.99, 0.9)
+    worker.play(task((10, (LEARNER, LEARNER)), seed=9), WEIGHTS)
+    assert worker.play(chunk, WEIGHTS)[1]["net0"].tobytes() == first.tobytes()
+    other = worker.play(task((64, (LEARNER, LEARNER)), seed=5), WEIGHTS)[1]["net0"]
+    assert other.tobytes() != first.tobytes()
+
+
+def test_samples_say_what_was_played() -> None:
+    rows = TrajectoryPlayer(MINI, 1.0, 1.0).play(task((200, (LEARNER, LEARNER))), WEIGHTS)[1]["net0"]
+    legal = unpack_mask(rows["legal"], MINI.spec.num_actions)
+    chosen = np.arange(len(rows)), rows["action"].astype(np.int64)
+    assert legal[chosen].all()
+    policy, _ = PolicyInference(MINI, NET, WEIGHTS.nets[0])(np.ascontiguousarray(rows["infostate"]), legal)
+    np.testing.assert_allclose(rows["log_probability"], np.log(policy[chosen]), atol=2e-3)
+    assert set(np.round(rows["target"], 4)) <= {-1.0, 0.0, 1.0}, "undiscounted returns without bootstrapping"
+    assert set(rows["version"]) == {1}
+
+
+def test_nets_for_each_player_get_their_own_samples() -> None:
+    weights = TrajectoryWeights(1, NET, (fresh(MINI, NET, 1), fresh(MINI, NET, 2)))
+    blocks = TrajectoryPlayer(MINI, 0.99, 0.9).play(task((40, (LEARNER, LEARNER))), weights)[1]
+    assert set(blocks) == {"net0", "net1"}
+    for player, rows in enumerate(blocks.values()):
+        assert set(rows["infostate"][:, 19]) == {1 - player}
+
+
+def test_a_former_net_takes_the_place_of_an_opponent() -> None:
+    former = 7, (fresh(MINI, NET, 3),)
+    weights = TrajectoryWeights(9, NET, WEIGHTS.nets, former)
+    stats, block = TrajectoryPlayer(MINI, 0.99, 0.9).play(task((40, (LEARNER, 1))), weights)
+    assert stats["games/1"] == 40
+    assert set(block["net0"]["infostate"][:, 19]) == {1}
+
+
+def test_a_measurement_plays_as_the_agent_does() -> None:
+    game = Leduc()
+    network = network_for(game.spec).model_copy(update={"width": 16, "depth": 1})
+    net = fresh(game, network, 5)
+    weights = TrajectoryWeights(1, network, (net,), threshold=1.0)
+    worker = TrajectoryPlayer(game, 1.0, 1.0, [PolicyAgent(game, network, [net], "same", 1.0)])
+    returns, nothing = worker.measure(task((4000, (LEARNER, 1))), weights)
+    assert nothing is None
+    assert returns.shape == (4000, 2)
+    mirrored = worker.measure(task((4000, (1, LEARNER))), weights)[0]
+    np.testing.assert_array_equal(returns, mirrored)  # greedy play draws nothing
+
+
+class Paying(Kuhn):
+    """Kuhn poker with a fee."""
+
+    def returns(self, states: States) -> NDArray[np.float32]:
+        return super().returns(states) - np.float32(0.5)
+
+
+class Stubborn(RandomAgent):
+    """Plays one action, legal or not."""
+
+    name = "stubborn"
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        return np.full(len(states), 7)
+
+
+def test_a_game_that_is_not_zero_sum_is_refused_where_it_matters() -> None:
+    game = Paying()
+    network = network_for(game.spec).model_copy(update={"width": 8, "depth": 1})
+    weights = TrajectoryWeights(1, network, (fresh(game, network, 1),))
+    chunk = task((4, (LEARNER, LEARNER)))
+    TrajectoryPlayer(game, 1.0, 1.0).play(chunk, weights)
+    with pytest.raises(NotZeroSum, match="add up to 1 and not to 0"):
+        TrajectoryPlayer(game, 1.0, 1.0, zero_sum=True).play(chunk, weights)
+
+
+def test_an_agent_that_breaks_the_rules_is_named() -> None:
+    with pytest.raises(BadMove, match="stubborn"):
+        TrajectoryPlayer(MINI, 1.0, 1.0, [Stubborn()]).play(task((4, (LEARNER, 1))), WEIGHTS)
