@@ -146,7 +146,8 @@ class Geister:
         place, value = np.empty(shape, np.int16), np.empty(shape, np.float32)
         observation.encode_sparse(packed, self.size, self.observation_limit, self.clip_ply, place, value)
         if self.history:
-            history.encode_sparse(packed, self.size, place, value)
+            used = history.encode_sparse(packed, self.size, place, value)
+            place, value = np.ascontiguousarray(place[:, :used]), np.ascontiguousarray(value[:, :used])
         return Sparse(place, value)
 
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:

@@ -32,8 +32,12 @@ FIELDS: list[tuple[str, type, tuple[int, ...]]] = [
     ("near", np.uint8, (2, GHOSTS)),  # 1 if the last move was such a move
     ("moved_at", np.int16, (2, GHOSTS)),  # ply after the last move; 0 if the ghost has not moved
 ]
-STATE = np.dtype([*STATE_FIELDS, *FIELDS], align=True)
-"""A record of `envs.geister.rules.STATE` with the history of each ghost, by player and number."""
+STATE = np.dtype([*FIELDS, *STATE_FIELDS], align=True)
+"""A record of `envs.geister.rules.STATE` with the history of each ghost, by player and number.
+
+The history comes first: Numba takes a record for a subtype of one that it begins with, warns, and compiles no kernel of
+its own for it.
+"""
 
 MOST = 15
 """The counters of moves, chances, retreats and offers stop at this number."""
@@ -45,9 +49,8 @@ PACKED_SIZE = _COUNTERS + _BYTES * 2 * GHOSTS
 
 PLANES = 6
 """Inputs by square for the ghosts of each player: moves, chances, retreats, offers, near, and recency."""
-_PER_GHOST = PLANES + 1  # and the steps to an exit
-SPARSE_INPUTS = observation.SPARSE_INPUTS + _PER_GHOST * 2 * GHOSTS
-
+SPARSE_INPUTS = observation.SPARSE_INPUTS + (PLANES + 1) * 2 * GHOSTS
+"""Most inputs that are not 0: the planes, and the steps to an exit, of each ghost."""
 _COUNT = np.array([n / (n + 2) for n in range(MOST + 1)], np.float32)
 """Input for a counter: low counts, which are the common ones, differ most."""
 
@@ -149,30 +152,43 @@ def encode_sparse(packed, size, place, value):
       `LONGEST` plies,
     - for own blue ghosts, own red ghosts and those of the opponent in turn, the number of ghosts at each number of
       steps to an exit, in which planes would repeat the squares.
+
+    Inputs that are 0 are left out, which is a third of them even late in a game.
+
+    Returns:
+        A multiple of 4: all columns from there on are padding.
     """
     area = size * size
     plain = 3 * area + 4
     steps = plain + 2 * PLANES * area
     bins = farthest(size) + 1
+    inputs = np.empty(PLANES, np.float32)
+    widest = np.int64(observation.SPARSE_INPUTS)
     for b in range(packed.shape[0]):
         row = packed[b]
+        n = observation.SPARSE_INPUTS
         for i in range(2 * GHOSTS):
             theirs = i >= GHOSTS
             square = np.int64(row[_SQUARES + i - GHOSTS] if theirs else row[i])
-            n = observation.SPARSE_INPUTS + _PER_GHOST * i
             if square == OFF:
-                place[b, n : n + _PER_GHOST] = 0
-                value[b, n : n + _PER_GHOST] = 0
                 continue
             first = _COUNTERS + _BYTES * i
             counters = np.int64(row[first]) + 256 * np.int64(row[first + 1])
-            for plane in range(PLANES):
-                place[b, n + plane] = plain + (PLANES * theirs + plane) * area + square
             for plane in range(4):
-                value[b, n + plane] = _COUNT[(counters >> (4 * plane)) & 15]
-            value[b, n + 4] = np.float32(row[first + 2] >> 7)
-            value[b, n + 5] = np.float32(1) - np.float32(row[first + 2] & 127) / np.float32(LONGEST)
+                inputs[plane] = _COUNT[(counters >> (4 * plane)) & 15]
+            inputs[4] = np.float32(row[first + 2] >> 7)
+            inputs[5] = np.float32(1) - np.float32(row[first + 2] & 127) / np.float32(LONGEST)
+            for plane in range(PLANES):
+                if inputs[plane] != 0:
+                    place[b, n] = plain + (PLANES * theirs + plane) * area + square
+                    value[b, n] = inputs[plane]
+                    n += 1
             group = 2 if theirs else np.int64((row[8] >> i) & 1)
             home = area - 1 - square if theirs else square  # in the view of its owner
-            place[b, n + 6] = steps + group * bins + steps_to_exit(home, size)
-            value[b, n + 6] = 1
+            place[b, n] = steps + group * bins + steps_to_exit(home, size)
+            value[b, n] = 1
+            n += 1
+        place[b, n:] = 0
+        value[b, n:] = 0
+        widest = max(widest, n)
+    return (widest + 3) // 4 * 4
