@@ -163,7 +163,7 @@ def encode_sparse(packed, size, place, value):
     steps = plain + 2 * PLANES * area
     bins = farthest(size) + 1
     inputs = np.empty(PLANES, np.float32)
-    widest = np.int64(observation.SPARSE_INPUTS)
+    widest = observation.SPARSE_INPUTS
     for b in range(packed.shape[0]):
         row = packed[b]
         n = observation.SPARSE_INPUTS
