@@ -7,14 +7,13 @@ from numpy.typing import NDArray
 
 from envs.agent import Agent
 from envs.game import Game, States
-from envs.geister import Geister
+from envs.geister import Geister, history
 
 
 class WithoutHistory:
-    """Shows an agent the game without `history`. Satisfies `envs.agent.Agent`.
+    """Shows an agent a game with `history` as one without it. Satisfies `envs.agent.Agent`.
 
-    So agents trained with and without the option can play each other: the states have the history, and each agent
-    observes what it was trained on.
+    So agents trained with and without the option can play each other: each observes what it was trained on.
 
     Args:
         agent: The agent.
@@ -30,4 +29,4 @@ class WithoutHistory:
         self._agent.begin(self._game, batch, rng)
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        return self._agent.act(states, games, rng)
+        return self._agent.act(history.without(states), games, rng)

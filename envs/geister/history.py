@@ -20,7 +20,8 @@ the enemy). Then it steps back, to a square with no enemy beside it (1 retreat, 
 import numpy as np
 
 from envs.compiled import kernel
-from envs.geister import observation
+from envs.game import States
+from envs.geister import observation, rules
 from envs.geister.observation import OFF, bit, neighbours
 from envs.geister.rules import GHOSTS, RUNNING, STATE_FIELDS, first_illegal, play, target_square
 
@@ -58,6 +59,15 @@ _COUNT = np.array([n / (n + 2) for n in range(MOST + 1)], np.float32)
 def extra_inputs(size: int) -> int:
     """Returns the number of inputs that `encode_sparse` adds to the encoding ``flat``."""
     return 2 * PLANES * size * size + 3 * (farthest(size) + 1)
+
+
+def without(states: States) -> States:
+    """Returns a copy of states with history as states without it, `envs.geister.rules.STATE[B]`."""
+    plain = np.empty(len(states), rules.STATE)
+    assert rules.STATE.names is not None
+    for name in rules.STATE.names:
+        plain[name] = states[name]
+    return plain
 
 
 @kernel
