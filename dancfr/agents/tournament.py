@@ -13,7 +13,7 @@ from dancfr.agents.by_name import AgentName, identity, make_agent
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import MatchResult, play
-from dancfr.evaluation.ratings import fit_ratings
+from dancfr.evaluation.ratings import CrossTable, fit_ratings
 from dancfr.evaluation.sides import sides_of
 from dancfr.evaluation.statistics import describe_share, wilson
 from envs.agent import Agent
@@ -128,10 +128,10 @@ def cell(pairs: Pairs, row: str, column: str) -> Cell:
 def ratings(pairs: Pairs) -> dict[str, float]:
     """Returns Elo ratings of agents, best first; see `dancfr.evaluation.ratings`."""
     names = list(dict.fromkeys(name for pair in pairs for name in pair))
-    scores = np.zeros((len(names), len(names)))
+    wins, draws = np.zeros((2, len(names), len(names)))
     for (one, other), match in pairs.items():
         i, j = names.index(one), names.index(other)
-        scores[i, j] = match.wins + match.draws / 2
-        scores[j, i] = match.losses + match.draws / 2
-    found = dict(zip(names, fit_ratings(scores).elo.tolist(), strict=True))
+        wins[i, j], wins[j, i] = match.wins, match.losses
+        draws[i, j] = draws[j, i] = match.draws
+    found = dict(zip(names, fit_ratings(CrossTable(wins, draws)).elo.tolist(), strict=True))
     return dict(sorted(found.items(), key=lambda entry: -entry[1]))

@@ -214,23 +214,29 @@ def describe_league(result: Result) -> str:
         f"{result['games']:,} games of {result['game']}, {result['games_now']:,} of them now; "
         "Elo relative to the mean; games won in % against the agent of each place",
         f"\n{table(rows, list(rows[0]))}\n",
-        *_fit_of_ratings(result["fit"]),
+        *_fit_of_ratings(result),
         "next: " + ", ".join(f"{one} against {other}" for one, other in result["next"][:3]),
     ]
     return "\n".join([*lines, *result["files"]])
 
 
-def _fit_of_ratings(fit: Mapping[str, Any]) -> list[str]:
+def _fit_of_ratings(result: Result) -> list[str]:
     """Describes how far the results are from what the ratings expect."""
-    worst = fit["worst"]
-    if worst is None:
-        return []
-    freedom = fit["degrees_of_freedom"]
-    return [
-        f"fit of the ratings: chi-square {fit['chi_square']:.1f} on {freedom} degree{'s' * (freedom > 1)} of freedom "
-        f"(p = {fit['p_value']:.2g}); furthest from them: {worst['agent']} against {worst['against']}, "
-        f"{worst['residual']:+.1f} standard deviations"
+    fit = result["fit"]
+    lines = [
+        f"scores differ from what the ratings expect by {100 * fit['deviation']:.1f} points (root mean square over "
+        f"pairs), where chance alone would give {100 * fit['noise']:.1f}"
     ]
+    if (worst := fit["worst"]) is not None:
+        names = (worst["agent"], worst["against"])
+        pair = next(each for each in result["pairs"] if {each["agent"], each["against"]} == set(names))
+        shares = [pair["score"], pair["expected"]]
+        score, expected = shares if pair["agent"] == names[0] else [1 - share for share in shares]
+        lines.append(
+            f"largest: {names[0]} scores {_percent(score)} against {names[1]}, where {_percent(expected)} are expected "
+            f"({worst['residual']:.1f} standard deviations)"
+        )
+    return lines
 
 
 _OUTCOMES = {"won": "wins", "drawn": "draws", "lost": "losses"}

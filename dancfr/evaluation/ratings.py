@@ -2,24 +2,67 @@
 
 An agent of strength a has an expected score of 1 / (1 + exp(b - a)) per game against an agent of strength b (Bradley
 and Terry 1952); a draw scores one half. Strengths are logarithms of odds. Ratings are strengths in Elo points, of which
-400 are odds of 10 to 1. A single number per agent cannot express cycles, in which A beats B, B beats C and C beats A:
-`fit_quality` states how far the results are from what the ratings expect.
+400 are odds of 10 to 1.
+
+A single number per agent cannot express cycles, in which A beats B, B beats C and C beats A, and agents of different
+kinds are far from the model. Then an estimate that counts every game depends on which pairs have played most. So every
+pair counts the same here, however many games it has played: the expected scores of an agent against all others that it
+has met add up to its scores. If all pairs have played the same number of games, this is the maximum-likelihood estimate
+of all games. The uncertainty follows from the numbers of games and the variance of the results of each pair, and holds
+whether the model is right or not. `fit_quality` states how far the results are from what the ratings expect.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+"""An array `float64[N, N]`; most are by pair of agents."""
 
 ELO = 400 / np.log(10)
 """Elo points per unit of strength."""
 
 PRIOR_SD = 600.0
-"""Standard deviation of the prior of a rating, in Elo points. It matters only where the games say little: an agent that
-has won all its games gets a finite rating."""
+"""Standard deviation of the normal prior of a rating, in Elo points. It matters only where the games say little: an
+agent that has won all its games gets a finite rating."""
 
 Z = 1.959963984540054
 """97.5 % quantile of the normal distribution."""
+
+
+@dataclass(frozen=True)
+class CrossTable:
+    """Results of the games between N agents.
+
+    Attributes:
+        wins: Number of games that i won against j, `[N, N]`.
+        draws: Number of drawn games of i and j, symmetric `[N, N]`.
+    """
+
+    wins: Matrix
+    draws: Matrix
+
+    @property
+    def games(self) -> Matrix:
+        """Number of games of each pair, `[N, N]`."""
+        return self.wins + self.wins.T + self.draws
+
+    @property
+    def score(self) -> Matrix:
+        """Mean score of i against j per game, `[N, N]`; one half for pairs that have not met."""
+        games = self.games
+        return np.where(games > 0, (self.wins + self.draws / 2) / np.maximum(games, 1), 0.5)
+
+    @property
+    def variance(self) -> Matrix:
+        """Variance of the score of a game of each pair, `[N, N]`.
+
+        Half a game won and half a game lost are added, so that it is positive for pairs with equal results only.
+        """
+        games = self.games + 1
+        score = (self.wins + self.draws / 2 + 0.5) / games
+        return score * (1 - score) - self.draws / (4 * games)
 
 
 @dataclass(frozen=True)
@@ -29,10 +72,13 @@ class Ratings:
     Attributes:
         strength: Strengths with mean 0, `float64[N]`.
         covariance: Covariance of the errors of `strength`, `float64[N, N]`.
+        sensitivity: If the score of agent i against agent j were higher by x, the strengths would be higher by x times
+            the difference of columns i and j of this matrix, `float64[N, N]`.
     """
 
     strength: NDArray[np.float64]
-    covariance: NDArray[np.float64]
+    covariance: Matrix
+    sensitivity: Matrix
 
     @property
     def elo(self) -> NDArray[np.float64]:
@@ -46,114 +92,98 @@ class Ratings:
         return np.stack([self.elo - half, self.elo + half], axis=1)
 
     @property
-    def expected(self) -> NDArray[np.float64]:
+    def expected(self) -> Matrix:
         """Expected score per game of each agent against each other one, `float64[N, N]`."""
-        return np.asarray(1 / (1 + np.exp(self.strength - self.strength[:, None])))
+        return _expected(self.strength)
 
 
-def fit_ratings(scores: ArrayLike) -> Ratings:
-    """Estimates the strengths of N agents by maximum likelihood with a weak normal prior, see `PRIOR_SD`.
+def fit_ratings(table: CrossTable) -> Ratings:
+    """Estimates the strengths of N agents from the results of the pairs that have met.
 
-    The covariance is the inverse of the Fisher information and of the prior's precision together. It takes the games as
-    independent and without draws, so intervals are somewhat too wide where games are often drawn or deals are played
-    from both sides.
-
-    Args:
-        scores: Number of games that i won against j, `[N, N]`; a draw counts one half for each of them. Pairs need not
-            have met. The diagonal is ignored.
+    The estimate maximises the likelihood of a table in which every pair that has met has the mean number of games, with
+    its own score per game, times the density of a weak normal prior (`PRIOR_SD`). With H the Hessian of minus the
+    logarithm of this product, the covariance is H^-1 V H^-1, where V is the covariance of the gradient that follows
+    from the numbers of games and the variances of the results (a sandwich estimator). The games are taken as
+    independent, so intervals are somewhat too wide where deals are played from both sides.
     """
     from scipy.optimize import minimize
 
-    won = np.array(scores, np.float64)
-    np.fill_diagonal(won, 0)
-    games = won + won.T
+    games = table.games
+    met = (games > 0) & ~np.eye(len(games), dtype=bool)
+    mean = float(games[met].mean()) if met.any() else 0.0
+    weight = np.where(met, mean, 0.0)
+    won = weight * table.score
     precision = (ELO / PRIOR_SD) ** 2
 
     def loss(strength: NDArray[np.float64]) -> float:
-        """The negative logarithm of the posterior density, up to a constant."""
         surprise = (won * np.logaddexp(0, strength - strength[:, None])).sum()
         return float(surprise + precision / 2 * strength @ strength)
 
     def gradient(strength: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray((games * _score(strength) - won).sum(axis=1) + precision * strength)
+        return np.asarray((weight * _expected(strength) - won).sum(axis=1) + precision * strength)
 
-    def hessian(strength: NDArray[np.float64]) -> NDArray[np.float64]:
-        score = _score(strength)
-        information = games * score * (1 - score)
-        return np.diag(information.sum(axis=1) + precision) - information
+    def hessian(strength: NDArray[np.float64]) -> Matrix:
+        expected = _expected(strength)
+        return _laplacian(weight * expected * (1 - expected)) + precision * np.eye(len(strength))
 
     # With 100,000 games the loss is too large a number for gradients below 1e-6: the result is not marked as a success
     # then, although it is exact to 0.00001 of its standard error.
     strength = minimize(loss, np.zeros(len(won)), jac=gradient, hess=hessian, method="trust-exact", tol=1e-6).x
-    centre = np.eye(len(won)) - 1 / len(won)
-    return Ratings(strength - strength.mean(), centre @ np.linalg.inv(hessian(strength)) @ centre)
+    inverse = np.linalg.inv(hessian(strength))
+    inverse -= inverse.mean(axis=0)  # relative to the mean strength
+    noise = np.where(met, weight**2 * table.variance / (games + 1), 0.0)
+    spread = _laplacian(noise) + precision * np.eye(len(strength))
+    return Ratings(strength - strength.mean(), inverse @ spread @ inverse.T, max(mean, 1.0) * inverse)
 
 
-def _score(strength: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the expected scores of all pairs, `[N, N]`."""
+def _expected(strength: NDArray[np.float64]) -> Matrix:
     from scipy.special import expit
 
     return np.asarray(expit(strength[:, None] - strength))
 
 
-def choose_pairs(scores: ArrayLike, count: int, games: int) -> list[tuple[int, int]]:
+def _laplacian(weight: Matrix) -> Matrix:
+    """Returns the sum of weight[i, j] u u' over all pairs, u being the difference of the unit vectors of i and j."""
+    return np.diag(weight.sum(axis=1)) - weight
+
+
+def choose_pairs(table: CrossTable, count: int, games: int) -> list[tuple[int, int]]:
     """Chooses the pairs that play next, each for `games` games; a pair may be chosen several times.
 
     Pairs that have never met come first. Otherwise, and among those, the pair is chosen whose games are expected to
-    reduce the sum of the variances of all ratings most. Games of pairs chosen before reduce the variances, whatever
-    their results.
+    reduce the sum of the variances of all ratings most: the product of the variance of the pair's mean score, of which
+    more games take a part away, and the squared change of the ratings per change of this score.
 
     Args:
-        scores: As in `fit_ratings`.
+        table: Results so far.
         count: Number of pairs.
         games: Number of games of a chosen pair.
 
     Returns:
         Indices of agents, the smaller one first.
     """
-    won = np.asarray(scores, np.float64)
-    ratings = fit_ratings(won)
-    pairs = np.triu(np.ones(won.shape, bool), 1)
-    new = pairs & (won + won.T == 0)
+    played, variance = table.games, table.variance
+    effect = squared_effect(fit_ratings(table))
+    pairs = np.triu(np.ones(played.shape, bool), 1)
+    new = pairs & (played == 0)
     chosen = []
     for _ in range(count):
-        gain = np.where(new if new.any() else pairs, variance_reduction(ratings, games), -np.inf)
+        gain = effect * variance * (1 / (played + 1) - 1 / (played + 1 + games))
+        gain = np.where(new if new.any() else pairs, gain, -np.inf)
         # Rounded, so that pairs that are equal but for errors of floating point are taken in the order of the agents.
         best = np.round(gain / gain.max(), 9).argmax()
-        i, j = (int(index) for index in np.unravel_index(best, gain.shape))
+        i, j = divmod(int(best), len(played))
         chosen.append((i, j))
         new[i, j] = False
-        ratings = _after(ratings, i, j, games)
+        played[i, j] += games
     return chosen
 
 
-def variance_reduction(ratings: Ratings, games: int) -> NDArray[np.float64]:
-    """Returns by how much `games` games of each pair would reduce the sum of the variances of all strengths.
-
-    With S the covariance, u the difference of the unit vectors of a pair and w the information of its games, the
-    covariance becomes S - (S u)(S u)' / (1 / w + u' S u), so its trace falls by |S u|^2 / (1 / w + u' S u).
-
-    Returns:
-        Reductions by pair, `float64[N, N]`; 0 on the diagonal.
-    """
-    covariance, square = ratings.covariance, ratings.covariance @ ratings.covariance
-    information = games * ratings.expected * (1 - ratings.expected)
-    return information * _of_difference(square) / (1 + information * _of_difference(covariance))
-
-
-def _of_difference(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns u' M u for all pairs, where u is the difference of the pair's unit vectors, `[N, N]`."""
-    own = np.diag(matrix)
-    return np.asarray(own[:, None] + own - 2 * matrix)
-
-
-def _after(ratings: Ratings, i: int, j: int, games: int) -> Ratings:
-    """Returns the ratings with the covariance that they have once i and j have played `games` more games."""
-    covariance, expected = ratings.covariance, ratings.expected[i, j]
-    information = games * expected * (1 - expected)
-    moved = covariance[:, i] - covariance[:, j]
-    fall = information / (1 + information * (moved[i] - moved[j]))
-    return replace(ratings, covariance=covariance - fall * np.outer(moved, moved))
+def squared_effect(ratings: Ratings) -> Matrix:
+    """Returns the sum of the squared changes of all strengths per change of the score of each pair, `float64[N, N]`."""
+    square = ratings.sensitivity.T @ ratings.sensitivity
+    own = np.diag(square)
+    return np.asarray(own[:, None] + own - 2 * square)
 
 
 @dataclass(frozen=True)
@@ -161,37 +191,40 @@ class FitQuality:
     """How well ratings describe the results of all pairs.
 
     Attributes:
-        residuals: Score of i against j minus its expectation, in standard deviations of the score, `float64[N, N]`; NaN
-            for pairs that have not met.
-        chi_square: Sum of the squared residuals of all pairs that have met.
-        freedom: Its degrees of freedom: the number of such pairs, minus the number of differences of ratings that they
-            determine.
-        p_value: Probability of a sum at least as large if the ratings were right; None without degrees of freedom. It
-            is rough where a pair expects few wins or losses.
+        residuals: Mean score of i against j minus its expectation, in standard deviations, `float64[N, N]`; NaN for
+            pairs that have not met, and for pairs whose score the ratings follow anyway, since no other games connect
+            the two agents.
+        deviation: Root mean square of the differences between mean scores and their expectations, over the pairs that
+            have met; 0 if there is none.
+        noise: What `deviation` would be if the ratings were right, because of the limited numbers of games.
     """
 
-    residuals: NDArray[np.float64]
-    chi_square: float
-    freedom: int
-    p_value: float | None
+    residuals: Matrix
+    deviation: float
+    noise: float
 
 
-def fit_quality(scores: ArrayLike, ratings: Ratings) -> FitQuality:
+def fit_quality(table: CrossTable, ratings: Ratings) -> FitQuality:
     """Compares the scores of all pairs with those that the ratings expect.
 
     Args:
-        scores: As in `fit_ratings`.
+        table: Results.
         ratings: What `fit_ratings` returned for them.
     """
-    from scipy.stats import chi2
-
-    won = np.array(scores, np.float64)
-    np.fill_diagonal(won, 0)
-    games, expected = won + won.T, ratings.expected
-    met = games > 0
-    variance = np.where(met, games * expected * (1 - expected), np.nan)
-    residuals = (won - games * expected) / np.sqrt(variance)
-    total = float(np.nansum(np.triu(residuals, 1) ** 2))
-    laplacian = np.diag(met.sum(axis=1)) - met.astype(np.float64)
-    freedom = int(np.triu(met, 1).sum()) - int(np.linalg.matrix_rank(laplacian))
-    return FitQuality(residuals, total, freedom, float(chi2.sf(total, freedom)) if freedom else None)
+    games, expected = table.games, ratings.expected
+    residuals = np.full(games.shape, np.nan)
+    i, j = np.nonzero(np.triu(games > 0, 1))
+    if not len(i):
+        return FitQuality(residuals, 0.0, 0.0)
+    unit = np.eye(len(games))
+    difference = unit[i] - unit[j]
+    slope = (expected * (1 - expected))[i, j]  # of the expected score, per strength
+    # A higher score of a pair is partly followed by the expectations of all pairs.
+    left = np.eye(len(i)) - slope[:, None] * (difference @ ratings.sensitivity @ difference.T)
+    own = (table.variance / (games + 1))[i, j]
+    variance = (left**2) @ own
+    off = (table.score - expected)[i, j]
+    free = variance > 0.01 * own
+    residuals[i[free], j[free]] = off[free] / np.sqrt(variance[free])
+    residuals[j[free], i[free]] = -residuals[i[free], j[free]]
+    return FitQuality(residuals, float(np.sqrt((off**2).mean())), float(np.sqrt(variance.mean())))

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dancfr.agents.league.config import LeagueConfig, Result
-from dancfr.evaluation.ratings import choose_pairs
+from dancfr.evaluation.ratings import CrossTable, choose_pairs
 
 LEAST_BATCHES = 8
 """Batches of a round, at least; in a league of many members half as many as there are pairs."""
@@ -50,15 +49,17 @@ def counted(config: LeagueConfig, results: Iterable[Result]) -> list[Result]:
     return [result for result in results if known.issuperset(result.fingerprints)]
 
 
-def scores(config: LeagueConfig, results: Iterable[Result]) -> NDArray[np.float64]:
-    """Returns the number of games that member i has won against member j, draws counted one half, `float64[N, N]`."""
+def cross_table(config: LeagueConfig, results: Iterable[Result]) -> CrossTable:
+    """Returns the sums of the results of all pairs of members."""
     place = {member.fingerprint: index for index, member in enumerate(config.members)}
-    found = np.zeros((len(place), len(place)))
+    wins, draws = np.zeros((2, len(place), len(place)))
     for result in counted(config, results):
         i, j = (place[each] for each in result.fingerprints)
-        found[i, j] += result.wins + result.draws / 2
-        found[j, i] += result.losses + result.draws / 2
-    return found
+        wins[i, j] += result.wins
+        wins[j, i] += result.losses
+        draws[i, j] += result.draws
+        draws[j, i] += result.draws
+    return CrossTable(wins, draws)
 
 
 def next_batches(config: LeagueConfig, results: Sequence[Result]) -> list[Batch]:
@@ -87,7 +88,7 @@ def _round(config: LeagueConfig, results: Sequence[Result], number: int) -> list
     members, first = config.members, max((result.batch + 1 for result in results), default=0)
     count = max(LEAST_BATCHES, len(members) * (len(members) - 1) // 4)
     batches = []
-    for place, pair in enumerate(choose_pairs(scores(config, results), count, config.batch), first):
+    for place, pair in enumerate(choose_pairs(cross_table(config, results), count, config.batch), first):
         one, other = (members[index] for index in pair)
         batches.append(
             Batch(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dancfr.agents.league.config import LeagueConfig, Result
-from dancfr.agents.league.rounds import counted, next_batches, scores
-from dancfr.evaluation.ratings import FitQuality, Ratings, fit_quality, fit_ratings
+from dancfr.agents.league.rounds import counted, cross_table, next_batches
+from dancfr.evaluation.ratings import CrossTable, FitQuality, Ratings, fit_quality, fit_ratings
 from dancfr.evaluation.statistics import sweeps, wilson
 
 
@@ -61,11 +61,11 @@ def standings(config: LeagueConfig, results: Sequence[Result]) -> dict[str, Any]
         against the column's; ``pairs``, with expected score and residual; ``fit``, see `FitQuality`; ``next``, the
         pairs of the next batches.
     """
-    won = scores(config, results)
-    ratings = fit_ratings(won)
-    quality = fit_quality(won, ratings)
+    crossed = cross_table(config, results)
+    ratings = fit_ratings(crossed)
+    quality = fit_quality(crossed, ratings)
     order = np.argsort(-ratings.strength, kind="stable").tolist()
-    games = int((won + won.T).sum() / 2)
+    games = int(np.triu(crossed.games).sum())
     tallies = _tallies(config, results)
     names = config.names
     return {
@@ -75,14 +75,14 @@ def standings(config: LeagueConfig, results: Sequence[Result]) -> dict[str, Any]
         "batch": config.batch,
         "games": games,
         "games_not_counted": sum(result.games for result in results) - games,
-        "ratings": [_rating(names[i], i, ratings, won) for i in order],
+        "ratings": [_rating(names[i], i, ratings, crossed) for i in order],
         "table": {names[i]: {names[j]: tallies[i, j].as_dict() for j in order if (i, j) in tallies} for i in order},
         "pairs": [
             {
                 "agent": names[i],
                 "against": names[j],
                 **tally.as_dict(),
-                "score": won[i, j] / tally.games,
+                "score": crossed.score[i, j],
                 "expected": ratings.expected[i, j],
                 "residual": quality.residuals[i, j],
             }
@@ -105,26 +105,22 @@ def _tallies(config: LeagueConfig, results: Sequence[Result]) -> dict[tuple[int,
     return found
 
 
-def _rating(name: str, index: int, ratings: Ratings, won: Any) -> dict[str, Any]:
-    games = float((won[index] + won[:, index]).sum())
+def _rating(name: str, index: int, ratings: Ratings, crossed: CrossTable) -> dict[str, Any]:
+    """Returns the line of a member; its score is the mean over the opponents that it has met."""
+    games = crossed.games[index]
     return {
         "agent": name,
         "rating": ratings.elo[index],
         "ci95": ratings.ci95[index].tolist(),
-        "games": int(games),
-        "score": won[index].sum() / games if games else None,
+        "games": int(games.sum()),
+        "score": crossed.score[index][games > 0].mean() if games.any() else None,
     }
 
 
 def _fit(quality: FitQuality, names: Sequence[str]) -> dict[str, Any]:
-    """Returns the test of the fit, and the pair with the largest residual, from the view that scores too much."""
-    found: dict[str, Any] = {
-        "chi_square": quality.chi_square,
-        "degrees_of_freedom": quality.freedom,
-        "p_value": quality.p_value,
-        "worst": None,
-    }
-    if quality.freedom:
+    """Returns the quality of the fit, and the pair with the largest residual, from the view that scores too much."""
+    found: dict[str, Any] = {"deviation": quality.deviation, "noise": quality.noise, "worst": None}
+    if not np.isnan(quality.residuals).all():
         i, j = divmod(int(np.nanargmax(quality.residuals)), len(names))
         found["worst"] = {"agent": names[i], "against": names[j], "residual": quality.residuals[i, j]}
     return found

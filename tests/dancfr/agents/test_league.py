@@ -60,7 +60,7 @@ def test_a_new_league_has_all_bots_and_leaves_standings_and_a_picture(command: C
     shown = command("league", "l", "--games", "0")
     assert shown.code == 0
     assert "1  rush" in shown.out
-    assert "fit of the ratings: chi-square" in shown.out
+    assert "scores differ from what the ratings expect by" in shown.out
     assert played(tmp_path / "l") == rows
 
 
@@ -344,8 +344,8 @@ def test_scores_of_a_league_are_those_of_its_pairs(tmp_path: Path) -> None:
     found = league(tmp_path / "l", games=160)
     for each in found["ratings"]:
         mine = [pair for pair in found["pairs"] if each["agent"] in (pair["agent"], pair["against"])]
-        score = sum(
-            pair["games"] * (pair["score"] if pair["agent"] == each["agent"] else 1 - pair["score"]) for pair in mine
-        )
-        assert each["score"] == pytest.approx(score / each["games"])
+        shares = [pair["score"] if pair["agent"] == each["agent"] else 1 - pair["score"] for pair in mine]
+        expected = [pair["expected"] if pair["agent"] == each["agent"] else 1 - pair["expected"] for pair in mine]
+        assert each["score"] == pytest.approx(np.mean(shares))
+        assert np.mean(expected) == pytest.approx(np.mean(shares), abs=0.01)
         assert np.isfinite(each["rating"])
