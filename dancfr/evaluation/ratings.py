@@ -129,7 +129,7 @@ def fit_ratings(table: CrossTable) -> Ratings:
     # With 100,000 games the loss is too large a number for gradients below 1e-6: the result is not marked as a success
     # then, although it is exact to 0.00001 of its standard error.
     strength = minimize(loss, np.zeros(len(won)), jac=gradient, hess=hessian, method="trust-exact", tol=1e-6).x
-    inverse = np.linalg.inv(hessian(strength))
+    inverse: Matrix = np.asarray(np.linalg.inv(hessian(strength)), np.float64)
     inverse -= inverse.mean(axis=0)  # relative to the mean strength
     noise = np.where(met, weight**2 * table.variance / (games + 1), 0.0)
     spread = _laplacian(noise) + precision * np.eye(len(strength))
