@@ -44,7 +44,8 @@ class NetworkSettings(Settings):
 
 def network_for(spec: GameSpec) -> NetworkSettings:
     """Default network for a game, with the layout of outputs that shares most between actions."""
-    return NetworkSettings(outputs="move" if "move" in spec.slots else next(iter(spec.slots)))
+    layouts = [*spec.slots, "move"]
+    return NetworkSettings(outputs="move" if "move" in spec.slots else layouts[0])
 
 
 CONV_CHANNELS = 16

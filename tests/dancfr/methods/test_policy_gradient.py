@@ -1,0 +1,115 @@
+"""Tests of the driver of policy gradients: the same nets on Ray, opponents, exact NashConv, refusals."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dancfr.agents.by_name import make_agent
+from dancfr.errors import UsageError
+from dancfr.games.registry import make_game
+from dancfr.methods.policy_gradient.seats import tables_of
+from dancfr.runs.run import Run
+from tests.dancfr.methods.table_runs import configured, rows, run_preset, stored
+
+PRESET = "geister-policy-gradient-quick"
+KUHN = (
+    "game=kuhn",
+    "minutes=none",
+    "games=512",
+    "chunk=256",
+    "network.width=32",
+    "network.depth=1",
+    "network.norm=none",
+    "training.batch=256",
+    "training.discount=1",
+    "training.trace=1",
+    "evaluation.exploitability=true",
+    "evaluation.every=2",
+    "evaluation.games=4",
+    "threshold=0",
+)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of four iterations, inline and without interruption."""
+    path = tmp_path_factory.mktemp("runs") / "reference"
+    changes = ('opponents={"random": 0.2}', "former=0.3", "former_every=1", "nets=per_player", "iterations=4")
+    assert run_preset(path, PRESET, configured(PRESET, *KUHN, *changes))["iterations"] == 4
+    return path
+
+
+def test_workers_of_ray_make_the_same_nets(reference: Path, tmp_path: Path) -> None:
+    config = Run.open(reference).config_as(type(configured(PRESET)))
+    run_preset(tmp_path / "ray", PRESET, config, inline=False)
+    assert stored(tmp_path / "ray") == stored(reference)
+    for kind in ("train", "evaluation", "exploitability"):  # evaluations may be recorded later
+        found = [row for row in rows(tmp_path / "ray") if row["kind"] == kind]
+        shown = [{k: v for k, v in row.items() if not k.startswith(("workers/", "queue/"))} for row in found]
+        assert shown == [row for row in rows(reference) if row["kind"] == kind]
+
+
+def test_a_row_tells_how_the_learner_fares_against_its_opponents(reference: Path) -> None:
+    trained = [row for row in rows(reference) if row["kind"] == "train"]
+    assert [row["selfplay/age"] for row in trained] == [0, 1, 1, 1]
+    assert all(-2 <= row["against/random"] <= 2 for row in trained)
+    assert "against/former" not in trained[0]
+    assert "against/former" in trained[-1]
+    assert 0 < trained[-1]["learner/entropy"] <= 0.6932
+    assert trained[-1]["learner/age"] == 2
+
+
+def test_on_kuhn_it_comes_close_to_an_equilibrium(tmp_path: Path) -> None:
+    changes = (
+        "iterations=250",
+        "games=1024",
+        "training.learning_rate=0.005",
+        "training.learning_rate_end=0.0003",
+        "training.entropy=0.2",
+        "training.entropy_end=0.02",
+        "training.schedule=220",
+        "evaluation.every=250",
+    )
+    run_preset(tmp_path / "kuhn", PRESET, configured(PRESET, *KUHN, *changes))
+    (last,) = (row for row in rows(tmp_path / "kuhn") if row["kind"] == "exploitability")
+    assert last["nash_conv"] < 0.25, "that of uniform play is 0.92"
+
+
+def test_stored_nets_play_with_their_options(reference: Path) -> None:
+    game = make_game("kuhn")
+    plain, last = make_agent(str(reference), game), make_agent(f"{reference}?average=last&threshold=1", game)
+    assert (plain.threshold, last.threshold) == (0.0, 1.0)
+    assert not np.array_equal(plain.weights[0]["out.w"], last.weights[0]["out.w"])
+    assert len(plain.weights) == 2
+    with pytest.raises(UsageError, match="average"):
+        make_agent(f"{reference}?average=exact", game)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (('opponents={"random": 0.7}', "former=0.4"), "at most 1"),
+        (('opponents={"random": 0}',), "above 0"),
+        (('opponents={"nobody": 0.1}',), "nobody"),
+        (("game=guandan",), "numbered actions"),
+        (("training.entropy=0.1", "training.entropy_end=0"), "must both be positive"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(changes: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=told):
+        run_preset(tmp_path / "run", PRESET, configured(PRESET, "iterations=1", *changes))
+
+
+def test_opponents_sit_in_every_seat_equally_often() -> None:
+    rng = np.random.default_rng(3)
+    counts: dict[tuple[int, ...], int] = {}
+    for _ in range(200):
+        for table in tables_of(100, 40, [0.2, 0.05], 3, rng):
+            for games, seats in table:
+                counts[seats] = counts.get(seats, 0) + games
+    assert sum(counts.values()) == 200 * 100
+    for party, share in ((1, 0.2), (2, 0.05)):
+        for seat in range(3):
+            seats = tuple(party if player == seat else 0 for player in range(3))
+            assert counts[seats] / 20_000 == pytest.approx(share / 3, abs=0.006)
