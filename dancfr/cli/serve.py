@@ -107,12 +107,12 @@ def serve_geister(
         float, typer.Option(metavar="SECONDS", help="Time for a whole game, before --clock counts.")
     ] = 600.0,
     pace: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="MS",
-            help="Least milliseconds between two lines to a player; a client that reads one line at a time needs 20.",
+            help="Least milliseconds between two lines to a player; default: 20 against an agent of --agents, else 0.",
         ),
-    ] = 0.0,
+    ] = None,
     records: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Record games in this folder, a file for each.")
     ] = None,

@@ -35,7 +35,7 @@ from envs.geister import Geister
 Player = tuple[Agent, Geister]
 """An agent, and the rules that it plays by."""
 
-MAX_PACE_MS = 1000
+AGENT_PACE_MS, MAX_PACE_MS = 20.0, 1000.0
 _WARM_UP_PLIES = 4
 _SERVER_OPTIONS = ("ply_limit", "forced_escape")
 """Options of the game that a server uses. The others are fixed by the protocol, or matter to agents only."""
@@ -47,7 +47,8 @@ class ServeOptions:
 
     Attributes:
         second_port: None is the port after `port`.
-        pace: Shortest time between two lines to a player, in milliseconds.
+        pace: Shortest time between two lines to a player, in milliseconds; None is `AGENT_PACE_MS` against an agent of
+            the server, which answers at once, and 0 between two users.
         options: Options of the game, as ``key=value``.
     """
 
@@ -60,7 +61,7 @@ class ServeOptions:
     reserve: float
     records: str | None
     seed: int
-    pace: float = 0.0
+    pace: float | None = None
     options: Sequence[str] = ()
 
 
@@ -70,8 +71,8 @@ def serve(options: ServeOptions) -> dict[str, Any]:
     Raises:
         UsageError: An option is wrong, or the server cannot listen on a port.
     """
-    settings, rules = _settings(options), _rules(options)
     names = split_agents(options.agents, 2)
+    settings, rules = _settings(options, AGENT_PACE_MS if any(names) else 0.0), _rules(options)
     players = [None if name is None else _player(name) for name in names]
     for seat, option in enumerate(PORT_OPTIONS):
         if names[seat] is None:
@@ -96,7 +97,7 @@ def serve(options: ServeOptions) -> dict[str, Any]:
     return _result(records, time.monotonic() - started)
 
 
-def _settings(options: ServeOptions) -> ServerSettings:
+def _settings(options: ServeOptions, default_pace: float) -> ServerSettings:
     check_port(options.port)
     second = options.second_port
     if second is None:
@@ -107,9 +108,10 @@ def _settings(options: ServeOptions) -> ServerSettings:
     if second == options.port != 0:
         raise UsageError(f"--second-port {second} is the port of the first player: choose another")
     check_at_least("--games", options.games, 1)
-    if not 0 <= options.pace <= MAX_PACE_MS:
-        raise UsageError(f"--pace must be from 0 to {MAX_PACE_MS} milliseconds, got {options.pace:g}")
-    return ServerSettings(options.host, (options.port, second), options.games, options.pace / 1000)
+    pace = default_pace if options.pace is None else options.pace
+    if not 0 <= pace <= MAX_PACE_MS:
+        raise UsageError(f"--pace must be from 0 to {MAX_PACE_MS:g} milliseconds, got {pace:g}")
+    return ServerSettings(options.host, (options.port, second), options.games, pace / 1000)
 
 
 def _rules(options: ServeOptions) -> GameRules:

@@ -32,8 +32,11 @@ def play_by_reads(port: str, name: str, seed: int) -> list[str]:
     return heard
 
 
-def test_a_client_that_reads_line_by_line_plays_a_whole_game_against_an_agent(processes: Processes) -> None:
-    server, (port,) = processes.serve_geister("--agents", "rush", "--pace", "20", "--games", "1", "--json")
+@pytest.mark.parametrize("pace", [("--pace", "20"), ()], ids=["20", "default"])
+def test_a_client_that_reads_line_by_line_plays_a_whole_game_against_an_agent(
+    processes: Processes, pace: tuple[str, ...]
+) -> None:
+    server, (port,) = processes.serve_geister("--agents", "rush", *pace, "--games", "1", "--json")
     heard = play_by_reads(port, "heuristic", 1)
     (game,) = server.result()["games"]
     assert game["status"] == "finished"
