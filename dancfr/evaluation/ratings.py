@@ -55,14 +55,15 @@ class CrossTable:
         return np.where(games > 0, (self.wins + self.draws / 2) / np.maximum(games, 1), 0.5)
 
     @property
-    def variance(self) -> Matrix:
-        """Variance of the score of a game of each pair, `[N, N]`.
+    def smoothed(self) -> Matrix:
+        """Mean score of i against j with half a game won and half a game lost added, `[N, N]`: neither 0 nor 1."""
+        return (self.wins + self.draws / 2 + 0.5) / (self.games + 1)
 
-        Half a game won and half a game lost are added, so that it is positive for pairs with equal results only.
-        """
+    @property
+    def variance(self) -> Matrix:
+        """Variance of `smoothed`, `[N, N]`."""
         games = self.games + 1
-        score = (self.wins + self.draws / 2 + 0.5) / games
-        return score * (1 - score) - self.draws / (4 * games)
+        return (self.smoothed * (1 - self.smoothed) - self.draws / (4 * games)) / games
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,9 @@ def fit_ratings(table: CrossTable) -> Ratings:
     its own score per game, times the density of a weak normal prior (`PRIOR_SD`). With H the Hessian of minus the
     logarithm of this product, the covariance is H^-1 V H^-1, where V is the covariance of the gradient that follows
     from the numbers of games and the variances of the results (a sandwich estimator). The games are taken as
-    independent, so intervals are somewhat too wide where deals are played from both sides.
+    independent, so intervals are somewhat too wide where deals are played from both sides. They are wide where an agent
+    wins all its games, too: with smoothed scores in the estimate they would be narrower, and would contain only 86 % of
+    the ratings of agents 700 points apart after 100 games (97 % as it is).
     """
     from scipy.optimize import minimize
 
@@ -131,7 +134,7 @@ def fit_ratings(table: CrossTable) -> Ratings:
     strength = minimize(loss, np.zeros(len(won)), jac=gradient, hess=hessian, method="trust-exact", tol=1e-6).x
     inverse: Matrix = np.asarray(np.linalg.inv(hessian(strength)), np.float64)
     inverse -= inverse.mean(axis=0)  # relative to the mean strength
-    noise = np.where(met, weight**2 * table.variance / (games + 1), 0.0)
+    noise = np.where(met, weight**2 * table.variance, 0.0)
     spread = _laplacian(noise) + precision * np.eye(len(strength))
     return Ratings(strength - strength.mean(), inverse @ spread @ inverse.T, max(mean, 1.0) * inverse)
 
@@ -168,13 +171,14 @@ def choose_pairs(table: CrossTable, count: int, games: int) -> list[tuple[int, i
     new = pairs & (played == 0)
     chosen = []
     for _ in range(count):
-        gain = effect * variance * (1 / (played + 1) - 1 / (played + 1 + games))
+        gain = effect * variance * (1 - (played + 1) / (played + 1 + games))
         gain = np.where(new if new.any() else pairs, gain, -np.inf)
         # Rounded, so that pairs that are equal but for errors of floating point are taken in the order of the agents.
         best = np.round(gain / gain.max(), 9).argmax()
         i, j = divmod(int(best), len(played))
         chosen.append((i, j))
         new[i, j] = False
+        variance[i, j] *= (played[i, j] + 1) / (played[i, j] + 1 + games)
         played[i, j] += games
     return chosen
 
@@ -221,7 +225,7 @@ def fit_quality(table: CrossTable, ratings: Ratings) -> FitQuality:
     slope = (expected * (1 - expected))[i, j]  # of the expected score, per strength
     # A higher score of a pair is partly followed by the expectations of all pairs.
     left = np.eye(len(i)) - slope[:, None] * (difference @ ratings.sensitivity @ difference.T)
-    own = (table.variance / (games + 1))[i, j]
+    own = table.variance[i, j]
     variance = (left**2) @ own
     off = (table.score - expected)[i, j]
     free = variance > 0.01 * own

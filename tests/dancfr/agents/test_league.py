@@ -250,7 +250,7 @@ def test_standings_are_sums_of_results_from_either_view() -> None:
     (pair,) = found["pairs"]
     assert (pair["wins"], pair["draws"], pair["losses"]) == (14, 2, 4)
     assert pair["score"] == 15 / 20
-    assert pair["expected"] == pytest.approx(15 / 20, abs=0.01)
+    assert pair["expected"] == pytest.approx(15 / 20, abs=0.02)
     assert (found["games"], found["games_not_counted"]) == (20, 10)
     assert found["fit"]["worst"] is None
     assert found["next"] == [["a", "b"]]
@@ -347,5 +347,5 @@ def test_scores_of_a_league_are_those_of_its_pairs(tmp_path: Path) -> None:
         shares = [pair["score"] if pair["agent"] == each["agent"] else 1 - pair["score"] for pair in mine]
         expected = [pair["expected"] if pair["agent"] == each["agent"] else 1 - pair["expected"] for pair in mine]
         assert each["score"] == pytest.approx(np.mean(shares))
-        assert np.mean(expected) == pytest.approx(np.mean(shares), abs=0.01)
+        assert np.mean(expected) == pytest.approx(np.mean(shares), abs=0.02)
         assert np.isfinite(each["rating"])

@@ -106,6 +106,11 @@ def test_intervals_cover_the_true_rating_in_95_of_100_cases(rate: NDArray[np.flo
     assert coverage(rate, 100, draws) == pytest.approx(0.95, abs=0.02)
 
 
+@pytest.mark.parametrize("spread", [400.0, 700.0])
+def test_intervals_of_agents_that_win_nearly_all_games_are_not_too_narrow(spread: float) -> None:
+    assert coverage(expected(np.array([spread, 0.0, -spread])), 100, 0.0) > 0.94
+
+
 def test_intervals_cover_the_true_rating_where_some_pairs_play_more() -> None:
     assert coverage(expected(TRUE), UNEVEN, 0.0) == pytest.approx(0.95, abs=0.02)
     assert coverage(CYCLE, UNEVEN[:4, :4] + 50, 0.0) == pytest.approx(0.95, abs=0.02)
