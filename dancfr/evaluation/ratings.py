@@ -107,7 +107,7 @@ def fit_ratings(table: CrossTable) -> Ratings:
     from the numbers of games and the variances of the results (a sandwich estimator). The games are taken as
     independent, so intervals are somewhat too wide where deals are played from both sides. They are wide where an agent
     wins all its games, too: with smoothed scores in the estimate they would be narrower, and would contain only 86 % of
-    the ratings of agents 700 points apart after 100 games (97 % as it is).
+    the ratings of agents 700 points apart after 100 games (98 % as it is).
     """
     from scipy.optimize import minimize
 
