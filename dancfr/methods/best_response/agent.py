@@ -100,11 +100,13 @@ def load_file(path: str | os.PathLike[str], game: Game) -> SeatedAgents:
     there, here = trained_on.spec, game.spec
     if (there.num_actions, there.packed_size, there.shapes) != (here.num_actions, here.packed_size, here.shapes):
         raise UsageError(f"{path} was trained under other rules of {here.name}")
+    if "network" in about:
+        raise UsageError(
+            f"{path} was written by version 0.1, whose responses were Q-nets: train anew with dancfr exploit"
+        )
     networks, thresholds = about.get("networks"), about.get("thresholds")
     if not isinstance(networks, list) or not isinstance(thresholds, list) or len(networks) != here.num_players:
-        raise UsageError(
-            f"{path} does not say what its nets look like; version 0.1 wrote it, if it is whole: train anew"
-        )
+        raise UsageError(f"{path} does not say what its nets look like")
     agents = []
     for player, (found, threshold) in enumerate(zip(networks, thresholds, strict=True)):
         network = _network({"network": found}, str(path))

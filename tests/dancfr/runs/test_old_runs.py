@@ -33,11 +33,13 @@ def test_a_strategy_is_as_exploitable_as_0_1_said(command: Command, name: str, e
     assert json.loads(outcome.out)["exploitability"] == pytest.approx(exploitability, rel=1e-5)
 
 
-def test_a_best_response_is_played(command: Command) -> None:
+def test_a_best_response_is_refused_in_one_line(command: Command) -> None:
     agent = str(RECORDED / "best-response.safetensors")
     outcome = command("evaluate", agent, "--game", "kuhn", "--games", "20", "--json")
-    assert outcome.code == 0, outcome.err
-    assert json.loads(outcome.out)["games"] == 20
+    assert outcome.code == 2
+    (line,) = outcome.err.splitlines()
+    assert "0.1" in line
+    assert "dancfr exploit" in line
 
 
 def test_a_run_has_a_status_and_a_report(command: Command, old: Path, tmp_path: Path) -> None:
