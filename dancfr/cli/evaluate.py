@@ -15,7 +15,7 @@ def evaluate(
         str,
         typer.Argument(
             metavar="AGENT",
-            help="A bot (see `dancfr agents`) or a run: random, rush, runs/x, runs/x@40, 'runs/x?average=exact'.",
+            help="A bot (see `dancfr agents`) or a run: runs/x, runs/x@40, 'runs/x?average=exact', 'runs/x?ms=50'.",
         ),
     ],
     game: Annotated[str, typer.Option(metavar="NAME", help="Name of a game, see `dancfr games`.")] = "geister",

@@ -28,13 +28,16 @@ class SearchAgent:
         game: The rules of the game that it is to play.
         settings: How to search.
 
+    Attributes:
+        agent, settings: As given.
+
     Raises:
         ValueError: the game's hidden arrangements cannot be exchanged.
     """
 
     def __init__(self, agent: Evaluator, game: Game, settings: RolloutSettings) -> None:
         self.name = agent.name
-        self._agent, self._settings = agent, settings
+        self.agent, self.settings = agent, settings
         self._check(game)
         self._game: HiddenGame | None = None
 
@@ -45,16 +48,16 @@ class SearchAgent:
             ValueError: the game's hidden arrangements cannot be exchanged.
         """
         self._game = self._check(game)
-        self._agent.begin(game, batch, rng)
-        self._belief = Belief(self._game, self._agent, batch, self._settings.doubt)
+        self.agent.begin(game, batch, rng)
+        self._belief = Belief(self._game, self.agent, batch, self.settings.doubt)
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Agent.act`."""
-        started, game, settings = perf_counter(), self._game, self._settings
+        started, game, settings = perf_counter(), self._game, self.settings
         if game is None:
             raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
         players, legal = game.to_move(states), game.legal(states)
-        policy, _ = self._agent.evaluate(game.observe(states, players), legal, players)
+        policy, _ = self.agent.evaluate(game.observe(states, players), legal, players)
         belief = self._belief.update(states, players, games)
         seeds = rng.integers(2**63, size=len(states))
         generators = [np.random.Generator(np.random.Philox(key=int(seed))) for seed in seeds]
@@ -64,7 +67,7 @@ class SearchAgent:
         for first in range(0, len(states), step):
             part = slice(first, first + step)
             until = started + (settings.ms or 0.0) / 1000 * min(first + step, len(states))
-            actions[part] = search(game, self._agent, settings, roots.part(part), until)
+            actions[part] = search(game, self.agent, settings, roots.part(part), until)
         self._belief.remember(states, games, actions)
         return actions
 

@@ -28,11 +28,11 @@ class RolloutSettings(Settings):
     ms: float | None = Field(None, gt=0, le=600_000)
     candidates: int = Field(4, ge=1, le=1000)
     depth: int = Field(16, ge=0, le=1000)
-    trace: float = Field(1.0, ge=0, le=1)
-    worlds: int = Field(16, ge=1, le=10_000)
+    trace: float = Field(0.8, ge=0, le=1)
+    worlds: int = Field(8, ge=1, le=10_000)
     doubt: float = Field(0.2, ge=0, le=1)
-    temperature: float = Field(0.05, ge=0, le=100)
-    confidence: float = Field(2.0, ge=0, le=100)
+    temperature: float = Field(0.02, ge=0, le=100)
+    confidence: float = Field(3.0, ge=0, le=100)
 
     @model_validator(mode="after")
     def _one_budget(self) -> Self:

@@ -4,7 +4,6 @@ import asyncio
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -46,11 +45,11 @@ def gradient_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_name_with_search_is_the_agent_with_its_options(gradient_run: Path) -> None:
     game = Geister(ply_limit=300)
-    agent: Any = make_agent(f"{gradient_run}?search=64&candidates=3&average=last&threshold=0.25", game)
+    agent = make_agent(f"{gradient_run}?search=64&candidates=3&average=last&threshold=0.25", game)
     assert isinstance(agent, SearchAgent)
-    assert agent._settings.search == 64
-    assert agent._settings.candidates == 3
-    assert agent._agent.threshold == 0.25
+    assert agent.settings.search == 64
+    assert agent.settings.candidates == 3
+    assert agent.agent.threshold == 0.25
     assert not isinstance(make_agent(str(gradient_run), game), SearchAgent)
 
 
