@@ -5,7 +5,7 @@ from time import perf_counter
 from typing import Any
 
 from dancfr.agents.by_name import make_agent
-from dancfr.agents.exploit import ExploitRequest
+from dancfr.agents.exploit import GAME, SEED, ExploitRequest
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import UsageError, warn
 from dancfr.methods.best_response.result import SEATS
@@ -25,7 +25,8 @@ def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = war
         UsageError: the game is not Mini Geister, the agent is not memoryless, or a name is unknown.
     """
     started = perf_counter()
-    rules, options = match_rules(request.game, (request.agent,), request.settings, request.ply_limit)
+    game = request.game or GAME
+    rules, options = match_rules(game, (request.agent,), request.settings, request.ply_limit)
     if not isinstance(rules, Geister) or rules.size != 4:
         cure = "dancfr evaluate --exploitability is for games with a tree, and " if rules.spec.name != "geister" else ""
         raise UsageError(f"--exact is for mini-geister, not for {rules.spec.name}: {cure}{TRAINED}")
@@ -46,10 +47,10 @@ def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = war
     low, high = (sum(part["ci95"][end] for part in seats.values()) / 2 for end in (0, 1))
     return {
         "agent": request.agent,
-        "game": request.game,
+        "game": game,
         "game_options": options,
         "exact": True,
-        "seed": request.seed,
+        "seed": SEED if request.seed is None else request.seed,
         "games": 0,
         "seconds": perf_counter() - started,
         "value": low,

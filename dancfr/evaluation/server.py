@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from actors.explained import Explained
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.bots import make_bot
 from envs.agent import Agent
@@ -52,6 +53,12 @@ class NewestNets:
         return self.nets
 
 
+class NoTree(Explained):
+    """The exploitability of a game was requested whose tree cannot be made."""
+
+    wrong_use = True
+
+
 class EvaluationServer:
     """Plays matches of a run's policies against bots, and computes exact exploitability on the game tree.
 
@@ -61,6 +68,9 @@ class EvaluationServer:
         opponents: Names of bots.
         exact: Whether to compute the exploitability of every policy, which requires a game with a tree.
         tree_game: Game whose tree is used for exploitability, i.e. the game of the training; None: `game`.
+
+    Raises:
+        NoTree: exploitability is wanted, and the game has no tree, or too large a one.
     """
 
     def __init__(
@@ -74,11 +84,7 @@ class EvaluationServer:
         self._policies, self._game, self._opponents = policies, game, opponents
         self._form = None
         if exact:
-            from envs.tree import compile_tree
-            from learners.cfr.sequence_form import sequence_form
-
-            whole: Any = game if tree_game is None else tree_game
-            self._form = sequence_form(compile_tree(whole))
+            self._form = _sequence_form(game if tree_game is None else tree_game)
 
     def add(self, iteration: int, *nets: Any) -> None:
         """See `Policies.add`."""
@@ -95,6 +101,23 @@ class EvaluationServer:
         if self._form is not None:
             rows += [exact_row(self._form, iteration, policy, make()) for policy, make in agents.items()]
         return rows
+
+
+def _sequence_form(game: Any) -> Any:
+    """Returns the `SequenceForm` of a game.
+
+    Raises:
+        NoTree: the game has no tree, or too large a one.
+    """
+    from envs.openspiel import OpenSpielGame, openspiel_tree
+    from envs.tree import compile_tree
+    from learners.cfr.sequence_form import sequence_form
+
+    compile_any: Any = openspiel_tree if isinstance(game, OpenSpielGame) else compile_tree
+    try:
+        return sequence_form(compile_any(game))
+    except (TypeError, ValueError) as error:
+        raise NoTree(f"evaluation.exploitability=true requires the tree of the game, but {error}") from None
 
 
 def exact_row(form: Any, iteration: int, policy: str, agent: Any) -> Row:

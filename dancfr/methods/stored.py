@@ -17,6 +17,18 @@ from envs.extensive import FactoredGame
 from envs.game import Game
 
 
+def newest_evaluated(run: Run, wanted: AgentName, every: int) -> StrategyFile:
+    """Returns the newest strategy of a run whose method stores strategies with evaluations, see `newest`.
+
+    Args:
+        run: The run.
+        wanted: Name of the agent.
+        every: Iterations between evaluations, 0 without evaluations.
+    """
+    never = "when it is resumed with evaluation.every=N: it is trained without evaluations"
+    return newest(run, wanted, "evaluation", f"at iteration {every}" if every else never)
+
+
 def newest(run: Run, wanted: AgentName, stored_with: str | None, first: str) -> StrategyFile:
     """Returns the newest strategy of a run up to the iteration of a name.
 

@@ -13,7 +13,7 @@ from dancfr.errors import UsageError, nearest
 from dancfr.evaluation.arena import MOST_GAMES
 from dancfr.evaluation.bots import bots
 from dancfr.evaluation.sides import sides_of
-from dancfr.games.registry import make_game, read_options
+from dancfr.games.registry import known_options, make_game, read_options
 from dancfr.methods.options import TrainOptions
 from dancfr.values import show
 from envs.agent import Agent
@@ -135,12 +135,12 @@ def _refuse_differences(request: LeagueRequest, stored: LeagueConfig) -> None:
         "--seed": (request.seed, stored.seed),
         "--batch": (request.batch, stored.batch),
     }
+    options = {**(known_options(stored.game) or {}), **stored.game_options}
     for key, value in read_options(stored.game, request.settings).items():
-        given[f"--option {key}"] = (value, stored.game_options.get(key))
+        given[f"--option {key}"] = (value, options.get(key))
     for option, (asked, kept) in given.items():
         if asked is not None and asked != kept:
-            has = "its default" if kept is None else show(kept)
             raise UsageError(
-                f"{option} {show(asked)} differs from that of the league in {request.folder}, {has}: leave it out, or "
-                "choose another folder"
+                f"{option} {show(asked)} differs from that of the league in {request.folder}, {show(kept)}: leave it "
+                "out, or choose another folder"
             )

@@ -323,7 +323,7 @@ class BestResponse(Loop):
             self.games, self.samples = int(state["games"]), int(state["samples"])
             self.trained = [int(member) for member in state["trained"]]
             self._chunk, self._next_look = [int(n) for n in state["chunk"]], int(state["next_look"])
-            self.curve = [[float(x) for x in point] for point in state["curve"]]
+            self.curve = [[int(games), float(seconds), float(value)] for games, seconds, value in state["curve"]]
             fitted = state["fitted"]
             known = [(int(m), int(t), int(g), (float(v[0]), float(v[1]))) for m, t, g, v in state["candidates"]]
         arrays, _ = load_state(folder / "playing.safetensors")

@@ -8,7 +8,7 @@ from dancfr.errors import UsageError
 from dancfr.evaluation.server import NewestNets
 from dancfr.methods.agent_name import SHARE, AgentName
 from dancfr.methods.depth_limited.config import DepthLimitedConfig
-from dancfr.methods.stored import check_weights, misfit, newest, trained_game, value_net_shapes
+from dancfr.methods.stored import check_weights, misfit, newest_evaluated, trained_game, value_net_shapes
 from dancfr.runs.run import Run
 from envs.agent import Agent
 from envs.geister import Geister
@@ -60,7 +60,7 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     trained_on: Any = trained_game(wanted.base, config, game)
     if not getattr(game, "random_setup", True):
         raise UsageError(f"{wanted.text}: belief states require colours drawn at random: set random_setup=true")
-    file = newest(run, wanted, "evaluation", f"at iteration {config.evaluation.every}")
+    file = newest_evaluated(run, wanted, config.evaluation.every)
     nets, _ = run.load_strategy(0, file.iteration)
     last = options.get("average") == "last"
     threshold = wanted.share(options, "threshold")

@@ -7,7 +7,7 @@ from typing import Any
 from dancfr.evaluation.server import NewestNets
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.dmc.config import DmcConfig
-from dancfr.methods.stored import check_weights, misfit, newest, trained_game
+from dancfr.methods.stored import check_weights, misfit, newest_evaluated, trained_game
 from dancfr.runs.run import Run
 from envs.agent import Agent
 from envs.game import RaggedGame
@@ -45,7 +45,7 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     wanted.options({})
     config = run.config_as(DmcConfig)
     trained_on = trained_game(wanted.base, config, game)
-    file = newest(run, wanted, "evaluation", f"at iteration {config.evaluation.every}")
+    file = newest_evaluated(run, wanted, config.evaluation.every)
     weights, _ = run.load_strategy(0, file.iteration)
     try:
         return q_agent(trained_on, config.network, weights, config.tribute == "learnt", wanted.text)

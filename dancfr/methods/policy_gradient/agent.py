@@ -7,7 +7,7 @@ from typing import Any
 from dancfr.evaluation.server import NewestNets
 from dancfr.methods.agent_name import SHARE, AgentName
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
-from dancfr.methods.stored import check_weights, misfit, newest, trained_game, value_net_shapes
+from dancfr.methods.stored import check_weights, misfit, newest_evaluated, trained_game, value_net_shapes
 from dancfr.runs.run import Run
 from envs.agent import Agent
 from envs.game import Game
@@ -49,7 +49,7 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     options = wanted.options({"average": ("weights", "last"), "threshold": SHARE})
     config = run.config_as(PolicyGradientConfig)
     trained_on = trained_game(wanted.base, config, game)
-    file = newest(run, wanted, "evaluation", f"at iteration {config.evaluation.every}")
+    file = newest_evaluated(run, wanted, config.evaluation.every)
     nets, _ = run.load_strategy(0, file.iteration)
     policy = "last" if options.get("average") == "last" else "average"
     try:

@@ -306,7 +306,7 @@ def test_wrong_use_is_one_line_and_starts_nothing(
         (("--game", "geister"), "--game geister differs from that of the league in l, mini-geister"),
         (("--seed", "4"), "--seed 4 differs from that of the league in l, 0"),
         (("--batch", "50"), "--batch 50 differs"),
-        (("--option", "ply_limit=10"), "--option ply_limit 10 differs from that of the league in l, its default"),
+        (("--option", "ply_limit=10"), "--option ply_limit 10 differs from that of the league in l, 30"),
         (("--remove", "heuristc"), "did you mean heuristic?"),
         (("--remove", "heuristic", "--remove", "rush"), "a league needs at least 2 agents, got random"),
     ],
@@ -318,6 +318,7 @@ def test_a_league_keeps_its_game_seed_and_batch(
     before = (tmp_path / "l" / "league.json").read_bytes()
     assert expected in refused(command("league", "l", *arguments))
     assert (tmp_path / "l" / "league.json").read_bytes() == before
+    assert command("league", "l", "--option", "ply_limit=30", "--games", "0", "--inline").code == 0, "what it has"
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(command: Command, tmp_path: Path) -> None:

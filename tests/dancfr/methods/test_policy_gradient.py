@@ -7,6 +7,7 @@ import pytest
 
 from dancfr.agents.by_name import make_agent
 from dancfr.errors import UsageError
+from dancfr.evaluation.server import NoTree
 from dancfr.games.registry import make_game
 from dancfr.methods.policy_gradient.seats import tables_of
 from dancfr.runs.run import Run
@@ -99,6 +100,24 @@ def test_stored_nets_play_with_their_options(reference: Path) -> None:
 def test_settings_that_do_not_go_together_are_refused(changes: tuple[str, ...], told: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=told):
         run_preset(tmp_path / "run", PRESET, configured(PRESET, "iterations=1", *changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [((), "geister has no tree"), (("game=mini-cheat", 'game_options={"players": 3}'), "2 players")],
+)
+def test_exact_values_of_games_without_a_tree_are_refused(changes: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    with pytest.raises(NoTree, match=told):
+        run_preset(tmp_path / "run", PRESET, configured(PRESET, "evaluation.exploitability=true", *changes))
+
+
+def test_a_run_without_evaluations_says_how_to_get_a_net(tmp_path: Path) -> None:
+    small = (*KUHN, "iterations=1", "games=4")
+    run_preset(tmp_path / "run", PRESET, configured(PRESET, *small, "evaluation.every=0"))
+    with pytest.raises(UsageError, match=r"evaluation\.every=N"):
+        make_agent(str(tmp_path / "run"), make_game("kuhn"))
+    run_preset(tmp_path / "run", PRESET, configured(PRESET, *small, "evaluation.every=1"), resume=True)
+    assert make_agent(str(tmp_path / "run"), make_game("kuhn"))
 
 
 def test_opponents_sit_in_every_seat_equally_often() -> None:
