@@ -291,10 +291,17 @@ _EXAMPLE = f"{PETTINGZOO}pettingzoo.classic.leduc_holdem_v4"
 
 
 def describe_games() -> list[dict[str, Any]]:
-    """Returns name, description, sizes and options of every game of the registry."""
+    """Returns name, description, sizes and options of every game of the registry.
+
+    Raises:
+        UsageError: a game of an installed package cannot be made.
+    """
     described = []
     for name, entry in all_games().items():
-        spec = entry.make().spec
+        try:
+            spec = entry.make().spec
+        except Exception as error:  # whatever that package raises
+            raise UsageError(f"the game {name} cannot be made: {type(error).__name__}: {error}") from error
         described.append(
             {
                 "name": name,

@@ -7,12 +7,15 @@ from dancfr.extensions import load_extensions
 from dancfr.methods.belief_tables import METHOD as BELIEF_TABLES
 from dancfr.methods.best_response import METHOD as BEST_RESPONSE
 from dancfr.methods.cheat_cfr import METHOD as CHEAT_CFR
+from dancfr.methods.curves import Curves
 from dancfr.methods.depth_limited import METHOD as DEPTH_LIMITED
 from dancfr.methods.dmc import METHOD as DMC
 from dancfr.methods.dream import METHOD as DREAM
 from dancfr.methods.method import Method, Preset
 from dancfr.methods.policy_gradient import METHOD as POLICY_GRADIENT
+from dancfr.methods.settings import RunConfig
 from dancfr.methods.value_net import METHOD as VALUE_NET
+from dancfr.watch.progress import Speed
 
 OWN = (DREAM, POLICY_GRADIENT, DEPTH_LIMITED, BELIEF_TABLES, CHEAT_CFR, VALUE_NET, DMC, BEST_RESPONSE)
 """The methods of this package."""
@@ -23,19 +26,40 @@ def all_methods() -> dict[str, Method]:
     """Returns all methods by name: those of this package, then those of installed packages.
 
     Raises:
-        UsageError: an installed package registers an object that is not a `Method`, or a name or preset that exists
-            already.
+        UsageError: an installed package registers an object that is not a `Method`, or a method with a wrong part, or a
+            name or preset that exists already.
     """
     methods = {method.name: method for method in OWN}
     presets = {preset.name for method in OWN for preset in method.presets}
     for source, method in load_extensions("dancfr.methods", Method):
-        taken = presets & {preset.name for preset in method.presets}
+        if wrong := _wrong_part(method):
+            raise UsageError(f"{source} registers a method whose {wrong}")
+        names = [preset.name for preset in method.presets]
+        taken = {name for name in names if name in presets or names.count(name) > 1}
         if method.name in methods or taken:
             name = method.name if method.name in methods else min(taken)
             raise UsageError(f"{source} registers the method {method.name}, but {name} exists already: rename it")
         methods[method.name] = method
-        presets |= {preset.name for preset in method.presets}
+        presets |= set(names)
     return methods
+
+
+def _wrong_part(method: Method) -> str | None:
+    """Says which part of a record is not what it must be; None if all are."""
+    if not isinstance(method.name, str) or not method.name:
+        return "name is not a text"
+    if not isinstance(method.config, type) or not issubclass(method.config, RunConfig):
+        return "config is not a subclass of RunConfig"
+    for part in ("train", "load_agent"):
+        if not callable(getattr(method, part)):
+            return f"{part} is not a function"
+    if not isinstance(method.speed, Speed) or not isinstance(method.curves, Curves):
+        return "speed is not a Speed, or its curves are not Curves"
+    presets = method.presets
+    if not isinstance(presets, tuple) or not all(isinstance(preset, Preset) for preset in presets):
+        return "presets are not a tuple of Preset"
+    foreign = [preset.name for preset in presets if not isinstance(preset.config, method.config)]
+    return f"preset {foreign[0]} has settings of another class than {method.config.__name__}" if foreign else None
 
 
 def method_named(name: str) -> Method:

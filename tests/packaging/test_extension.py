@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dancfr.errors import UsageError
+from dancfr.methods import all_methods
+
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = Path(__file__).resolve().parent / "extension"
 
@@ -37,6 +40,41 @@ def result(done: subprocess.CompletedProcess[str]) -> dict:
     (line,) = done.stdout.splitlines()
     found: dict = json.loads(line)
     return found
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ("name=None", "name is not a text"),
+        ("config=dict", "config is not a subclass of RunConfig"),
+        ("train=None", "train is not a function"),
+        ("curves=None", "its curves are not Curves"),
+        ("presets=None", "presets are not a tuple of Preset"),
+        ("presets=('dream',)", "presets are not a tuple of Preset"),
+        (
+            "presets=tuple(replace(p, name='own', config=RunConfig()) for p in DMC.presets[:1])",
+            "preset own has settings",
+        ),
+        ("presets=DMC.presets[:1] * 2", "exists already"),
+    ],
+)
+def test_a_method_with_a_wrong_part_is_named(
+    changes: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = tmp_path / "faulty-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[dancfr.methods]\nfaulty = faulty_method:METHOD\n")
+    (tmp_path / "faulty_method.py").write_text(
+        "from dataclasses import replace\n"
+        "from dancfr.methods.dmc import METHOD as DMC\n"
+        "from dancfr.methods.settings import RunConfig\n"
+        f"METHOD = replace(DMC, **({{'name': 'faulty'}} | dict({changes})))\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "faulty_method", raising=False)
+    with pytest.raises(UsageError, match=f"faulty_method:METHOD of faulty registers .*{told}"):
+        all_methods.__wrapped__()
 
 
 def test_a_game_and_a_method_of_ones_own_go_all_the_way(installed: Path, tmp_path: Path) -> None:
