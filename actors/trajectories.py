@@ -194,6 +194,8 @@ class TrajectoryPlayer(WarmUp):
             try:
                 game.step(states, actions, chance)
             except IllegalAction as error:  # the learner draws legal actions only
+                if not parties:  # so the game lists actions that it refuses
+                    raise
                 names = " or ".join(agent.name for agent in parties.values())
                 raise BadMove(f"agent {names}: {error}") from None
             over = game.finished(states)
