@@ -50,7 +50,7 @@ def test_meanings_are_those_of_the_docstrings() -> None:
     meanings = describe_keys(find_preset("geister-quick").config)
     assert meanings["minutes"].endswith("none: no limit.")
     assert meanings["network.width"] == meanings["baseline_network.width"] == "Units of each hidden layer."
-    assert meanings["network.norm"] == "Normalisation before the linear output. One of batch, layer, none."
+    assert meanings["network.norm"] == "Normalisation before the linear output layer. One of batch, layer, none."
 
 
 @pytest.mark.parametrize(
