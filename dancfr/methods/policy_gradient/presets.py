@@ -17,13 +17,14 @@ GEISTER = PolicyGradientConfig(
         learning_rate=1e-3,
         learning_rate_end=1e-4,
         entropy=0.03,
-        entropy_end=0.006,
-        schedule=300,
+        entropy_end=0.005,
+        schedule=500,
         discount=0.99,
         trace=0.85,
     ),
+    opponents={"random": 0.1},
     threshold=0.5,
-    evaluation=PolicyEvaluation(every=25, games=400),
+    evaluation=PolicyEvaluation(every=100, games=400),
     checkpoint_every=100,
 )
 
