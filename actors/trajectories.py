@@ -16,10 +16,10 @@ from actors.rows import Rows, take_records
 from actors.warm_up import WarmUp
 from envs.agent import Agent
 from envs.game import Game, IllegalAction, States
+from learners.dream.regret_matching import apply_threshold, draw_actions
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.advantages import estimate_advantages
 from learners.policy_gradient.agent import PolicyAgent
-from learners.policy_gradient.policy import PolicyInference, apply_threshold, draw
 from learners.samples import pack_mask, trajectory_dtype
 
 LEARNER = 0
@@ -116,7 +116,7 @@ class TrajectoryPlayer(WarmUp):
             }
         )
         self._version = -1
-        self._nets: list[PolicyInference] = []
+        self._learner: PolicyAgent
         self._former: tuple[int, PolicyAgent] | None = None
 
     def play(self, task: TrajectoryTask, weights: TrajectoryWeights) -> tuple[dict[str, float], Block]:
@@ -143,15 +143,15 @@ class TrajectoryPlayer(WarmUp):
             states: States, movers: NDArray[np.int8], _: NDArray[np.int64], rng: np.random.Generator
         ) -> NDArray[np.int64]:
             packed, legal = self.game.observe(states, movers), self.game.legal(states)
-            policy = apply_threshold(self._evaluate(packed, legal, movers)[0], weights.threshold)
-            return _drawn(policy, rng)[0]
+            policy = apply_threshold(self._learner.evaluate(packed, legal, movers)[0], weights.threshold)
+            return draw_actions(policy, legal, rng.random(len(states), dtype=np.float32))[0]
 
         return self._play_games(_seats(task), np.random.SeedSequence(task.seed), decide)[1], None
 
     def _take(self, weights: TrajectoryWeights) -> None:
         """Makes the nets ready, unless they are the ones at hand."""
         if weights.version != self._version:
-            self._nets = [PolicyInference(self.game, weights.network, net) for net in weights.nets]
+            self._learner = PolicyAgent(self.game, weights.network, weights.nets, "learner")
             self._version = weights.version
         former = weights.former
         if former is not None and (self._former is None or self._former[0] != former[0]):
@@ -226,30 +226,17 @@ class TrajectoryPlayer(WarmUp):
     ) -> NDArray[np.int64]:
         """Draws the learner's actions, `int64[n]`, and appends the decisions to the rows."""
         packed, legal = self.game.observe(states, movers), self.game.legal(states)
-        policy, value = self._evaluate(packed, legal, movers)
-        actions, logs = _drawn(policy, rng)
+        policy, value = self._learner.evaluate(packed, legal, movers)
+        actions, probability = draw_actions(policy, legal, rng.random(len(states), dtype=np.float32))
         kept = self._rows.append(len(states))
         kept["infostate"][:] = packed
         kept["legal"][:] = pack_mask(legal)
         kept["action"][:] = actions
-        kept["log_probability"][:] = logs
+        kept["log_probability"][:] = np.log(probability)
         kept["value"][:] = value
         kept["game"][:] = places
         kept["player"][:] = movers
         return actions
-
-    def _evaluate(
-        self, packed: NDArray[np.uint8], legal: NDArray[np.bool_], movers: NDArray[np.int8]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Policies and values by the nets of the players to move."""
-        if len(self._nets) == 1:
-            return self._nets[0](packed, legal)
-        policy, value = np.empty(legal.shape, np.float32), np.empty(len(legal), np.float32)
-        for player, net in enumerate(self._nets):
-            at = np.flatnonzero(movers == player)
-            if len(at):
-                policy[at], value[at] = net(packed[at], legal[at])
-        return policy, value
 
     def _samples(self, returns: NDArray[np.float32], version: int) -> Block:
         """The rows as records, by net."""
@@ -261,21 +248,15 @@ class TrajectoryPlayer(WarmUp):
         for name in ("infostate", "legal", "action", "log_probability"):
             block[name] = rows[name]
         block["advantage"], block["target"], block["version"] = advantage, advantage + value, version
-        if len(self._nets) == 1:
+        nets = len(self._learner.weights)
+        if nets == 1:
             return {"net0": block}
-        return {f"net{net}": block[player == net] for net in range(len(self._nets))}
+        return {f"net{net}": block[player == net] for net in range(nets)}
 
 
 def _seats(task: TrajectoryTask) -> NDArray[np.int8]:
     """Party in each seat of each game, `int8[games, players]`."""
     return np.concatenate([np.tile(np.array(each, np.int8), (games, 1)) for games, each in task.tables])
-
-
-def _drawn(policy: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Actions drawn from policies `float32[n, A]`, and the logarithms of their probabilities."""
-    actions, logs = np.empty(len(policy), np.int64), np.empty(len(policy), np.float32)
-    draw(policy, rng.random(len(policy), dtype=np.float32), actions, logs)
-    return actions, logs
 
 
 def _results(seats: NDArray[np.int8], returns: NDArray[np.float32]) -> dict[str, float]:

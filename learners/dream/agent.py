@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from envs.game import Game, Packed, States
 from envs.tree import Tree
-from learners.dream.regret_matching import match_regrets, sample_actions
+from learners.dream.regret_matching import apply_threshold, draw_actions, match_regrets
 from learners.dream.settings import Average
 from learners.networks.inference import Inference, action_values, encoder
 from learners.networks.settings import NetworkSettings, Weights
@@ -89,7 +89,7 @@ class DreamAgent:
                 )
         self.name = name
         self.average = average
-        self.threshold = np.float32(threshold)
+        self.threshold = threshold
         self._trained_on = game
         self._network = network
         self._encode = encoder(game, network)
@@ -118,8 +118,8 @@ class DreamAgent:
         for player, nets in enumerate(self._players):
             at = np.flatnonzero(mover == player)
             if len(at):
-                policy = self._apply_threshold(self._policy(nets, packed[at], legal[at], games[at]))
-                actions[at] = self._sample(policy, legal[at], draws[at])
+                policy = apply_threshold(self._policy(nets, packed[at], legal[at], games[at]), self.threshold)
+                actions[at] = draw_actions(policy, legal[at], draws[at])[0]
                 self._update_reach(nets, games[at], actions[at])
         return actions
 
@@ -130,7 +130,7 @@ class DreamAgent:
         changed.
         """
         nets = self._players[player]
-        return self._apply_threshold(_mix(nets.log_weight[None], self._all_policies(nets, packed, legal)))
+        return apply_threshold(_mix(nets.log_weight[None], self._all_policies(nets, packed, legal)), self.threshold)
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """The policy of both players at every infoset of a game tree, `float64[S]` for `S` slots (infoset, action).
@@ -150,16 +150,9 @@ class DreamAgent:
             log_weight = np.tile(nets.log_weight, (len(own), 1))
             if self.average in ("exact", "sampled"):
                 log_weight += own_log_reach(tree, own, policies)
-            table[own] = self._apply_threshold(_mix(log_weight, policies))
+            table[own] = apply_threshold(_mix(log_weight, policies), self.threshold)
         policy = tree.to_slots(table)
         return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
-
-    def _apply_threshold(self, policy: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Sets the probability of actions below the threshold to 0 and renormalises."""
-        if self.threshold == 0:
-            return policy
-        kept = np.where(policy >= self.threshold * policy.max(axis=1, keepdims=True), policy, np.float32(0))
-        return kept / kept.sum(axis=1, keepdims=True)
 
     def _policy(
         self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_], games: NDArray[np.int64]
@@ -203,14 +196,6 @@ class DreamAgent:
         action_values(chosen[None], slots, legal, advantages)
         match_regrets(advantages, legal, policy)
         return policy[0]
-
-    def _sample(
-        self, policy: NDArray[np.float32], legal: NDArray[np.bool_], draws: NDArray[np.float32]
-    ) -> NDArray[np.int64]:
-        actions = np.empty(len(policy), np.int64)
-        probability = np.empty(len(policy), np.float32)
-        sample_actions(policy, legal, np.zeros(len(policy), np.float32), draws, actions, probability)
-        return actions
 
     def _update_reach(self, nets: _PlayerNets, games: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
         if self.average == "exact":

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from envs.game import Game, Packed, States
 from envs.tree import Tree
-from learners.dream.regret_matching import sample_actions
+from learners.dream.regret_matching import draw_actions
 from learners.networks.inference import Inference, encoder
 from learners.networks.learner import ValueNetLearner
 from learners.networks.settings import NetworkSettings, Weights
@@ -104,10 +104,7 @@ class AveragePolicyAgent:
             at = np.flatnonzero(mover == player)
             if len(at):
                 policy[at] = self.policy(packed[at], legal[at], player)
-        actions, probability = np.empty(len(states), np.int64), np.empty(len(states), np.float32)
-        draws = rng.random(len(states), dtype=np.float32)
-        sample_actions(policy, legal, np.zeros(len(states), np.float32), draws, actions, probability)
-        return actions
+        return draw_actions(policy, legal, rng.random(len(states), dtype=np.float32))[0]
 
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
         """The policy at B infostates of a player, `float32[B, A]`."""

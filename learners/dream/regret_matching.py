@@ -93,6 +93,26 @@ def sample_actions(policy, legal, epsilon, draws, actions, probability):
         probability[b] = xi[chosen]
 
 
+def draw_actions(
+    policy: NDArray[np.float32], legal: NDArray[np.bool_], draws: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Returns an action of each policy, `int64[B]`, and its probability, `float32[B]`; see `sample_actions`."""
+    actions, probability = np.empty(len(policy), np.int64), np.empty(len(policy), np.float32)
+    sample_actions(policy, legal, np.zeros(len(policy), np.float32), draws, actions, probability)
+    return actions, probability
+
+
+def apply_threshold(policy: NDArray[np.float32], threshold: float) -> NDArray[np.float32]:
+    """Leaves out actions with less than this fraction of the highest probability, and renormalises, `float32[B, A]`.
+
+    See Ganzfried, Sandholm and Waugh 2012.
+    """
+    if threshold == 0:
+        return policy
+    kept = np.where(policy >= np.float32(threshold) * policy.max(axis=1, keepdims=True), policy, _ZERO)
+    return kept / kept.sum(axis=1, keepdims=True)
+
+
 def expected_policy_value(policy: NDArray[np.float32], values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Returns sum_a pi(a) * value(a), `float32[B]`."""
     return np.einsum("ba,ba->b", policy, values)

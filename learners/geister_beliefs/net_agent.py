@@ -7,7 +7,7 @@ from envs.compiled import kernel
 from envs.game import Game, Packed, States
 from envs.geister import Geister
 from envs.geister.arrangements import contradicts
-from learners.dream.regret_matching import sample_actions
+from learners.dream.regret_matching import apply_threshold, draw_actions
 from learners.geister_beliefs.arrangements import Arrangements, Beliefs
 from learners.geister_beliefs.belief import Update
 from learners.geister_beliefs.policies import BeliefPolicies, BeliefWeights
@@ -46,7 +46,7 @@ class BeliefNetAgent:
         doubt: float = 0.0,
     ) -> None:
         self.name = name
-        self.threshold = np.float32(threshold)
+        self.threshold = threshold
         self._doubt = doubt
         self._last = policy == "last"
         self._belief: Update = belief
@@ -79,18 +79,13 @@ class BeliefNetAgent:
         self._catch_up(tracker, public, mover, games)
         legal = tracker.game.legal(public)
         policy = self._policy(tracker.observe(public, mover, self._beliefs[games]), legal)
-        actions, probability = np.empty(len(states), np.int64), np.empty(len(states), np.float32)
-        none = np.zeros(len(states), np.float32)
-        sample_actions(policy, legal, none, rng.random(len(states), dtype=np.float32), actions, probability)
+        actions, _ = draw_actions(policy, legal, rng.random(len(states), dtype=np.float32))
         self._states[games], self._actions[games] = public, actions
         return actions
 
     def _policy(self, infostates: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
         policy = self._policies.current(infostates, legal) if self._last else self._policies.average(infostates, legal)
-        if self.threshold == 0:
-            return policy
-        kept = np.where(policy >= self.threshold * policy.max(axis=1, keepdims=True), policy, np.float32(0))
-        return np.asarray(kept / kept.sum(axis=1, keepdims=True))
+        return apply_threshold(policy, self.threshold)
 
     def _catch_up(self, tracker: BeliefTracker, now: States, mover: NDArray[np.int8], games: NDArray[np.int64]) -> None:
         """Updates the beliefs by the agent's last move and the opponent's answer.

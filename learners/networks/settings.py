@@ -44,8 +44,7 @@ class NetworkSettings(Settings):
 
 def network_for(spec: GameSpec) -> NetworkSettings:
     """Default network for a game, with the layout of outputs that shares most between actions."""
-    layouts = [*spec.slots, "move"]
-    return NetworkSettings(outputs="move" if "move" in spec.slots else layouts[0])
+    return NetworkSettings(outputs="move" if "move" in spec.slots else next(iter(spec.slots), "move"))
 
 
 CONV_CHANNELS = 16

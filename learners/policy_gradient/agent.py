@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from envs.game import Game, Packed, States
 from envs.tree import Tree
+from learners.dream.regret_matching import apply_threshold, draw_actions
 from learners.networks.settings import NetworkSettings, Weights
-from learners.policy_gradient.policy import PolicyInference, apply_threshold, draw
+from learners.policy_gradient.policy import PolicyInference
 
 
 class PolicyAgent:
@@ -56,17 +57,11 @@ class PolicyAgent:
         legal = self._game.legal(states)
         packed = self._game.observe(states, mover)
         draws = rng.random(len(states), dtype=np.float32)
-        actions, logs = np.empty(len(states), np.int64), np.empty(len(states), np.float32)
-        draw(self._policies(packed, legal, mover), draws, actions, logs)
-        return actions
+        return draw_actions(self._policies(packed, legal, mover), legal, draws)[0]
 
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
         """Policy `float32[B, A]` of a player at infostates `uint8[B, P]` with legal actions `bool[B, A]`."""
         return self._policies(packed, legal, np.full(len(packed), player, np.int8))
-
-    def values(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
-        """Values `float32[B]` of infostates to their player."""
-        return self._nets[player % len(self._nets)](packed, legal)[1].copy()
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """The policy of all players at every infoset of a game tree, `float64[S]` for `S` slots (infoset, action).

@@ -63,7 +63,7 @@ class PolicyLearner(NetLearner):
             self._magnet = copy.deepcopy(self.trainer.net).requires_grad_(False)
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
-        """Trains on blocks of `trajectory_dtype` rows, minibatch by minibatch; see `policy_loss`.
+        """Trains on blocks of `trajectory_dtype` rows, minibatch by minibatch; see `ppo_loss`.
 
         Returns:
             Means over the ``rows`` trained on: ``loss``; ``policy_loss``; ``value_loss``, the squared error of the

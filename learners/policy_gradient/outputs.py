@@ -6,13 +6,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.game import Game, GameSpec, Packed
+from envs.game import Game, Packed
 from learners.networks.settings import NetworkSettings
-
-
-def value_slot(spec: GameSpec, network: NetworkSettings) -> int:
-    """The output that is the value of the infostate: it follows those of the actions."""
-    return spec.slots[network.outputs]
 
 
 def slots_and_needed(
@@ -34,7 +29,7 @@ def slots_and_needed(
     slots = np.empty((rows, actions + 1, summands), np.int16)
     slots[:, :actions] = own
     slots[:, actions] = -1
-    slots[:, actions, 0] = value_slot(game.spec, network)
+    slots[:, actions, 0] = game.spec.slots[network.outputs]  # follows those of the actions
     needed = np.empty((rows, actions + 1), np.bool_)
     needed[:, :actions] = legal
     needed[:, actions] = True

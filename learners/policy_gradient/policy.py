@@ -1,4 +1,4 @@
-"""Policies from logits: probabilities, sampled actions, thresholds; and the net as players run it."""
+"""Policies from logits, and the net as players run it."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,44 +35,13 @@ def softmax(logits, legal, policy):
             policy[b, a] *= scale
 
 
-@fast
-def draw(policy, draws, actions, log_probability):
-    """Samples an action of each policy.
-
-    Args:
-        policy: `float32[B, A]`.
-        draws: Uniform numbers in [0, 1), `float32[B]`.
-        actions: Result, `int64[B]`.
-        log_probability: Result, of the sampled action, `float32[B]`.
-    """
-    for b in range(policy.shape[0]):
-        left = draws[b]
-        chosen = -1
-        for a in range(policy.shape[1]):
-            if policy[b, a] > 0:
-                chosen = a  # rounding may leave a little at the end: it goes to the last possible action
-                left -= policy[b, a]
-                if left < 0:
-                    break
-        actions[b] = chosen
-        log_probability[b] = np.log(policy[b, chosen])
-
-
-def apply_threshold(policy: NDArray[np.float32], threshold: float) -> NDArray[np.float32]:
-    """The policy without actions that have less than this share of the greatest probability, `float32[B, A]`."""
-    if threshold == 0:
-        return policy
-    kept = np.where(policy >= np.float32(threshold) * policy.max(axis=1, keepdims=True), policy, _ZERO)
-    return kept / kept.sum(axis=1, keepdims=True)
-
-
 class PolicyInference:
     """A net as players run it, on a CPU; to be used by one thread.
 
     Args:
         game: The game as the net was trained on it.
         network: Settings of the net.
-        weights: From `PolicyNet.inference_weights`.
+        weights: From `ValueNet.inference_weights`.
     """
 
     def __init__(self, game: Game, network: NetworkSettings, weights: Weights) -> None:

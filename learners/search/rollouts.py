@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import Game, States
-from learners.policy_gradient.policy import apply_threshold, draw
+from learners.dream.regret_matching import apply_threshold, draw_actions
 from learners.search.evaluator import Evaluator
 
 
@@ -61,6 +61,5 @@ def roll_out(
         if trace < 1:
             returns[rows] += np.float32(weight * (1 - trace)) * own
             weight *= trace
-        actions, probability = np.empty(len(rows), np.int64), np.empty(len(rows), np.float32)
-        draw(apply_threshold(policy, agent.threshold), draws[ply, rows], actions, probability)
+        actions, _ = draw_actions(apply_threshold(policy, agent.threshold), legal, draws[ply, rows])
     return returns

@@ -84,8 +84,8 @@ def bounds(returns: Sequence[NDArray[np.float32]], most: float, known: Sequence[
     Args:
         returns: Of the response's games in the first seat and of those in the second, ``float32[n]`` each.
         most: Largest absolute return of a game.
-        known: Other agents; the bound is that of the best of all. With them, its interval is at the level of
-            1 - 0.05 / (number of agents) (Bonferroni), since the best of several is looked at.
+        known: Other agents; the bound is that of the best of all, with the interval of that agent alone, which does not
+            allow for the choice among several.
 
     Returns:
         Further keys of `dancfr exploit --json`.

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from learners.dream.regret_matching import apply_threshold, draw_actions
 from learners.policy_gradient.advantages import estimate_advantages
 from learners.policy_gradient.learner import log_policy, ppo_loss
-from learners.policy_gradient.policy import apply_threshold, draw, softmax
+from learners.policy_gradient.policy import softmax
 from learners.policy_gradient.settings import PolicyTrainingSettings
 
 
@@ -51,17 +52,17 @@ def test_softmax_is_that_of_torch_and_draws_follow_it() -> None:
     assert (policy[~legal] == 0).all()
 
     draws = rng.random(20_000, dtype=np.float32)
-    actions, logs = np.empty(len(draws), np.int64), np.empty(len(draws), np.float32)
-    draw(np.repeat(policy[:1], len(draws), axis=0), draws, actions, logs)
+    each = [np.repeat(rows[:1], len(draws), axis=0) for rows in (policy, legal)]
+    actions, probability = draw_actions(*each, draws)
     counts = np.bincount(actions, minlength=7) / len(draws)
     assert np.abs(counts - policy[0]).max() < 4 * np.sqrt(0.25 / len(draws))
-    np.testing.assert_allclose(logs, np.log(policy[0])[actions], rtol=1e-5)
+    np.testing.assert_allclose(probability, policy[0][actions], rtol=1e-5)
 
 
 def test_rounding_never_draws_an_illegal_action() -> None:
     policy = np.array([[0.3, 0.7 - 1e-6, 0.0]], np.float32)
-    actions, logs = np.empty(1, np.int64), np.empty(1, np.float32)
-    draw(policy, np.array([np.float32(1) - np.float32(2**-24)]), actions, logs)
+    draws = np.array([np.float32(1) - np.float32(2**-24)])
+    actions, _ = draw_actions(policy, policy > 0, draws)
     assert actions[0] == 1
 
 
