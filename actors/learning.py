@@ -15,7 +15,7 @@ from actors.remote import Handle, Ref, fetch
 from learners.networks.settings import Weights
 from learners.settings import Fitting
 from learners.shares import Share
-from learners.storage import ForeignState, load_state, save_state
+from learners.storage import ForeignState, arrays_under, load_state, save_state
 from learners.training import Trainer, choose_device
 
 BLOCK_BATCHES = 16
@@ -123,10 +123,8 @@ class LearnerServer:
             expected = ", ".join(map(str, self._learners))
             raise ForeignState(f"{path} has learners of players {', '.join(meta)}, expected players {expected}")
         for player, learner in self._learners.items():
-            prefix = f"{player}."
-            own = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
             try:
-                learner.load_state_arrays(own, meta[str(player)])
+                learner.load_state_arrays(arrays_under(arrays, str(player)), meta[str(player)])
             except ForeignState as error:
                 raise ForeignState(f"{path}: {error}") from None
 

@@ -112,6 +112,12 @@ def load_state(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
         raise DamagedFile(f"{path} is damaged: {reason or type(error).__name__}") from None
 
 
+def arrays_under(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
+    """The arrays whose names begin with `prefix` and a dot, by the rest of their names."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
 def describe_dtype(dtype: np.dtype[Any]) -> Any:
     """A dtype as JSON: a string such as ``"<f4"``, or names, formats, offsets and size of a record.
 

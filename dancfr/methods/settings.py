@@ -28,6 +28,39 @@ class EvaluationSettings(Config):
         return self.model_copy(update={"opponents": ("random",)})
 
 
+class LongerEvaluation(EvaluationSettings):
+    """Evaluation by games that may be longer than those of the training.
+
+    Attributes:
+        ply_limit: Maximum number of plies of evaluation games; None: the game's own limit.
+        last: Evaluate the newest nets in addition to their average.
+    """
+
+    opponents: tuple[str, ...] = ("random", "heuristic", "rush")
+    ply_limit: int | None = Field(300, ge=1, le=32_000)
+    last: bool = False
+
+    def for_other_game(self) -> Self:
+        return super().for_other_game().model_copy(update={"ply_limit": None})
+
+    def options(self, game_options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options of evaluation games."""
+        return dict(game_options) | ({} if self.ply_limit is None else {"ply_limit": self.ply_limit})
+
+
+class ExactEvaluation(LongerEvaluation):
+    """Evaluation with exploitability.
+
+    Attributes:
+        exploitability: Compute the exact value and NashConv of the evaluated policies, for games that have a tree.
+    """
+
+    exploitability: bool = False
+
+    def for_other_game(self) -> Self:
+        return super().for_other_game().model_copy(update={"exploitability": False})
+
+
 class Resources(Config):
     """Resources of the actors, and time limits for replacing lost ones.
 

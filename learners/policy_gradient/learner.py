@@ -20,7 +20,7 @@ from learners.policy_gradient.network import policy_net
 from learners.policy_gradient.outputs import slots_and_needed
 from learners.policy_gradient.settings import PolicyTrainingSettings
 from learners.samples import unpack_mask
-from learners.storage import ForeignState
+from learners.storage import ForeignState, arrays_under
 from learners.training import NetLearner, Trainer
 
 _TALLIES = ("policy_loss", "value_loss", "entropy", "clipped", "divergence", "magnet")
@@ -155,10 +155,7 @@ class PolicyLearner(NetLearner):
         """
         super().load_state_arrays(arrays, meta)
         if self._magnet is not None:
-            prefix = "magnet."
-            saved = {
-                n.removeprefix(prefix): torch.from_numpy(np.array(a)) for n, a in arrays.items() if n.startswith(prefix)
-            }
+            saved = {name: torch.from_numpy(np.array(a)) for name, a in arrays_under(arrays, "magnet").items()}
             if saved.keys() != self._magnet.state_dict().keys():
                 raise ForeignState("the saved state has no magnet: it was trained with training.magnet=0")
             self._magnet.load_state_dict(saved)

@@ -21,7 +21,7 @@ from envs.game import Game
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.agent import PolicyAgent, SeatedAgents
 from learners.policy_gradient.network import policy_net
-from learners.storage import load_state, save_state
+from learners.storage import arrays_under, load_state, save_state
 
 KIND = "best response"
 NETS, RESULT = "best-response.safetensors", "exploit.json"
@@ -110,9 +110,7 @@ def load_file(path: str | os.PathLike[str], game: Game) -> SeatedAgents:
     agents = []
     for player, (found, threshold) in enumerate(zip(networks, thresholds, strict=True)):
         network = _network({"network": found}, str(path))
-        prefix = f"{player}."
-        net = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        net = _check(net, network, trained_on, f"{path}, player {player}")
+        net = _check(arrays_under(arrays, str(player)), network, trained_on, f"{path}, player {player}")
         agents.append(PolicyAgent(trained_on, network, [net], str(path), float(threshold)))
     return SeatedAgents(agents, str(path))
 

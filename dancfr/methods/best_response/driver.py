@@ -28,7 +28,7 @@ from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
 from learners.networks.settings import Weights
-from learners.storage import load_state, save_state
+from learners.storage import arrays_under, load_state, save_state
 
 TRAINING, LOOK, FINALISTS, FINAL = 1, 2, 3, 4
 """Purposes of games, the second word of their seeds."""
@@ -327,9 +327,9 @@ class BestResponse(Loop):
             fitted = state["fitted"]
             known = [(int(m), int(t), int(g), (float(v[0]), float(v[1]))) for m, t, g, v in state["candidates"]]
         arrays, _ = load_state(folder / "playing.safetensors")
-        self.playing = [_under(arrays, f"{member}.") for member in range(len(self.playing))]
+        self.playing = [arrays_under(arrays, str(member)) for member in range(len(self.playing))]
         if fitted is not None:
-            self._fitted = fitted[0], {int(member): _under(arrays, f"next.{member}.") for member in fitted[1]}
+            self._fitted = fitted[0], {int(member): arrays_under(arrays, f"next.{member}") for member in fitted[1]}
         self.candidates = [
             Candidate(member, t, games, values, self.run.load_strategy(member, t)[0])
             for member, t, games, values in known
@@ -341,7 +341,3 @@ class BestResponse(Loop):
 
 train = partial(run_to_end, BestResponse)
 """Trains a run to its end, see `dancfr.methods.recovery.run_to_end`."""
-
-
-def _under(arrays: dict[str, Any], prefix: str) -> Weights:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

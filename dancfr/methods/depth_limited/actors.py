@@ -40,9 +40,7 @@ class DepthLimitedActors(RunActors):
         self.learners = self._start_learners()  # before the buffers, which are placed beside them
         self.buffers = self._start_buffers()
         if config.evaluation.every:
-            limit = config.evaluation.ply_limit
-            longer = {} if limit is None else {"ply_limit": limit}
-            evaluated = make_game(config.game, **(config.game_options | longer))
+            evaluated = make_game(config.game, **config.evaluation.options(config.game_options))
             self.start_evaluation(DepthLimitedPolicies(self.game, config), evaluated, config.evaluation.opponents)
         self.wait_until_ready([*self.buffers.values(), *self.learners.values()])
 

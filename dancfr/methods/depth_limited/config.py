@@ -6,25 +6,21 @@ from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.methods.method import Preset
-from dancfr.methods.settings import EvaluationSettings, RunConfig
+from dancfr.methods.settings import LongerEvaluation, RunConfig
 from learners.geister_beliefs.settings import SearchSettings
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
 
 
-class DepthLimitedEvaluation(EvaluationSettings):
+class DepthLimitedEvaluation(LongerEvaluation):
     """Evaluation during training.
 
     Attributes:
-        ply_limit: Maximum number of plies of evaluation games; None: the game's own limit.
         last: Evaluate the policy of the newest advantage net in addition to the average policy.
     """
 
     every: int = Field(50, ge=0)
-    opponents: tuple[str, ...] = ("random", "heuristic", "rush")
     games: int = Field(400, ge=2, le=10_000_000)
-    ply_limit: int | None = Field(300, ge=1, le=32_000)
-    last: bool = False
 
     def for_other_game(self) -> Self:
         """Keeps the opponents, since both board sizes have the same bots, and resets the ply limit."""

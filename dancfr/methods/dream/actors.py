@@ -127,11 +127,9 @@ class DreamActors(RunActors):
 
     def _start_evaluation(self) -> None:
         config = self.config
-        limit = config.evaluation.ply_limit
-        longer = {} if limit is None else {"ply_limit": limit}
         self.start_evaluation(
             DreamPolicies(self.game, config),
-            make_game(config.game, **(config.game_options | longer)),
+            make_game(config.game, **config.evaluation.options(config.game_options)),
             config.evaluation.opponents,
             config.evaluation.exploitability,
             self.game,

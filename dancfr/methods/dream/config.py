@@ -1,36 +1,28 @@
 """Configuration of DREAM and its special cases, SD-CFR and Deep CFR."""
 
 from functools import cached_property
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
-from dancfr.methods.settings import EvaluationSettings, RunConfig
+from dancfr.methods.settings import ExactEvaluation, RunConfig
 from envs.extensive import ExtensiveGame
 from learners.dream.settings import Importance, Play, SamplingSettings
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
 
 
-class EvaluationConfig(EvaluationSettings):
+class EvaluationConfig(ExactEvaluation):
     """Evaluation during training.
 
     Attributes:
-        ply_limit: Maximum number of plies of evaluation games; None: the game's own limit.
         average: How to play the average policy. ``sampled`` evaluates one net per move, the other modes evaluate all.
         last: Evaluate the last iterate in addition to the average policy.
-        exploitability: Compute the exact value and NashConv of the evaluated policies, for games that have a tree.
     """
 
-    opponents: tuple[str, ...] = ("random", "heuristic", "rush")
-    ply_limit: int | None = Field(300, ge=1)
     average: Play = "sampled"
     last: bool = True
-    exploitability: bool = False
-
-    def for_other_game(self) -> Self:
-        return super().for_other_game().model_copy(update={"ply_limit": None, "exploitability": False})
 
 
 class DreamConfig(RunConfig):

@@ -56,11 +56,9 @@ class PolicyGradientActors(RunActors):
             for n in range(self.nets)
         ]
         if config.evaluation.every:
-            limit = config.evaluation.ply_limit
-            longer = {} if limit is None else {"ply_limit": limit}
             self.start_evaluation(
                 GradientPolicies(game, config),
-                make_game(config.game, **(config.game_options | longer)),
+                make_game(config.game, **config.evaluation.options(config.game_options)),
                 config.evaluation.opponents,
                 config.evaluation.exploitability,
                 game,

@@ -13,6 +13,7 @@ from envs.agent import Agent
 from envs.game import Game
 from learners.networks.settings import Weights
 from learners.policy_gradient.agent import PolicyAgent
+from learners.storage import arrays_under
 
 
 class GradientPolicies(NewestNets):
@@ -71,11 +72,7 @@ def pack_nets(average: tuple[Weights, ...], last: tuple[Weights, ...]) -> Weight
 
 def unpack_nets(arrays: Mapping[str, Any], kind: str, count: int) -> tuple[Weights, ...]:
     """The nets of one kind, see `pack_nets`."""
-    prefixes = [f"{kind}.{number}." for number in range(count)]
-    return tuple(
-        {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        for prefix in prefixes
-    )
+    return tuple(arrays_under(arrays, f"{kind}.{number}") for number in range(count))
 
 
 def _agent(

@@ -6,28 +6,10 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
-from dancfr.methods.settings import EvaluationSettings, RunConfig
+from dancfr.methods.settings import ExactEvaluation, RunConfig
 from envs.game import Game
 from learners.networks.settings import NetworkSettings, network_for
 from learners.policy_gradient.settings import PolicyTrainingSettings
-
-
-class PolicyEvaluation(EvaluationSettings):
-    """Evaluation during training.
-
-    Attributes:
-        ply_limit: Maximum number of plies of evaluation games; None: the game's own limit.
-        last: Evaluate the newest nets in addition to their average.
-        exploitability: Compute the exact value and NashConv of the evaluated policies, for games that have a tree.
-    """
-
-    opponents: tuple[str, ...] = ("random", "heuristic", "rush")
-    ply_limit: int | None = Field(300, ge=1)
-    last: bool = False
-    exploitability: bool = False
-
-    def for_other_game(self) -> Self:
-        return super().for_other_game().model_copy(update={"ply_limit": None, "exploitability": False})
 
 
 class PolicyGradientConfig(RunConfig):
@@ -64,7 +46,7 @@ class PolicyGradientConfig(RunConfig):
     buffer: int = Field(1_000_000, ge=2)
     average: float = Field(3.0, ge=0, le=1000)
     threshold: float = Field(0.0, ge=0, le=1)
-    evaluation: PolicyEvaluation = PolicyEvaluation()
+    evaluation: ExactEvaluation = ExactEvaluation()
 
     @model_validator(mode="after")
     def _shares_add_up(self) -> "PolicyGradientConfig":

@@ -1,7 +1,8 @@
 """Presets of policy gradients."""
 
 from dancfr.methods.method import Preset
-from dancfr.methods.policy_gradient.config import PolicyEvaluation, PolicyGradientConfig
+from dancfr.methods.policy_gradient.config import PolicyGradientConfig
+from dancfr.methods.settings import ExactEvaluation
 from learners.networks.settings import NetworkSettings
 from learners.policy_gradient.settings import PolicyTrainingSettings
 
@@ -24,7 +25,7 @@ GEISTER = PolicyGradientConfig(
     ),
     opponents={"random": 0.1},
     threshold=0.5,
-    evaluation=PolicyEvaluation(every=100, games=400),
+    evaluation=ExactEvaluation(every=100, games=400),
     checkpoint_every=100,
 )
 

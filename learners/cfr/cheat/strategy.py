@@ -13,6 +13,7 @@ from envs.game import Game, States
 from envs.tree import Tree
 from learners.cfr.cheat.keys import KeyForm, keys_of
 from learners.cfr.cheat.table import SLOT, Table, probe
+from learners.storage import arrays_under
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Strategy:
             ValueError: the arrays are not a strategy.
         """
         kinds: dict[str, tuple[type, int]] = {"keys": (np.uint64, 2), "counts": (np.int32, 1)}
-        found = {name.removeprefix("policy."): a for name, a in arrays.items() if name.startswith("policy.")}
+        found = arrays_under(arrays, "policy")
         kinds |= {f"policy.{name}": (np.float64, 1) for name in found}
         if not found or arrays.keys() != kinds.keys():
             raise ValueError("the file does not hold a strategy of Cheat")
