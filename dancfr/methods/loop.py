@@ -319,7 +319,7 @@ class Loop(ABC):
         if checkpoint is None and done > unsaved:
             raise UsageError(
                 f"{self.run.path} has been trained for {done} iterations, but its checkpoints are gone; not starting "
-                f"over: restore {self.run.path / 'checkpoints'} from a copy, or train into another --run-dir"
+                f"over: restore {self.run.path / 'checkpoints'} from a copy, or train into another folder"
             )
         state = None
         if checkpoint is not None:

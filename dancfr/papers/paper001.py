@@ -161,10 +161,10 @@ def compare_costs(abstraction: bool, settings: Settings, scale: Scale) -> Compar
         nodes = np.mean([float(run.metric("cfr/nodes")[1].sum()) for run in runs])
         note = f"mean over {count_runs(seconds.n)}; {nodes:,.0f} nodes, without those that neither player reaches"
         rows.append(row(f"{cell}, seconds", SECONDS[abstraction][name][place], seconds.mean, seconds.sd, note))
-        exact = count_infosets(game, config.keys)
+        exact = count_infosets(game, config.key_form)
         met = np.mean([float(run.last("cfr/infosets")) for run in runs])
         note = f"by enumeration; {met:,.0f} with weight in 100 iterations"
-        if abstraction and config.keys.history:
+        if abstraction and config.key_form.history:
             note += f"; approximate: the last {config.turns} turns, since the paper does not define a round"
         rows.append(row(f"{cell}, infosets", INFOSETS[abstraction][name][place], float(exact), None, note))
     return Comparison(rows, [], unit="Seconds of 100 iterations on one core, and infosets of both players.")

@@ -102,7 +102,7 @@ def latest(run: Run) -> Checkpoint | None:
     if problems:
         raise UsageError(
             f"every checkpoint of {run.path} is damaged ({problems[0]}); not starting over: restore "
-            f"{run.path / 'checkpoints'} from a copy, or train into another --run-dir"
+            f"{run.path / 'checkpoints'} from a copy, or train into another folder"
         )
     return None
 

@@ -26,9 +26,9 @@ def now() -> str:
 def refuse_content(path: Path) -> None:
     """Raises UsageError if the folder contains anything but a lock."""
     if (path / "config.json").exists():
-        raise UsageError(f"{path} already holds a run: go on with --resume, or choose another --run-dir")
+        raise UsageError(f"{path} already holds a run: go on with --resume, or choose another folder")
     if any(entry.name != "run.lock" for entry in path.iterdir()):
-        raise UsageError(f"{path} is not empty: choose another --run-dir")
+        raise UsageError(f"{path} is not empty: choose another folder")
 
 
 def read_info(path: Path) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def refuse_old(path: Path, info: Mapping[str, Any]) -> None:
         commit = f" (commit {revision[:12]})" if isinstance(revision, str) else ""
         raise UsageError(
             f"{path} was trained by dancfr {info.get('version')}, which {dancfr.__version__} cannot resume: "
-            f"evaluate it, resume it with the version that started it{commit}, or train again with another --run-dir"
+            f"evaluate it, resume it with the version that started it{commit}, or train again in another folder"
         )
 
 

@@ -70,7 +70,7 @@ class Run:
         path = Path(path)
         try:
             if path.exists() and not path.is_dir():
-                raise UsageError(f"{path} is a file: choose another --run-dir")
+                raise UsageError(f"{path} is a file: choose another folder")
             path.mkdir(parents=True, exist_ok=True)
             if not (path / "run.lock").exists():
                 refuse_content(path)
@@ -159,7 +159,7 @@ class Run:
         if (preset, method) != (self.preset, self.method):
             raise UsageError(
                 f"{self.path} holds a run of {self.preset} ({self.method}), not of {preset} ({method}): "
-                f"resume it as {self.preset}, or choose another --run-dir"
+                f"resume it as {self.preset}, or choose another folder"
             )
 
     def resume_as(self, preset: str, method: str, config: Config, allow_changes: bool = False) -> None:

@@ -54,7 +54,7 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     arrays, about = run.load_strategy(0, file.iteration)
     policy = "last" if options.get("average") == "last" else "average"
     try:
-        return cheat_agent(trained_on, config.keys, about, arrays, policy, wanted.text)
+        return cheat_agent(trained_on, config.key_form, about, arrays, policy, wanted.text)
     except ValueError as error:
         raise misfit(file, error) from None
 

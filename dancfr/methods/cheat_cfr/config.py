@@ -45,7 +45,7 @@ class CheatCfrConfig(RunConfig):
     evaluation: CheatEvaluation = CheatEvaluation()
 
     @property
-    def keys(self) -> KeyForm:
+    def key_form(self) -> KeyForm:
         """Form of the infoset keys."""
         return KeyForm(self.agent, self.cards, self.turns)
 
@@ -71,7 +71,7 @@ class CheatCfrConfig(RunConfig):
             raise UsageError(f"curriculum.values: health must not decrease, got {', '.join(map(str, health))}")
         try:
             for value in health:
-                CheatSolver(make_game(self.game, **{**self.game_options, "health": value}), self.keys)
+                CheatSolver(make_game(self.game, **{**self.game_options, "health": value}), self.key_form)
             check_size(game)
         except ValueError as error:
             raise UsageError(str(error)) from None

@@ -54,10 +54,11 @@ class CheatCfrActors(TableActors):
     def start_solver(self) -> Handle:
         config = self._config
         first = make_game(config.game, **config.options_at(1))
-        return self.runtime.start(CheatSolverServer, first, config.keys, config.seed, cpus=1, home=True, name="solver")
+        arguments = first, config.key_form, config.seed
+        return self.runtime.start(CheatSolverServer, *arguments, cpus=1, home=True, name="solver")
 
     def start_policies(self) -> None:
         config = self._config
         game = make_game(config.game, **config.game_options)
-        policies = CheatPolicies(game, config.keys, config.evaluation.last)
+        policies = CheatPolicies(game, config.key_form, config.evaluation.last)
         self.start_evaluation(policies, game, config.evaluation.opponents, config.evaluation.exploitability)

@@ -113,6 +113,8 @@ class DepthLimitedConfig(RunConfig):
             raise UsageError(f"game must be geister or mini-geister for this method, got {self.game}")
         if not game.random_setup:
             raise UsageError("game_options.random_setup must be true: belief states start from random layouts")
+        if game.history:
+            raise UsageError("game_options.history must be false: the beliefs of this method take its place")
         if self.curriculum.option:
             raise UsageError("curriculum.option: this method does not support curricula: leave it out")
         spec = BeliefGeister.of(game).spec

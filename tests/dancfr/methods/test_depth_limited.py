@@ -112,6 +112,7 @@ def test_mini_geister_can_be_trained_too(tmp_path: Path) -> None:
     [
         (("game=leduc",), "geister or mini-geister .*leduc"),
         (("game_options.random_setup=false",), "random_setup must be true"),
+        (("game_options.history=true",), "history must be false"),
         (("network.outputs=squares",), "has outputs"),
         (("network.trunk=conv",), "has no planes encoding"),
         (("network.outputs=value",), "network.outputs must be move or square"),

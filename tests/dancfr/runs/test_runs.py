@@ -49,11 +49,11 @@ def test_a_fresh_run_wants_an_empty_folder(tmp_path: Path) -> None:
     foreign = tmp_path / "thesis"
     foreign.mkdir()
     (foreign / "chapter.tex").write_text("x")
-    with pytest.raises(UsageError, match=r"thesis is not empty: choose another --run-dir"):
+    with pytest.raises(UsageError, match=r"thesis is not empty: choose another folder"):
         create(foreign)
     assert [path.name for path in foreign.iterdir()] == ["chapter.tex"]
     (tmp_path / "file").write_text("x")
-    with pytest.raises(UsageError, match="file is a file: choose another --run-dir"):
+    with pytest.raises(UsageError, match="file is a file: choose another folder"):
         create(tmp_path / "file")
     with pytest.raises(UsageError, match="cannot write to the run folder"):
         create(tmp_path / "file" / "below")
