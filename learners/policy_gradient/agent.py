@@ -57,11 +57,11 @@ class PolicyAgent:
         legal = self._game.legal(states)
         packed = self._game.observe(states, mover)
         draws = rng.random(len(states), dtype=np.float32)
-        return draw_actions(self._policies(packed, legal, mover), legal, draws)[0]
+        return draw_actions(self.policies(packed, legal, mover), legal, draws)[0]
 
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
         """Policy `float32[B, A]` of a player at infostates `uint8[B, P]` with legal actions `bool[B, A]`."""
-        return self._policies(packed, legal, np.full(len(packed), player, np.int8))
+        return self.policies(packed, legal, np.full(len(packed), player, np.int8))
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """The policy of all players at every infoset of a game tree, `float64[S]` for `S` slots (infoset, action).
@@ -71,7 +71,7 @@ class PolicyAgent:
         """
         if tree.observed.shape[1] != self._trained_on.spec.packed_size:
             raise ValueError(f"{self.name} was trained under other rules of {tree.name}")
-        policy = tree.to_slots(self._policies(tree.observed, tree.legal(), tree.player))
+        policy = tree.to_slots(self.policies(tree.observed, tree.legal(), tree.player))
         return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
 
     def evaluate(
@@ -92,9 +92,9 @@ class PolicyAgent:
                 policy[at], values[at] = net(packed[at], legal[at])
         return policy, values
 
-    def _policies(self, packed: Packed, legal: NDArray[np.bool_], mover: NDArray[np.int8]) -> NDArray[np.float32]:
-        """Policies with the threshold, `float32[B, A]`."""
-        return apply_threshold(self.evaluate(packed, legal, mover)[0], self.threshold)
+    def policies(self, packed: Packed, legal: NDArray[np.bool_], players: NDArray[np.int8]) -> NDArray[np.float32]:
+        """Policies with the threshold, `float32[B, A]`, at infostates of `players[b]`; see `evaluate`."""
+        return apply_threshold(self.evaluate(packed, legal, players)[0], self.threshold)
 
 
 class SeatedAgents:

@@ -1,9 +1,10 @@
-"""Agents of policy-gradient runs: the average of the nets, or the newest ones."""
+"""Agents of policy-gradient runs: the average of the nets, a mixture of them, or the newest ones."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from dancfr.errors import UsageError
 from dancfr.evaluation.server import NewestNets
 from dancfr.methods.agent_name import SHARE, AgentName
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
@@ -13,7 +14,11 @@ from envs.agent import Agent
 from envs.game import Game
 from learners.networks.settings import Weights
 from learners.policy_gradient.agent import PolicyAgent
+from learners.policy_gradient.mixture import PolicyMixture
 from learners.storage import arrays_under
+
+Nets = tuple[Weights, ...]
+"""The weights of the net of all players, or of each player's net."""
 
 
 class GradientPolicies(NewestNets):
@@ -35,33 +40,37 @@ class GradientPolicies(NewestNets):
             ValueError: the newest nets are of another iteration.
         """
         nets, config = self.require(iteration), self._config
-        policies = ("average", "last") if config.evaluation.last else ("average",)
-        return {policy: partial(_agent, self._game, config, nets, policy, policy) for policy in policies}
+        plays = {"average": config.average} | ({"last": "last"} if config.evaluation.last else {})
+        return {policy: partial(_agent, self._game, config, nets, play, policy) for policy, play in plays.items()}
 
 
 def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     """The agent of the nets that a run had after an iteration, or of the newest ones stored before it.
 
-    Options of its name: ``average=last`` for the newest nets without averaging, ``threshold``.
+    Options of its name: ``average``, which is ``weights``, ``mixture`` or, for the newest nets alone, ``last``; and
+    ``threshold``.
 
     Raises:
         UsageError: the run is of another game or has no nets yet, or the file is damaged.
     """
-    options = wanted.options({"average": ("weights", "last"), "threshold": SHARE})
+    options = wanted.options({"average": ("weights", "mixture", "last"), "threshold": SHARE})
     config = run.config_as(PolicyGradientConfig)
     trained_on = trained_game(wanted.base, config, game)
+    average = options.get("average", config.average)
+    if average == "mixture" != config.average:
+        raise UsageError(f"{wanted.text}: the run has no mixture: it was trained with average={config.average}")
     file = newest_evaluated(run, wanted, config.evaluation.every)
     nets, _ = run.load_strategy(0, file.iteration)
-    policy = "last" if options.get("average") == "last" else "average"
     try:
-        return _agent(trained_on, config, nets, policy, wanted.text, wanted.share(options, "threshold"))
+        return _agent(trained_on, config, nets, average, wanted.text, wanted.share(options, "threshold"))
     except ValueError as error:
         raise misfit(file, error) from None
 
 
-def pack_nets(average: tuple[Weights, ...], last: tuple[Weights, ...]) -> Weights:
-    """The arrays of all nets of an evaluation in one mapping: ``average.0.out.w`` is of the average of net 0."""
-    kinds = {"average": average, "last": last}
+def pack_nets(average: Nets, last: Nets, kept: Iterable[tuple[int, Nets]] = ()) -> Weights:
+    """The arrays of all nets of an evaluation in one mapping: ``average.0.out.w`` is of the average of net 0, and
+    ``kept.40.0.out.w`` of that net after fit 40."""
+    kinds = {"average": average, "last": last} | {f"kept.{version}": nets for version, nets in kept}
     return {
         f"{kind}.{number}.{name}": array
         for kind, nets in kinds.items()
@@ -70,29 +79,41 @@ def pack_nets(average: tuple[Weights, ...], last: tuple[Weights, ...]) -> Weight
     }
 
 
-def unpack_nets(arrays: Mapping[str, Any], kind: str, count: int) -> tuple[Weights, ...]:
-    """The nets of one kind, see `pack_nets`."""
-    return tuple(arrays_under(arrays, f"{kind}.{number}") for number in range(count))
+def unpack_nets(arrays: Mapping[str, Any], count: int) -> tuple[Nets, Nets, list[tuple[int, Nets]]]:
+    """What `pack_nets` has packed, with `count` nets of each kind."""
+
+    def nets(kind: str) -> Nets:
+        return tuple(arrays_under(arrays, f"{kind}.{number}") for number in range(count))
+
+    versions = sorted({int(name.split(".")[0]) for name in arrays_under(arrays, "kept")})
+    return nets("average"), nets("last"), [(version, nets(f"kept.{version}")) for version in versions]
 
 
 def _agent(
     game: Game,
     config: PolicyGradientConfig,
     arrays: Mapping[str, Any],
-    policy: str,
+    average: str,
     name: str,
     threshold: float | None = None,
-) -> PolicyAgent:
-    """The agent of stored nets.
+) -> Agent:
+    """The agent of stored nets; a mixture of none yet is the newest net.
 
     Raises:
         ValueError: they do not fit the game and the configuration.
     """
-    nets = unpack_nets(arrays, policy, 1 if config.nets == "shared" else game.spec.num_players)
+    weights, last, kept = unpack_nets(arrays, 1 if config.nets == "shared" else game.spec.num_players)
+    if threshold is None:
+        threshold = 0.0 if average == "last" else config.threshold
+    if average == "mixture" and kept:
+        agents = [_net_agent(game, config, nets, f"{name}, fit {version}", threshold) for version, nets in kept]
+        return PolicyMixture(agents, [version**config.average_power for version, _ in kept], name)
+    return _net_agent(game, config, weights if average == "weights" else last, name, threshold)
+
+
+def _net_agent(game: Game, config: PolicyGradientConfig, nets: Nets, name: str, threshold: float) -> PolicyAgent:
+    outputs = game.spec.slots[config.network.outputs] + 1
     for net in nets:
         shapes = value_net_shapes(game, config.network, net)
-        outputs = game.spec.slots[config.network.outputs] + 1
         check_weights(net, shapes | {"out.w": (config.network.width, outputs), "out.b": (outputs,)})
-    if threshold is None:
-        threshold = 0.0 if policy == "last" else config.threshold
     return PolicyAgent(game, config.network, nets, name, threshold)

@@ -24,11 +24,14 @@ class PolicyGradientConfig(RunConfig):
         training: Objective and optimisation.
         opponents: Share of the games in which one seat is taken by a frozen agent, by its name.
         former: Share of the games in which one seat is taken by a former policy of this run.
-        former_every: Iterations between the policies that are kept for that.
-        former_kept: Number of policies that are kept; the oldest ones go first, every other one.
         buffer: Rows of an iteration that are trained on, at most; of more, those of the first games are left out.
-        average: Exponent p of a running average of the weights over all fits, in which the n-th fit has weight n^p. The
-            evaluated and stored agent uses this average. 0: no averaging.
+        kept: Number of policies that are kept at most, evenly spread over the run: the former ones and those of the
+            mixture.
+        kept_every: Fits between the first policies that are kept; twice as many each time there are too many.
+        average: What the evaluated and stored agent plays by. ``weights``: the average of the weights over all fits;
+            ``mixture``: one of the kept policies in each game.
+        average_power: Exponent p of both averages, in which the n-th fit has weight n^p. 0: the last weights, or a
+            uniform mixture.
         threshold: Actions with less than this fraction of the highest probability are not played by the agent.
     """
 
@@ -41,10 +44,11 @@ class PolicyGradientConfig(RunConfig):
     training: PolicyTrainingSettings = PolicyTrainingSettings()
     opponents: dict[str, float] = Field(default_factory=dict)
     former: float = Field(0.0, ge=0, le=1)
-    former_every: int = Field(10, ge=1)
-    former_kept: int = Field(20, ge=1, le=1000)
+    kept: int = Field(20, ge=2, le=1000)
+    kept_every: int = Field(10, ge=1)
     buffer: int = Field(1_000_000, ge=2)
-    average: float = Field(3.0, ge=0, le=1000)
+    average: Literal["weights", "mixture"] = "weights"
+    average_power: float = Field(3.0, ge=0, le=1000)
     threshold: float = Field(0.0, ge=0, le=1)
     evaluation: ExactEvaluation = ExactEvaluation()
 

@@ -18,7 +18,7 @@ from dancfr.methods.averaging import average_weights
 from dancfr.methods.loop import Loop, Row, reading, timed
 from dancfr.methods.policy_gradient import METHOD
 from dancfr.methods.policy_gradient.actors import PolicyGradientActors
-from dancfr.methods.policy_gradient.agent import pack_nets, unpack_nets
+from dancfr.methods.policy_gradient.agent import Nets, pack_nets, unpack_nets
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
 from dancfr.methods.policy_gradient.seats import tables_of
 from dancfr.methods.recovery import run_to_end
@@ -27,11 +27,7 @@ from dancfr.methods.streams import Stream
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
-from learners.networks.settings import Weights
 from learners.storage import load_state, save_state
-
-Nets = tuple[Weights, ...]
-"""The weights of the net of all players, or of each player's net."""
 
 Blocks = list[tuple[TrajectoryTask, Ref]]
 """Chunks and their samples."""
@@ -52,7 +48,8 @@ class PolicyGradient(Loop):
         self.version = 0
         self.playing: Nets = self.actors.learner_weights()
         self.average: Nets = self.playing
-        self.former: list[tuple[int, Nets]] = []
+        self.kept: list[tuple[int, Nets]] = []  # by version, evenly spread over the run
+        self.keep_every = config.kept_every
         self._fitting: tuple[int, list[tuple[Ref, Ref]]] | None = None
         self._fitted: tuple[int, Row, Nets] | None = None
 
@@ -76,7 +73,7 @@ class PolicyGradient(Loop):
         self.progress.phase("self-play")
         config, started = self.config, perf_counter()
         rng = np.random.default_rng(np.random.SeedSequence((config.seed, t, Stream.OPPONENTS)))
-        former = self.former[int(rng.integers(len(self.former)))] if self.former else None
+        former = self.kept[int(rng.integers(len(self.kept)))] if config.former and self.kept else None
         weights = self.actors.runtime.put(TrajectoryWeights(self.version, self.config.network, self.playing, former))
         shares = [*config.opponents.values(), config.former if former else 0.0]
         tables = tables_of(config.games, config.chunk, shares, self.actors.players, rng)
@@ -128,15 +125,22 @@ class PolicyGradient(Loop):
             return
         self.version, metrics, self.playing = self._fitted
         self._fitted = None
-        power = self.config.average
+        power = self.config.average_power
         self.average = tuple(
             average_weights(old, new, self.version, power) for old, new in zip(self.average, self.playing, strict=True)
         )
-        if self.config.former and self.version % self.config.former_every == 0:
-            self.former.append((self.version, self.playing))
-            if len(self.former) > self.config.former_kept:
-                self.former = self.former[::2]
+        if self.config.former or self.config.average == "mixture":
+            self.keep()
         row |= metrics
+
+    def keep(self) -> None:
+        """Keeps the newest nets if it is their turn; if these are too many, every other one goes, and from then on
+        every other one that would have been kept."""
+        if self.version % self.keep_every == 0:
+            self.kept.append((self.version, self.playing))
+        if len(self.kept) > self.config.kept:
+            self.keep_every *= 2
+            self.kept = [(version, nets) for version, nets in self.kept if version % self.keep_every == 0]
 
     def fill_buffers(self, t: int, blocks: Blocks) -> None:
         """Replaces what the buffers hold by the samples of this iteration."""
@@ -158,7 +162,8 @@ class PolicyGradient(Loop):
         playing, average = self.playing, self.average
         if not self.version and self._fitted is not None:
             playing = average = self._fitted[2]
-        self.store_evaluated(t, pack_nets(average, playing), {"version": self.version})
+        mixed = self.kept if self.config.average == "mixture" else ()
+        self.store_evaluated(t, pack_nets(average, playing, mixed), {"version": self.version})
 
     def warm_up(self) -> None:
         """Plays one game by the nets at hand."""
@@ -172,16 +177,12 @@ class PolicyGradient(Loop):
         self.finish_fit()
 
     def state(self, folder: Path) -> Row:
-        save_state(folder / "playing.safetensors", pack_nets(self.average, self.playing), {})
-        arrays = {
-            f"{version}.{name}": array for version, nets in self.former for name, array in pack_nets((), nets).items()
-        }
-        save_state(folder / "former.safetensors", arrays, {})
+        save_state(folder / "playing.safetensors", pack_nets(self.average, self.playing, self.kept), {})
         return {
             "decisions": self.decisions,
             "samples": self.samples,
             "version": self.version,
-            "former": [version for version, _ in self.former],
+            "keep_every": self.keep_every,
             "fitted": None if self._fitted is None else self._fitted[:2],
         }
 
@@ -198,13 +199,10 @@ class PolicyGradient(Loop):
         state, folder = saved
         with reading(folder):
             self.decisions, self.samples = int(state["decisions"]), int(state["samples"])
-            self.version, versions = int(state["version"]), [int(v) for v in state["former"]]
+            self.version, self.keep_every = int(state["version"]), int(state["keep_every"])
             fitted = state["fitted"]
         arrays, _ = load_state(folder / "playing.safetensors")
-        self.playing = unpack_nets(arrays, "last", self.actors.nets)
-        self.average = unpack_nets(arrays, "average", self.actors.nets)
-        arrays, _ = load_state(folder / "former.safetensors")
-        self.former = [(v, unpack_nets(arrays, f"{v}.last", self.actors.nets)) for v in versions]
+        self.average, self.playing, self.kept = unpack_nets(arrays, self.actors.nets)
         if fitted is not None:
             self._fitted = int(fitted[0]), fitted[1], self.actors.learner_weights()
 

@@ -11,6 +11,9 @@ from dancfr.evaluation.server import NoTree
 from dancfr.games.registry import make_game
 from dancfr.methods.policy_gradient.seats import tables_of
 from dancfr.runs.run import Run
+from envs.tree import compile_tree
+from learners.cfr.exact_evaluation import evaluate_policy
+from learners.cfr.sequence_form import sequence_form
 from tests.dancfr.methods.table_runs import configured, rows, run_preset, stored
 
 PRESET = "geister-policy-gradient-quick"
@@ -36,7 +39,7 @@ KUHN = (
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of four iterations, inline and without interruption."""
     path = tmp_path_factory.mktemp("runs") / "reference"
-    changes = ('opponents={"random": 0.2}', "former=0.3", "former_every=1", "nets=per_player", "iterations=4")
+    changes = ('opponents={"random": 0.2}', "former=0.3", "kept_every=1", "nets=per_player", "iterations=4")
     assert run_preset(path, PRESET, configured(PRESET, *KUHN, *changes))["iterations"] == 4
     return path
 
@@ -85,6 +88,29 @@ def test_stored_nets_play_with_their_options(reference: Path) -> None:
     assert len(plain.weights) == 2
     with pytest.raises(UsageError, match="average"):
         make_agent(f"{reference}?average=exact", game)
+
+
+def test_a_mixture_is_of_nets_evenly_spread_over_the_run(tmp_path: Path) -> None:
+    changes = ("average=mixture", "average_power=1", "kept=4", "kept_every=1", "iterations=14", "games=64")
+    run_preset(tmp_path / "run", PRESET, configured(PRESET, *KUHN, *changes))
+    game = make_game("kuhn")
+    found = {}
+    for iteration in (2, 6, 14):
+        agent = make_agent(f"{tmp_path / 'run'}@{iteration}", game)
+        found[iteration] = [int(each.name.split()[-1]) for each in agent.agents]
+        np.testing.assert_allclose(agent.probability, np.array(found[iteration]) / sum(found[iteration]))
+    assert found == {2: [1], 6: [2, 4], 14: [4, 8, 12]}
+    weights = make_agent(f"{tmp_path / 'run'}?average=weights&threshold=0.5", game)
+    assert weights.threshold == 0.5
+
+    tree = compile_tree(game)
+    exact = evaluate_policy(sequence_form(tree), agent.tree_policy(tree)).as_dict()["nash_conv"]
+    assert [row["nash_conv"] for row in rows(tmp_path / "run") if row["kind"] == "exploitability"][-1] == exact
+
+
+def test_a_run_without_a_mixture_has_none(reference: Path) -> None:
+    with pytest.raises(UsageError, match="average=weights"):
+        make_agent(f"{reference}?average=mixture", make_game("kuhn"))
 
 
 @pytest.mark.parametrize(
