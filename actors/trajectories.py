@@ -239,11 +239,13 @@ class TrajectoryPlayer(WarmUp):
         return actions
 
     def _samples(self, returns: NDArray[np.float32], version: int) -> Block:
-        """The rows as records, by net."""
+        """The rows as records, by net. Advantages and targets are in units of the game's largest return, so that the
+        same settings suit games for chips and games that are won or lost."""
         rows = self._rows
         advantage = np.empty(rows.length, np.float32)
-        player, value = rows["player"], rows["value"]
-        estimate_advantages(rows["game"], player, value, returns, self.discount, self.trace, advantage)
+        unit = np.float32(self.game.spec.max_return)
+        player, value = rows["player"], rows["value"] / unit
+        estimate_advantages(rows["game"], player, value, returns / unit, self.discount, self.trace, advantage)
         block = np.empty(rows.length, self._dtype)
         for name in ("infostate", "legal", "action", "log_probability"):
             block[name] = rows[name]

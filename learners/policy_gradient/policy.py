@@ -48,15 +48,17 @@ class PolicyInference:
         self._game, self._network = game, network
         self._encode = encoder(game, network)
         self._inference = Inference(network, [weights])
+        self._unit = np.float32(game.spec.max_return)
 
     def __call__(self, packed: Packed, legal: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Evaluates infostates `uint8[B, P]` with legal actions `bool[B, A]`.
 
         Returns:
-            The policy `float32[B, A]`, and the value to the player of each infostate, `float32[B]`.
+            The policy `float32[B, A]`, and the value to the player of each infostate, `float32[B]`, in units of the
+            game's returns.
         """
         slots, needed = slots_and_needed(self._game, self._network, packed, legal)
         outputs = self._inference.action_values([self._encode(packed)], slots, needed)[0]
         policy = np.empty(legal.shape, np.float32)
         softmax(outputs, legal, policy)
-        return policy, outputs[:, -1]
+        return policy, self._unit * outputs[:, -1]

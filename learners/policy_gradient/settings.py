@@ -23,9 +23,10 @@ class PolicyTrainingSettings(Settings):
         ratio_clip: Epsilon of PPO: an action whose probability has changed by more than this share since it was played
             has no gradient in the direction of the change.
         value_weight: Weight of the squared error of the values in the loss.
-        entropy: Weight of the policy's entropy, a temperature in units of the return.
+        entropy: Weight of the policy's entropy, a temperature in units of the game's largest return.
         entropy_end: At the end of the schedule; None: the same.
-        magnet: Weight of the divergence KL(policy, magnet), a temperature in units of the return.
+        magnet: Weight of the divergence KL(policy, magnet), a temperature in units of the game's
+            largest return.
         magnet_end: At the end of the schedule; None: the same.
         magnet_rate: The magnet is an average of the weights after each fit; the newest weights have this share.
         schedule: Iterations of the schedule.

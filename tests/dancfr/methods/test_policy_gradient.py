@@ -70,8 +70,8 @@ def test_on_kuhn_it_comes_close_to_an_equilibrium(tmp_path: Path) -> None:
         "games=1024",
         "training.learning_rate=0.005",
         "training.learning_rate_end=0.0003",
-        "training.entropy=0.2",
-        "training.entropy_end=0.02",
+        "training.entropy=0.1",
+        "training.entropy_end=0.01",
         "training.schedule=220",
         "evaluation.every=250",
     )
