@@ -73,6 +73,12 @@ BENCHES: dict[str, Bench] = {
             "Rows/s of the advantage learner, with the paper's network and batch.",
         ),
         Bench(
+            "policy-gradient",
+            "policy_gradient",
+            20.0,
+            "Decisions/s of self-play and learning by policy gradients on one core, compared with the nets alone.",
+        ),
+        Bench(
             "guandan-env",
             "guandan",
             8.0,
