@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.game import Game, States
+from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.cfr.sequence_form import sequence_form
 from learners.dream.regret_matching import draw_actions
@@ -21,16 +21,18 @@ class PolicyMixture:
     Args:
         agents: The N policies.
         weights: Of each policy, not negative; they need not add up to 1.
+        guide: A single policy with values for what cannot use a mixture, such as a search.
         name: Name in messages.
 
     Raises:
         ValueError: there is no policy, or not a weight for each.
     """
 
-    def __init__(self, agents: Sequence[PolicyAgent], weights: Sequence[float], name: str) -> None:
+    def __init__(self, agents: Sequence[PolicyAgent], weights: Sequence[float], guide: PolicyAgent, name: str) -> None:
         if not agents or len(weights) != len(agents):
             raise ValueError(f"{name} mixes {len(agents)} policies with {len(weights)} weights")
-        self.agents, self.name = tuple(agents), name
+        self.agents, self.guide, self.name = tuple(agents), guide, name
+        self.threshold = guide.threshold
         self.probability = np.array(weights, np.float64) / np.sum(weights, dtype=np.float64)
         self._game: Game
         self._drawn: NDArray[np.int64]
@@ -50,6 +52,12 @@ class PolicyMixture:
             at = np.flatnonzero(drawn == number)
             policy[at] = self.agents[number].policies(packed[at], legal[at], mover[at])
         return draw_actions(policy, legal, rng.random(len(states), dtype=np.float32))[0]
+
+    def evaluate(
+        self, packed: Packed, legal: NDArray[np.bool_], players: NDArray[np.int8]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Policies and values of infostates by the guide, see `PolicyAgent.evaluate`."""
+        return self.guide.evaluate(packed, legal, players)
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """The average policy of both players at every infoset of a game tree, `float64[S]` for `S` slots.

@@ -20,6 +20,7 @@ from envs.agent import Agent
 from envs.game import Game
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.agent import PolicyAgent, SeatedAgents
+from learners.policy_gradient.mixture import PolicyMixture
 from learners.policy_gradient.network import policy_net
 from learners.storage import arrays_under, load_state, save_state
 
@@ -57,11 +58,13 @@ def store_response(
 
 
 def starting_net(name: str, agent: Any) -> tuple[NetworkSettings, Weights]:
-    """Architecture and weights of an agent's policy net, for a response to begin with.
+    """Architecture and weights of an agent's policy net, of a mixture its guide, for a response to begin with.
 
     Raises:
         UsageError: the agent has no policy net, or one for each player.
     """
+    if isinstance(agent, PolicyMixture):
+        agent = agent.guide
     if not isinstance(agent, PolicyAgent) or len(agent.weights) != 1:
         raise UsageError(
             f"starts: {name} has no policy net that plays both seats: name {FRESH} or a policy-gradient run with "

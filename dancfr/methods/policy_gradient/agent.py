@@ -105,10 +105,11 @@ def _agent(
     weights, last, kept = unpack_nets(arrays, 1 if config.nets == "shared" else game.spec.num_players)
     if threshold is None:
         threshold = 0.0 if average == "last" else config.threshold
+    average_agent = partial(_net_agent, game, config, weights, name, threshold)
     if average == "mixture" and kept:
         agents = [_net_agent(game, config, nets, f"{name}, fit {version}", threshold) for version, nets in kept]
-        return PolicyMixture(agents, [version**config.average_power for version, _ in kept], name)
-    return _net_agent(game, config, weights if average == "weights" else last, name, threshold)
+        return PolicyMixture(agents, [version**config.average_power for version, _ in kept], average_agent(), name)
+    return average_agent() if average == "weights" else _net_agent(game, config, last, name, threshold)
 
 
 def _net_agent(game: Game, config: PolicyGradientConfig, nets: Nets, name: str, threshold: float) -> PolicyAgent:

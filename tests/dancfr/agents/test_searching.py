@@ -39,7 +39,7 @@ def gradient_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = PolicyGradientConfig.model_validate(base.model_dump())
     nets = (policy_net(NETWORK, make_game(config.game, **config.game_options).spec).inference_weights(),)
     with Run.create(path, "geister-policy-gradient-quick", "policy-gradient", config) as run:
-        run.save_strategy(0, 1, pack_nets(nets, nets), {"version": 1})
+        run.save_strategy(0, 1, pack_nets(nets, nets, [(1, nets)]), {"version": 1})
     return path
 
 

@@ -9,6 +9,7 @@ from dancfr.agents.by_name import make_agent
 from dancfr.errors import UsageError
 from dancfr.evaluation.server import NoTree
 from dancfr.games.registry import make_game
+from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.policy_gradient.seats import tables_of
 from dancfr.runs.run import Run
 from envs.tree import compile_tree
@@ -102,6 +103,8 @@ def test_a_mixture_is_of_nets_evenly_spread_over_the_run(tmp_path: Path) -> None
     assert found == {2: [1], 6: [2, 4], 14: [4, 8, 12]}
     weights = make_agent(f"{tmp_path / 'run'}?average=weights&threshold=0.5", game)
     assert weights.threshold == 0.5
+    begun, taken = starting_net("run", agent)[1], weights.weights[0]  # of a response to the mixture
+    assert all(np.array_equal(begun[name], taken[name]) for name in taken)
 
     tree = compile_tree(game)
     exact = evaluate_policy(sequence_form(tree), agent.tree_policy(tree)).as_dict()["nash_conv"]

@@ -48,7 +48,7 @@ def play(agent: PolicyMixture, tree: Tree) -> tuple[np.ndarray, np.ndarray]:
 
 def test_it_plays_the_average_weighted_by_own_reach() -> None:
     tree = compile_tree(make_game("kuhn"))
-    mixture = PolicyMixture(members(3), [1, 2, 5], "mixture")
+    mixture = PolicyMixture(members(3), [1, 2, 5], members(1)[0], "mixture")
     policy = mixture.tree_policy(tree)
     counts, returns = play(mixture, tree)
     met = np.add.reduceat(counts, tree.slots[:-1])[tree.slot_infoset]
@@ -63,6 +63,8 @@ def test_it_plays_the_average_weighted_by_own_reach() -> None:
 def test_a_single_member_is_played_as_it_is() -> None:
     tree = compile_tree(make_game("kuhn"))
     (agent,) = members(1)
-    np.testing.assert_allclose(PolicyMixture([agent], [3], "m").tree_policy(tree), agent.tree_policy(tree), atol=1e-12)
+    np.testing.assert_allclose(
+        PolicyMixture([agent], [3], agent, "m").tree_policy(tree), agent.tree_policy(tree), atol=1e-12
+    )
     with pytest.raises(ValueError, match="2 weights"):
-        PolicyMixture([agent], [1, 2], "m")
+        PolicyMixture([agent], [1, 2], agent, "m")
