@@ -34,10 +34,32 @@ GEISTER = PolicyGradientConfig(
     checkpoint_every=100,
 )
 
+LEDUC = PolicyGradientConfig(
+    game="leduc",
+    iterations=8000,
+    games=2048,
+    chunk=1024,
+    network=NetworkSettings(width=64, depth=2, norm="none", outputs="action"),
+    training=PolicyTrainingSettings(
+        batch=512,
+        learning_rate=3e-3,
+        learning_rate_end=1e-4,
+        entropy=0.15,
+        entropy_end=0.008,
+        schedule=7500,
+        discount=1.0,
+        trace=1.0,
+    ),
+    evaluation=ExactEvaluation(every=400, opponents=("random",), games=1000, ply_limit=None, exploitability=True),
+    checkpoint_every=400,
+)
+"""Many small steps, as the policy has to follow the quantal-response equilibrium of a temperature that falls."""
+
 PRESETS = (
     Preset(
         "geister-policy-gradient-quick",
         GEISTER,
         "a regularised policy gradient, 5 minutes on 2 cores",
     ),
+    Preset("leduc-policy-gradient", LEDUC, "a regularised policy gradient on Leduc hold'em, with its exact NashConv"),
 )

@@ -33,6 +33,7 @@ KUHN = (
     "evaluation.every=2",
     "evaluation.games=4",
     "threshold=0",
+    "average=weights",
 )
 
 
