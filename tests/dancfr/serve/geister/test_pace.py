@@ -46,7 +46,8 @@ def test_a_client_that_reads_line_by_line_plays_a_whole_game_against_an_agent(
 
 
 def test_two_clients_that_read_line_by_line_play_a_whole_game(processes: Processes) -> None:
-    server, ports = processes.serve_geister("--pace", "20", "--games", "1", "--json")
+    # 100 ms: on a busy machine a reader may be left waiting for longer than the default, and read two lines at once.
+    server, ports = processes.serve_geister("--pace", "100", "--games", "1", "--json")
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(play_by_reads, ports, ("rush", "heuristic"), (1, 2))
     (game,) = server.result()["games"]
