@@ -70,6 +70,7 @@ class BeliefNetAgent:
         self._actions = np.zeros(batch, np.int64)  # the agent's last moves
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """See `Agent.act`; raises RuntimeError before `begin`."""
         tracker = self._tracker
         if tracker is None:
             raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")

@@ -59,10 +59,6 @@ class PolicyAgent:
         draws = rng.random(len(states), dtype=np.float32)
         return draw_actions(self.policies(packed, legal, mover), legal, draws)[0]
 
-    def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
-        """Policy `float32[B, A]` of a player at infostates `uint8[B, P]` with legal actions `bool[B, A]`."""
-        return self.policies(packed, legal, np.full(len(packed), player, np.int8))
-
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """The policy of all players at every infoset of a game tree, `float64[S]` for `S` slots (infoset, action).
 

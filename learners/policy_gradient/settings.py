@@ -25,8 +25,7 @@ class PolicyTrainingSettings(Settings):
         value_weight: Weight of the squared error of the values in the loss.
         entropy: Weight of the policy's entropy, a temperature in units of the game's largest return.
         entropy_end: At the end of the schedule; None: the same.
-        magnet: Weight of the divergence KL(policy, magnet), a temperature in units of the game's
-            largest return.
+        magnet: Weight of the divergence KL(policy, magnet), a temperature in units of the game's largest return.
         magnet_end: At the end of the schedule; None: the same.
         magnet_rate: The magnet is an average of the weights after each fit; the newest weights have this share.
         schedule: Iterations of the schedule.
