@@ -1,4 +1,4 @@
-"""`dancfr solve`: solves a game as a tree by an algorithm of the CFR family and evaluates the strategy exactly."""
+"""`dancfr solve`: solves a game as a tree by CFR, mirror descent or a linear program, and evaluates it exactly."""
 
 import inspect
 import time
@@ -18,6 +18,8 @@ from envs.tree import MOST_NODES, Tree
 from learners.cfr.agent import UnknownInfostate
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
+from learners.cfr.mirror_descent import ALGORITHMS as MIRROR_DESCENT
+from learners.cfr.mirror_descent import MirrorDescentSolver
 from learners.cfr.monte_carlo import MonteCarloSolver
 from learners.cfr.sequence_form import SequenceForm, sequence_form
 from learners.cfr.solver import ALGORITHMS, Solver, make_solver
@@ -180,7 +182,11 @@ def algorithm_options(algorithm: str) -> dict[str, inspect.Parameter]:
         return {}
     if algorithm in LIMITED:
         return dict(inspect.signature(limited_options).parameters)
-    solver: Any = VectorSolver if algorithm in VARIANTS else MonteCarloSolver
+    solver: Any = MonteCarloSolver
+    if algorithm in VARIANTS:
+        solver = VectorSolver
+    elif algorithm in MIRROR_DESCENT:
+        solver = MirrorDescentSolver
     found = inspect.signature(solver).parameters
     return {k: p for k, p in found.items() if p.kind is p.KEYWORD_ONLY and k != "seed"}
 

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from dancfr.errors import UsageError, nearest
 from dancfr.methods.curriculum import Curriculum
 from dancfr.runs.config import Config
+from learners.networks.settings import NetworkSettings, network_for
 
 
 class EvaluationSettings(Config):
@@ -151,6 +152,15 @@ class RunConfig(Config):
             return self
         changed = {"game_options": {}, "curriculum": Curriculum(), "evaluation": self.evaluation.for_other_game()}
         return self.model_copy(update=changed)
+
+    def fitted(self, network: NetworkSettings, changes: Mapping[str, Any]) -> NetworkSettings:
+        """Returns the network with an output layout that the other game has, if it lacks the present one."""
+        from dancfr.games.registry import make_game
+
+        spec = make_game(changes["game"], **changes.get("game_options", {})).spec
+        if network.outputs in spec.slots:
+            return network
+        return network.model_copy(update={"outputs": network_for(spec).outputs})
 
     def varied(self, **changes: Any) -> Self:
         """Returns a validated copy with some settings changed."""

@@ -8,7 +8,16 @@ from typing import Any
 from dancfr.errors import UsageError, nearest
 from dancfr.methods.launch import check_options
 from dancfr.methods.options import TrainOptions
-from dancfr.papers import paper000, paper001, paper002, paper003, paper003_nets, paper004, steinberger2020
+from dancfr.papers import (
+    paper000,
+    paper001,
+    paper002,
+    paper003,
+    paper003_nets,
+    paper004,
+    sokota2022,
+    steinberger2020,
+)
 from dancfr.papers.trainings import Experiment, Row, Scale, check_overrides, train_settings
 from dancfr.report.plots import number
 from dancfr.report.report import Table, evaluation_tables, prepare, runs_table, write_page
@@ -24,6 +33,7 @@ EXPERIMENTS: dict[str, Experiment] = (
     | paper003_nets.EXPERIMENTS
     | paper004.EXPERIMENTS
     | steinberger2020.EXPERIMENTS
+    | sokota2022.EXPERIMENTS
 )
 """All experiments by name."""
 

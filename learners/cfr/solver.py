@@ -6,12 +6,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from learners.cfr.mirror_descent import ALGORITHMS as MIRROR_DESCENT
+from learners.cfr.mirror_descent import MirrorDescentSolver
 from learners.cfr.monte_carlo import ALGORITHMS as SAMPLING
 from learners.cfr.monte_carlo import MonteCarloSolver
 from learners.cfr.sequence_form import SequenceForm
 from learners.cfr.vector_solver import VARIANTS, VectorSolver
 
-ALGORITHMS: tuple[str, ...] = (*VARIANTS, *SAMPLING)
+ALGORITHMS: tuple[str, ...] = (*VARIANTS, *MIRROR_DESCENT, *SAMPLING)
 
 
 class Solver(Protocol):
@@ -44,7 +46,7 @@ def make_solver(form: SequenceForm, algorithm: str, seed: int = 0, **options: An
         form: The game.
         algorithm: One of `ALGORITHMS`.
         seed: Seed of the algorithms that sample.
-        options: Options of the algorithm, see `VectorSolver` and `MonteCarloSolver`.
+        options: Options of the algorithm, see `VectorSolver`, `MirrorDescentSolver` and `MonteCarloSolver`.
 
     Raises:
         ValueError: there is no such algorithm, or the value of an option is not valid.
@@ -52,6 +54,8 @@ def make_solver(form: SequenceForm, algorithm: str, seed: int = 0, **options: An
     """
     if algorithm in VARIANTS:
         return VectorSolver(form, algorithm, **options)
+    if algorithm in MIRROR_DESCENT:
+        return MirrorDescentSolver(form, **options)
     if algorithm in SAMPLING:
         return MonteCarloSolver(form.tree, algorithm, seed=seed, **options)
     raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")

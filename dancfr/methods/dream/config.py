@@ -1,13 +1,13 @@
 """Configuration of DREAM and its special cases, SD-CFR and Deep CFR."""
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.methods.settings import ExactEvaluation, RunConfig
-from envs.extensive import ExtensiveGame
 from learners.dream.settings import Importance, Play, SamplingSettings
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
@@ -129,6 +129,14 @@ class DreamConfig(RunConfig):
             )
         return self
 
+    def base_for(self, changes: Mapping[str, Any]) -> Self:
+        """Returns the settings that `changes` apply to; another game may need another output layout of the nets."""
+        base = super().base_for(changes)
+        if base is self:
+            return self
+        nets = {name: self.fitted(getattr(self, name), changes) for name in ("network", "baseline_network")}
+        return base.model_copy(update=nets)
+
     def check(self) -> None:
         """Raises UsageError if the game, its options, the networks and the opponents are not compatible."""
         from dancfr.games.registry import make_game
@@ -147,10 +155,6 @@ class DreamConfig(RunConfig):
             raise UsageError(str(error)) from None
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
-        if self.evaluation.exploitability and not isinstance(game, ExtensiveGame):
-            raise UsageError(
-                f"evaluation.exploitability=true requires a game with a tree, unlike {self.game}: set it to false"
-            )
 
     @cached_property
     def players(self) -> int:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from dancfr.errors import UsageError
 from dancfr.methods.settings import ExactEvaluation, RunConfig
 from envs.game import Game
-from learners.networks.settings import NetworkSettings, network_for
+from learners.networks.settings import NetworkSettings
 from learners.policy_gradient.settings import PolicyTrainingSettings
 
 
@@ -67,11 +67,7 @@ class PolicyGradientConfig(RunConfig):
         base = super().base_for(changes)
         if base is self:
             return self
-        from dancfr.games.registry import make_game
-
-        outputs = network_for(make_game(changes["game"], **changes.get("game_options", {})).spec).outputs
-        network = self.network.model_copy(update={"outputs": outputs})
-        return base.model_copy(update={"network": network, "opponents": {}})
+        return base.model_copy(update={"network": self.fitted(self.network, changes), "opponents": {}})
 
     def check(self) -> None:
         """Raises UsageError if the game, its options, the network and the opponents are not compatible."""
