@@ -71,8 +71,9 @@ def _run(arguments: list[str] | None) -> int:
         return 1
     except Exception as error:
         if hasattr(error, "format_message"):  # usage errors of the parser, and the help of a command without arguments
-            text = error.format_message()
-            warn(text if "\n" in text else f"dancfr: {text.removesuffix('.')} (see dancfr --help)")
+            text, context = error.format_message(), getattr(error, "ctx", None)
+            command = "dancfr" if context is None else context.command_path
+            warn(text if "\n" in text else f"dancfr: {text.removesuffix('.')} (see {command} --help)")
             return 2
         raise
 

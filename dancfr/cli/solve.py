@@ -38,7 +38,7 @@ def solve(
     max_nodes: Annotated[int, typer.Option(metavar="N", help="Maximum number of nodes of the tree.")] = 20_000_000,
     as_json: Json = False,
 ) -> None:
-    """Solve a small game with CFR, mirror descent or a linear program."""
+    """Solve a small game by CFR, MMD or a linear program."""
     if max_nodes < 1:
         raise UsageError(f"--max-nodes must be at least 1, got {max_nodes}")
 

@@ -1,7 +1,28 @@
 """The command `dancfr version`, which prints versions."""
 
+from typing import Annotated
+
+import typer
+
+import dancfr
 from dancfr.cli import output
 from dancfr.cli.app import Command, Json, app
+
+
+def _show(wanted: bool) -> None:
+    """Prints the version of dancfr alone, and ends."""
+    if wanted:
+        typer.echo(f"dancfr {dancfr.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command(cls=Command)

@@ -48,7 +48,8 @@ def copy(trained: Path, tmp_path: Path) -> Path:
     ("arguments", "expected"),
     [
         (("trian",), "No such command 'trian'"),
-        (("train",), "Missing argument 'PRESET'"),
+        (("train",), "Missing argument 'PRESET' (see dancfr train --help)"),
+        (("nope",), "No such command 'nope' (see dancfr --help)"),
         (("report",), "Missing argument 'RUN'"),
         (("train", PRESET, "--nope"), "No such option: --nope"),
         (("train", PRESET, "--workers", "many"), "Invalid value for '--workers'"),
@@ -373,7 +374,7 @@ def dancfr(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "dancfr", *arguments]
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("version",)])
+@pytest.mark.parametrize("arguments", [("--help",), ("version",), ("--version",)])
 def test_help_and_version_need_no_heavy_package(arguments: tuple[str, ...]) -> None:
     script = (
         "import sys; from dancfr.cli import main\n"
