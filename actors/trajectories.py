@@ -6,6 +6,7 @@ samples.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from time import perf_counter
 
 import numpy as np
@@ -16,6 +17,7 @@ from actors.rows import Rows, take_records
 from actors.warm_up import WarmUp
 from envs.agent import Agent
 from envs.game import Game, IllegalAction, States
+from envs.players import RandomAgent
 from learners.dream.regret_matching import apply_threshold, draw_actions
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.advantages import estimate_advantages
@@ -24,6 +26,8 @@ from learners.samples import pack_mask, trajectory_dtype
 
 LEARNER = 0
 """The party that learns; frozen opponents are 1, 2, ..., and the former net follows them."""
+CHANCE = -1
+"""The party of everybody during a random opening: plies without samples."""
 
 
 class NotZeroSum(Explained):
@@ -89,6 +93,8 @@ class TrajectoryPlayer(WarmUp):
         trace: Lambda.
         opponents: Frozen agents.
         zero_sum: Refuse games whose returns do not add up to 0.
+        openings: Share of the games that `play` begins with uniformly random plies of everybody.
+        opening_plies: Such a game begins with 1 to `opening_plies` of them, each number equally often.
     """
 
     def __init__(
@@ -98,11 +104,15 @@ class TrajectoryPlayer(WarmUp):
         trace: float,
         opponents: Sequence[Agent] = (),
         zero_sum: bool = False,
+        openings: float = 0.0,
+        opening_plies: int = 1,
     ) -> None:
         self.game = game
         self._zero_sum = zero_sum
+        self._openings, self._opening_plies = openings, opening_plies
         self.discount, self.trace = discount, trace
         self._opponents: list[Agent | None] = [None, *opponents]
+        self._uniform = RandomAgent()
         self._dtype = trajectory_dtype(game.spec)
         self._rows = Rows(
             {
@@ -125,7 +135,8 @@ class TrajectoryPlayer(WarmUp):
         self._take(weights)
         seats = _seats(task)
         self._rows.clear()
-        decisions, returns = self._play_games(seats, np.random.SeedSequence(task.seed), self._decide)
+        seed = np.random.SeedSequence(task.seed)
+        decisions, returns = self._play_games(seats, seed, self._decide, self._openings)
         blocks = self._samples(returns, weights.version)
         stats = {
             "games": float(task.games),
@@ -158,7 +169,7 @@ class TrajectoryPlayer(WarmUp):
             self._former = former[0], PolicyAgent(self.game, weights.network, former[1], f"net {former[0]}")
 
     def _play_games(
-        self, seats: NDArray[np.int8], seed: np.random.SeedSequence, decide: Decide
+        self, seats: NDArray[np.int8], seed: np.random.SeedSequence, decide: Decide, openings: float = 0.0
     ) -> tuple[int, NDArray[np.float32]]:
         """Plays all games of a chunk.
 
@@ -166,22 +177,29 @@ class TrajectoryPlayer(WarmUp):
             seats: Party in each seat of each game, `int8[games, players]`.
             seed: Of the chunk.
             decide: Chooses the learner's actions.
+            openings: Share of the games that begin with random plies.
 
         Returns:
-            Decisions of all parties, and the returns, `float32[games, players]`.
+            Decisions of all parties, random plies not counted, and the returns, `float32[games, players]`.
         """
         game, batch = self.game, len(seats)
-        chance, own, theirs = np.random.default_rng(seed).spawn(3)
+        chance, own, theirs, begin = np.random.default_rng(seed).spawn(4)
+        plies = begin.integers(1, self._opening_plies, batch, endpoint=True)
+        random_plies = np.where(begin.random(batch) < openings, plies, 0)
         parties = {party: self._party(party) for party in np.unique(seats).tolist() if party != LEARNER}
+        if random_plies.any():
+            parties[CHANCE] = self._uniform
         for agent in parties.values():
             agent.begin(game, batch, theirs)
         states, places = game.reset(batch, chance), np.arange(batch)
         returns, decisions = np.zeros((batch, game.spec.num_players), np.float32), 0
-        while len(states):
+        for ply in count():
+            if not len(states):
+                break
             movers = game.to_move(states)
-            party = seats[places, movers]
+            party = np.where(random_plies[places] > ply, CHANCE, seats[places, movers])
             actions = np.empty(len(states), np.int64)
-            decisions += len(states)
+            decisions += int((party != CHANCE).sum())
             for number, agent in parties.items():
                 asked = np.flatnonzero(party == number)
                 if len(asked):

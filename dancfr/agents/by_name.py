@@ -7,6 +7,7 @@ runs/x?average=paper             options of the run's method, joined by &: how t
 runs/x?threshold=0.5             ... and the smallest probability to play, as a fraction of the largest one
 runs/x?search=512, runs/x?ms=50  search before each move, see `learners.search.settings.RolloutSettings`
 
+pretrained:geister               an agent that comes with the program; options as those of a run
 leduc.safetensors                a strategy written by `dancfr solve --out`
 x/best-response.safetensors      the nets of a best response trained by `dancfr exploit --out x`
 """
@@ -17,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dancfr.agents.pretrained import path_of, pretrained_names
 from dancfr.agents.searching import searching, split_search
 from dancfr.agents.without_history import WithoutHistory
 from dancfr.errors import UsageError, nearest
@@ -41,7 +43,7 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
         UsageError: the bot or run does not exist, the run belongs to another game or has no strategies, or a file is
             damaged.
     """
-    wanted, settings = split_search(parse_name(name))
+    wanted, settings = split_search(_parse(name))
     known = bots(game)
     if not wanted.base:
         raise UsageError(f"{name!r} names no agent; there are: {', '.join(known)}, and folders of runs")
@@ -61,6 +63,12 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
     return stored if settings is None else searching(stored, game, settings, wanted)
 
 
+def _parse(name: str) -> AgentName:
+    """Parses a name, with the folder of a pretrained agent in the place of its name."""
+    wanted = parse_name(name)
+    return replace(wanted, base=path_of(wanted.base))
+
+
 def _load_stored(wanted: AgentName, game: Game | RaggedGame) -> Agent:
     """Loads the agent of a run or a file."""
     if os.path.exists(os.path.join(wanted.base, "config.json")):
@@ -72,7 +80,11 @@ def _load_stored(wanted: AgentName, game: Game | RaggedGame) -> Agent:
     if os.path.exists(wanted.base) or Path(wanted.base).parent != Path("."):
         near = _near_run(wanted.base)
         raise UsageError(f"{wanted.base} holds no run" + (f"; did you mean {near}?" if near else ""))
-    raise UsageError(nearest(wanted.base, [*bots(game), *map(str, _run_folders())], f"agent for {game.spec.name}"))
+    raise UsageError(
+        nearest(
+            wanted.base, [*bots(game), *pretrained_names(), *map(str, _run_folders())], f"agent for {game.spec.name}"
+        )
+    )
 
 
 def _load_file(wanted: AgentName, game: Any) -> Agent:
@@ -91,14 +103,14 @@ def identity(name: str, game: Game | RaggedGame) -> AgentName:
     Raises:
         UsageError: see `parse_name`.
     """
-    wanted = parse_name(name)
+    wanted = _parse(name)
     base = wanted.base if wanted.base in bots(game) else os.path.realpath(wanted.base)
     return replace(wanted, text="", base=base)
 
 
 def game_options_of(name: str, game: str) -> dict[str, Any]:
     """Returns the options of the game under which a run or strategy was made; empty for bots and for other games."""
-    base = parse_name(name).base
+    base = _parse(name).base
     if base.endswith(".safetensors"):
         about = read_strategy(base)[1] if not file_kind(base) else describe_file(base)
         return dict(about.get("game_options", {})) if about.get("game") == game else {}
@@ -112,7 +124,8 @@ def game_options_of(name: str, game: str) -> dict[str, Any]:
 
 
 def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, Any]]:
-    """Lists the bots of a game, then the runs below `root` of this game with a strategy for every player.
+    """Lists the bots of a game, its pretrained agents, then the runs below `root` of this game with a strategy for
+    every player.
 
     Methods whose strategies belong to all players need a single strategy.
     """
@@ -120,7 +133,9 @@ def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, An
         {"name": name, "kind": "bot", "description": describe_bot(game.spec.name, name, make)}
         for name, make in bots(game).items()
     ]
-    for folder in _run_folders(root):
+    stored = [(name, "pretrained", Path(path_of(name))) for name in pretrained_names()]
+    stored += [(str(folder), "run", folder) for folder in _run_folders(root)]
+    for name, kind, folder in stored:
         try:
             run = Run.open(folder)
         except UsageError:  # a damaged run, which is reported by the command that uses it
@@ -134,7 +149,7 @@ def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, An
         if {file.player for file in files} >= set(range(needed)):
             last = files[-1].iteration
             description = f"{run.preset}, {last} iterations"
-            found.append({"name": str(folder), "kind": "run", "iterations": last, "description": description})
+            found.append({"name": name, "kind": kind, "iterations": last, "description": description})
     return found
 
 

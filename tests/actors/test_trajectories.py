@@ -126,6 +126,36 @@ def test_a_former_net_takes_the_place_of_an_opponent() -> None:
     assert set(block["net0"]["infostate"][:, 19]) == {1}
 
 
+def test_games_may_begin_with_random_plies_that_give_no_samples() -> None:
+    chunk = task((400, (LEARNER, LEARNER)), seed=2)
+    plain = TrajectoryPlayer(MINI, 0.99, 0.9)
+    none = TrajectoryPlayer(MINI, 0.99, 0.9, openings=0.0, opening_plies=9)
+    assert plain.play(chunk, WEIGHTS)[1]["net0"].tobytes() == none.play(chunk, WEIGHTS)[1]["net0"].tobytes()
+    # Openings longer than any game: nothing is left to decide, and games end as those of the random bot.
+    stats, blocks = TrajectoryPlayer(MINI, 0.99, 0.9, openings=1.0, opening_plies=10**6).play(chunk, WEIGHTS)
+    assert stats["games"] == 400
+    assert stats["decisions"] == len(blocks["net0"]) < 5
+    # One random ply: the first decision is the second player's.
+    stats, blocks = TrajectoryPlayer(MINI, 0.99, 0.9, openings=1.0, opening_plies=1).play(chunk, WEIGHTS)
+    assert set(blocks["net0"]["infostate"][:400, 19]) == {0}
+    assert stats["decisions"] == len(blocks["net0"])
+    # Half of the games, within four standard errors: the others ask the opponent at once.
+    opponent = Watching()
+    worker = TrajectoryPlayer(MINI, 0.99, 0.9, [opponent], openings=0.5, opening_plies=4)
+    worker.play(task((400, (1, 1)), seed=3), WEIGHTS)
+    assert 160 <= len(opponent.places[0]) <= 240
+    assert len(opponent.places[3]) > 320, "the others have been asked by now, but for games that have ended"
+
+
+def test_measurements_never_begin_with_random_plies() -> None:
+    chunk = task((100, (LEARNER, LEARNER)))
+    returns = [
+        TrajectoryPlayer(MINI, 0.99, 0.9, openings=share, opening_plies=20).measure(chunk, WEIGHTS)[0]
+        for share in (0.0, 1.0)
+    ]
+    np.testing.assert_array_equal(*returns)
+
+
 def test_a_measurement_plays_as_the_agent_does() -> None:
     game = Leduc()
     network = network_for(game.spec).model_copy(update={"width": 16, "depth": 1})
