@@ -22,12 +22,13 @@ from learners.dream.regret_matching import apply_threshold, draw_actions
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.advantages import estimate_advantages
 from learners.policy_gradient.agent import PolicyAgent
+from learners.policy_gradient.settings import NoiseSettings
 from learners.samples import pack_mask, trajectory_dtype
 
 LEARNER = 0
 """The party that learns; frozen opponents are 1, 2, ..., and the former net follows them."""
-CHANCE = -1
-"""The party of everybody during a random opening: plies without samples."""
+NOISE = -1
+"""The party that plays in the place of others where actions are random, see `NoiseSettings`."""
 
 
 class NotZeroSum(Explained):
@@ -93,8 +94,7 @@ class TrajectoryPlayer(WarmUp):
         trace: Lambda.
         opponents: Frozen agents.
         zero_sum: Refuse games whose returns do not add up to 0.
-        openings: Share of the games that `play` begins with uniformly random plies of everybody.
-        opening_plies: Such a game begins with 1 to `opening_plies` of them, each number equally often.
+        noise: Random actions in the games of `play`.
     """
 
     def __init__(
@@ -104,12 +104,11 @@ class TrajectoryPlayer(WarmUp):
         trace: float,
         opponents: Sequence[Agent] = (),
         zero_sum: bool = False,
-        openings: float = 0.0,
-        opening_plies: int = 1,
+        noise: NoiseSettings | None = None,
     ) -> None:
         self.game = game
         self._zero_sum = zero_sum
-        self._openings, self._opening_plies = openings, opening_plies
+        self._noise = noise if noise is not None and (noise.openings or noise.tremble) else None
         self.discount, self.trace = discount, trace
         self._opponents: list[Agent | None] = [None, *opponents]
         self._uniform = RandomAgent()
@@ -136,7 +135,7 @@ class TrajectoryPlayer(WarmUp):
         seats = _seats(task)
         self._rows.clear()
         seed = np.random.SeedSequence(task.seed)
-        decisions, returns = self._play_games(seats, seed, self._decide, self._openings)
+        decisions, returns = self._play_games(seats, seed, self._decide, self._noise)
         blocks = self._samples(returns, weights.version)
         stats = {
             "games": float(task.games),
@@ -169,7 +168,7 @@ class TrajectoryPlayer(WarmUp):
             self._former = former[0], PolicyAgent(self.game, weights.network, former[1], f"net {former[0]}")
 
     def _play_games(
-        self, seats: NDArray[np.int8], seed: np.random.SeedSequence, decide: Decide, openings: float = 0.0
+        self, seats: NDArray[np.int8], seed: np.random.SeedSequence, decide: Decide, noise: NoiseSettings | None = None
     ) -> tuple[int, NDArray[np.float32]]:
         """Plays all games of a chunk.
 
@@ -177,18 +176,17 @@ class TrajectoryPlayer(WarmUp):
             seats: Party in each seat of each game, `int8[games, players]`.
             seed: Of the chunk.
             decide: Chooses the learner's actions.
-            openings: Share of the games that begin with random plies.
+            noise: Random actions; None for none.
 
         Returns:
-            Decisions of all parties, random plies not counted, and the returns, `float32[games, players]`.
+            Decisions of all parties, random actions not counted, and the returns, `float32[games, players]`.
         """
         game, batch = self.game, len(seats)
-        chance, own, theirs, begin = np.random.default_rng(seed).spawn(4)
-        plies = begin.integers(1, self._opening_plies, batch, endpoint=True)
-        random_plies = np.where(begin.random(batch) < openings, plies, 0)
+        chance, own, theirs, blind = np.random.default_rng(seed).spawn(4)
+        random_plies, random_rate = _noise(noise, seats, blind)
         parties = {party: self._party(party) for party in np.unique(seats).tolist() if party != LEARNER}
-        if random_plies.any():
-            parties[CHANCE] = self._uniform
+        if noise is not None:
+            parties[NOISE] = self._uniform
         for agent in parties.values():
             agent.begin(game, batch, theirs)
         states, places = game.reset(batch, chance), np.arange(batch)
@@ -197,9 +195,12 @@ class TrajectoryPlayer(WarmUp):
             if not len(states):
                 break
             movers = game.to_move(states)
-            party = np.where(random_plies[places] > ply, CHANCE, seats[places, movers])
+            party = seats[places, movers]
+            if noise is not None:
+                at_random = (random_plies[places] > ply) | (blind.random(len(states)) < random_rate[places, movers])
+                party = np.where(at_random, NOISE, party)
             actions = np.empty(len(states), np.int64)
-            decisions += int((party != CHANCE).sum())
+            decisions += int((party != NOISE).sum())
             for number, agent in parties.items():
                 asked = np.flatnonzero(party == number)
                 if len(asked):
@@ -272,6 +273,20 @@ class TrajectoryPlayer(WarmUp):
         if nets == 1:
             return {"net0": block}
         return {f"net{net}": block[player == net] for net in range(nets)}
+
+
+def _noise(
+    noise: NoiseSettings | None, seats: NDArray[np.int8], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Number of random plies that each game begins with, `int64[games]`, and the probability of a random action of each
+    player after these, `float64[games, players]`."""
+    if noise is None:
+        return np.zeros(len(seats), np.int64), np.zeros(seats.shape)
+    plies = rng.integers(1, noise.opening_plies, len(seats), endpoint=True)
+    opened = rng.random(len(seats)) < noise.openings
+    rate = noise.tremble_rate * rng.random(seats.shape)
+    trembles = (rng.random(seats.shape) < noise.tremble) & (seats == LEARNER)
+    return np.where(opened, plies, 0), np.where(trembles, rate, 0.0)
 
 
 def _seats(task: TrajectoryTask) -> NDArray[np.int8]:

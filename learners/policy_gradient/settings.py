@@ -80,3 +80,23 @@ class PolicyTrainingSettings(Settings):
             return start
         done = min((iteration - 1) / max(self.schedule - 1, 1), 1.0)
         return start * (end / start) ** done
+
+
+class NoiseSettings(Settings):
+    """Random actions in the games of self-play, of which nothing is learned.
+
+    Self-play alone does not reach the positions to which a best response leads. With these, its policies are trained
+    there too, as in an equilibrium of a game in which hands tremble (Selten 1975).
+
+    Attributes:
+        openings: Share of the games that begin with uniformly random plies of everybody.
+        opening_plies: Such a game begins with 1 to `opening_plies` of them, each number equally often.
+        tremble: Share of the learner's seats whose player trembles in a game: every action is uniformly random with a
+            probability that is drawn for the seat and game from 0 to `tremble_rate`.
+        tremble_rate: The highest such probability.
+    """
+
+    openings: float = Field(0.0, ge=0, le=1)
+    opening_plies: int = Field(60, ge=1, le=100_000)
+    tremble: float = Field(0.0, ge=0, le=1)
+    tremble_rate: float = Field(0.2, ge=0, lt=1)

@@ -1,5 +1,7 @@
 """Games of a policy gradient: who plays what, what becomes samples, and measurements."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +15,7 @@ from actors.trajectories import (
     TrajectoryTask,
     TrajectoryWeights,
 )
+from envs.agent import Agent
 from envs.game import Game, States
 from envs.geister import Geister
 from envs.kuhn import Kuhn
@@ -22,6 +25,7 @@ from learners.networks.settings import NetworkSettings, Weights, network_for
 from learners.policy_gradient.agent import PolicyAgent
 from learners.policy_gradient.network import policy_net
 from learners.policy_gradient.policy import PolicyInference
+from learners.policy_gradient.settings import NoiseSettings
 from learners.samples import unpack_mask
 
 MINI = Geister(size=4, ply_limit=30, observation_limit=30)
@@ -126,33 +130,52 @@ def test_a_former_net_takes_the_place_of_an_opponent() -> None:
     assert set(block["net0"]["infostate"][:, 19]) == {1}
 
 
+def noisy(opponents: Sequence[Agent] = (), **noise: float) -> TrajectoryPlayer:
+    return TrajectoryPlayer(MINI, 0.99, 0.9, opponents, noise=NoiseSettings.model_validate(noise))
+
+
 def test_games_may_begin_with_random_plies_that_give_no_samples() -> None:
     chunk = task((400, (LEARNER, LEARNER)), seed=2)
-    plain = TrajectoryPlayer(MINI, 0.99, 0.9)
-    none = TrajectoryPlayer(MINI, 0.99, 0.9, openings=0.0, opening_plies=9)
+    plain, none = TrajectoryPlayer(MINI, 0.99, 0.9), noisy(opening_plies=9, tremble_rate=0.5)
     assert plain.play(chunk, WEIGHTS)[1]["net0"].tobytes() == none.play(chunk, WEIGHTS)[1]["net0"].tobytes()
-    # Openings longer than any game: nothing is left to decide, and games end as those of the random bot.
-    stats, blocks = TrajectoryPlayer(MINI, 0.99, 0.9, openings=1.0, opening_plies=10**6).play(chunk, WEIGHTS)
+    # Openings longer than any game: next to nothing is left to decide.
+    stats, blocks = noisy(openings=1.0, opening_plies=100_000).play(chunk, WEIGHTS)
     assert stats["games"] == 400
     assert stats["decisions"] == len(blocks["net0"]) < 5
     # One random ply: the first decision is the second player's.
-    stats, blocks = TrajectoryPlayer(MINI, 0.99, 0.9, openings=1.0, opening_plies=1).play(chunk, WEIGHTS)
+    stats, blocks = noisy(openings=1.0, opening_plies=1).play(chunk, WEIGHTS)
     assert set(blocks["net0"]["infostate"][:400, 19]) == {0}
     assert stats["decisions"] == len(blocks["net0"])
     # Half of the games, within four standard errors: the others ask the opponent at once.
     opponent = Watching()
-    worker = TrajectoryPlayer(MINI, 0.99, 0.9, [opponent], openings=0.5, opening_plies=4)
-    worker.play(task((400, (1, 1)), seed=3), WEIGHTS)
+    noisy([opponent], openings=0.5, opening_plies=4).play(task((400, (1, 1)), seed=3), WEIGHTS)
     assert 160 <= len(opponent.places[0]) <= 240
     assert len(opponent.places[3]) > 320, "the others have been asked by now, but for games that have ended"
 
 
-def test_measurements_never_begin_with_random_plies() -> None:
+def test_the_learner_may_tremble_and_learns_nothing_of_it() -> None:
+    """Uniform rates up to r tremble in r / 2 of the actions, as far as games do not change in length."""
+    opponent = Watching()
+    stats, blocks = noisy([opponent], tremble=1.0, tremble_rate=0.5).play(task((2000, (LEARNER, 1))), WEIGHTS)
+    asked = np.concatenate(opponent.places)
+    rows = blocks["net0"]
+    assert stats["decisions"] == len(rows) + len(asked), "opponents never tremble: each of their turns is asked for"
+    assert len(rows) / len(asked) == pytest.approx(0.75, abs=0.05)
+    policy, _ = PolicyInference(MINI, NET, WEIGHTS.nets[0])(
+        np.ascontiguousarray(rows["infostate"]), legal := unpack_mask(rows["legal"], MINI.spec.num_actions)
+    )
+    chosen = policy[np.arange(len(rows)), rows["action"].astype(np.int64)]
+    assert legal.any(axis=1).all()
+    # What is kept are draws from the policy: the mean probability of what was drawn is that of its own square.
+    assert chosen.mean() == pytest.approx((policy**2).sum(axis=1).mean(), abs=0.01)
+    half = noisy([Watching()], tremble=0.5, tremble_rate=0.5).play(task((2000, (LEARNER, 1))), WEIGHTS)[0]
+    assert half["samples"] > 1.1 * stats["samples"]
+
+
+def test_measurements_are_without_noise() -> None:
     chunk = task((100, (LEARNER, LEARNER)))
-    returns = [
-        TrajectoryPlayer(MINI, 0.99, 0.9, openings=share, opening_plies=20).measure(chunk, WEIGHTS)[0]
-        for share in (0.0, 1.0)
-    ]
+    loud = noisy(openings=1.0, opening_plies=20, tremble=1.0)
+    returns = [worker.measure(chunk, WEIGHTS)[0] for worker in (TrajectoryPlayer(MINI, 0.99, 0.9), loud)]
     np.testing.assert_array_equal(*returns)
 
 

@@ -69,8 +69,7 @@ class PolicyGradientActors(RunActors):
         config = self.config
         opponents = [self.placement.options.make_agent(name, game) for name in config.opponents]
         training = config.training
-        openings = config.openings, config.opening_plies
-        arguments = (game, training.discount, training.trace, opponents, False, *openings)
+        arguments = (game, training.discount, training.trace, opponents, False, config.noise)
         self.workers = self.start_pool(TrajectoryPlayer, arguments, SELF_PLAY_DEADLINE_S)
 
     def learner_weights(self) -> tuple[Weights, ...]:

@@ -9,7 +9,7 @@ from dancfr.errors import UsageError
 from dancfr.methods.settings import ExactEvaluation, RunConfig
 from envs.game import Game
 from learners.networks.settings import NetworkSettings
-from learners.policy_gradient.settings import PolicyTrainingSettings
+from learners.policy_gradient.settings import NoiseSettings, PolicyTrainingSettings
 
 
 class PolicyGradientConfig(RunConfig):
@@ -24,9 +24,7 @@ class PolicyGradientConfig(RunConfig):
         training: Objective and optimisation.
         opponents: Share of the games in which one seat is taken by a frozen agent, by its name.
         former: Share of the games in which one seat is taken by a former policy of this run.
-        openings: Share of the games that begin with uniformly random plies of everybody; nothing is learned of them.
-            Self-play alone does not reach the positions to which a best response leads.
-        opening_plies: Such a game begins with 1 to `opening_plies` of them, each number equally often.
+        noise: Random actions in the games.
         buffer: Rows of an iteration that are trained on, at most; of more, those of the first games are left out.
         kept: Number of policies that are kept at most, evenly spread over the run: the former ones and those of the
             mixture.
@@ -47,8 +45,7 @@ class PolicyGradientConfig(RunConfig):
     training: PolicyTrainingSettings = PolicyTrainingSettings()
     opponents: dict[str, float] = Field(default_factory=dict)
     former: float = Field(0.0, ge=0, le=1)
-    openings: float = Field(0.0, ge=0, le=1)
-    opening_plies: int = Field(60, ge=1, le=100_000)
+    noise: NoiseSettings = NoiseSettings()
     kept: int = Field(20, ge=2, le=1000)
     kept_every: int = Field(10, ge=1)
     buffer: int = Field(1_000_000, ge=2)
