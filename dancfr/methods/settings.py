@@ -170,6 +170,21 @@ class RunConfig(Config):
         """Returns the game options of an iteration, counted from 1."""
         return self.curriculum.options_at(iteration, self.game_options)
 
+    def check_tree(self, game: Any) -> None:
+        """Raises UsageError if exact evaluations are wanted, and the game draws chance events without listing them."""
+        from envs.chanceless import ChanceDrawn, Chanceless
+        from envs.extensive import ExtensiveGame
+        from envs.openspiel import OpenSpielGame
+
+        if not getattr(self.evaluation, "exploitability", False) or isinstance(game, (ExtensiveGame, OpenSpielGame)):
+            return
+        try:
+            Chanceless(game).initial(1)
+        except ChanceDrawn as error:
+            raise UsageError(
+                f"evaluation.exploitability=true requires the tree of the game, but {error}: set it to false"
+            ) from None
+
     def check_opponents(self, game: Any) -> None:
         """Raises UsageError if an opponent is not a bot of the game."""
         from dancfr.evaluation.bots import bots

@@ -10,6 +10,7 @@ policy gradient with an entropy bonus. A fixed point is an agent quantal-respons
 to exp(q(I, a) / temperature). With a temperature that falls, the last iterate goes towards a Nash equilibrium.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from scipy.sparse import coo_array
 
 from envs.compiled import kernel
 from envs.tree import Tree
-from learners.cfr.checks import check_policy
+from learners.cfr.checks import check_policy, check_weight
 from learners.cfr.sequence_form import SequenceForm, levels
 from learners.cfr.state import Payoffs
 from learners.cfr.treeplex import Treeplex
@@ -104,13 +105,15 @@ class MirrorDescentSolver:
         return policy
 
     def start_from(self, policy: Floats, weight: float) -> None:
-        """Warm start: continues from `policy`, `float64[S]`. The weight, which regrets need, does not matter here.
+        """Warm start: continues as if `policy`, `float64[S]`, had been played for `weight` iterations.
 
         Raises:
             ValueError: the policy is not a distribution at some infoset, or an action has probability 0, from which the
-                multiplicative update never returns.
+                multiplicative update never returns; or the weight is not positive.
         """
         check_policy(self.form.tree, policy)
+        check_weight(weight)
+        self.iteration = math.ceil(weight)
         for side in self._sides:
             own = side.treeplex.from_slots(policy)
             if (own <= 0).any():
@@ -118,6 +121,7 @@ class MirrorDescentSolver:
             side.logits[:] = np.log(own)
             side.policy[:] = own
             _set_plan(side)
+            side.total[:] = self.iteration * side.plan
 
     def state_dict(self) -> dict[str, Any]:
         """Copies of all arrays that `load_state_dict` needs to continue bit for bit."""

@@ -155,6 +155,7 @@ class DreamConfig(RunConfig):
             raise UsageError(str(error)) from None
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
+        self.check_tree(game)
 
     @cached_property
     def players(self) -> int:

@@ -84,3 +84,4 @@ class PolicyGradientConfig(RunConfig):
             raise UsageError(str(error)) from None
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
+        self.check_tree(game)

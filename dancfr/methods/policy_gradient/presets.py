@@ -4,7 +4,7 @@ from dancfr.methods.method import Preset
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
 from dancfr.methods.settings import ExactEvaluation
 from learners.networks.settings import NetworkSettings
-from learners.policy_gradient.settings import PolicyTrainingSettings
+from learners.policy_gradient.settings import NoiseSettings, PolicyTrainingSettings
 
 GEISTER = PolicyGradientConfig(
     game="geister",
@@ -25,6 +25,7 @@ GEISTER = PolicyGradientConfig(
     ),
     opponents={"random": 0.1},
     former=0.2,
+    noise=NoiseSettings(openings=0.5, opening_plies=40, tremble=0.3, tremble_rate=0.4),
     kept=20,
     kept_every=15,
     average="mixture",
@@ -33,6 +34,30 @@ GEISTER = PolicyGradientConfig(
     evaluation=ExactEvaluation(every=100, games=400),
     checkpoint_every=100,
 )
+
+HOUR = GEISTER.varied(
+    minutes=60.0,
+    training=GEISTER.training.model_copy(update={"schedule": 6000}),
+    kept=40,
+    kept_every=100,
+    evaluation=ExactEvaluation(every=500, games=400),
+    checkpoint_every=500,
+)
+
+
+def _cheat(ranks: int, copies: int, dealt: int) -> PolicyGradientConfig:
+    """Cheat with discards picked card by card."""
+    options = {"ranks": ranks, "copies": copies, "dealt": dealt, "max_discard": min(copies, 4), "health": 3}
+    return GEISTER.varied(
+        game="cheat",
+        game_options={**options, "discards": "cards"},
+        minutes=20.0,
+        network=NetworkSettings(width=128, depth=3, norm="layer", outputs="action"),
+        training=GEISTER.training.model_copy(update={"schedule": 1500}),
+        noise=NoiseSettings(tremble=0.3, tremble_rate=0.4),
+        evaluation=ExactEvaluation(every=100, opponents=("random", "heuristic"), games=1000, ply_limit=None),
+    )
+
 
 LEDUC = PolicyGradientConfig(
     game="leduc",
@@ -61,5 +86,22 @@ PRESETS = (
         GEISTER,
         "a regularised policy gradient, 5 minutes on 2 cores",
     ),
+    Preset(
+        "geister-policy-gradient",
+        HOUR,
+        "a regularised policy gradient, an hour on 2 cores",
+    ),
+    Preset(
+        "mini-geister-policy-gradient",
+        GEISTER.varied(
+            game="mini-geister",
+            game_options={"ply_limit": 30},
+            minutes=2.0,
+            evaluation=ExactEvaluation(every=100, games=1000, ply_limit=None),
+        ),
+        "a regularised policy gradient on Mini Geister (4x4), 2 minutes",
+    ),
+    Preset("cheat-policy-gradient-5x3", _cheat(5, 3, 5), "a regularised policy gradient on Cheat, as cheat-dream-5x3"),
+    Preset("cheat-policy-gradient-13x4", _cheat(13, 4, 0), "a regularised policy gradient on full Cheat"),
     Preset("leduc-policy-gradient", LEDUC, "a regularised policy gradient on Leduc hold'em, with its exact NashConv"),
 )
