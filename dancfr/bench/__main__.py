@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import redirect_stdout
 
 from dancfr.bench import BENCHES
 from dancfr.errors import DancfrError, warn
@@ -9,7 +10,9 @@ from dancfr.errors import DancfrError, warn
 if __name__ == "__main__":
     name, seconds = sys.argv[1:]
     try:
-        print(json.dumps(BENCHES[name](float(seconds))))
+        with redirect_stdout(sys.stderr):  # Ray prints warnings of its workers
+            measured = BENCHES[name](float(seconds))
+        print(json.dumps(measured))
     except DancfrError as error:
         warn(str(error))
         sys.exit(error.exit_code)

@@ -1,13 +1,16 @@
-"""Draws the learning curve of a trained best response."""
+"""Trained best responses in reports: the learning curve of one, and those that lie in the folders of runs."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dancfr.errors import RunError, reason
+from dancfr.errors import DancfrError, RunError, reason
 from dancfr.evaluation.statistics import Band
+from dancfr.methods.agent_name import parse_name
+from dancfr.methods.best_response.config import RESULT
 from dancfr.report.plots import Line, Panel, Plot, draw_lines
 
 FIGURE = "exploit.png"
@@ -41,3 +44,19 @@ def draw(result: Mapping[str, Any]) -> Plot:
     )
     panel = Panel(title, "training games", "mean return", lines, reference=(result["value"], "the result"))
     return draw_lines("exploit", title, note, [panel], "return", note)
+
+
+def read_responses(run: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """The results of best responses to the agent of a run that are stored in folders of the run, as
+    ``dancfr exploit RUN --out RUN/response`` does; those of other agents and damaged files are left out."""
+    found = []
+    for file in sorted(run.glob(f"*/{RESULT}")):
+        try:
+            result = json.loads(file.read_text())
+            own = Path(parse_name(result["agent"]).base).name == run.resolve().name
+            complete = {"value", "value_ci95", "bound_by", "games", "seconds", "starts", "eval_games"} <= result.keys()
+        except (OSError, ValueError, TypeError, KeyError, DancfrError):
+            continue
+        if own and complete:
+            found.append((file.parent, result))
+    return found

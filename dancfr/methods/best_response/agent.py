@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.games.registry import make_game
 from dancfr.methods.agent_name import AgentName
-from dancfr.methods.best_response.config import FRESH, BestResponseConfig
+from dancfr.methods.best_response.config import FRESH, NETS, RESULT, BestResponseConfig
 from dancfr.methods.stored import check_weights, newest, trained_game
 from dancfr.runs.metrics import plain
 from dancfr.runs.run import Run
@@ -25,7 +25,6 @@ from learners.policy_gradient.network import policy_net
 from learners.storage import arrays_under, load_state, save_state
 
 KIND = "best response"
-NETS, RESULT = "best-response.safetensors", "exploit.json"
 
 
 def store_response(

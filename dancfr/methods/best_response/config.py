@@ -14,6 +14,8 @@ from learners.policy_gradient.settings import PolicyTrainingSettings
 
 MOST_GAMES = 10_000_000
 
+NETS, RESULT = "best-response.safetensors", "exploit.json"
+"""Files of a trained best response: its nets, and what was measured."""
 FRESH = "fresh"
 """Name of a start from a new net."""
 

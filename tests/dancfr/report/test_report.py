@@ -1,5 +1,6 @@
 """Tests of the report: a self-contained page with its figures and a list of omitted figures."""
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -211,6 +212,36 @@ def test_single_runs_of_one_policy_are_drawn_plain(write_run: Any, tmp_path: Pat
     assert name == "single-runs-geister-quick"
     assert "last-1 goes from 51.0 %" in alt
     assert "(last iterate)" not in alt
+
+
+def test_best_responses_in_the_folder_of_a_run_are_shown(write_run: Any) -> None:
+    path = write_run("a", record())
+    assert "return of the response" not in Page(Path(report_command([path])["report"])).text
+    result = {
+        "agent": f"runs/{path.name}?threshold=0.5",
+        "value": 0.875,
+        "value_ci95": [0.8, 0.9],
+        "bound_by": "response",
+        "games": 54321,
+        "seconds": 61.0,
+        "starts": ["pretrained:geister", "fresh"],
+        "eval_games": 2000,
+    }
+    stored = {
+        "response": json.dumps(result),
+        "of-another-agent": json.dumps(result | {"agent": "runs/other", "value": 0.123}),
+        "damaged": json.dumps(result)[:-9],
+        "of-another-version": json.dumps({"agent": path.name}),
+        "no-object": "[]",
+    }
+    for name, text in stored.items():
+        (path / name).mkdir()
+        (path / name / "exploit.json").write_text(text)
+    text = Page(Path(report_command([path])["report"])).text
+    assert text.count("+0.875") == 1
+    assert "+0.800 to +0.900" in text
+    assert "54,321 games from pretrained:geister, fresh" in text
+    assert "0.123" not in text
 
 
 def test_names_are_escaped(write_run: Any) -> None:

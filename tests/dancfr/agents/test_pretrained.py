@@ -1,0 +1,64 @@
+"""Agents that come with the program: they play, search, start responses, and are found by name."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dancfr.agents.by_name import game_options_of, identity, list_agents, make_agent
+from dancfr.agents.pretrained import path_of, pretrained_names
+from dancfr.errors import UsageError
+from dancfr.evaluation.arena import play
+from dancfr.evaluation.bots import make_bot
+from dancfr.games.registry import make_game
+from dancfr.methods.best_response.agent import starting_net
+from learners.search.agent import SearchAgent
+
+GEISTER = make_game("geister", ply_limit=300)
+
+
+def test_there_is_one_for_geister_and_it_is_listed() -> None:
+    assert "pretrained:geister" in pretrained_names()
+    listed = {each["name"]: each for each in list_agents(GEISTER)}
+    assert listed["pretrained:geister"]["kind"] == "pretrained"
+    assert listed["pretrained:geister"]["iterations"] > 0
+    assert "pretrained:geister" not in {each["name"] for each in list_agents(make_game("leduc"))}
+
+
+def test_it_plays_well() -> None:
+    """600 games each; the bounds are far below what docs/policy-gradients.md measures."""
+    for bot, wins in (("random", 0.95), ("heuristic", 0.75), ("rush", 0.7)):
+        found = play(
+            GEISTER, (make_agent("pretrained:geister", GEISTER), make_bot(bot, GEISTER)), 600, np.random.default_rng(1)
+        )
+        assert found.as_dict()["win_rate"] > wins, bot
+
+
+def test_it_takes_the_options_of_a_run() -> None:
+    agent = make_agent("pretrained:geister?average=weights&threshold=0.25", GEISTER)
+    assert agent.threshold == 0.25  # type: ignore[attr-defined]
+    assert isinstance(make_agent("pretrained:geister?search=16", GEISTER), SearchAgent)
+    network, weights = starting_net("pretrained:geister", make_agent("pretrained:geister", GEISTER))
+    assert network.outputs == "move"
+    assert "out.w" in weights
+    assert game_options_of("pretrained:geister", "geister") == {}
+    assert identity("pretrained:geister", GEISTER).base == path_of("pretrained:geister")
+
+
+def test_it_is_small_and_names_no_machine() -> None:
+    folder = Path(path_of("pretrained:geister"))
+    assert sum(file.stat().st_size for file in folder.rglob("*")) < 4 << 20
+    text = (folder / "config.json").read_text()
+    assert "/root" not in text
+    assert "/tmp" not in text
+
+
+@pytest.mark.parametrize("name", ["pretrained:giester", "pretrained:", "pretrained:../weights"])
+def test_another_name_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=r"pretrained agent.*pretrained:geister"):
+        make_agent(name, GEISTER)
+
+
+def test_it_is_refused_for_another_game() -> None:
+    with pytest.raises(UsageError, match="geister"):
+        make_agent("pretrained:geister", make_game("leduc"))
