@@ -4,7 +4,7 @@ from dancfr.methods.method import Preset
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
 from dancfr.methods.settings import ExactEvaluation
 from learners.networks.settings import NetworkSettings
-from learners.policy_gradient.settings import NoiseSettings, PolicyTrainingSettings
+from learners.policy_gradient.settings import PolicyTrainingSettings
 
 GEISTER = PolicyGradientConfig(
     game="geister",
@@ -25,7 +25,6 @@ GEISTER = PolicyGradientConfig(
     ),
     opponents={"random": 0.1},
     former=0.2,
-    noise=NoiseSettings(openings=0.5, opening_plies=40, tremble=0.3, tremble_rate=0.4),
     kept=20,
     kept_every=15,
     average="mixture",
@@ -54,7 +53,6 @@ def _cheat(ranks: int, copies: int, dealt: int) -> PolicyGradientConfig:
         minutes=20.0,
         network=NetworkSettings(width=128, depth=3, norm="layer", outputs="action"),
         training=GEISTER.training.model_copy(update={"schedule": 1500}),
-        noise=NoiseSettings(tremble=0.3, tremble_rate=0.4),
         evaluation=ExactEvaluation(every=100, opponents=("random", "heuristic"), games=1000, ply_limit=None),
     )
 
