@@ -38,7 +38,7 @@ demo: $(STAMP) ## train DREAM on Geister for a few minutes, evaluate it, write a
 	    $(DANCFR) evaluate "$(RUN)" --game geister --against $$opponent --games 1000 --seed 1 --ply-limit 300 || exit 1; \
 	done
 	@printf '\nA best response, trained for a minute: how much can the agent lose?\n'
-	$(DANCFR) exploit "$(RUN)" --start pretrained:geister --minutes 1 --eval-games 2000 --seed 1 --out "$(RUN)/response"
+	$(DANCFR) exploit "$(RUN)" --minutes 1 --eval-games 2000 --seed 1 --out "$(RUN)/response"
 	$(DANCFR) report "$(RUN)"
 	@printf '\nA stronger agent in the same time: dancfr train geister-policy-gradient-quick\n'
 	@printf '\nThe report: %s\n' "$$(cd "$(RUN)" && pwd)/report.html"

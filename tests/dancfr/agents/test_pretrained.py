@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from dancfr.agents.by_name import game_options_of, identity, list_agents, make_agent
+from dancfr.agents.exploit import _default_starts
 from dancfr.agents.pretrained import path_of, pretrained_names
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.bots import make_bot
 from dancfr.games.registry import make_game
 from dancfr.methods.best_response.agent import starting_net
+from dancfr.methods.best_response.config import FRESH
 from learners.search.agent import SearchAgent
 
 GEISTER = make_game("geister", ply_limit=300)
@@ -45,12 +47,21 @@ def test_it_takes_the_options_of_a_run() -> None:
     assert identity("pretrained:geister", GEISTER).base == path_of("pretrained:geister")
 
 
+def test_the_response_beats_it_and_both_start_responses() -> None:
+    agents = [make_agent(name, GEISTER) for name in ("pretrained:geister-response", "pretrained:geister")]
+    assert play(GEISTER, (agents[0], agents[1]), 600, np.random.default_rng(1)).as_dict()["mean_return"] > 0.5
+    assert _default_starts(GEISTER) == ("pretrained:geister", "pretrained:geister-response", FRESH)
+    for other in (make_game("geister", history=True), make_game("mini-geister"), make_game("leduc")):
+        assert _default_starts(other) == (FRESH, FRESH)
+
+
 def test_it_is_small_and_names_no_machine() -> None:
-    folder = Path(path_of("pretrained:geister"))
-    assert sum(file.stat().st_size for file in folder.rglob("*")) < 4 << 20
-    text = (folder / "config.json").read_text()
-    assert "/root" not in text
-    assert "/tmp" not in text
+    for name in pretrained_names():
+        folder = Path(path_of(name))
+        assert sum(file.stat().st_size for file in folder.rglob("*")) < 4 << 20
+        text = (folder / "config.json").read_text()
+        assert "/root" not in text
+        assert "/tmp" not in text
 
 
 @pytest.mark.parametrize("name", ["pretrained:giester", "pretrained:", "pretrained:../weights"])
