@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dancfr.agents.by_name import AgentName, bots, list_agents, make_agent, parse_name
 from dancfr.agents.commands import evaluate_command
+from dancfr.agents.pretrained import pretrained_names
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import Deals, play
 from dancfr.evaluation.lengths import evaluated_as
@@ -96,8 +97,7 @@ def test_a_wrong_option_of_a_run_is_one_line_with_the_right_one(mini_run: Path, 
 def test_bots_of_one_name_are_told_of_by_game(tmp_path: Path) -> None:
     told = {}
     for game in ("cheat", "mini-cheat", "geister"):
-        found = list_agents(make_game(game), tmp_path)
-        assert [each["kind"] for each in found] == ["bot"] * len(found)
+        found = [each for each in list_agents(make_game(game), tmp_path) if each["kind"] == "bot"]
         told[game] = {each["name"]: each["description"] for each in found}
     assert list(told["cheat"]) == list(told["mini-cheat"]) == ["random", "heuristic", "heuristic-tracking"]
     assert "80 % of mini-cheat against random" in told["mini-cheat"]["heuristic"]
@@ -403,6 +403,7 @@ def test_agents_of_a_game_are_its_bots_and_its_trained_runs(mini_run: Path, writ
     listed = list_agents(MINI, mini_run.parent)
     assert [entry["name"] for entry in listed] == ["random", "heuristic", "rush", str(mini_run)]
     assert listed[-1]["iterations"] == 4
-    assert [entry["kind"] for entry in list_agents(FULL, mini_run.parent)] == ["bot"] * 3
+    assert "run" not in [entry["kind"] for entry in list_agents(FULL, mini_run.parent)]
     untrained = write_run("untrained", [])
-    assert [entry["kind"] for entry in list_agents(FULL, untrained.parent)] == ["bot"] * 3
+    kinds = [entry["kind"] for entry in list_agents(FULL, untrained.parent)]
+    assert kinds == ["bot"] * 3 + ["pretrained"] * len(pretrained_names())

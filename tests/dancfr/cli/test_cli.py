@@ -326,7 +326,7 @@ def test_presets_tell_every_key_that_train_takes(command: Command) -> None:
 
 def test_bots_are_told_apart(command: Command) -> None:
     bots = {entry["name"]: entry for entry in json.loads(command("agents", "--json").out)["agents"]}
-    assert {entry["kind"] for entry in bots.values()} == {"bot"}
+    assert {entry["kind"] for entry in bots.values()} == {"bot", "pretrained"}
     assert bots["random"]["description"] == "plays a uniformly random legal action of any game"
     assert "1.6 % against rush" in bots["heuristic"]["description"]
     assert "the strongest bot" in bots["rush"]["description"]
