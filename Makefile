@@ -31,7 +31,7 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv with all that is needed (redone only when pyproject.toml or constraints.txt change)
 
-demo: $(STAMP) ## train DREAM on Geister for a few minutes, evaluate it, write a report
+demo: $(STAMP) ## train DREAM on Geister for a few minutes, evaluate it, bound its exploitability, write a report
 	$(DANCFR) train geister-quick --run-dir "$(RUN)" $(ARGS)
 	@for opponent in random heuristic rush; do \
 	    printf '\nAgainst %s, 1000 games of at most 300 plies:\n' $$opponent; \

@@ -87,7 +87,14 @@ def test_every_training_is_of_the_game_and_evaluated_exactly(name: str, scale: s
         assert config.game == GAMES[name].game
         assert config.game_options == dict(GAMES[name].options)
         assert config.evaluation.exploitability
-    make_tree(GAMES[name].game, dict(GAMES[name].options))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GAMES)
+def test_every_game_has_a_tree_that_fits(name: str) -> None:
+    if name == "liars_dice":
+        pytest.importorskip("pyspiel")
+    assert make_tree(GAMES[name].game, dict(GAMES[name].options)).num_nodes < 1_000_000
 
 
 @pytest.mark.slow
