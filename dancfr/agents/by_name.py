@@ -43,7 +43,7 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
         UsageError: the bot or run does not exist, the run belongs to another game or has no strategies, or a file is
             damaged.
     """
-    wanted, settings = split_search(_parse(name))
+    wanted, settings = split_search(parse_agent(name))
     known = bots(game)
     if not wanted.base:
         raise UsageError(f"{name!r} names no agent; there are: {', '.join(known)}, and folders of runs")
@@ -63,7 +63,7 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
     return stored if settings is None else searching(stored, game, settings, wanted)
 
 
-def _parse(name: str) -> AgentName:
+def parse_agent(name: str) -> AgentName:
     """Parses a name, with the folder of a pretrained agent in the place of its name."""
     wanted = parse_name(name)
     return replace(wanted, base=path_of(wanted.base))
@@ -103,14 +103,14 @@ def identity(name: str, game: Game | RaggedGame) -> AgentName:
     Raises:
         UsageError: see `parse_name`.
     """
-    wanted = _parse(name)
+    wanted = parse_agent(name)
     base = wanted.base if wanted.base in bots(game) else os.path.realpath(wanted.base)
     return replace(wanted, text="", base=base)
 
 
 def game_options_of(name: str, game: str) -> dict[str, Any]:
     """Returns the options of the game under which a run or strategy was made; empty for bots and for other games."""
-    base = _parse(name).base
+    base = parse_agent(name).base
     if base.endswith(".safetensors"):
         about = read_strategy(base)[1] if not file_kind(base) else describe_file(base)
         return dict(about.get("game_options", {})) if about.get("game") == game else {}

@@ -5,10 +5,11 @@ import json
 import os
 from pathlib import Path
 
+from dancfr.agents.by_name import parse_agent
 from dancfr.errors import UsageError, reason
 from dancfr.evaluation.bots import bots
 from dancfr.methods import method_named
-from dancfr.methods.agent_name import AgentName, parse_name
+from dancfr.methods.agent_name import AgentName
 from dancfr.runs.run import Run
 from envs.game import Game, RaggedGame
 
@@ -22,7 +23,7 @@ def fingerprint(name: str, game: Game | RaggedGame) -> str:
     Raises:
         UsageError: the name is not valid, or its files cannot be read.
     """
-    wanted = parse_name(name)
+    wanted = parse_agent(name)
     if wanted.base in bots(game):
         return wanted.base
     try:

@@ -7,6 +7,7 @@ import pytest
 
 from dancfr.agents.by_name import game_options_of, identity, list_agents, make_agent
 from dancfr.agents.exploit import _default_starts
+from dancfr.agents.league.fingerprint import fingerprint
 from dancfr.agents.pretrained import path_of, pretrained_names
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
@@ -73,3 +74,9 @@ def test_another_name_is_refused(name: str) -> None:
 def test_it_is_refused_for_another_game() -> None:
     with pytest.raises(UsageError, match="geister"):
         make_agent("pretrained:geister", make_game("leduc"))
+
+
+def test_a_league_knows_it_by_its_content() -> None:
+    found = {name: fingerprint(name, GEISTER) for name in [*pretrained_names(), "pretrained:geister?average=weights"]}
+    assert len(set(found.values())) == len(found)
+    assert fingerprint(path_of("pretrained:geister"), GEISTER) == found["pretrained:geister"]
