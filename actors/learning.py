@@ -4,7 +4,7 @@ It requests the next block of rows before it trains on the current one, so that 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Protocol
 
 import numpy as np
@@ -82,15 +82,16 @@ class LearnerServer:
             seed: Seed of the draws.
 
         Returns:
-            The learner's metrics with ``seconds``, ``waited`` (seconds spent waiting for rows), ``rows_per_second``
-            (without the waiting) and ``steps``; and the weights for inference.
+            The learner's metrics with ``seconds``, ``waited`` (seconds spent waiting for rows), ``cpu`` (CPU seconds of
+            this process), ``rows_per_second`` (without the waiting) and ``steps``; and the weights for inference.
         """
         learner = self._learners[player]
-        stopwatch = _Stopwatch()
+        stopwatch, spent = _Stopwatch(), process_time()
         metrics = learner.fit(stopwatch.timed(self._draws(learner, buffer, seed)), iteration)
         seconds = stopwatch.elapsed()
         busy = max(seconds - stopwatch.waited, 1e-9)
         metrics |= {"seconds": seconds, "waited": stopwatch.waited, "rows_per_second": metrics["rows"] / busy}
+        metrics["cpu"] = process_time() - spent
         metrics["steps"] = learner.trainer.steps
         return metrics, learner.weights()
 

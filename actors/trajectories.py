@@ -7,7 +7,7 @@ samples.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,7 +130,7 @@ class TrajectoryPlayer(WarmUp):
 
     def play(self, task: TrajectoryTask, weights: TrajectoryWeights) -> tuple[dict[str, float], Block]:
         """Plays a chunk; returns its statistics and samples, see `Block`."""
-        started = perf_counter()
+        started, spent = perf_counter(), process_time()
         self._take(weights)
         seats = _seats(task)
         self._rows.clear()
@@ -142,11 +142,19 @@ class TrajectoryPlayer(WarmUp):
             "decisions": float(decisions),
             "samples": float(self._rows.length),
             "seconds": perf_counter() - started,
+            "cpu": process_time() - spent,
         }
         return stats | _results(seats, returns), blocks
 
-    def measure(self, task: TrajectoryTask, weights: TrajectoryWeights) -> tuple[NDArray[np.float32], None]:
-        """Plays a chunk with the threshold of the weights; returns `float32[games, players]`, what they brought."""
+    def measure(
+        self, task: TrajectoryTask, weights: TrajectoryWeights
+    ) -> tuple[tuple[NDArray[np.float32], float], None]:
+        """Plays a chunk with the threshold of the weights.
+
+        Returns:
+            What the games brought, `float32[games, players]`, and the CPU seconds that they took.
+        """
+        spent = process_time()
         self._take(weights)
 
         def decide(
@@ -156,7 +164,8 @@ class TrajectoryPlayer(WarmUp):
             policy = apply_threshold(self._learner.evaluate(packed, legal, movers)[0], weights.threshold)
             return draw_actions(policy, legal, rng.random(len(states), dtype=np.float32))[0]
 
-        return self._play_games(_seats(task), np.random.SeedSequence(task.seed), decide)[1], None
+        returns = self._play_games(_seats(task), np.random.SeedSequence(task.seed), decide)[1]
+        return (returns, process_time() - spent), None
 
     def _take(self, weights: TrajectoryWeights) -> None:
         """Makes the nets ready, unless they are the ones at hand."""

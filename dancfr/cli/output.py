@@ -170,7 +170,7 @@ def describe_exploit(result: Result) -> str:
         )
     lines = [
         f"a response to {result['agent']} wins {result['value']:+.4f} a game (95 % interval {low:+.4f} to {high:+.4f}; "
-        f"{seats}), trained on {result['games']:,} games in {result['seconds']:.0f} s",
+        f"{seats}), trained on {result['games']:,} games; {result['cpu_seconds']:.0f} CPU seconds with its measurement",
         f"exploitability is at least {result['exploitability_at_least']:.4f} with 97.5 % confidence; the estimate of "
         f"that bound is {result['exploitability_lower_bound']:.4f}, of NashConv {result['nash_conv_lower_bound']:.4f} "
         f"(largest return {result['max_return']:g})",

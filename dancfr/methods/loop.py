@@ -163,7 +163,7 @@ class Loop(ABC):
         while not self.done() and not self.stop.requested:
             self._enter_stage()
             self._doing = f"iteration {self.iteration + 1}"
-            self._began, self._untimed = perf_counter(), 0.0
+            self._began, self._untimed = self.clock(), 0.0
             row: Row = {"kind": "train", "iteration": self.iteration + 1}
             yield self.iteration + 1, row
             self._end_iteration(row)
@@ -196,7 +196,11 @@ class Loop(ABC):
 
     def elapsed(self) -> float:
         """Returns the seconds of training so far, without evaluations and checkpoints."""
-        return self.seconds + (0.0 if self._began is None else perf_counter() - self._began - self._untimed)
+        return self.seconds + (0.0 if self._began is None else self.clock() - self._began - self._untimed)
+
+    def clock(self) -> float:
+        """Returns the seconds, from any start, by which the training is timed."""
+        return perf_counter()
 
     def done(self) -> bool:
         """Returns whether the configured iterations, or minutes of training, are over."""
@@ -234,12 +238,12 @@ class Loop(ABC):
 
     def evaluate(self, t: int) -> None:
         """Starts an evaluation of the current policies. Its time does not count as training."""
-        started = perf_counter()
+        started = self.clock()
         if self._actors.evaluation is not None and self.ready():
             self.prepare_evaluation(t)
             seed = (self._settings.seed, t, Stream.EVALUATION)
             ref = self._actors.evaluation.call("evaluate", t, self._settings.evaluation.games, seed)
-            self._untimed += perf_counter() - started
+            self._untimed += self.clock() - started
             self._evaluations.append((t, self.elapsed(), ref, self._final))
             self._evaluated = max(self._evaluated, t)
 

@@ -175,7 +175,7 @@ def test_the_learner_may_tremble_and_learns_nothing_of_it() -> None:
 def test_measurements_are_without_noise() -> None:
     chunk = task((100, (LEARNER, LEARNER)))
     loud = noisy(openings=1.0, opening_plies=20, tremble=1.0)
-    returns = [worker.measure(chunk, WEIGHTS)[0] for worker in (TrajectoryPlayer(MINI, 0.99, 0.9), loud)]
+    returns = [worker.measure(chunk, WEIGHTS)[0][0] for worker in (TrajectoryPlayer(MINI, 0.99, 0.9), loud)]
     np.testing.assert_array_equal(*returns)
 
 
@@ -185,10 +185,11 @@ def test_a_measurement_plays_as_the_agent_does() -> None:
     net = fresh(game, network, 5)
     weights = TrajectoryWeights(1, network, (net,), threshold=1.0)
     worker = TrajectoryPlayer(game, 1.0, 1.0, [PolicyAgent(game, network, [net], "same", 1.0)])
-    returns, nothing = worker.measure(task((4000, (LEARNER, 1))), weights)
+    (returns, cpu), nothing = worker.measure(task((4000, (LEARNER, 1))), weights)
     assert nothing is None
+    assert cpu > 0
     assert returns.shape == (4000, 2)
-    mirrored = worker.measure(task((4000, (1, LEARNER))), weights)[0]
+    mirrored = worker.measure(task((4000, (1, LEARNER))), weights)[0][0]
     np.testing.assert_array_equal(returns, mirrored)  # greedy play draws nothing
 
 

@@ -39,11 +39,13 @@ class BestResponseActors(RunActors):
 
     Attributes:
         networks: Architecture of each response.
+        cpu: CPU seconds that the workers and the learner have reported.
     """
 
     def __init__(self, config: BestResponseConfig, placement: Placement, say: Callable[[object], None]) -> None:
         super().__init__(placement, say)
         self.config = config
+        self.cpu = 0.0
         self.game = two_player_game(make_game(config.game, **config.game_options))
         self.enter(self.game)
         starts = [self._start(name) for name in config.starts]
@@ -106,7 +108,8 @@ class BestResponseActors(RunActors):
                 table = ((min(MEASURED, games - first), parties),)
                 tasks.append((TrajectoryTask((*seed, 2 * number + seat), table), ref))
         found: dict[int, list[NDArray[np.float32]]] = {seat: [] for seat in seats}
-        for (task, _), returns, _ in self.workers.run("measure", tasks):
+        for (task, _), (returns, cpu), _ in self.workers.run("measure", tasks):
+            self.cpu += cpu
             seat = task.seed[-1] % 2
             found[seat].append(returns[:, seat])
         return [np.concatenate(found[seat]) for seat in seats]

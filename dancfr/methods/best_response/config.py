@@ -41,6 +41,8 @@ class BestResponseConfig(RunConfig):
         chunk: Approximate number of decisions in a chunk of games, which a worker plays at a time.
         buffer: Rows of an iteration that are trained on, at most.
         halve: Shares of the budget after which the better half of the responses is trained on.
+        minutes: Stop when this many CPU minutes of all processes together are spent, but for those that the final
+            measurement is expected to take; None: no limit.
         games: Stop after this many training games; None: no limit.
         eval_games: Games for the final measurement, half of them in each seat.
     """

@@ -8,7 +8,7 @@ of games gives the same nets with any number of workers.
 import math
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,7 @@ class BestResponse(Loop):
         self._chunk = [FIRST_GAMES, FIRST_GAMES]  # games of a chunk in each seat
         self._next_look = 1
         self._version = 0
+        self._game_s = 0.0  # CPU seconds of a measured game
         self._fitting: dict[int, tuple[Ref, Ref]] = {}
         self._fitted: tuple[Row, dict[int, Weights]] | None = None
 
@@ -103,6 +104,7 @@ class BestResponse(Loop):
         for (task, _), stats, block in self.actors.workers.run("play", calls):
             blocks.append((task.seed[4], task, block))
             seat = task.tables[0][1].index(LEARNER)
+            self.actors.cpu += stats["cpu"]
             samples[seat] += stats["samples"]
             games[seat] += stats["games"]
         for seat in PLAYERS:
@@ -139,6 +141,7 @@ class BestResponse(Loop):
         results = {member: self.get(list(fit)) for member, fit in self._fitting.items()}
         self._fitting = {}
         metrics = [found for found, _ in results.values()]
+        self.actors.cpu += sum(found["cpu"] for found in metrics)
         means = {key: sum(found[key] for found in metrics) / len(metrics) for key in metrics[0]}
         row = {f"learner/{key}": means[key] for key in ("entropy", "explained", "clipped", "rows_per_second")}
         row |= {"loss/policy": means["loss"], "time/fit_s": sum(found["seconds"] for found in metrics)}
@@ -170,7 +173,7 @@ class BestResponse(Loop):
     def look(self, t: int) -> Row:
         """A point of the curve: mean returns of the responses in each seat."""
         self.progress.phase("measuring")
-        games = max(self.config.eval_games // FEWER // 2, 1)
+        games, began = max(self.config.eval_games // FEWER // 2, 1), self.clock()
         means = []
         for member in self.trained:
             net, version = self.playing[member], self._next_version()
@@ -181,6 +184,7 @@ class BestResponse(Loop):
             values = [float(each.mean()) for each in found]
             self.candidates.append(Candidate(member, t, self.games, (values[0], values[1]), net))
             means.append(sum(values) / 2)
+        self._game_s = (self.clock() - began) / (games * len(PLAYERS) * len(means))
         best = self.candidates[-len(means) :][int(np.argmax(means))]
         self.curve.append([self.games, self.elapsed(), max(means)])
         self.progress.event(
@@ -218,7 +222,7 @@ class BestResponse(Loop):
         Returns:
             The keys of `dancfr exploit --json`.
         """
-        result = super().finish()
+        result, began = super().finish(), self.clock()
         self._doing = "the final measurement"
         if self._fitted is not None:
             for member, net in self._fitted[1].items():
@@ -239,6 +243,7 @@ class BestResponse(Loop):
         ]
         result |= describe(config, self.games, self.curve, self.candidates, chosen)
         result |= bounds(returns, most, known)
+        result["cpu_seconds"] = self.seconds + self.clock() - began
         store_response(self.run.path, result, [(self.actors.networks[c.member], c.net, th) for c, th in chosen])
         del self.candidates[counts[0] :], self.curve[counts[1] :]  # a run that goes on makes its own
         return result
@@ -273,8 +278,24 @@ class BestResponse(Loop):
         self._version += 1
         return self._version
 
+    def clock(self) -> float:
+        """CPU seconds of this process, and of workers and learner where they are other processes."""
+        return process_time() + (self.actors.cpu if self.actors.runtime.parallel else 0.0)
+
     def done(self) -> bool:
-        return super().done() or (self.config.games is not None and self.games >= self.config.games)
+        """Whether a budget is spent, but for the final measurement."""
+        config = self.config
+        if config.minutes is not None and self.seconds + self._finish_s() >= 60 * config.minutes and self.ready():
+            return True
+        return super().done() or (config.games is not None and self.games >= config.games)
+
+    def _finish_s(self) -> float:
+        """CPU seconds that the final measurement will take, estimated from the points of the curve, and at most half
+        of the budget."""
+        config = self.config
+        choices = FINALS * len(THRESHOLDS) * len(PLAYERS) / 8
+        games = config.eval_games * (len(self.trained) / FEWER + choices + 1 + len(config.known))
+        return min(self._game_s * games, 30 * (config.minutes or 0))
 
     def ready(self) -> bool:
         return self.iteration > 0

@@ -166,6 +166,6 @@ train = partial(run_to_end, Dmc)
 
 def _fit_metrics(metrics: dict[str, float]) -> dict[str, float]:
     """Returns the metrics of a fit under the keys of training rows."""
-    own = {f"learner/{key}": value for key, value in metrics.items() if key not in ("loss", "seconds", "waited")}
+    own = {f"learner/{key}": value for key, value in metrics.items() if key not in ("loss", "seconds", "waited", "cpu")}
     times = {"loss/value": metrics["loss"], "time/value_s": metrics["seconds"], "learner/waited_s": metrics["waited"]}
     return own | times

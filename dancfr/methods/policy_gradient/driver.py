@@ -217,6 +217,6 @@ train = partial(run_to_end, PolicyGradient)
 def _fit_metrics(found: Sequence[dict[str, float]]) -> Row:
     """Metrics of an iteration's fits as they are logged: means over nets and epochs, and where the time went."""
     means = {key: sum(each[key] for each in found) / len(found) for key in found[0]}
-    own = {f"learner/{key}": value for key, value in means.items() if key not in ("loss", "seconds", "waited")}
+    own = {f"learner/{key}": value for key, value in means.items() if key not in ("loss", "seconds", "waited", "cpu")}
     seconds, waited = (sum(each[key] for each in found) for key in ("seconds", "waited"))
     return own | {"loss/policy": means["loss"], "time/fit_s": seconds, "learner/waited_s": waited}
