@@ -16,12 +16,13 @@ from actors.explained import Explained
 from actors.rows import Rows, take_records
 from actors.warm_up import WarmUp
 from envs.agent import Agent
-from envs.game import Game, IllegalAction, States
+from envs.game import Game, IllegalAction, Packed, States
 from envs.players import RandomAgent
 from learners.dream.regret_matching import apply_threshold, draw_actions
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.advantages import estimate_advantages
 from learners.policy_gradient.agent import PolicyAgent
+from learners.policy_gradient.critic import CriticInference, other_views, policy_alone
 from learners.policy_gradient.settings import NoiseSettings
 from learners.samples import pack_mask, trajectory_dtype
 
@@ -95,6 +96,7 @@ class TrajectoryPlayer(WarmUp):
         opponents: Frozen agents.
         zero_sum: Refuse games whose returns do not add up to 0.
         noise: Random actions in the games of `play`.
+        critic: Estimate advantages by a critic that sees what all players see, see `PolicyTrainingSettings`.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class TrajectoryPlayer(WarmUp):
         opponents: Sequence[Agent] = (),
         zero_sum: bool = False,
         noise: NoiseSettings | None = None,
+        critic: bool = False,
     ) -> None:
         self.game = game
         self._zero_sum = zero_sum
@@ -112,7 +115,8 @@ class TrajectoryPlayer(WarmUp):
         self.discount, self.trace = discount, trace
         self._opponents: list[Agent | None] = [None, *opponents]
         self._uniform = RandomAgent()
-        self._dtype = trajectory_dtype(game.spec)
+        self._dtype = trajectory_dtype(game.spec, critic)
+        self._critic = critic
         self._rows = Rows(
             {
                 "infostate": (np.uint8, (game.spec.packed_size,)),
@@ -122,10 +126,12 @@ class TrajectoryPlayer(WarmUp):
                 "value": (np.float32, ()),
                 "game": (np.int32, ()),
                 "player": (np.int8, ()),
+                **({"others": (np.uint8, self._dtype["others"].shape)} if critic else {}),
             }
         )
         self._version = -1
         self._learner: PolicyAgent
+        self._critics: list[CriticInference]
         self._former: tuple[int, PolicyAgent] | None = None
 
     def play(self, task: TrajectoryTask, weights: TrajectoryWeights) -> tuple[dict[str, float], Block]:
@@ -170,7 +176,10 @@ class TrajectoryPlayer(WarmUp):
     def _take(self, weights: TrajectoryWeights) -> None:
         """Makes the nets ready, unless they are the ones at hand."""
         if weights.version != self._version:
-            self._learner = PolicyAgent(self.game, weights.network, weights.nets, "learner")
+            own = [policy_alone(net) for net in weights.nets]
+            self._learner = PolicyAgent(self.game, weights.network, own, "learner")
+            if weights.nets[0].keys() != own[0].keys():  # nets that are only measured have no critic
+                self._critics = [CriticInference(self.game, weights.network, net) for net in weights.nets]
             self._version = weights.version
         former = weights.former
         if former is not None and (self._former is None or self._former[0] != former[0]):
@@ -261,10 +270,24 @@ class TrajectoryPlayer(WarmUp):
         kept["legal"][:] = pack_mask(legal)
         kept["action"][:] = actions
         kept["log_probability"][:] = np.log(probability)
+        if self._critic:
+            kept["others"][:] = other_views(self.game, states, movers)
+            value = self._criticise(packed, kept["others"], movers)
         kept["value"][:] = value
         kept["game"][:] = places
         kept["player"][:] = movers
         return actions
+
+    def _criticise(self, packed: Packed, others: Packed, movers: NDArray[np.int8]) -> NDArray[np.float32]:
+        """The critics' values of states, `float32[n]`."""
+        if len(self._critics) == 1:
+            return self._critics[0](packed, others)
+        values = np.empty(len(packed), np.float32)
+        for player, critic in enumerate(self._critics):
+            at = np.flatnonzero(movers == player)
+            if len(at):
+                values[at] = critic(packed[at], others[at])
+        return values
 
     def _samples(self, returns: NDArray[np.float32], version: int) -> Block:
         """The rows as records, by net. Advantages and targets are in units of the game's largest return, so that the
@@ -275,7 +298,7 @@ class TrajectoryPlayer(WarmUp):
         player, value = rows["player"], rows["value"] / unit
         estimate_advantages(rows["game"], player, value, returns / unit, self.discount, self.trace, advantage)
         block = np.empty(rows.length, self._dtype)
-        for name in ("infostate", "legal", "action", "log_probability"):
+        for name in ("infostate", "legal", "action", "log_probability", *(("others",) if self._critic else ())):
             block[name] = rows[name]
         block["advantage"], block["target"], block["version"] = advantage, advantage + value, version
         nets = len(self._learner.weights)

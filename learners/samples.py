@@ -4,6 +4,8 @@ All are NumPy structured dtypes. Infostates and legal masks stay packed from the
 `B` is the batch, `A` the number of actions and `n` the number of records.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -122,24 +124,26 @@ def value_dtype(spec: GameSpec, action_dtype: np.dtype[np.void]) -> np.dtype:
     )
 
 
-def trajectory_dtype(spec: GameSpec) -> np.dtype:
+def trajectory_dtype(spec: GameSpec, critic: bool = False) -> np.dtype:
     """Record of one decision of self-play for a policy gradient, with what its trajectory says of it.
 
     A record has 43 bytes for Geister. Fields: packed `infostate` of the acting player; packed mask of `legal` actions;
     `action`; `log_probability` of the action by the policy that played; `advantage`, its estimate; `target`, that of
-    the value of the infostate; `version` of the weights that played.
+    the value of the infostate; `version` of the weights that played; and, for a `critic` that sees everything, the
+    packed infostates of the `others`.
     """
-    return np.dtype(
-        [
-            ("infostate", np.uint8, (spec.packed_size,)),
-            ("legal", np.uint8, (mask_bytes(spec.num_actions),)),
-            ("action", np.int16),
-            ("log_probability", np.float32),
-            ("advantage", np.float32),
-            ("target", np.float32),
-            ("version", np.int32),
-        ]
-    )
+    fields: list[tuple[Any, ...]] = [
+        ("infostate", np.uint8, (spec.packed_size,)),
+        ("legal", np.uint8, (mask_bytes(spec.num_actions),)),
+        ("action", np.int16),
+        ("log_probability", np.float32),
+        ("advantage", np.float32),
+        ("target", np.float32),
+        ("version", np.int32),
+    ]
+    if critic:
+        fields.append(("others", np.uint8, ((spec.num_players - 1) * spec.packed_size,)))
+    return np.dtype(fields)
 
 
 def pack_actions(actions: NDArray[np.void]) -> NDArray[np.uint8]:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from envs.game import Game
 from learners.networks.inference import encoder
 from learners.networks.settings import NetworkSettings, Weights
+from learners.policy_gradient.critic import split_views
 from learners.policy_gradient.network import policy_net
 from learners.policy_gradient.outputs import slots_and_needed
 from learners.policy_gradient.settings import PolicyTrainingSettings
@@ -23,7 +24,7 @@ from learners.samples import unpack_mask
 from learners.storage import ForeignState, arrays_under
 from learners.training import NetLearner, Trainer
 
-_TALLIES = ("policy_loss", "value_loss", "entropy", "clipped", "divergence", "magnet")
+_TALLIES = ("policy_loss", "value_loss", "entropy", "clipped", "divergence", "magnet", "critic_loss")
 
 _ILLEGAL = -1e9
 
@@ -55,7 +56,9 @@ class PolicyLearner(NetLearner):
     ) -> None:
         self.game, self.network, self.training = game, network, training
         self._encode = encoder(game, network)
-        self.trainer = Trainer(lambda: policy_net(network, game.spec), training, device or torch.device("cpu"), seed)
+        self._critic = training.critic == "all"
+        build = partial(policy_net, network, game.spec, self._critic)
+        self.trainer = Trainer(build, training, device or torch.device("cpu"), seed)
         if start is not None:
             self.trainer.net.load_inference_weights(start)
         self._magnet: nn.Module | None = None
@@ -70,7 +73,7 @@ class PolicyLearner(NetLearner):
             values; ``entropy``, in nats; ``clipped``, the share of rows without gradient of the policy;
             ``divergence``, KL(policy that played, policy), estimated; ``magnet``, KL(policy, magnet); ``age``, how many
             iterations before this one the weights were sent that played; ``explained``, the share of the targets'
-            variance that the values explain.
+            variance that the values explain; with a critic, ``critic_loss`` and ``critic_explained``, the same of it.
 
         Raises:
             TrainingDiverged: the loss is not finite.
@@ -95,8 +98,11 @@ class PolicyLearner(NetLearner):
         variance = sums[-1] / count - (sums[-2] / count) ** 2
         loss = means["policy_loss"] + training.value_weight * means["value_loss"]
         trainer.check_loss(loss, "lower it")
-        explained = 1 - means["value_loss"] / variance if variance > 0 else 0.0
-        return {"rows": int(sums[-4]), "loss": loss, **means, "age": sums[-3] / count, "explained": explained}
+        explained = {"explained": means["value_loss"], "critic_explained": means["critic_loss"]}
+        means |= {name: 1 - error / variance if variance > 0 else 0.0 for name, error in explained.items()}
+        if not self._critic:
+            del means["critic_loss"], means["critic_explained"]
+        return {"rows": int(sums[-4]), "loss": loss, **means, "age": sums[-3] / count}
 
     def _loss(self, part: NDArray[np.void], iteration: int, tallies: Tensor) -> Tensor:
         """Loss of a minibatch, the mean over its rows; adds to the tallies."""
@@ -104,12 +110,14 @@ class PolicyLearner(NetLearner):
         packed = np.ascontiguousarray(part["infostate"])
         legal = unpack_mask(np.ascontiguousarray(part["legal"]), self.game.spec.num_actions)
         slots, needed = slots_and_needed(self.game, self.network, packed, legal)
-        views, to = trainer.net.tensors([self._encode(packed)]), trainer.tensor
+        seen = split_views(packed, part["others"]) if self._critic else [packed]
+        views, to = trainer.net.tensors([self._encode(view) for view in seen]), trainer.tensor
         inputs = views, to(slots), to(needed)
         with trainer.autocast():
             outputs = trainer.model(*inputs).float()
         allowed = to(legal)
-        logs, values = log_policy(outputs[:, :-1], allowed), outputs[:, -1]
+        actions = self.game.spec.num_actions
+        logs, values = log_policy(outputs[:, :actions], allowed), outputs[:, actions]
         action, advantage, target, played = (
             to(np.ascontiguousarray(part[name])) for name in ("action", "advantage", "target", "log_probability")
         )
@@ -124,12 +132,16 @@ class PolicyLearner(NetLearner):
         pull = torch.zeros_like(entropy)
         if self._magnet is not None:
             with torch.no_grad():
-                anchor = log_policy(self._magnet(*inputs).float()[:, :-1], allowed)
+                anchor = log_policy(self._magnet(*inputs).float()[:, :actions], allowed)
             pull = (probabilities * (logs - anchor)).sum(1)
             loss = loss + training.at("magnet", iteration) * pull
+        critic_loss = torch.zeros_like(entropy)
+        if self._critic:
+            critic_loss = (outputs[:, actions + 1] - target).square()
+            loss = loss + training.value_weight * critic_loss
         with torch.no_grad():
             divergence = moved.exp() - 1 - moved
-            sums = policy_loss, value_loss, entropy, clipped, divergence, pull
+            sums = policy_loss, value_loss, entropy, clipped, divergence, pull, critic_loss
             tallies += torch.stack([one.detach().double().sum() for one in sums])
         return loss.mean()
 

@@ -23,6 +23,8 @@ class PolicyTrainingSettings(Settings):
         ratio_clip: Epsilon of PPO: an action whose probability has changed by more than this share since it was played
             has no gradient in the direction of the change.
         value_weight: Weight of the squared error of the values in the loss.
+        critic: Whose values the advantages are estimated by. ``own``: the value of the policy net, from what the player
+            sees; ``all``: a critic of the same size that sees what all players see, in training only.
         entropy: Weight of the policy's entropy, a temperature in units of the game's largest return.
         entropy_end: At the end of the schedule; None: the same.
         magnet: Weight of the divergence KL(policy, magnet), a temperature in units of the game's largest return.
@@ -49,6 +51,7 @@ class PolicyTrainingSettings(Settings):
     learning_rate_end: float | None = Field(None, gt=0, le=1)
     ratio_clip: float = Field(0.2, gt=0, le=1)
     value_weight: float = Field(0.5, gt=0)
+    critic: Literal["own", "all"] = "own"
     entropy: float = Field(0.03, ge=0)
     entropy_end: float | None = Field(None, ge=0)
     magnet: float = Field(0.0, ge=0)

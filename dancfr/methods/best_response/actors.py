@@ -67,7 +67,7 @@ class BestResponseActors(RunActors):
             name="learner",
             **placement.learner_options(1),
         )
-        dtype, options = trajectory_dtype(self.game.spec), placement.buffer_options
+        dtype, options = trajectory_dtype(self.game.spec, config.training.critic == "all"), placement.buffer_options
         self.buffers = [
             start_buffer(self.runtime, CircularBuffer, config.buffer, dtype, "net0", name=f"buffer-{number}", **options)
             for number in range(len(starts))
@@ -84,7 +84,7 @@ class BestResponseActors(RunActors):
         config, make = self.config, self.placement.options.make_agent
         agents = [make(name, game) for name in (config.agent, *config.known)]
         training = config.training
-        arguments = (game, training.discount, training.trace, agents, True)
+        arguments = (game, training.discount, training.trace, agents, True, None, training.critic == "all")
         self.workers = self.start_pool(TrajectoryPlayer, arguments, DEADLINE_S)
 
     def learner_weights(self) -> list[Weights]:

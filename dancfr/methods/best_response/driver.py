@@ -28,6 +28,7 @@ from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
 from learners.networks.settings import Weights
+from learners.policy_gradient.critic import policy_alone
 from learners.storage import arrays_under, load_state, save_state
 
 TRAINING, LOOK, FINALISTS, FINAL = 1, 2, 3, 4
@@ -176,7 +177,7 @@ class BestResponse(Loop):
         games, began = max(self.config.eval_games // FEWER // 2, 1), self.clock()
         means = []
         for member in self.trained:
-            net, version = self.playing[member], self._next_version()
+            net, version = policy_alone(self.playing[member]), self._next_version()
             network = self.actors.networks[member]
             self.run.save_strategy(member, t, net, {"games": self.games, "network": network.model_dump(mode="json")})
             weights = TrajectoryWeights(version, network, (net,), threshold=THRESHOLDS[0])

@@ -50,7 +50,7 @@ class PolicyGradientActors(RunActors):
             name="learner",
             **placement.learner_options(1),
         )
-        dtype, options = trajectory_dtype(game.spec), placement.buffer_options
+        dtype, options = trajectory_dtype(game.spec, config.training.critic == "all"), placement.buffer_options
         self.buffers = [
             start_buffer(self.runtime, CircularBuffer, config.buffer, dtype, f"net{n}", name=f"buffer-{n}", **options)
             for n in range(self.nets)
@@ -69,7 +69,7 @@ class PolicyGradientActors(RunActors):
         config = self.config
         opponents = [self.placement.options.make_agent(name, game) for name in config.opponents]
         training = config.training
-        arguments = (game, training.discount, training.trace, opponents, False, config.noise)
+        arguments = (game, training.discount, training.trace, opponents, False, config.noise, training.critic == "all")
         self.workers = self.start_pool(TrajectoryPlayer, arguments, SELF_PLAY_DEADLINE_S)
 
     def learner_weights(self) -> tuple[Weights, ...]:

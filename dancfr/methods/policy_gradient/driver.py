@@ -27,6 +27,7 @@ from dancfr.methods.streams import Stream
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
+from learners.policy_gradient.critic import policy_alone
 from learners.storage import load_state, save_state
 
 Blocks = list[tuple[TrajectoryTask, Ref]]
@@ -47,7 +48,7 @@ class PolicyGradient(Loop):
         self.decisions = self.samples = 0
         self.version = 0
         self.playing: Nets = self.actors.learner_weights()
-        self.average: Nets = self.playing
+        self.average: Nets = _policies(self.playing)
         self.kept: list[tuple[int, Nets]] = []  # by version, evenly spread over the run
         self.keep_every = config.kept_every
         self._fitting: tuple[int, list[tuple[Ref, Ref]]] | None = None
@@ -127,7 +128,8 @@ class PolicyGradient(Loop):
         self._fitted = None
         power = self.config.average_power
         self.average = tuple(
-            average_weights(old, new, self.version, power) for old, new in zip(self.average, self.playing, strict=True)
+            average_weights(old, new, self.version, power)
+            for old, new in zip(self.average, _policies(self.playing), strict=True)
         )
         if self.config.former or self.config.average == "mixture":
             self.keep()
@@ -137,7 +139,7 @@ class PolicyGradient(Loop):
         """Keeps the newest nets if it is their turn; if these are too many, every other one goes, and from then on
         every other one that would have been kept."""
         if self.version % self.keep_every == 0:
-            self.kept.append((self.version, self.playing))
+            self.kept.append((self.version, _policies(self.playing)))
         if len(self.kept) > self.config.kept:
             self.keep_every *= 2
             self.kept = [(version, nets) for version, nets in self.kept if version % self.keep_every == 0]
@@ -163,7 +165,8 @@ class PolicyGradient(Loop):
         if not self.version and self._fitted is not None:
             playing = average = self._fitted[2]
         mixed = self.kept if self.config.average == "mixture" else ()
-        self.store_evaluated(t, pack_nets(average, playing, mixed), {"version": self.version})
+        stored = pack_nets(_policies(average), _policies(playing), mixed)
+        self.store_evaluated(t, stored, {"version": self.version})
 
     def warm_up(self) -> None:
         """Plays one game by the nets at hand."""
@@ -212,6 +215,11 @@ class PolicyGradient(Loop):
 
 train = partial(run_to_end, PolicyGradient)
 """Trains a run to its end, see `dancfr.methods.recovery.run_to_end`."""
+
+
+def _policies(nets: Nets) -> Nets:
+    """The nets without the critics that training may add to them."""
+    return tuple(policy_alone(net) for net in nets)
 
 
 def _fit_metrics(found: Sequence[dict[str, float]]) -> Row:

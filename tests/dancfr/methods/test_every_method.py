@@ -68,6 +68,7 @@ SMALL = {
         "noise.openings=0.3",
         "noise.opening_plies=2",
         "noise.tremble=0.3",
+        "training.critic=all",
         "evaluation.exploitability=true",
         *NETS,
     ),

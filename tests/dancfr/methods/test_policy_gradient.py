@@ -42,7 +42,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of four iterations, inline and without interruption."""
     path = tmp_path_factory.mktemp("runs") / "reference"
     changes = ('opponents={"random": 0.2}', "former=0.3", "kept_every=1", "nets=per_player", "iterations=4")
-    changes += ("noise.openings=0.2", "noise.opening_plies=1", "noise.tremble=0.3")
+    changes += ("noise.openings=0.2", "noise.opening_plies=1", "noise.tremble=0.3", "training.critic=all")
     assert run_preset(path, PRESET, configured(PRESET, *KUHN, *changes))["iterations"] == 4
     return path
 
