@@ -8,6 +8,12 @@ from numpy.typing import NDArray
 from envs.agent import Agent
 from envs.game import Game, States
 from envs.geister import Geister, history
+from learners.policy_gradient.agent import PolicyAgent
+from learners.policy_gradient.mixture import PolicyMixture
+
+
+_FIRST = "hidden0.w"
+"""Name of the weights of the inputs, `[inputs, width]`; those of the history follow the others."""
 
 
 class WithoutHistory:
@@ -23,10 +29,26 @@ class WithoutHistory:
     def __init__(self, agent: Agent, game: Geister) -> None:
         self.name = agent.name
         self._agent = agent
-        self._game = replace(game, history=False)
+        self._game, self._played = replace(game, history=False), game
+
+    def with_inputs(self) -> Agent:
+        """The same policy as nets that read the history, too, with weights of 0; the agent itself if it has no nets
+        of one player's view and of flat inputs. So a response can begin with it, and learn what the history is good
+        for."""
+        agent = self._agent.guide if isinstance(self._agent, PolicyMixture) else self._agent
+        if not isinstance(agent, PolicyAgent) or agent.network.trunk != "flat":
+            return agent
+        wider = self._played.spec.shapes["flat"][0]
+        nets = [net | {_FIRST: _widened(net[_FIRST], wider)} for net in agent.weights]
+        return PolicyAgent(self._played, agent.network, nets, agent.name, agent.threshold)
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         self._agent.begin(self._game, batch, rng)
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         return self._agent.act(history.without(states), games, rng)
+
+
+def _widened(matrix: NDArray[np.float32], inputs: int) -> NDArray[np.float32]:
+    """A matrix with rows of zeros for further inputs."""
+    return np.concatenate([matrix, np.zeros((inputs - len(matrix), matrix.shape[1]), np.float32)])

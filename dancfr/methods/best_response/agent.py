@@ -59,9 +59,13 @@ def store_response(
 def starting_net(name: str, agent: Any) -> tuple[NetworkSettings, Weights]:
     """Architecture and weights of an agent's policy net, of a mixture its guide, for a response to begin with.
 
+    An agent that is shown less than the game has may offer itself `with_inputs` for all of it.
+
     Raises:
         UsageError: the agent has no policy net, or one for each player.
     """
+    if hasattr(agent, "with_inputs"):
+        agent = agent.with_inputs()
     if isinstance(agent, PolicyMixture):
         agent = agent.guide
     if not isinstance(agent, PolicyAgent) or len(agent.weights) != 1:
