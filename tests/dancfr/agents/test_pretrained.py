@@ -1,5 +1,6 @@
 """Agents that come with the program: they play, search, start responses, and are found by name."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from dancfr.evaluation.bots import make_bot
 from dancfr.games.registry import make_game
 from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH
+from envs.geister import history
+from learners.policy_gradient.agent import PolicyAgent
 from learners.search.agent import SearchAgent
 
 GEISTER = make_game("geister", ply_limit=300)
@@ -51,8 +54,9 @@ def test_it_takes_the_options_of_a_run() -> None:
 def test_the_response_beats_it_and_both_start_responses() -> None:
     agents = [make_agent(name, GEISTER) for name in ("pretrained:geister-response", "pretrained:geister")]
     assert play(GEISTER, (agents[0], agents[1]), 600, np.random.default_rng(1)).as_dict()["mean_return"] > 0.5
-    assert _default_starts(GEISTER) == ("pretrained:geister", "pretrained:geister-response", FRESH)
-    for other in (make_game("geister", history=True), make_game("mini-geister"), make_game("leduc")):
+    for game in (GEISTER, make_game("geister", history=True)):
+        assert _default_starts(game) == ("pretrained:geister", "pretrained:geister-response", FRESH)
+    for other in (make_game("mini-geister"), make_game("leduc")):
         assert _default_starts(other) == (FRESH, FRESH)
 
 
@@ -80,3 +84,27 @@ def test_a_league_knows_it_by_its_content() -> None:
     found = {name: fingerprint(name, GEISTER) for name in [*pretrained_names(), "pretrained:geister?average=weights"]}
     assert len(set(found.values())) == len(found)
     assert fingerprint(path_of("pretrained:geister"), GEISTER) == found["pretrained:geister"]
+
+
+@pytest.mark.parametrize("name", ["pretrained:geister", "pretrained:geister-response"])
+def test_a_response_to_an_agent_that_sees_the_history_begins_with_the_same_policy(name: str) -> None:
+    game = make_game("geister", history=True, ply_limit=300)
+    plain = replace(game, history=False)
+    network, net = starting_net(name, make_agent(name, game))
+    wide = PolicyAgent(game, network, [net], name)
+    network, net = starting_net(name, make_agent(name, plain))
+    narrow = PolicyAgent(plain, network, [net], name)
+    rng = np.random.default_rng(1)
+    states = game.reset(100, rng)
+    compared = 0
+    for _ in range(40):
+        states = states[~game.finished(states)]
+        movers, legal, shown = game.to_move(states), game.legal(states), history.without(states)
+        expected = narrow.evaluate(plain.observe(shown, movers), legal, movers)
+        found = wide.evaluate(game.observe(states, movers), legal, movers)
+        for one, other in zip(expected, found, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-4)
+        wide.begin(game, len(states), rng)
+        game.step(states, wide.act(states, np.arange(len(states)), rng), rng)
+        compared += len(states)
+    assert compared > 1000
