@@ -38,6 +38,10 @@ class NotZeroSum(Explained):
     wrong_use = True
 
 
+class BadReturns(Explained):
+    """The returns of a game are no numbers, or larger than it says."""
+
+
 class BadMove(Explained):
     """A frozen opponent chose an action that is not legal."""
 
@@ -245,6 +249,12 @@ class TrajectoryPlayer(WarmUp):
     def _returns(self, states: States) -> NDArray[np.float32]:
         """What games that have ended brought each player."""
         returns, spec = self.game.returns(states), self.game.spec
+        most = np.abs(returns).max()
+        if not most <= 1.0001 * spec.max_return:  # also if it is not a number
+            raise BadReturns(
+                f"a game of {spec.name} returned {most:g}, but its max_return is {spec.max_return:g}: set the option or "
+                "the constant of this name"
+            )
         off = np.abs(returns.sum(axis=1)).max() if self._zero_sum else 0
         if off > 1e-4 * max(spec.max_return, 1.0):
             raise NotZeroSum(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from actors.trajectories import (
     LEARNER,
     BadMove,
+    BadReturns,
     NotZeroSum,
     TrajectoryPlayer,
     TrajectoryTask,
@@ -197,7 +198,16 @@ class Paying(Kuhn):
     """Kuhn poker with a fee."""
 
     def returns(self, states: States) -> NDArray[np.float32]:
-        return super().returns(states) - np.float32(0.5)
+        return np.float32(0.75) * super().returns(states) - np.float32(0.5)
+
+
+class Faulty(Kuhn):
+    """Kuhn poker with returns that are no numbers, or too large."""
+
+    factor = np.float32(np.nan)
+
+    def returns(self, states: States) -> NDArray[np.float32]:
+        return super().returns(states) * self.factor
 
 
 class Stubborn(RandomAgent):
@@ -217,6 +227,16 @@ def test_a_game_that_is_not_zero_sum_is_refused_where_it_matters() -> None:
     TrajectoryPlayer(game, 1.0, 1.0).play(chunk, weights)
     with pytest.raises(NotZeroSum, match="add up to 1 and not to 0"):
         TrajectoryPlayer(game, 1.0, 1.0, zero_sum=True).play(chunk, weights)
+
+
+@pytest.mark.parametrize(("factor", "told"), [(np.nan, "returned nan"), (3.0, "returned 6, .* max_return=2")])
+def test_returns_that_cannot_be_are_refused(factor: float, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Faulty, "factor", np.float32(factor))
+    game = Faulty()
+    network = network_for(game.spec).model_copy(update={"width": 8, "depth": 1})
+    weights = TrajectoryWeights(1, network, (fresh(game, network, 1),))
+    with pytest.raises(BadReturns, match=told):
+        TrajectoryPlayer(game, 1.0, 1.0).play(task((40, (LEARNER, LEARNER))), weights)
 
 
 def test_an_agent_that_breaks_the_rules_is_named() -> None:
