@@ -252,8 +252,8 @@ class TrajectoryPlayer(WarmUp):
         most = np.abs(returns).max()
         if not most <= 1.0001 * spec.max_return:  # also if it is not a number
             raise BadReturns(
-                f"a game of {spec.name} returned {most:g}, but its max_return is {spec.max_return:g}: set the option or "
-                "the constant of this name"
+                f"a game of {spec.name} returned {most:g}, but its max_return is {spec.max_return:g}: set the option "
+                "or the constant of this name"
             )
         off = np.abs(returns.sum(axis=1)).max() if self._zero_sum else 0
         if off > 1e-4 * max(spec.max_return, 1.0):

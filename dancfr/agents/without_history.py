@@ -11,7 +11,6 @@ from envs.geister import Geister, history
 from learners.policy_gradient.agent import PolicyAgent
 from learners.policy_gradient.mixture import PolicyMixture
 
-
 _FIRST = "hidden0.w"
 """Name of the weights of the inputs, `[inputs, width]`; those of the history follow the others."""
 
