@@ -8,6 +8,7 @@ from learners.policy_gradient.settings import PolicyTrainingSettings
 
 GEISTER = PolicyGradientConfig(
     game="geister",
+    game_options={"history": True},
     iterations=100_000,
     minutes=5.0,
     games=1024,
@@ -19,14 +20,14 @@ GEISTER = PolicyGradientConfig(
         learning_rate_end=1e-4,
         entropy=0.02,
         entropy_end=0.003,
-        schedule=500,
+        schedule=340,
         discount=0.99,
         trace=0.85,
     ),
     opponents={"random": 0.1},
     former=0.2,
     kept=20,
-    kept_every=15,
+    kept_every=10,
     average="mixture",
     average_power=1.0,
     threshold=0.5,
@@ -36,7 +37,7 @@ GEISTER = PolicyGradientConfig(
 
 HOUR = GEISTER.varied(
     minutes=60.0,
-    training=GEISTER.training.model_copy(update={"schedule": 6000}),
+    training=GEISTER.training.model_copy(update={"schedule": 4200}),
     kept=40,
     kept_every=100,
     evaluation=ExactEvaluation(every=500, games=400),
