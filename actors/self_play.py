@@ -16,7 +16,7 @@ from actors.rows import Rows
 from actors.warm_up import WarmUp
 from envs.game import Packed, Ragged, RaggedGame, States
 from envs.ragged import best_rows, choose_rows, take_lists
-from learners.dmc.decisions import settle_without_net
+from learners.dmc.decisions import encode_choices, settle_without_net
 from learners.dmc.settings import QNetworkSettings
 from learners.networks.q_inference import QForward, QInference
 from learners.networks.settings import Weights
@@ -194,7 +194,8 @@ class SelfPlayer(WarmUp):
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Chooses a row of each list epsilon-greedily, `int64[n]`; returns their values too, `float32[n]`."""
         game = self.game
-        values = self._inference(game.encode(packed, self._encoding), lists.offsets, game.encode_actions(lists.rows))
+        vectors = encode_choices(game, packed, lists.offsets, lists.rows, self._encoding)
+        values = self._inference(game.encode(packed, self._encoding), lists.offsets, vectors)
         picked = best_rows(lists.offsets, values)
         draws = rng.random((2, len(packed)))
         explore = draws[0] < self.epsilon

@@ -5,7 +5,7 @@ records; there is no Python object per game. Infostates leave the game *packed* 
 are unpacked to `float32` only as the input of a network.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -42,6 +42,7 @@ class GameSpec:
         max_plies: Upper bound on the decisions of a game.
         max_return: Largest absolute return.
         action_features: Length of the vector that describes an action of a `RaggedGame`; 0 for other games.
+        action_shapes: The length of this vector beside encodings of infostates for which it is another one, by name.
         teams: Team of each player; empty if there are no teams.
     """
 
@@ -56,6 +57,11 @@ class GameSpec:
     max_return: float = 1.0
     action_features: int = 0
     teams: tuple[int, ...] = ()
+    action_shapes: dict[str, int] = field(default_factory=dict)
+
+    def action_inputs(self, encoding: str) -> int:
+        """Returns the length of an action's vector beside an encoding of infostates."""
+        return self.action_shapes.get(encoding, self.action_features)
 
 
 class Ragged(NamedTuple):
@@ -136,6 +142,24 @@ class SparseGame(Game, Protocol):
 
     def encode_sparse(self, packed: Packed) -> Sparse:
         """Unpacks infostates `uint8[B, P]` to the nonzero inputs of the encoding ``flat``."""
+        ...
+
+
+@runtime_checkable
+class RelativeActions(Protocol):
+    """A `RaggedGame` whose vectors of actions may depend on the infostate of the player."""
+
+    def encode_choices(
+        self, packed: Packed, offsets: NDArray[np.int64], actions: NDArray[np.void], encoding: str
+    ) -> Sparse:
+        """Returns the feature vectors of the choices of D infostates, of length ``spec.action_inputs(encoding)``.
+
+        Args:
+            packed: Infostates of the movers, `uint8[D, P]`.
+            offsets: The choices of infostate d are ``offsets[d]`` to ``offsets[d + 1]`` - 1, `int64[D + 1]`.
+            actions: All choices, `[N]` records.
+            encoding: That of the infostates, a key of `spec.shapes`.
+        """
         ...
 
 

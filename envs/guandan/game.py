@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
-from envs.guandan import observation, rules
+from envs.guandan import observation, ranks, rules
 from envs.guandan.cards import DECK_HIGH, DECK_LOW, JOKER_RANK, KINDS, NoSuchCard, action_dtype, notation, pack
 from envs.guandan.generation import LONGEST
 from envs.guandan.readings import TABLE
@@ -16,8 +16,14 @@ from envs.guandan.state import GIVE_BACK, NOBODY, PAY, SEATS, state_dtype
 from envs.guandan.tribute import tribute_choice
 from envs.sparse import Sparse
 
+RANKS = "ranks"
+"""Name of the encoding with inputs by rank, which has those of `envs.guandan.ranks` behind the paper's."""
+
 ENDINGS = ("running", "double", "partner third", "partner last")
 """Endings of the last round, by the place of the winner's partner."""
+
+CARD_INPUTS = 54
+"""Inputs of an action in the paper's encoding."""
 
 _SIGNS = np.array([1, -1, 1, -1], np.float32)  # by seat
 
@@ -26,6 +32,7 @@ _ENCODINGS = {  # number of inputs, whether with the wild flags, whether with th
     "no_wild_flags": (observation.INPUTS - observation.FLAGS, False, False),
     "tribute": (observation.INPUTS + 2, True, True),
     "tribute_no_wild_flags": (observation.INPUTS + 2 - observation.FLAGS, False, True),
+    RANKS: (observation.INPUTS + ranks.INPUTS, True, False),
 }
 
 
@@ -77,7 +84,8 @@ class GuanDan:
             endings=ENDINGS,
             max_plies=65_535,
             max_return=3.0,
-            action_features=54,
+            action_features=CARD_INPUTS,
+            action_shapes={RANKS: CARD_INPUTS + ranks.ACTION_INPUTS},
             teams=(0, 1, 0, 1),
         )
         object.__setattr__(self, "spec", spec)
@@ -214,12 +222,28 @@ class GuanDan:
         out = np.empty((len(packed), *self.spec.shapes[encoding]), np.float32)
         _, with_flags, with_phase = _ENCODINGS[encoding]
         observation.encode_into(packed, with_flags, with_phase, out)
+        if encoding == RANKS:
+            ranks.encode_into(packed, observation.INPUTS, out)
         return out
 
     def encode_actions(self, actions: NDArray[np.void]) -> Sparse:
         shape = len(actions), observation.SPARSE_CARDS
         place, value = np.empty(shape, np.int16), np.empty(shape, np.float32)
         observation.encode_actions(actions, place, value)
+        return Sparse(place, value)
+
+    def encode_choices(
+        self, packed: Packed, offsets: NDArray[np.int64], actions: NDArray[np.void], encoding: str
+    ) -> Sparse:
+        """See `envs.game.RelativeActions`."""
+        if encoding != RANKS:
+            return self.encode_actions(actions)
+        if len(offsets) != len(packed) + 1 or offsets[0] != 0 or offsets[-1] != len(actions):
+            raise ValueError(f"offsets do not divide {len(actions)} actions among {len(packed)} infostates")
+        shape = len(actions), ranks.SPARSE_INPUTS
+        place, value = np.empty(shape, np.int16), np.empty(shape, np.float32)
+        observation.encode_actions(actions, place[:, : observation.SPARSE_CARDS], value[:, : observation.SPARSE_CARDS])
+        ranks.encode_actions(packed, offsets, actions, CARD_INPUTS, place, value)
         return Sparse(place, value)
 
 

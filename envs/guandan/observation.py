@@ -16,8 +16,8 @@ bytes. A hand of 28 cards, which only the receiver of a tribute has, is shown as
 import numpy as np
 
 from envs.compiled import kernel
-from envs.guandan.cards import DECK_HIGH, DECK_LOW, byte_of, count_of
-from envs.guandan.comparison import rank_at
+from envs.guandan.cards import DECK_HIGH, DECK_LOW, PASS, byte_of, count_of
+from envs.guandan.comparison import rank_at, value_of
 from envs.guandan.state import GIVE_BACK, PAY, SEATS
 
 INPUTS, FLAGS = 513, 12
@@ -25,8 +25,8 @@ CARD_BYTES = 14
 HAND, OTHERS, BEAT, PARTNER, NEXT_PLAYED, PARTNER_PLAYED, PREVIOUS_PLAYED = (CARD_BYTES * i for i in range(7))
 LEFT = 7 * CARD_BYTES  # cards left of next, partner, previous
 LEVELS = LEFT + 3  # own, opponents', round's
-WILD = LEVELS + 3  # the flags as bits, 2 bytes
-PHASE = WILD + 2
+WILD = LEVELS + 3  # the flags as bits, 2 bytes; in the last four bits the value of the move to beat
+PHASE = WILD + 2  # two bits; then who plays the move to beat, two bits (seats after the mover), and its kind, four
 PACKED_SIZE = PHASE + 1
 SPARSE_CARDS = 12  # nonzero inputs of an action: at most 10 cards, rounded up to a multiple of 4
 
@@ -62,8 +62,10 @@ def observe_into(states, players, packed):
         row[LEVELS + 1] = state.levels[1 - me % 2]
         row[LEVELS + 2] = state.level
         flags = wild_flags(low, high, np.int64(state.level))
-        row[WILD], row[WILD + 1] = flags & 255, flags >> 8
-        row[PHASE] = state.phase if state.to_move == me else 0
+        value = value_of(np.int64(state.beat_kind), np.int64(state.beat_rank), np.int64(state.level))
+        row[WILD], row[WILD + 1] = flags & 255, flags >> 8 | value << 4
+        holder = (state.holder - me) % SEATS if state.beat_kind != PASS else 0
+        row[PHASE] = (state.phase if state.to_move == me else 0) | holder << 2 | np.int64(state.beat_kind) << 4
 
 
 @kernel
@@ -180,8 +182,8 @@ def encode_into(packed, with_flags, with_phase, out):
                 x[n + j] = row[LEVELS + i] == j
             n += 13
         if with_phase:
-            x[n] = row[PHASE] == PAY
-            x[n + 1] = row[PHASE] == GIVE_BACK
+            x[n] = (row[PHASE] & 3) == PAY
+            x[n + 1] = (row[PHASE] & 3) == GIVE_BACK
 
 
 @kernel

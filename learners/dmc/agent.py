@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from envs.game import GameOver, RaggedGame, States
 from envs.ragged import best_rows, take_lists
-from learners.dmc.decisions import settle_without_net
+from learners.dmc.decisions import encode_choices, settle_without_net
 from learners.dmc.settings import QNetworkSettings
 from learners.networks.q_inference import QForward, QInference
 from learners.networks.settings import Weights
@@ -65,6 +65,7 @@ class QAgent:
             undecided = states[open_states]
             packed = self._game.observe(undecided, self._game.to_move(undecided))
             features = self._trained_on.encode(packed, self._encoding)
-            values = self._forward(features, lists.offsets, self._trained_on.encode_actions(lists.rows))
+            vectors = encode_choices(self._trained_on, packed, lists.offsets, lists.rows, self._encoding)
+            values = self._forward(features, lists.offsets, vectors)
             chosen[open_states] = source[best_rows(lists.offsets, values)]
         return choices.rows[chosen]

@@ -1,10 +1,11 @@
-"""Selects the decisions of a batch that need a Q-net, and settles the others without it."""
+"""Selects the decisions of a batch that need a Q-net, settles the others without it, and encodes their choices."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.game import Ragged, RaggedGame, States
+from envs.game import Packed, Ragged, RaggedGame, RelativeActions, States
 from envs.ragged import take_lists
+from envs.sparse import Sparse
 
 
 def settle_without_net(
@@ -31,3 +32,12 @@ def settle_without_net(
             chosen[scripted] = source[game.script(states[scripted], lists)]
             several[scripted] = False
     return chosen, np.flatnonzero(several)
+
+
+def encode_choices(
+    game: RaggedGame, packed: Packed, offsets: NDArray[np.int64], actions: NDArray[np.void], encoding: str
+) -> Sparse:
+    """Returns the feature vectors of choices, see `envs.game.RelativeActions`."""
+    if isinstance(game, RelativeActions):
+        return game.encode_choices(packed, offsets, actions, encoding)
+    return game.encode_actions(actions)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from envs.game import RaggedGame
+from learners.dmc.decisions import encode_choices
 from learners.dmc.network import QNet
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 from learners.samples import unpack_actions
@@ -97,8 +98,10 @@ class QLearner(NetLearner):
     def _loss(self, part: NDArray[np.void], fresh: NDArray[np.bool_], rows: slice, tallies: Tensor) -> Tensor:
         """Computes the summand of some rows in the loss of a minibatch."""
         trainer, piece = self.trainer, part[rows]
-        states = self.game.encode(np.ascontiguousarray(piece["infostate"]), self._encoding)
-        actions = self.game.encode_actions(unpack_actions(piece["action"], self.game.action_dtype))
+        packed = np.ascontiguousarray(piece["infostate"])
+        states = self.game.encode(packed, self._encoding)
+        chosen = unpack_actions(piece["action"], self.game.action_dtype)
+        actions = encode_choices(self.game, packed, np.arange(len(piece) + 1), chosen, self._encoding)
         with trainer.autocast():
             q = trainer.model(trainer.net.tensors(states, actions)).float()
         acted, target = (trainer.tensor(np.ascontiguousarray(piece[name])) for name in ("q", "target"))

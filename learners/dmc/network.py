@@ -18,6 +18,8 @@ from learners.networks.settings import Weights
 class QNet(nn.Module):
     """`depth` hidden layers over state and action side by side, and one linear output (paper 004, IV-A).
 
+    With a tower, `tower` hidden layers over the state alone take the place of the state.
+
     Args:
         settings: Settings of the network.
         spec: Constants of the game.
@@ -31,14 +33,22 @@ class QNet(nn.Module):
         settings.check(spec)
         self.settings = settings
         self.state_inputs, self.action_inputs = settings.inputs(spec)
-        sizes = [self.state_inputs + self.action_inputs] + [settings.width] * settings.depth
+        joined = settings.joined(spec)
+        sizes = [joined + self.action_inputs] + [settings.width] * settings.depth
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
         self.out = nn.Linear(settings.width, 1)
+        tower = [self.state_inputs] + [settings.tower_width] * settings.tower
+        self.tower = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(tower))
 
     def forward(self, pairs: Tensor) -> Tensor:
         """Values `[B]` of pairs of state and action, `[B, F + A]`."""
         squash = tanh if self.settings.activation == "tanh" else torch.relu
         x = pairs
+        if self.tower:
+            x = pairs[:, : self.state_inputs]
+            for layer in self.tower:
+                x = squash(layer(x))
+            x = torch.cat([x, pairs[:, self.state_inputs :]], dim=1)
         for layer in self.hidden:
             x = squash(layer(x))
         return self.out(x)[:, 0]
@@ -52,13 +62,15 @@ class QNet(nn.Module):
         return pairs.scatter_add_(1, place.long() + self.state_inputs, value)
 
     def inference_weights(self) -> Weights:
-        """Arrays for `learners.networks.q_inference`: matrices `[in, out]`, the first one split between state and
-        action (``state.w [F, H]``, ``action.w [A, H]``)."""
+        """Arrays for `learners.networks.q_inference`: matrices `[in, out]`, the first one split between state (or
+        the end of its tower) and action (``state.w [F, H]``, ``action.w [A, H]``)."""
         weights: Weights = {}
+        for i, layer in enumerate(self.tower):
+            weights |= {f"tower{i}.w": _matrix(layer.weight), f"tower{i}.b": _array(layer.bias)}
         for i, layer in enumerate(self.hidden):
             weights |= {f"hidden{i}.w": _matrix(layer.weight), f"hidden{i}.b": _array(layer.bias)}
         first = weights.pop("hidden0.w")
-        weights["state.w"], weights["action.w"] = (part.copy() for part in np.split(first, [self.state_inputs]))
+        weights["state.w"], weights["action.w"] = (part.copy() for part in np.split(first, [len(first) - self.action_inputs]))
         return weights | {"out.w": _matrix(self.out.weight), "out.b": _array(self.out.bias)}
 
 

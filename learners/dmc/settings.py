@@ -13,13 +13,17 @@ class QNetworkSettings(Settings):
 
     Attributes:
         width: Units of each hidden layer.
-        depth: Number of hidden layers. The input of the first is the concatenation of state and action.
+        depth: Number of hidden layers of each action. The input of the first is the concatenation of state and action.
+        tower: Number of hidden layers before these that see the state alone, and are computed once for all its actions.
+        tower_width: Units of each of them.
         activation: Activation of the hidden layers.
         encoding: Encoding of states, one of the game's encodings; None uses the game's first.
     """
 
     width: int = Field(512, ge=1, le=8192)
     depth: int = Field(5, ge=1, le=32)
+    tower: int = Field(0, ge=0, le=32)
+    tower_width: int = Field(256, ge=1, le=8192)
     activation: Literal["tanh", "relu"] = "tanh"
     encoding: str | None = None
 
@@ -29,7 +33,12 @@ class QNetworkSettings(Settings):
 
     def inputs(self, spec: GameSpec) -> tuple[int, int]:
         """Features of a state and of an action, `F` and `A`."""
-        return spec.shapes[self.encoding_of(spec)][0], spec.action_features
+        encoding = self.encoding_of(spec)
+        return spec.shapes[encoding][0], spec.action_inputs(encoding)
+
+    def joined(self, spec: GameSpec) -> int:
+        """Units that describe the state beside an action: its inputs, or the last layer of the tower."""
+        return self.tower_width if self.tower else self.inputs(spec)[0]
 
     def check(self, spec: GameSpec) -> None:
         """Raises ValueError if the game does not provide the encodings that this network needs."""

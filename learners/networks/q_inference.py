@@ -1,7 +1,7 @@
 """The forward pass of a Q-network over lists of actions in NumPy and compiled kernels, for self-play and agents.
 
-`D` states have `N` actions in all, in one list after the other. The part of the first layer that depends on the state
-is computed once per state, and the part that depends on the action from the few nonzero entries of its vector. The
+`D` states have `N` actions in all, in one list after the other. The tower, if there is one, and the part of the first
+layer that depends on the state are computed once per state, and the part that depends on the action from the few nonzero entries of its vector. The
 other layers are matrix products with fused compiled kernels between them. `learners.networks.torch_q_inference` does
 the same with torch, also on GPUs.
 """
@@ -68,7 +68,7 @@ class QInference:
             self.weights[name] = aligned(*array.shape)
             self.weights[name][...] = array
         self._layers = aligned(2, ROWS, settings.width)
-        self._states = aligned(0, settings.width)
+        self._states: dict[str, Floats] = {}
 
     def __call__(self, states: Floats, offsets: NDArray[np.int64], actions: Sparse) -> Floats:
         """See `QForward`."""
@@ -84,13 +84,23 @@ class QInference:
         return values
 
     def _base(self, states: Floats) -> Floats:
-        """Computes the states' part of the first layer with the bias, `[D, H]` in a scratch buffer."""
-        if len(self._states) < len(states):
-            self._states = aligned(len(states), self.settings.width)
-        base = self._states[: len(states)]
-        _product(states, self.weights["state.w"], base)
-        base += self.weights["hidden0.b"]
+        """Computes the tower, and the states' part of the first layer with the bias, `[D, H]` in a scratch buffer."""
+        w, x = self.weights, states
+        squash = kernels.bias_tanh if self.settings.activation == "tanh" else kernels.bias_relu
+        for i in range(self.settings.tower):
+            y = self._scratch(f"tower{i}", len(states), self.settings.tower_width)
+            _product(x, w[f"tower{i}.w"], y)
+            squash(y[None], w[f"tower{i}.b"][None])
+            x = y
+        base = self._scratch("base", len(states), self.settings.width)
+        _product(x, w["state.w"], base)
+        base += w["hidden0.b"]
         return base
+
+    def _scratch(self, name: str, rows: int, width: int) -> Floats:
+        if name not in self._states or len(self._states[name]) < rows:
+            self._states[name] = aligned(rows, width)
+        return self._states[name][:rows]
 
     def _run(self, base: Floats, offsets: NDArray[np.int64], actions: Sparse, start: int, values: Floats) -> None:
         """Computes the values of the actions from `start` on."""

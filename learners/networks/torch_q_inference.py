@@ -32,6 +32,7 @@ class TorchQInference:
         self.device = torch.device(device)
         self._dtype = torch.bfloat16 if bf16 else torch.float32
         self._weights = {name: torch.from_numpy(array).to(self.device, self._dtype) for name, array in weights.items()}
+        self._squash = torch.tanh_ if settings.activation == "tanh" else torch.relu_
         self._rows = CUDA_ROWS if self.device.type == "cuda" else ROWS
 
     @torch.inference_mode()
@@ -42,7 +43,10 @@ class TorchQInference:
         if count == 0:
             return np.empty(0, np.float32)
         w = self._weights
-        base = torch.addmm(w["hidden0.b"], self._send(states).to(self._dtype), w["state.w"])
+        x = self._send(states).to(self._dtype)
+        for i in range(self.settings.tower):
+            x = self._squash(torch.addmm(w[f"tower{i}.b"], x, w[f"tower{i}.w"]))
+        base = torch.addmm(w["hidden0.b"], x, w["state.w"])
         lists = self._send(np.diff(offsets))
         state = torch.arange(len(states), device=self.device).repeat_interleave(lists, output_size=count)
         place, value = self._send(actions.place).long(), self._send(actions.value).to(self._dtype)
@@ -52,8 +56,7 @@ class TorchQInference:
 
     def _run(self, base: Tensor, place: Tensor, value: Tensor) -> Tensor:
         """Returns the values of actions, `[m]`, given the states' part of the first layer, `base [m, H]`."""
-        w = self._weights
-        squash = torch.tanh_ if self.settings.activation == "tanh" else torch.relu_
+        w, squash = self._weights, self._squash
         vectors = torch.zeros(len(place), len(w["action.w"]), dtype=self._dtype, device=self.device)
         x = squash(torch.addmm(base, vectors.scatter_add_(1, place, value), w["action.w"]))
         for i in range(1, self.settings.depth):

@@ -75,8 +75,10 @@ def q_agent(game: RaggedGame, network: Any, weights: Mapping[str, Any], learn_sc
 def _shapes(game: RaggedGame, network: Any) -> dict[str, tuple[int, ...]]:
     """Returns the shapes of the arrays of a Q-net, see `QNet.inference_weights`."""
     states, actions = network.inputs(game.spec)
-    width = network.width
-    shapes: dict[str, tuple[int, ...]] = {"state.w": (states, width), "action.w": (actions, width)}
+    width, tower = network.width, network.tower_width
+    shapes: dict[str, tuple[int, ...]] = {"state.w": (network.joined(game.spec), width), "action.w": (actions, width)}
+    shapes |= {f"tower{i}.w": (tower if i else states, tower) for i in range(network.tower)}
+    shapes |= {f"tower{i}.b": (tower,) for i in range(network.tower)}
     shapes |= {f"hidden{i}.w": (width, width) for i in range(1, network.depth)}
     shapes |= {f"hidden{i}.b": (width,) for i in range(network.depth)}
     return shapes | {"out.w": (width, 1), "out.b": (1,)}

@@ -61,10 +61,10 @@ class DmcConfig(RunConfig):
         except ValueError as error:
             raise UsageError(str(error)) from None
         encoding = self.network.encoding_of(game.spec)
-        if self.tribute == "learnt" and not encoding.startswith("tribute"):
+        if self.tribute == "learnt" and not encoding.startswith(("tribute", "ranks")):
             raise UsageError(
                 f"tribute=learnt needs an encoding that distinguishes tributes from plays, got {encoding}: "
-                "set network.encoding=tribute"
+                "set network.encoding=tribute or ranks"
             )
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)

@@ -54,9 +54,9 @@ LISTS = {
 
 @pytest.mark.parametrize("counts", LISTS.values(), ids=LISTS)
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
-@pytest.mark.parametrize("depth", [1, 4])
-def test_values_are_those_of_the_module(depth, activation, counts):
-    settings = QNetworkSettings(width=48, depth=depth, activation=activation)
+@pytest.mark.parametrize(("depth", "tower"), [(1, 0), (4, 0), (1, 1), (2, 3)])
+def test_values_are_those_of_the_module(depth, tower, activation, counts):
+    settings = QNetworkSettings(width=48, depth=depth, tower=tower, tower_width=40, activation=activation)
     net = net_of(settings)
     given = lists_of(counts)
     expected = by_module(net, *given)
