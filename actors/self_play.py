@@ -2,9 +2,11 @@
 
 A chunk is a number of games with one seed. Every seat plays by the same Q-net: a random choice with probability
 epsilon, else the choice of the highest value. Decisions with a single choice need no inference and give no sample. The
-return of a round is the target of all decisions in it.
+return of a round is the target of all decisions in it. In a share of the games, frozen agents sit in the seats of one
+team or of a partner; their decisions give no samples.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -13,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.rows import Rows
+from actors.seating import LEARNER, draw_seats
 from actors.warm_up import WarmUp
+from envs.agent import Agent
 from envs.game import Packed, Ragged, RaggedGame, States
 from envs.ragged import best_rows, choose_rows, take_lists
 from learners.dmc.decisions import encode_choices, settle_without_net
@@ -64,6 +68,8 @@ class SelfPlayer(WarmUp):
         epsilon: Probability of a random choice.
         learn_scripted: Whether the net also decides what the game leaves to a heuristic (`RaggedGame.scripted`).
         device: Device of the net: ``cpu``, by compiled kernels, or ``cuda``.
+        rivals: Agents that take the seats of one team, each in a share of the games.
+        partners: Agents that take a single seat, each in a share of the games.
     """
 
     def __init__(
@@ -73,6 +79,8 @@ class SelfPlayer(WarmUp):
         epsilon: float,
         learn_scripted: bool = False,
         device: str = "cpu",
+        rivals: Sequence[tuple[Agent, float]] = (),
+        partners: Sequence[tuple[Agent, float]] = (),
     ) -> None:
         self.game = game
         self.network = network
@@ -90,6 +98,9 @@ class SelfPlayer(WarmUp):
                 "player": (np.int8, ()),
             }
         )
+        self._others: list[Any] = [agent for agent, _ in (*rivals, *partners)]
+        self._shares = [share for _, share in rivals], [share for _, share in partners]
+        self._teams = game.spec.teams or tuple(range(game.spec.num_players))
         self._version = -1
         self._inference: QForward
         self._decisions = self._evaluated = 0  # of the chunk: decisions, and rows evaluated by the net
@@ -131,6 +142,9 @@ class SelfPlayer(WarmUp):
         states = game.reset(min(task.tables, task.games), rng)
         begun = rounds = len(states)
         number, ended = np.arange(begun), np.zeros(begun, np.int64)  # current round, and finished rounds, of each table
+        self._seats, self._places = self._seat(begun, rng), np.arange(begun)
+        for agent in self._others:
+            agent.begin(game, begun, rng)
         numbers, returns = [], []
         while len(states):
             game.step(states, self._decide(states, number, rng))
@@ -163,12 +177,34 @@ class SelfPlayer(WarmUp):
         if new:
             states[free[:new]] = self.game.reset(new, rng)
             ended[free[:new]] = 0
+            self._seats[free[:new]] = self._seat(new, rng)
         keep = np.ones(len(states), np.bool_)
         keep[free[new:]] = False
+        self._seats, self._places = self._seats[keep], self._places[keep]
         return states[keep], number[keep], ended[keep], begun + new
+
+    def _seat(self, games: int, rng: np.random.Generator) -> NDArray[np.int8]:
+        """The party in each seat of new games, `int8[games, players]`."""
+        if not self._others:  # nothing is drawn, so that runs without other agents stay as they were
+            return np.full((games, len(self._teams)), LEARNER, np.int8)
+        return draw_seats(games, self._teams, *self._shares, rng)
 
     def _decide(self, states: States, number: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
         """Chooses the actions at all tables, `[B]` records, and appends the decisions of the net to the rows."""
+        if not self._others:
+            return self._learner_decides(states, number, rng)
+        actions = np.empty(len(states), self.game.action_dtype)
+        party = self._seats[np.arange(len(states)), self.game.to_move(states)]
+        for each in np.unique(party).tolist():
+            at = np.flatnonzero(party == each)
+            if each == LEARNER:
+                actions[at] = self._learner_decides(states[at], number[at], rng)
+            else:
+                actions[at] = self._others[each - 1].act(states[at], self._places[at], rng)
+        return actions
+
+    def _learner_decides(self, states: States, number: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
+        """The same where the learner is to move."""
         game = self.game
         self._decisions += len(states)
         choices = game.choices(states)

@@ -70,7 +70,8 @@ class QNet(nn.Module):
         for i, layer in enumerate(self.hidden):
             weights |= {f"hidden{i}.w": _matrix(layer.weight), f"hidden{i}.b": _array(layer.bias)}
         first = weights.pop("hidden0.w")
-        weights["state.w"], weights["action.w"] = (part.copy() for part in np.split(first, [len(first) - self.action_inputs]))
+        at = len(first) - self.action_inputs
+        weights["state.w"], weights["action.w"] = first[:at].copy(), first[at:].copy()
         return weights | {"out.w": _matrix(self.out.weight), "out.b": _array(self.out.bias)}
 
 

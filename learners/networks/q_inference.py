@@ -1,9 +1,9 @@
 """The forward pass of a Q-network over lists of actions in NumPy and compiled kernels, for self-play and agents.
 
 `D` states have `N` actions in all, in one list after the other. The tower, if there is one, and the part of the first
-layer that depends on the state are computed once per state, and the part that depends on the action from the few nonzero entries of its vector. The
-other layers are matrix products with fused compiled kernels between them. `learners.networks.torch_q_inference` does
-the same with torch, also on GPUs.
+layer that depends on the state are computed once per state, and the part that depends on the action from the few
+nonzero entries of its vector. The other layers are matrix products with fused compiled kernels between them.
+`learners.networks.torch_q_inference` does the same with torch, also on GPUs.
 """
 
 from itertools import pairwise

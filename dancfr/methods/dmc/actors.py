@@ -55,7 +55,11 @@ class DmcActors(RunActors):
     def enter(self, game: Any) -> None:
         config, options = self.config, self.placement.options
         device = options.device if options.inline else "cpu"
-        arguments = (game, config.network, config.epsilon, config.tribute == "learnt", device)
+        rivals, partners = (
+            [(options.make_agent(name, game), share) for name, share in agents.items()]
+            for agents in (config.opponents, config.partners)
+        )
+        arguments = (game, config.network, config.epsilon, config.tribute == "learnt", device, rivals, partners)
         self.workers = self.start_pool(SelfPlayer, arguments, SELF_PLAY_DEADLINE_S)
 
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:

@@ -19,6 +19,8 @@ class DmcConfig(RunConfig):
         chunk: Games per chunk, the unit of work of a worker. Results depend on it, as on the seed.
         tables: Games that a worker plays in lock step.
         epsilon: Probability of a uniformly random action at each decision of self-play.
+        opponents: Share of the games in which a frozen agent plays all seats of one team, by its name.
+        partners: Share of the games in which a frozen agent plays a single seat, by its name.
         tribute: Who decides tributes: ``heuristic``, the game's heuristic, as in the paper; or ``learnt``, the Q-net,
             which is then trained on them as well and needs an encoding that marks these decisions.
         network: Architecture of the Q-net.
@@ -36,6 +38,8 @@ class DmcConfig(RunConfig):
     chunk: int = Field(16, ge=1, le=1_000_000)
     tables: int = Field(16, ge=1, le=100_000)
     epsilon: float = Field(0.01, ge=0, le=1)
+    opponents: dict[str, float] = Field(default_factory=dict)
+    partners: dict[str, float] = Field(default_factory=dict)
     tribute: Literal["heuristic", "learnt"] = "heuristic"
     network: QNetworkSettings = QNetworkSettings()
     training: DmcTrainingSettings = DmcTrainingSettings()
@@ -47,6 +51,16 @@ class DmcConfig(RunConfig):
     def _pool_holds_a_batch(self) -> "DmcConfig":
         if self.pool < self.training.batch:
             raise ValueError(f"pool must be at least training.batch={self.training.batch}, got {self.pool}")
+        return self
+
+    @model_validator(mode="after")
+    def _shares_add_up(self) -> "DmcConfig":
+        shares = [*self.opponents.values(), *self.partners.values()]
+        if any(not 0 < share <= 1 for share in shares) or sum(shares) > 1 + 1e-9:
+            raise ValueError(
+                "the shares of opponents and partners must be above 0 and add up to at most 1, got "
+                f"opponents={self.opponents}, partners={self.partners}"
+            )
         return self
 
     def check(self) -> None:
