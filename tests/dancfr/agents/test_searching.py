@@ -35,7 +35,9 @@ NETWORK = NetworkSettings(trunk="flat", width=16, depth=1, norm="layer", outputs
 def gradient_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A policy-gradient run on Geister with a fresh small net."""
     path = tmp_path_factory.mktemp("runs") / "gradient"
-    base = find_preset("geister-policy-gradient-quick").config.model_copy(update={"network": NETWORK})
+    base = find_preset("geister-policy-gradient-quick").config.model_copy(
+        update={"network": NETWORK, "game_options": {}}
+    )
     config = PolicyGradientConfig.model_validate(base.model_dump())
     nets = (policy_net(NETWORK, make_game(config.game, **config.game_options).spec).inference_weights(),)
     with Run.create(path, "geister-policy-gradient-quick", "policy-gradient", config) as run:
