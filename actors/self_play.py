@@ -207,7 +207,7 @@ class SelfPlayer(WarmUp):
         """The same where the learner is to move."""
         game = self.game
         self._decisions += len(states)
-        choices = game.choices(states)
+        choices = self.network.list_choices(game, states)
         chosen, asked = settle_without_net(game, states, choices, self.learn_scripted)
         if not len(asked):
             return choices.rows[chosen]

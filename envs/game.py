@@ -164,6 +164,15 @@ class RelativeActions(Protocol):
 
 
 @runtime_checkable
+class Candidates(Protocol):
+    """A `RaggedGame` that can leave out choices that are as good as others."""
+
+    def candidates(self, states: States) -> Ragged:
+        """Lists one of each set of choices that are nearly the same to the player to move."""
+        ...
+
+
+@runtime_checkable
 class RaggedGame(Protocol):
     """Batched rules of a game with too many actions to number them: each state lists its legal actions.
 

@@ -8,16 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
-from envs.guandan import observation, ranks, rules
+from envs.guandan import observation, plans, ranks, rules
+from envs.guandan.candidates import mark_candidates
 from envs.guandan.cards import DECK_HIGH, DECK_LOW, JOKER_RANK, KINDS, NoSuchCard, action_dtype, notation, pack
 from envs.guandan.generation import LONGEST
+from envs.guandan.layout import MOST_PLAYS
 from envs.guandan.readings import TABLE
 from envs.guandan.state import GIVE_BACK, NOBODY, PAY, SEATS, state_dtype
 from envs.guandan.tribute import tribute_choice
 from envs.sparse import Sparse
 
-RANKS = "ranks"
-"""Name of the encoding with inputs by rank, which has those of `envs.guandan.ranks` behind the paper's."""
+RANKS, PLANS = "ranks", "plans"
+"""Names of the encodings with inputs by rank, which has those of `envs.guandan.ranks` behind the paper's, and about
+plans, which has those of `envs.guandan.plans` behind these."""
 
 ENDINGS = ("running", "double", "partner third", "partner last")
 """Endings of the last round, by the place of the winner's partner."""
@@ -33,6 +36,7 @@ _ENCODINGS = {  # number of inputs, whether with the wild flags, whether with th
     "tribute": (observation.INPUTS + 2, True, True),
     "tribute_no_wild_flags": (observation.INPUTS + 2 - observation.FLAGS, False, True),
     RANKS: (observation.INPUTS + ranks.INPUTS, True, False),
+    PLANS: (observation.INPUTS + ranks.INPUTS + plans.INPUTS, True, False),
 }
 
 
@@ -85,7 +89,10 @@ class GuanDan:
             max_plies=65_535,
             max_return=3.0,
             action_features=CARD_INPUTS,
-            action_shapes={RANKS: CARD_INPUTS + ranks.ACTION_INPUTS},
+            action_shapes={
+                RANKS: CARD_INPUTS + ranks.ACTION_INPUTS,
+                PLANS: CARD_INPUTS + ranks.ACTION_INPUTS + plans.ACTION_INPUTS,
+            },
             teams=(0, 1, 0, 1),
         )
         object.__setattr__(self, "spec", spec)
@@ -156,6 +163,14 @@ class GuanDan:
         """See `RaggedGame.choices`. Lists every multiset of cards in its strongest reading."""
         return _listed(states, merged=True)
 
+    def candidates(self, states: States) -> Ragged:
+        """See `envs.game.Candidates`. Lists one of each set of plays that differ only in suits."""
+        choices = self.choices(states)
+        kept = np.empty(len(choices.rows), np.bool_)
+        mark_candidates(states, *choices, np.empty(MOST_PLAYS, action_dtype), kept)
+        before = np.concatenate([[0], kept.cumsum()])
+        return Ragged(before[choices.offsets], choices.rows[kept])
+
     def step(self, states: States, actions: NDArray[np.void]) -> None:
         found = np.asarray(actions)
         if found.shape != states.shape or found.dtype != action_dtype:
@@ -222,8 +237,10 @@ class GuanDan:
         out = np.empty((len(packed), *self.spec.shapes[encoding]), np.float32)
         _, with_flags, with_phase = _ENCODINGS[encoding]
         observation.encode_into(packed, with_flags, with_phase, out)
-        if encoding == RANKS:
+        if encoding in (RANKS, PLANS):
             ranks.encode_into(packed, observation.INPUTS, out)
+        if encoding == PLANS:
+            plans.encode_into(packed, observation.INPUTS + ranks.INPUTS, out)
         return out
 
     def encode_actions(self, actions: NDArray[np.void]) -> Sparse:
@@ -236,14 +253,18 @@ class GuanDan:
         self, packed: Packed, offsets: NDArray[np.int64], actions: NDArray[np.void], encoding: str
     ) -> Sparse:
         """See `envs.game.RelativeActions`."""
-        if encoding != RANKS:
+        if encoding not in (RANKS, PLANS):
             return self.encode_actions(actions)
         if len(offsets) != len(packed) + 1 or offsets[0] != 0 or offsets[-1] != len(actions):
             raise ValueError(f"offsets do not divide {len(actions)} actions among {len(packed)} infostates")
-        shape = len(actions), ranks.SPARSE_INPUTS
+        cards, by_rank = observation.SPARSE_CARDS, ranks.SPARSE_INPUTS
+        shape = len(actions), by_rank + (plans.SPARSE_INPUTS if encoding == PLANS else 0)
         place, value = np.empty(shape, np.int16), np.empty(shape, np.float32)
-        observation.encode_actions(actions, place[:, : observation.SPARSE_CARDS], value[:, : observation.SPARSE_CARDS])
-        ranks.encode_actions(packed, offsets, actions, CARD_INPUTS, place, value)
+        observation.encode_actions(actions, place[:, :cards], value[:, :cards])
+        ranks.encode_actions(packed, offsets, actions, CARD_INPUTS, place[:, :by_rank], value[:, :by_rank])
+        if encoding == PLANS:
+            first = CARD_INPUTS + ranks.ACTION_INPUTS
+            plans.encode_actions(packed, offsets, actions, first, by_rank, place, value)
         return Sparse(place, value)
 
 

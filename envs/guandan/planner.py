@@ -7,15 +7,14 @@ rises when the planner can run out or an opponent is about to, and of leaving th
 plays of its plan, and follows with the legal play of the best score.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.compiled import kernel
 from envs.game import States
 from envs.guandan.bot import GuanDanBot
-from envs.guandan.cards import PAIR, PASS, SINGLE, STRAIGHT_FLUSH, action_dtype, count_of, emit, holds
+from envs.guandan.candidates import find_mark, new_notes, note_plan, pick_candidates, spares
+from envs.guandan.cards import PAIR, PASS, SINGLE, STRAIGHT_FLUSH, action_dtype, emit
 from envs.guandan.generation import LONGEST, plays
 from envs.guandan.layout import MOST_PLAYS, write_split
 from envs.guandan.prospects import Strengths
@@ -24,102 +23,15 @@ from envs.guandan.state import NOBODY, PLAY, SEATS
 from envs.guandan.tribute import tribute_choice
 from envs.guandan.weighing import Manners, look, new_view, place_in, score_pass, score_play
 
-MOST_CANDIDATES = 256
+_MOST_CANDIDATES = 256
 _FEW = 3  # a seat with fewer cards may go out upon a single or a pair
-
-
-class Notes(NamedTuple):
-    """Scratch of a decision.
-
-    Attributes:
-        free: The hand without the straight flushes of the plan, words of a multiset, `uint64[2]`.
-        planned: Marks of the plays of the plan, see `_mark`, `uint64[28, 3]`.
-        marks: Marks of the candidates, `uint64[257, 3]`.
-        candidates: Rows of the candidates, `int64[256]`.
-    """
-
-    free: NDArray[np.uint64]
-    planned: NDArray[np.uint64]
-    marks: NDArray[np.uint64]
-    candidates: NDArray[np.int64]
-
-
-@kernel
-def _new_notes():
-    return Notes(
-        np.zeros(2, np.uint64),
-        np.zeros((MOST_PLAYS, 3), np.uint64),
-        np.zeros((MOST_CANDIDATES + 1, 3), np.uint64),
-        np.zeros(MOST_CANDIDATES, np.int64),
-    )
-
-
-@kernel
-def _by_rank(word):
-    """Counts the cards of each rank in a word of a multiset; the counts are its bytes."""
-    twos, fours = np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
-    word = (word & twos) + ((word >> np.uint64(2)) & twos)
-    return (word & fours) + ((word >> np.uint64(4)) & fours)
-
-
-@kernel
-def _mark(marks, k, row, level):
-    """Writes mark k: what an action has in common with the actions that differ from it only in suits."""
-    wild = count_of(row.low, row.high, 4 * level)
-    marks[k, 0], marks[k, 1] = _by_rank(row.low), _by_rank(row.high)
-    marks[k, 2] = np.uint64(np.int64(row.kind) << 16 | np.int64(row.rank) << 8 | wild)
-
-
-@kernel
-def _find(marks, n, mark):
-    """Returns the last of the first n marks that equals `mark`, or -1."""
-    for i in range(n - 1, -1, -1):
-        if marks[i, 0] == mark[0] and marks[i, 1] == mark[1] and marks[i, 2] == mark[2]:
-            return i
-    return -1
-
-
-@kernel
-def _spares(notes, row):
-    """Returns whether an action uses no card of the straight flushes of the plan."""
-    return holds(notes.free[0], notes.free[1], row.low, row.high)
-
-
-@kernel
-def _note_plan(notes, low, high, level, plan, planned):
-    """Writes the marks of the plan, and the hand without its straight flushes."""
-    notes.free[0], notes.free[1] = low, high
-    for i in range(planned):
-        _mark(notes.planned, i, plan[i], level)
-        if plan[i].kind == STRAIGHT_FLUSH:
-            notes.free[0] -= plan[i].low
-            notes.free[1] -= plan[i].high
-
-
-@kernel
-def _pick_candidates(notes, rows, start, end, level):
-    """Picks one of each set of plays that differ only in suits; returns the number of candidates.
-
-    It prefers plays that spare the straight flushes of the plan.
-    """
-    n = 0
-    for i in range(start, end):
-        _mark(notes.marks, n, rows[i], level)
-        found = -1 if rows[i].kind == STRAIGHT_FLUSH else _find(notes.marks, n, notes.marks[n])
-        if found >= 0:
-            if not _spares(notes, rows[notes.candidates[found]]) and _spares(notes, rows[i]):
-                notes.candidates[found] = i
-        elif n < MOST_CANDIDATES:
-            notes.candidates[n] = i
-            n += 1
-    return n
 
 
 @kernel
 def _in_plan(notes, row, mark, plan, planned):
     """Returns whether the plan contains an action, in these or other suits."""
     if row.kind != STRAIGHT_FLUSH:
-        return _find(notes.planned, planned, mark) >= 0 and _spares(notes, row)
+        return find_mark(notes.planned, planned, mark) >= 0 and spares(notes, row)
     for i in range(planned):
         if plan[i].kind == STRAIGHT_FLUSH and plan[i].low == row.low and plan[i].high == row.high:
             return True
@@ -189,8 +101,8 @@ def _choose(state, strengths, manners, desk, view, notes, plan, rows, out):
     else:
         best = _lead(view, state, me, manners, whole, plan, planned, out)
         end = _singles_and_pairs(state, me, rows)
-    _note_plan(notes, low, high, level, plan, planned)
-    for k in range(_pick_candidates(notes, rows, start, end, level)):
+    note_plan(notes, low, high, level, plan, planned)
+    for k in range(pick_candidates(notes, rows, start, end, level)):
         row = rows[notes.candidates[k]]
         after = whole - _price(row, level, view.price)  # a lower bound: no split of the rest is cheaper
         if score_play(view, state, me, manners, row, after) <= best:
@@ -213,7 +125,7 @@ def choose_planned(states, strengths, manners, rows, actions):
         rows: Scratch, action records, `[LONGEST]`.
         actions: Action records, `[B]`; written.
     """
-    desk, view, notes = new_desk(), new_view(), _new_notes()
+    desk, view, notes = new_desk(), new_view(), new_notes(_MOST_CANDIDATES)
     plan = np.zeros_like(rows[:MOST_PLAYS])
     for b in range(states.shape[0]):
         if states[b].to_move != NOBODY and states[b].phase == PLAY:

@@ -112,29 +112,25 @@ def _add_opponent(count, tail, weight, better):
 
 
 @kernel
-def judge(state, me, strengths, count, tail, win, price):
+def judge(level, low, high, next_left, previous_left, unseen, strengths, count, tail, win, price):
     """Writes the chances and prices of plays for a seat, by value and column as in `splits.PRICES`.
 
     Args:
-        state: A table.
-        me: The seat.
+        level: Rank of the round's level.
+        low, high: The cards in other hands, a multiset.
+        next_left, previous_left: Numbers of cards of the opponents.
+        unseen: Number of cards in other hands.
         strengths: See `Strengths`.
         count: Unseen cards, `int64[32]`, see `count_unseen`; written.
         tail: Scratch, `float64[9, 9]`.
         win: Chances that neither opponent beats a play, `float64[16, 16]`; written.
         price: Prices, `float64[16, 16]`; written.
     """
-    level = np.int64(state.level)
-    low, high = unseen_cards(state, me)
     count_unseen(low, high, level, count)
-    total = np.int64(0)
-    for seat in range(SEATS):
-        total += state.left[seat] if seat != me else 0
     win[:] = 0.0
-    for other in (1, 3):
-        left = np.int64(state.left[(me + other) % SEATS])
+    for left in (next_left, previous_left):
         if left > 0:
-            _tails(left, total, tail)
+            _tails(left, unseen, tail)
             _add_opponent(count, tail, strengths.flush * left / 27 if left >= 5 else 0.0, win)
     _sum_above(win, strengths)
     for value in range(16):

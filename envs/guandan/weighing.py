@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from envs.compiled import kernel
 from envs.guandan.cards import FOUR_KINGS, PASS
 from envs.guandan.comparison import NOT_A_BOMB, bomb_class, value_of
-from envs.guandan.prospects import judge
+from envs.guandan.prospects import judge, unseen_cards
 from envs.guandan.splits import PRICES, column_of
 from envs.guandan.state import SEATS
 
@@ -51,7 +51,7 @@ class View(NamedTuple):
         tail: Scratch of `prospects.judge`.
         win: Chances that neither opponent beats a play, by value and column.
         price: Prices of plays, by value and column.
-        facts: Urgency of stopping the opponents, and number of unseen cards, `float64[2]`.
+        facts: Urgency of stopping the opponents, `float64[1]`.
     """
 
     counts: NDArray[np.int64]
@@ -62,7 +62,7 @@ class View(NamedTuple):
 
 
 GOES_OUT = 1_000.0
-URGENCY, UNSEEN = range(2)
+URGENCY = 0
 _KEPT = 0.45  # frequency with which the last two, or three, cards of a seat are a pair, or a triple
 _KEPT_FIVE = 0.35
 
@@ -70,7 +70,7 @@ _KEPT_FIVE = 0.35
 @kernel
 def new_view():
     """Allocates a `View`."""
-    return View(np.zeros(32, np.int64), np.zeros((9, 9)), np.zeros(PRICES), np.zeros(PRICES), np.zeros(2))
+    return View(np.zeros(32, np.int64), np.zeros((9, 9)), np.zeros(PRICES), np.zeros(PRICES), np.zeros(1))
 
 
 @kernel
@@ -82,11 +82,14 @@ def _closeness(left, far):
 @kernel
 def look(view, state, me, strengths, manners):
     """Fills a view from the knowledge of a seat."""
-    judge(state, me, strengths, view.counts, view.tail, view.win, view.price)
-    next_left, previous_left = state.left[(me + 1) % SEATS], state.left[(me + 3) % SEATS]
+    low, high = unseen_cards(state, me)
+    level = np.int64(state.level)
+    next_left, previous_left = np.int64(state.left[(me + 1) % SEATS]), np.int64(state.left[(me + 3) % SEATS])
+    unseen = next_left + previous_left + np.int64(state.left[(me + 2) % SEATS])
+    count, tail, win, price = view.counts, view.tail, view.win, view.price
+    judge(level, low, high, next_left, previous_left, unseen, strengths, count, tail, win, price)
     closeness = _closeness(next_left, manners.far) + _closeness(previous_left, manners.far)
     view.facts[URGENCY] = manners.urgency * closeness
-    view.facts[UNSEEN] = np.int64(next_left) + np.int64(previous_left) + np.int64(state.left[(me + 2) % SEATS])
 
 
 @kernel
@@ -98,7 +101,7 @@ def place_in(kind, rank, size, level):
 
 
 @kernel
-def _goes_out(view, left, size, value, column):
+def goes_out(view, left, size, value, column):
     """Returns the chance that a seat with `left` cards goes out by beating a play with one of the same kind.
 
     The play to beat is not a bomb.
@@ -137,10 +140,10 @@ def score_play(view, state, me, manners, action, after):
         return score - manners.hold * max(0.0, 1.0 - urgency)
     for other in (1, 3):
         left = np.int64(state.left[(me + other) % SEATS])
-        score -= manners.danger * _goes_out(view, left, size, value, column)
+        score -= manners.danger * goes_out(view, left, size, value, column)
     if state.beat_kind == PASS:
         left = np.int64(state.left[(me + 2) % SEATS])
-        score += manners.feed * _goes_out(view, left, size, value, column)
+        score += manners.feed * goes_out(view, left, size, value, column)
     return score
 
 
@@ -161,5 +164,5 @@ def score_pass(view, state, me, manners, price):
     score = (reach + urgency) * view.win[value, column] - price
     if bomb_class(kind, size) == NOT_A_BOMB:
         next_left = np.int64(state.left[(me + 1) % SEATS])
-        score -= manners.danger * _goes_out(view, next_left, size, value, column)
+        score -= manners.danger * goes_out(view, next_left, size, value, column)
     return score

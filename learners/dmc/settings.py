@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from envs.game import GameSpec
+from envs.game import Candidates, GameSpec, Ragged, RaggedGame, States
 from learners.settings import Optimiser, Settings
 
 
@@ -18,6 +18,8 @@ class QNetworkSettings(Settings):
         tower_width: Units of each of them.
         activation: Activation of the hidden layers.
         encoding: Encoding of states, one of the game's encodings; None uses the game's first.
+        choices: Which choices have values: ``all``, as in the paper, or ``candidates``, one of each set of choices that
+            are nearly the same, such as plays of GuanDan that differ only in suits.
     """
 
     width: int = Field(512, ge=1, le=8192)
@@ -26,6 +28,7 @@ class QNetworkSettings(Settings):
     tower_width: int = Field(256, ge=1, le=8192)
     activation: Literal["tanh", "relu"] = "tanh"
     encoding: str | None = None
+    choices: Literal["all", "candidates"] = "all"
 
     def encoding_of(self, spec: GameSpec) -> str:
         """Key of `GameSpec.shapes` that this network reads."""
@@ -39,6 +42,12 @@ class QNetworkSettings(Settings):
     def joined(self, spec: GameSpec) -> int:
         """Units that describe the state beside an action: its inputs, or the last layer of the tower."""
         return self.tower_width if self.tower else self.inputs(spec)[0]
+
+    def list_choices(self, game: RaggedGame, states: States) -> Ragged:
+        """Lists the choices that have values."""
+        if self.choices == "candidates" and isinstance(game, Candidates):
+            return game.candidates(states)
+        return game.choices(states)
 
     def check(self, spec: GameSpec) -> None:
         """Raises ValueError if the game does not provide the encodings that this network needs."""

@@ -11,7 +11,7 @@ from envs.guandan.cards import CARDS, action_dtype, count_of, notation, pack, pa
 from envs.guandan.comparison import reads_as
 from envs.guandan.generation import LONGEST, plays
 from envs.guandan.layout import MOST_PLAYS, write_split
-from envs.guandan.prospects import Strengths, _tails, judge
+from envs.guandan.prospects import Strengths, _tails, judge, unseen_cards
 from envs.guandan.splits import PRICES, STRAIGHTS, new_desk, split
 from envs.guandan.state import GIVE_BACK, PAY
 from envs.guandan.tribute import USUAL_PRICES, tribute_choice
@@ -141,7 +141,9 @@ def test_a_stronger_play_is_beaten_less_often_and_costs_less() -> None:
     states = GuanDan().start(np.arange(20, dtype=np.uint64))
     win, price = np.zeros(PRICES), np.zeros(PRICES)
     for state in states.view(np.recarray):
-        judge(state, 0, Strengths(), np.zeros(32, np.int64), np.zeros((9, 9)), win, price)
+        cards = [np.uint64(word) for word in unseen_cards(state, 0)]
+        tables = np.zeros(32, np.int64), np.zeros((9, 9)), win, price
+        judge(int(state.level), *cards, 27, 27, 81, Strengths(), *tables)
         assert ((win[:, 1:] > 0) & (win[:, 1:] <= 1)).all()
         assert (np.diff(win[:, 1:], axis=0)[:12] >= 0).all()
         assert (np.diff(price[:, 1:], axis=0)[:12] <= 0).all()
