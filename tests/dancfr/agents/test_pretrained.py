@@ -21,41 +21,46 @@ from learners.policy_gradient.agent import PolicyAgent
 from learners.search.agent import SearchAgent
 
 GEISTER = make_game("geister", ply_limit=300)
+WIDE = make_game("geister", ply_limit=300, history=True)
+"""With the history of ghosts, which agents without history play, too."""
 
 
 def test_there_is_one_for_geister_and_it_is_listed() -> None:
-    assert "pretrained:geister" in pretrained_names()
+    assert {"pretrained:geister", "pretrained:geister-own-view"} < set(pretrained_names())
     listed = {each["name"]: each for each in list_agents(GEISTER)}
     assert listed["pretrained:geister"]["kind"] == "pretrained"
     assert listed["pretrained:geister"]["iterations"] > 0
     assert "pretrained:geister" not in {each["name"] for each in list_agents(make_game("leduc"))}
 
 
-def test_it_plays_well() -> None:
+@pytest.mark.parametrize("name", ["pretrained:geister", "pretrained:geister-own-view"])
+def test_it_plays_well(name: str) -> None:
     """600 games each; the bounds are far below what docs/policy-gradients.md measures."""
     for bot, wins in (("random", 0.95), ("heuristic", 0.75), ("rush", 0.7)):
-        found = play(
-            GEISTER, (make_agent("pretrained:geister", GEISTER), make_bot(bot, GEISTER)), 600, np.random.default_rng(1)
-        )
+        found = play(WIDE, (make_agent(name, WIDE), make_bot(bot, WIDE)), 600, np.random.default_rng(1))
         assert found.as_dict()["win_rate"] > wins, bot
 
 
 def test_it_takes_the_options_of_a_run() -> None:
-    agent = make_agent("pretrained:geister?average=weights&threshold=0.25", GEISTER)
+    agent = make_agent("pretrained:geister?average=weights&threshold=0.25", WIDE)
     assert agent.threshold == 0.25  # type: ignore[attr-defined]
-    assert isinstance(make_agent("pretrained:geister?search=16", GEISTER), SearchAgent)
-    network, weights = starting_net("pretrained:geister", make_agent("pretrained:geister", GEISTER))
+    assert isinstance(make_agent("pretrained:geister?search=16", WIDE), SearchAgent)
+    network, weights = starting_net("pretrained:geister", make_agent("pretrained:geister", WIDE))
     assert network.outputs == "move"
     assert "out.w" in weights
-    assert game_options_of("pretrained:geister", "geister") == {}
-    assert identity("pretrained:geister", GEISTER).base == path_of("pretrained:geister")
+    assert game_options_of("pretrained:geister", "geister") == {"history": True}
+    assert game_options_of("pretrained:geister-own-view", "geister") == {}
+    assert identity("pretrained:geister", WIDE).base == path_of("pretrained:geister")
+    with pytest.raises(UsageError, match="history=true"):
+        make_agent("pretrained:geister", GEISTER)
 
 
-def test_the_response_beats_it_and_both_start_responses() -> None:
-    agents = [make_agent(name, GEISTER) for name in ("pretrained:geister-response", "pretrained:geister")]
+def test_the_response_beats_the_agent_it_was_trained_against_and_all_start_responses() -> None:
+    agents = [make_agent(name, GEISTER) for name in ("pretrained:geister-response", "pretrained:geister-own-view")]
     assert play(GEISTER, (agents[0], agents[1]), 600, np.random.default_rng(1)).as_dict()["mean_return"] > 0.5
-    for game in (GEISTER, make_game("geister", history=True)):
-        assert _default_starts(game) == ("pretrained:geister", "pretrained:geister-response", FRESH)
+    own_view = ("pretrained:geister-own-view", "pretrained:geister-response", FRESH)
+    assert _default_starts(GEISTER) == own_view
+    assert _default_starts(WIDE) == ("pretrained:geister", *own_view)
     for other in (make_game("mini-geister"), make_game("leduc")):
         assert _default_starts(other) == (FRESH, FRESH)
 
@@ -81,12 +86,12 @@ def test_it_is_refused_for_another_game() -> None:
 
 
 def test_a_league_knows_it_by_its_content() -> None:
-    found = {name: fingerprint(name, GEISTER) for name in [*pretrained_names(), "pretrained:geister?average=weights"]}
+    found = {name: fingerprint(name, WIDE) for name in [*pretrained_names(), "pretrained:geister?average=weights"]}
     assert len(set(found.values())) == len(found)
-    assert fingerprint(path_of("pretrained:geister"), GEISTER) == found["pretrained:geister"]
+    assert fingerprint(path_of("pretrained:geister"), WIDE) == found["pretrained:geister"]
 
 
-@pytest.mark.parametrize("name", ["pretrained:geister", "pretrained:geister-response"])
+@pytest.mark.parametrize("name", ["pretrained:geister-own-view", "pretrained:geister-response"])
 def test_a_response_to_an_agent_that_sees_the_history_begins_with_the_same_policy(name: str) -> None:
     game = make_game("geister", history=True, ply_limit=300)
     plain = replace(game, history=False)
