@@ -2,14 +2,14 @@
 
 A chunk is a number of games with one seed. Every seat plays by the same Q-net: a random choice with probability
 epsilon, else the choice of the highest value. Decisions with a single choice need no inference and give no sample. The
-return of a round is the target of all decisions in it. In a share of the games, frozen agents sit in the seats of one
-team or of a partner; their decisions give no samples.
+return of a round is the target of all decisions in it or, with a critic, the basis of their advantages. In a share of
+the games, frozen agents sit in the seats of one team or of a partner; their decisions give no samples.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,14 @@ from actors.rows import Rows
 from actors.seating import LEARNER, draw_seats
 from actors.warm_up import WarmUp
 from envs.agent import Agent
-from envs.game import Packed, Ragged, RaggedGame, States
+from envs.game import FullView, Packed, Ragged, RaggedGame, States
 from envs.ragged import best_rows, choose_rows, take_lists
+from learners.dmc.critic import CriticInference, without_critic
 from learners.dmc.decisions import encode_choices, settle_without_net
 from learners.dmc.settings import QNetworkSettings
 from learners.networks.q_inference import QForward, QInference
 from learners.networks.settings import Weights
+from learners.policy_gradient.advantages import estimate_advantages
 from learners.samples import pack_actions, value_dtype
 
 
@@ -70,6 +72,7 @@ class SelfPlayer(WarmUp):
         device: Device of the net: ``cpu``, by compiled kernels, or ``cuda``.
         rivals: Agents that take the seats of one team, each in a share of the games.
         partners: Agents that take a single seat, each in a share of the games.
+        trace: Lambda of advantages by a critic, whose weights are then among those of the net; None has no critic.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class SelfPlayer(WarmUp):
         device: str = "cpu",
         rivals: Sequence[tuple[Agent, float]] = (),
         partners: Sequence[tuple[Agent, float]] = (),
+        trace: float | None = None,
     ) -> None:
         self.game = game
         self.network = network
@@ -88,7 +92,10 @@ class SelfPlayer(WarmUp):
         self.learn_scripted = learn_scripted
         self.device = device
         self._encoding = network.encoding_of(game.spec)
-        self._dtype = value_dtype(game.spec, game.action_dtype)
+        self._trace = trace
+        self._full = cast(FullView, game)  # used with a critic only
+        hidden = 0 if trace is None else self._full.hidden_size
+        self._dtype = value_dtype(game.spec, game.action_dtype, hidden)
         self._rows = Rows(
             {
                 "infostate": (np.uint8, (game.spec.packed_size,)),
@@ -96,6 +103,7 @@ class SelfPlayer(WarmUp):
                 "q": (np.float32, ()),
                 "round": (np.int32, ()),
                 "player": (np.int8, ()),
+                **({"hidden": (np.uint8, (hidden,))} if hidden else {}),
             }
         )
         self._others: list[Any] = [agent for agent, _ in (*rivals, *partners)]
@@ -103,13 +111,16 @@ class SelfPlayer(WarmUp):
         self._teams = game.spec.teams or tuple(range(game.spec.num_players))
         self._version = -1
         self._inference: QForward
+        self._critic: CriticInference
         self._decisions = self._evaluated = 0  # of the chunk: decisions, and rows evaluated by the net
 
     def play(self, task: SelfPlayTask, weights: SelfPlayWeights) -> tuple[dict[str, float], Block]:
         """Plays a chunk; returns its statistics and samples, see `Block`."""
         started = perf_counter()
         if weights.version != self._version:
-            self._inference, self._version = self._make_inference(weights.net), weights.version
+            self._inference, self._version = self._make_inference(without_critic(weights.net)), weights.version
+            if self._trace is not None:
+                self._critic = CriticInference(self._full, weights.net)
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         self._rows.clear()
         self._evaluated = self._decisions = 0
@@ -222,6 +233,8 @@ class SelfPlayer(WarmUp):
         kept["q"][:] = q
         kept["round"][:] = number[asked]
         kept["player"][:] = movers
+        if self._trace is not None:
+            kept["hidden"][:] = self._full.observe_hidden(states[asked], movers)
         self._evaluated += len(source)
         return choices.rows[chosen]
 
@@ -240,13 +253,19 @@ class SelfPlayer(WarmUp):
         return picked, values[picked]
 
     def _samples(self, returns: NDArray[np.float32]) -> NDArray[np.void]:
-        """Returns the decisions of the chunk with the returns of their rounds, `[n]` records."""
+        """Returns the decisions of the chunk with the targets that follow from the returns of rounds, `[n]` records."""
         rows = self._rows
         block = np.empty(rows.length, self._dtype)
         for name in ("infostate", "action", "q"):
             block[name] = rows[name]
-        block["target"] = returns[rows["round"], rows["player"]]
         block["version"] = self._version
+        if self._trace is None:
+            block["target"] = returns[rows["round"], rows["player"]]
+            return block
+        values = self._critic(rows["infostate"], rows["hidden"])
+        advantages = np.empty(rows.length, np.float32)
+        estimate_advantages(rows["round"], rows["player"], values, returns, 1.0, self._trace, advantages)
+        block["target"], block["value"], block["hidden"] = advantages, values + advantages, rows["hidden"]
         return block
 
 

@@ -173,6 +173,29 @@ class Candidates(Protocol):
 
 
 @runtime_checkable
+class FullView(Protocol):
+    """A game that shows a critic, which exists in training only, what the player to move does not see."""
+
+    @property
+    def hidden_size(self) -> int:
+        """Bytes `Q` of what `observe_hidden` returns for a state."""
+        ...
+
+    @property
+    def full_inputs(self) -> int:
+        """Inputs `F` of a critic."""
+        ...
+
+    def observe_hidden(self, states: States, players: NDArray[np.int8]) -> Packed:
+        """Packs what the others hold, `uint8[B, Q]`."""
+        ...
+
+    def encode_full(self, packed: Packed, hidden: Packed) -> NDArray[np.float32]:
+        """Unpacks infostates and what their players do not see as the input of a critic, `float32[B, F]`."""
+        ...
+
+
+@runtime_checkable
 class RaggedGame(Protocol):
     """Batched rules of a game with too many actions to number them: each state lists its legal actions.
 

@@ -106,22 +106,29 @@ def transition_dtype(spec: GameSpec) -> np.dtype:
     )
 
 
-def value_dtype(spec: GameSpec, action_dtype: np.dtype[np.void]) -> np.dtype:
+def value_dtype(spec: GameSpec, action_dtype: np.dtype[np.void], hidden: int = 0) -> np.dtype:
     """Record of one decision and the return that followed it, for Deep Monte-Carlo (paper 004, IV-B).
 
     A record has 143 bytes for GuanDan. Fields: packed `infostate` of the acting player; `action`, the bytes of the
     action record, see `pack_actions`; `q`, the value that the acting network gave the action; `target`, the
-    undiscounted return to the player; `version` of the acting network's weights.
+    undiscounted return to the player; `version` of the acting network's weights. With a critic, `target` is an estimate
+    of the action's advantage instead; `hidden`, what the player does not see; and `value`, the target of the critic.
+
+    Args:
+        spec: Constants of the game.
+        action_dtype: Record of an action.
+        hidden: Bytes of `hidden`; 0 without a critic.
     """
-    return np.dtype(
-        [
-            ("infostate", np.uint8, (spec.packed_size,)),
-            ("action", np.uint8, (action_dtype.itemsize,)),
-            ("q", np.float32),
-            ("target", np.float32),
-            ("version", np.int32),
-        ]
-    )
+    fields: list[tuple[Any, ...]] = [
+        ("infostate", np.uint8, (spec.packed_size,)),
+        ("action", np.uint8, (action_dtype.itemsize,)),
+        ("q", np.float32),
+        ("target", np.float32),
+        ("version", np.int32),
+    ]
+    if hidden:
+        fields += [("hidden", np.uint8, (hidden,)), ("value", np.float32)]
+    return np.dtype(fields)
 
 
 def trajectory_dtype(spec: GameSpec, critic: bool = False) -> np.dtype:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
-from envs.guandan import observation, plans, ranks, rules
+from envs.guandan import hands, observation, plans, ranks, rules
 from envs.guandan.candidates import mark_candidates
 from envs.guandan.cards import DECK_HIGH, DECK_LOW, JOKER_RANK, KINDS, NoSuchCard, action_dtype, notation, pack
 from envs.guandan.generation import LONGEST
@@ -241,6 +241,27 @@ class GuanDan:
             ranks.encode_into(packed, observation.INPUTS, out)
         if encoding == PLANS:
             plans.encode_into(packed, observation.INPUTS + ranks.INPUTS, out)
+        return out
+
+    @property
+    def hidden_size(self) -> int:
+        return hands.PACKED_SIZE
+
+    @property
+    def full_inputs(self) -> int:
+        return self.spec.shapes[PLANS][0] + hands.INPUTS
+
+    def observe_hidden(self, states: States, players: NDArray[np.int8]) -> Packed:
+        """See `envs.game.FullView`: the other hands, `envs.guandan.hands`."""
+        packed = np.empty((len(states), hands.PACKED_SIZE), np.uint8)
+        hands.observe_into(states, np.asarray(players, np.int64), packed)
+        return packed
+
+    def encode_full(self, packed: Packed, hidden: Packed) -> NDArray[np.float32]:
+        out = np.empty((len(packed), self.full_inputs), np.float32)
+        first = self.spec.shapes[PLANS][0]
+        out[:, :first] = self.encode(packed, PLANS)
+        hands.encode_into(packed, hidden, first, out)
         return out
 
     def encode_actions(self, actions: NDArray[np.void]) -> Sparse:

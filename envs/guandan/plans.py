@@ -77,7 +77,7 @@ def _place_to_beat(row):
 
 
 @kernel
-def _write_price(price, x, at):
+def write_price(price, x, at):
     """Writes a price as a number and as ramps."""
     x[at] = price / _UNIT
     for i in range(RAMPS):
@@ -92,7 +92,7 @@ def encode_into(packed, start, out):
         row, x = packed[b], out[b]
         _view_row(row, view)
         low, high = _words(row, HAND)
-        _write_price(split(desk, low, high, np.int64(row[LEVELS + 2]), view.price), x, start)
+        write_price(split(desk, low, high, np.int64(row[LEVELS + 2]), view.price), x, start)
         x[start + 1 + RAMPS] = 0
         if np.int64(row[PHASE]) >> 4 != PASS:
             value, column, _ = _place_to_beat(row)
@@ -124,7 +124,7 @@ def encode_actions(packed, offsets, actions, first, start, place, value):
             action = actions[n]
             x[:] = 0.0
             after = split(desk, low - action.low, high - action.high, level, view.price) if action.size > 0 else whole
-            _write_price(after, x, 0)
+            write_price(after, x, 0)
             if action.kind != TRIBUTE and action.kind != BACK:
                 _describe(row, view, action, level, whole, after, x[1 + RAMPS :])
             k = start

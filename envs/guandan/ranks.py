@@ -68,7 +68,7 @@ def _suits(byte):
 
 
 @kernel
-def _thermometers(row, at, level, x, n):
+def thermometers(row, at, level, x, n):
     """Writes the counts of a packed multiset by place; returns the number of its wild cards."""
     wild = np.int64(row[at + level]) & 3  # hearts of the level
     for rank in range(13):
@@ -92,7 +92,7 @@ def encode_into(packed, start, out):
         x[n : n + INPUTS] = 0
         wild = start + 3 * PLACES + KINDS + VALUES + 3
         for at in (HAND, OTHERS, BEAT):
-            count = _thermometers(row, at, level, x, n)
+            count = thermometers(row, at, level, x, n)
             for i in range(2):
                 x[wild + i] = count > i
             n += PLACES

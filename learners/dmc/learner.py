@@ -3,15 +3,16 @@ IV-B)."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from envs.game import RaggedGame
+from envs.game import Packed, RaggedGame
 from learners.dmc.decisions import encode_choices
-from learners.dmc.network import QNet
+from learners.dmc.network import QNet, QWithCritic
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 from learners.samples import unpack_actions
 from learners.training import NetLearner, Trainer
@@ -50,11 +51,18 @@ class QLearner(NetLearner):
         self.network = network
         self.training = training
         self._encoding = network.encoding_of(game.spec)
-        self.trainer = Trainer(lambda: QNet(network, game.spec), training, device or torch.device("cpu"), seed)
+        self.trainer = Trainer(self._build, training, device or torch.device("cpu"), seed)
         self._rows = CPU_ROWS if self.trainer.device.type == "cpu" else training.batch
 
+    def _build(self) -> nn.Module:
+        if self.training.critic == "none":
+            return QNet(self.network, self.game.spec)
+        full: Any = self.game
+        return QWithCritic(self.network, self.training, self.game.spec, full.full_inputs)
+
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
-        """Trains on blocks of `value_dtype` rows, minibatch by minibatch; the loss is (Q' - g)^2, see `clip_stale`.
+        """Trains on blocks of `value_dtype` rows, minibatch by minibatch; the loss is (Q' - g)^2, see `clip_stale`, and
+        that of the critic, (V - v)^2, if there is one.
 
         Returns:
             ``rows``, the number of rows trained on, and means over these rows: ``loss``; ``clipped``, the share of rows
@@ -103,7 +111,8 @@ class QLearner(NetLearner):
         chosen = unpack_actions(piece["action"], self.game.action_dtype)
         actions = encode_choices(self.game, packed, np.arange(len(piece) + 1), chosen, self._encoding)
         with trainer.autocast():
-            q = trainer.model(trainer.net.tensors(states, actions)).float()
+            outputs = trainer.model(trainer.net.tensors(states, actions), *self._full(packed, piece)).float()
+        q = outputs if outputs.ndim == 1 else outputs[:, 0]
         acted, target = (trainer.tensor(np.ascontiguousarray(piece[name])) for name in ("q", "target"))
         clipped = clip_stale(q, acted, self.training.staleness, self.training.staleness_floor)
         loss = (clipped - target).square().mul(trainer.tensor(fresh[rows])).sum()
@@ -111,7 +120,17 @@ class QLearner(NetLearner):
             moved = (clipped != q).sum()
             sums = loss, moved, q.sum(), (q - target).square().sum(), (q - acted).abs().sum()
             tallies += torch.stack([one.detach().double() for one in sums])
+        if outputs.ndim == 2:
+            value = trainer.tensor(np.ascontiguousarray(piece["value"]))
+            loss = loss + (outputs[:, 1] - value).square().mul(trainer.tensor(fresh[rows])).sum()
         return loss / len(part)
+
+    def _full(self, packed: Packed, piece: NDArray[np.void]) -> list[Tensor]:
+        """Returns the input of the critic, if there is one."""
+        if self.training.critic == "none":
+            return []
+        full: Any = self.game
+        return [self.trainer.tensor(full.encode_full(packed, np.ascontiguousarray(piece["hidden"])))]
 
 
 def clip_stale(q: Tensor, acted: Tensor, staleness: float | None, floor: float) -> Tensor:

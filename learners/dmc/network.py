@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from envs.game import GameSpec
 from envs.sparse import Sparse
-from learners.dmc.settings import QNetworkSettings
+from learners.dmc.critic import NAME
+from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 from learners.networks.modules import tanh
 from learners.networks.settings import Weights
 
@@ -73,6 +74,45 @@ class QNet(nn.Module):
         at = len(first) - self.action_inputs
         weights["state.w"], weights["action.w"] = first[:at].copy(), first[at:].copy()
         return weights | {"out.w": _matrix(self.out.weight), "out.b": _array(self.out.bias)}
+
+
+class QWithCritic(nn.Module):
+    """A Q-net, which learns advantages, and a critic.
+
+    Args:
+        settings: Settings of the Q-net.
+        training: Size of the critic.
+        spec: Constants of the game.
+        inputs: Inputs of the critic, `F`.
+
+    Raises:
+        ValueError: the game lacks what the network needs.
+    """
+
+    def __init__(self, settings: QNetworkSettings, training: DmcTrainingSettings, spec: GameSpec, inputs: int) -> None:
+        super().__init__()
+        self.q = QNet(settings, spec)
+        sizes = [inputs] + [training.critic_width] * training.critic_depth
+        self.critic = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
+        self.value = nn.Linear(training.critic_width, 1)
+
+    def forward(self, pairs: Tensor, full: Tensor) -> Tensor:
+        """The Q-net's values of pairs of state and action, and the critic's values of states `[B, F]`: `[B, 2]`."""
+        x = full
+        for layer in self.critic:
+            x = tanh(layer(x))
+        return torch.stack([self.q(pairs), self.value(x)[:, 0]], dim=1)
+
+    def tensors(self, *arguments: Any) -> Tensor:
+        """See `QNet.tensors`."""
+        return self.q.tensors(*arguments)
+
+    def inference_weights(self) -> Weights:
+        """The arrays of the Q-net, and under its name those of the critic."""
+        weights = self.q.inference_weights()
+        for i, layer in enumerate([*self.critic, self.value]):
+            weights |= {f"{NAME}.{i}.w": _matrix(layer.weight), f"{NAME}.{i}.b": _array(layer.bias)}
+        return weights
 
 
 def _array(tensor: Any) -> NDArray[np.float32]:

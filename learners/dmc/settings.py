@@ -81,6 +81,13 @@ class DmcTrainingSettings(Settings):
             None trains on all rows of the pool.
         weight_average: Exponent of a running average of the weights, which the actors play by. The n-th minibatch has a
             weight of n to this power. 0 uses the latest weights.
+        critic: Baseline of the targets. ``none``: the target is the return, and the net learns Q-values, as in the
+            paper. ``all``: a second net, in training only, values what all players see, and the target is the estimate
+            of an advantage by its values (Schulman et al. 2016), so the net learns advantages, which have less noise
+            and order actions in the same way.
+        trace: Lambda of these estimates; 1 subtracts the critic's value from the return.
+        critic_width: Units of each hidden layer of the critic.
+        critic_depth: Number of its hidden layers.
         bf16: Run the network in bfloat16 (autocast), for GPUs; the weights stay float32.
     """
 
@@ -97,4 +104,8 @@ class DmcTrainingSettings(Settings):
     staleness_floor: float = Field(1.0, ge=0)
     max_age: int | None = Field(None, ge=1)
     weight_average: float = Field(0.0, ge=0, le=1000)
+    critic: Literal["none", "all"] = "none"
+    trace: float = Field(0.9, ge=0, le=1)
+    critic_width: int = Field(256, ge=1, le=8192)
+    critic_depth: int = Field(2, ge=1, le=32)
     bf16: bool = False

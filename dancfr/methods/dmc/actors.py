@@ -44,7 +44,8 @@ class DmcActors(RunActors):
             name="learner",
             **placement.learner_options(1),
         )
-        dtype = value_dtype(game.spec, game.action_dtype)
+        hidden = 0 if config.training.critic == "none" else game.hidden_size
+        dtype = value_dtype(game.spec, game.action_dtype, hidden)
         self.buffer = start_buffer(
             self.runtime, CircularBuffer, config.pool, dtype, "values", name="pool", **placement.buffer_options
         )
@@ -59,7 +60,8 @@ class DmcActors(RunActors):
             [(options.make_agent(name, game), share) for name, share in agents.items()]
             for agents in (config.opponents, config.partners)
         )
-        arguments = (game, config.network, config.epsilon, config.tribute == "learnt", device, rivals, partners)
+        trace = None if config.training.critic == "none" else config.training.trace
+        arguments = (game, config.network, config.epsilon, config.tribute == "learnt", device, rivals, partners, trace)
         self.workers = self.start_pool(SelfPlayer, arguments, SELF_PLAY_DEADLINE_S)
 
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:

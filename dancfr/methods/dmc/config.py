@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from dancfr.errors import UsageError
 from dancfr.methods.method import Preset
 from dancfr.methods.settings import EvaluationSettings, RunConfig
-from envs.game import RaggedGame
+from envs.game import FullView, RaggedGame
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 
 
@@ -80,6 +80,8 @@ class DmcConfig(RunConfig):
                 f"tribute=learnt needs an encoding that distinguishes tributes from plays, got {encoding}: "
                 "set network.encoding=tribute or ranks"
             )
+        if self.training.critic == "all" and not isinstance(game, FullView):
+            raise UsageError(f"training.critic=all needs a game that shows a critic all cards, not {self.game}")
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
 

@@ -23,6 +23,7 @@ from dancfr.methods.streams import Stream
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
+from learners.dmc.critic import without_critic
 from learners.networks.settings import Weights
 from learners.storage import load_state, save_state
 
@@ -44,7 +45,7 @@ class Dmc(Loop):
         super().__init__(run, config, tracker, progress, self.actors)
         self.samples = 0
         self.playing = SelfPlayWeights(0, self.actors.runtime.get(self.actors.learner.call("weights", 0)))
-        self.agent = self.playing.net
+        self.agent = without_critic(self.playing.net)
         self._fitting: tuple[int, Ref, Ref] | None = None
         self._fitted: Fit | None = None
 
@@ -97,7 +98,7 @@ class Dmc(Loop):
         iteration, metrics, weights = self._fitted
         self._fitted = None
         self.playing = SelfPlayWeights(iteration, weights)
-        self.agent = average_weights(self.agent, weights, iteration, self.config.average)
+        self.agent = average_weights(self.agent, without_critic(weights), iteration, self.config.average)
         row |= _fit_metrics(metrics)
 
     def add_to_pool(self, t: int, blocks: Blocks) -> None:
@@ -117,7 +118,7 @@ class Dmc(Loop):
         """
         version, agent = self.playing.version, self.agent
         if not version and self._fitted is not None:
-            version, _, agent = self._fitted
+            version, agent = self._fitted[0], without_critic(self._fitted[2])
         self.store_evaluated(t, agent, {"version": version})
 
     def warm_up(self) -> None:

@@ -1,0 +1,39 @@
+"""A critic of Deep Monte-Carlo that sees what all players see, in training only. `B` states, `F` inputs."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.game import FullView, Packed
+from learners.networks.settings import Weights
+from learners.storage import arrays_under
+
+NAME = "critic"
+"""Prefix of its arrays among the weights of a Q-net."""
+
+
+def without_critic(weights: Weights) -> Weights:
+    """The weights that an agent needs."""
+    return {name: array for name, array in weights.items() if not name.startswith(f"{NAME}.")}
+
+
+class CriticInference:
+    """A critic as workers run it, on a CPU.
+
+    Args:
+        game: The game.
+        weights: From `learners.dmc.network.QWithCritic.inference_weights`.
+    """
+
+    def __init__(self, game: FullView, weights: Weights) -> None:
+        self._game = game
+        arrays = arrays_under(weights, NAME)
+        self._layers = [(arrays[f"{i}.w"], arrays[f"{i}.b"]) for i in range(len(arrays) // 2)]
+
+    def __call__(self, packed: Packed, hidden: Packed) -> NDArray[np.float32]:
+        """The value to each mover, `float32[B]`, of infostates and what their players do not see."""
+        x = self._game.encode_full(packed, hidden)
+        for w, b in self._layers[:-1]:
+            x = np.tanh(x @ w + b)
+        w, b = self._layers[-1]
+        values: NDArray[np.float32] = (x @ w + b)[:, 0]
+        return values
