@@ -80,11 +80,7 @@ def _load_stored(wanted: AgentName, game: Game | RaggedGame) -> Agent:
     if os.path.exists(wanted.base) or Path(wanted.base).parent != Path("."):
         near = _near_run(wanted.base)
         raise UsageError(f"{wanted.base} holds no run" + (f"; did you mean {near}?" if near else ""))
-    raise UsageError(
-        nearest(
-            wanted.base, [*bots(game), *pretrained_names(), *map(str, _run_folders())], f"agent for {game.spec.name}"
-        )
-    )
+    raise UsageError(nearest(wanted.base, [each["name"] for each in list_agents(game)], f"agent for {game.spec.name}"))
 
 
 def _load_file(wanted: AgentName, game: Any) -> Agent:
@@ -113,13 +109,15 @@ def game_options_of(name: str, game: str) -> dict[str, Any]:
     base = parse_agent(name).base
     if base.endswith(".safetensors"):
         about = read_strategy(base)[1] if not file_kind(base) else describe_file(base)
-        return dict(about.get("game_options", {})) if about.get("game") == game else {}
+        return _options(about, game)
     if not os.path.exists(os.path.join(base, "config.json")):  # os.path.exists accepts any text
         return {}
-    config = Run.open(base).info["config"]
-    if not isinstance(config, dict) or config.get("game") != game:
-        return {}
-    options = config.get("game_options")
+    return _options(Run.open(base).info["config"], game)
+
+
+def _options(stored: Any, game: str) -> dict[str, Any]:
+    """The options of a game in what a file says about itself; empty if it is about another game."""
+    options = stored.get("game_options") if isinstance(stored, dict) and stored.get("game") == game else None
     return dict(options) if isinstance(options, dict) else {}
 
 

@@ -167,12 +167,10 @@ def response_tables(settings: Settings) -> list[Table]:
     rows = []
     for run in (run for runs in settings.values() for run in runs):
         for folder, found in read_responses(run.path):
-            low, high = found["value_ci95"]
-            trained = (
-                f"{duration(found['seconds'])} of CPU time, {found['games']:,} games from {', '.join(found['starts'])}"
-            )
-            bound = f"{found['value']:+.3f}", f"{low:+.3f} to {high:+.3f}", f"{found['eval_games']:,}"
-            rows.append((run.name, folder.name, *bound, found["bound_by"], trained))
+            low, high = found.value_ci95
+            trained = f"{duration(found.seconds)} of CPU time, {found.games:,} games from {', '.join(found.starts)}"
+            bound = f"{found.value:+.3f}", f"{low:+.3f} to {high:+.3f}", f"{found.eval_games:,}"
+            rows.append((run.name, folder.name, *bound, found.bound_by, trained))
     if not rows:
         return []
     caption = (

@@ -1,11 +1,11 @@
 """Trained best responses in reports: the learning curve of one, and those that lie in the folders of runs."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, FiniteFloat
 
 from dancfr.errors import DancfrError, RunError, reason
 from dancfr.evaluation.statistics import Band
@@ -46,17 +46,29 @@ def draw(result: Mapping[str, Any]) -> Plot:
     return draw_lines("exploit", title, note, [panel], "return", note)
 
 
-def read_responses(run: Path) -> list[tuple[Path, dict[str, Any]]]:
+class Response(BaseModel):
+    """What reports show of a result of `dancfr exploit`."""
+
+    agent: str
+    value: FiniteFloat
+    value_ci95: tuple[FiniteFloat, FiniteFloat]
+    bound_by: str
+    games: int
+    seconds: FiniteFloat
+    starts: tuple[str, ...]
+    eval_games: int
+
+
+def read_responses(run: Path) -> list[tuple[Path, Response]]:
     """The results of best responses to the agent of a run that are stored in folders of the run, as
     ``dancfr exploit RUN --out RUN/response`` does; those of other agents and damaged files are left out."""
     found = []
     for file in sorted(run.glob(f"*/{RESULT}")):
         try:
-            result = json.loads(file.read_text())
-            own = Path(parse_name(result["agent"]).base).name == run.resolve().name
-            complete = {"value", "value_ci95", "bound_by", "games", "seconds", "starts", "eval_games"} <= result.keys()
-        except (OSError, ValueError, TypeError, KeyError, DancfrError):
+            response = Response.model_validate_json(file.read_bytes())
+            own = Path(parse_name(response.agent).base).name == run.resolve().name
+        except (OSError, ValueError, DancfrError):  # pydantic's ValidationError is a ValueError
             continue
-        if own and complete:
-            found.append((file.parent, result))
+        if own:
+            found.append((file.parent, response))
     return found

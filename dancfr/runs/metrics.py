@@ -79,6 +79,12 @@ class MetricsLog:
         rows = (row for _, row in _read(self.path))
         return [row for row in rows if kind is None or row.get("kind") == kind]
 
+    def unreadable(self) -> int:
+        """Counts the lines that `rows` leaves out."""
+        if not self.path.exists():
+            return 0
+        return len([line for line in self.path.read_bytes().splitlines() if line.strip()]) - len(list(_read(self.path)))
+
     def truncate(self, iteration: int, finals: bool = True) -> int:
         """Removes the rows after `iteration`, and incomplete lines, in one atomic step.
 

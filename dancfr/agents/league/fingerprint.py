@@ -18,7 +18,7 @@ def fingerprint(name: str, game: Game | RaggedGame) -> str:
     """Returns a text that two agents share if they play by the same nets or tables, wherever these are stored.
 
     A run has another fingerprint after more training. ``runs/x`` has that of ``runs/x@40`` as long as 40 is its last
-    iteration. Options of the name are part of the fingerprint as they are written.
+    iteration. Options of the name are part of the fingerprint, numbers by their value.
 
     Raises:
         UsageError: the name is not valid, or its files cannot be read.
@@ -30,7 +30,7 @@ def fingerprint(name: str, game: Game | RaggedGame) -> str:
         digest = _run(wanted) if os.path.isdir(wanted.base) else _content(Path(wanted.base))
     except OSError as error:
         raise UsageError(f"cannot read {wanted.base}: {reason(error)}") from None
-    query = "&".join(f"{key}={value}" for key, value in wanted.query)
+    query = "&".join(sorted(f"{key}={_number(value)}" for key, value in wanted.query))
     return digest + (f"?{query}" if query else "")
 
 
@@ -46,6 +46,14 @@ def _run(wanted: AgentName) -> str:
     if wanted.iteration is None:  # what a method has chosen among its strategies, such as the nets of a best response
         stored += [(path.name, _content(path)) for path in sorted(run.path.glob("*.safetensors"))]
     return _digest(json.dumps(stored, sort_keys=True).encode())
+
+
+def _number(value: str) -> str:
+    """Returns one spelling of a number, and any other value as it is."""
+    try:
+        return repr(float(value))
+    except ValueError:
+        return value
 
 
 def _content(path: Path) -> str:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from dancfr.agents.league.config import LeagueConfig, Result
-from dancfr.errors import RunError, UsageError, reason
+from dancfr.errors import RunError, UsageError, reason, warn
 from dancfr.runs.folder import take_lock, write_json
 from dancfr.runs.metrics import MetricsLog, plain
 
@@ -80,13 +80,17 @@ class LeagueFolder:
             raise RunError(f"cannot write {self._log.path}: make room and run the same command again")
 
     def results(self) -> list[Result]:
-        """Returns all results in the order of play, without a line that a kill has left torn.
+        """Returns all results in the order of play, without lines that are incomplete; says how many these are.
+
+        A kill may leave one.
 
         Raises:
             UsageError: the file cannot be read, or a line is not a result.
         """
         source = str(self._log.path)
         try:
+            if torn := self._log.unreadable():
+                warn(f"warning: {source}: {torn} lines cannot be read, and their games do not count")
             return [Result.from_json(row, source, ignore_unknown=True) for row in self._log.rows()]
         except OSError as error:
             raise UsageError(f"cannot read {source}: {reason(error)}") from None

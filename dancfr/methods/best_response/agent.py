@@ -1,6 +1,5 @@
 """Trained best responses as files, and the agent that their nets are."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from dancfr.games.registry import make_game
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.config import FRESH, NETS, RESULT, BestResponseConfig
 from dancfr.methods.stored import check_weights, newest, trained_game
+from dancfr.runs.folder import write_json
 from dancfr.runs.metrics import plain
 from dancfr.runs.run import Run
 from envs.agent import Agent
@@ -50,7 +50,7 @@ def store_response(
         **{key: result[key] for key in ("game", "game_options")},
     }
     try:
-        (folder / RESULT).write_text(json.dumps(plain(result), allow_nan=False, indent=1) + "\n")
+        write_json(folder / RESULT, plain(result))
         save_state(folder / NETS, arrays, about)
     except OSError as error:
         raise RunError(f"{folder} could not be written: {reason(error)}") from None
@@ -102,7 +102,10 @@ def load_file(path: str | os.PathLike[str], game: Game) -> SeatedAgents:
     arrays, about = load_state(path)
     if about.get("game") != game.spec.name:
         raise UsageError(f"{path} is a best response in {about.get('game')}, not in {game.spec.name}")
-    trained_on: Game = make_game(game.spec.name, **about.get("game_options", {}))
+    options = about.get("game_options", {})
+    if not isinstance(options, dict):
+        raise UsageError(f"{path} does not say which rules it was trained under")
+    trained_on: Game = make_game(game.spec.name, **options)
     there, here = trained_on.spec, game.spec
     if (there.num_actions, there.packed_size, there.shapes) != (here.num_actions, here.packed_size, here.shapes):
         raise UsageError(f"{path} was trained under other rules of {here.name}")
@@ -111,14 +114,21 @@ def load_file(path: str | os.PathLike[str], game: Game) -> SeatedAgents:
             f"{path} was written by version 0.1, whose responses were Q-nets: train anew with dancfr exploit"
         )
     networks, thresholds = about.get("networks"), about.get("thresholds")
-    if not isinstance(networks, list) or not isinstance(thresholds, list) or len(networks) != here.num_players:
+    if not isinstance(networks, list) or len(networks) != here.num_players:
         raise UsageError(f"{path} does not say what its nets look like")
+    if not isinstance(thresholds, list) or not _are_shares(thresholds, len(networks)):
+        raise UsageError(f"{path} does not say which threshold each net has")
     agents = []
     for player, (found, threshold) in enumerate(zip(networks, thresholds, strict=True)):
         network = _network({"network": found}, str(path))
         net = _check(arrays_under(arrays, str(player)), network, trained_on, f"{path}, player {player}")
         agents.append(PolicyAgent(trained_on, network, [net], str(path), float(threshold)))
     return SeatedAgents(agents, str(path))
+
+
+def _are_shares(values: list[Any], count: int) -> bool:
+    """Whether a list in a file holds this many numbers from 0 to 1."""
+    return len(values) == count and all(type(each) in (int, float) and 0 <= each <= 1 for each in values)
 
 
 def _network(about: Mapping[str, Any], source: str) -> NetworkSettings:

@@ -13,6 +13,7 @@ from learners.networks.settings import NetworkSettings, network_for
 from learners.policy_gradient.settings import PolicyTrainingSettings
 
 MOST_GAMES = 10_000_000
+MOST_STARTS = 64
 
 NETS, RESULT = "best-response.safetensors", "exploit.json"
 """Files of a trained best response: its nets, and what was measured."""
@@ -45,13 +46,15 @@ class BestResponseConfig(RunConfig):
             measurement is expected to take; None: no limit.
         games: Stop after this many training games; None: no limit.
         eval_games: Games for the final measurement, half of them in each seat.
+        fingerprints: What the frozen agent and those of `known` were when the training began, by name, as far as
+            `dancfr exploit` has noted it: it refuses to continue against agents that have changed.
     """
 
     buffers: ClassVar[tuple[str, ...]] = ("buffer",)
     resumable: ClassVar[frozenset[str]] = RunConfig.resumable | {"games", "eval_games"}
 
     agent: str = "random"
-    starts: tuple[str, ...] = Field((FRESH,), min_length=1, max_length=64)
+    starts: tuple[str, ...] = Field((FRESH,), min_length=1, max_length=MOST_STARTS)
     known: tuple[str, ...] = ()
     network: NetworkSettings = NetworkSettings()
     training: PolicyTrainingSettings = PolicyTrainingSettings(
@@ -70,6 +73,7 @@ class BestResponseConfig(RunConfig):
     minutes: float | None = Field(5.0, gt=0)
     games: int | None = Field(None, ge=2, le=1_000 * MOST_GAMES)
     eval_games: int = Field(10_000, ge=20, le=MOST_GAMES)
+    fingerprints: dict[str, str] = Field(default_factory=dict)
     evaluation: BestResponseEvaluation = BestResponseEvaluation()
     checkpoint_every: int = Field(1_000_000, ge=1)
 

@@ -46,6 +46,7 @@ class PolicyGradient(Loop):
         self.actors = PolicyGradientActors(config, placement, progress.event)
         super().__init__(run, config, tracker, progress, self.actors)
         self.decisions = self.samples = 0
+        self.warned = False
         self.version = 0
         self.playing: Nets = self.actors.learner_weights()
         self.average: Nets = _policies(self.playing)
@@ -87,6 +88,11 @@ class PolicyGradient(Loop):
         total = {key: sum(each.get(key, 0.0) for each in stats) for key in sorted(set().union(*stats))}
         self.decisions += int(total["decisions"])
         self.samples += int(total["samples"])
+        if not total["samples"] and not self.warned:
+            self.warned = True
+            self.progress.event(
+                "warning: self-play gave no samples to learn from: lower noise.openings or noise.opening_plies"
+            )
         row |= {
             "selfplay/decisions_per_second": total["decisions"] / seconds,
             "selfplay/decisions_per_game": total["decisions"] / total["games"],

@@ -85,12 +85,16 @@ def test_a_league_that_was_stopped_and_resumed_is_the_same_as_one_that_was_not(t
     assert played(tmp_path / "other") != played(tmp_path / "whole")
 
 
-def test_a_torn_line_is_left_out_and_its_games_are_played_again(tmp_path: Path) -> None:
+def test_a_torn_line_is_left_out_and_its_games_are_played_again(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     league(tmp_path / "l", games=200)
     rows, file = played(tmp_path / "l"), tmp_path / "l" / "games.jsonl"
     file.write_bytes(file.read_bytes()[:-30])
+    assert not capfd.readouterr().err
     found = league(tmp_path / "l", games=0)
     assert found["games"] == 180
+    assert "1 lines cannot be read, and their games do not count" in capfd.readouterr().err
     league(tmp_path / "l", games=20)
     lines = file.read_text().splitlines()
     assert len(lines) == 11
@@ -190,6 +194,7 @@ def test_fingerprints_are_those_of_what_plays(mini_run: Path, tmp_path: Path) ->
     assert fingerprint("rush", game) == "rush"
     assert first == fingerprint(str(mini_run), game) == fingerprint(f"{tmp_path}/link/", game)
     assert first == fingerprint(f"{run}@4", game)
+    assert fingerprint(f"{run}?threshold=0.5", game) == fingerprint(f"{run}?threshold=.50", game)
     others = [f"{run}@3", f"{run}?average=exact", f"{run}?threshold=0.5"]
     assert len({first, *(fingerprint(name, game) for name in others)}) == 4
     path = _kuhn(tmp_path, 2)

@@ -47,6 +47,12 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_self_play_without_samples_is_said_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    changes = ("iterations=2", "noise.openings=1", "noise.opening_plies=1000", "evaluation.every=0")
+    run_preset(tmp_path / "r", PRESET, configured(PRESET, *KUHN, *changes))
+    assert capfd.readouterr().err.count("no samples to learn from: lower noise.openings") == 1
+
+
 def test_workers_of_ray_make_the_same_nets(reference: Path, tmp_path: Path) -> None:
     config = Run.open(reference).config_as(type(configured(PRESET)))
     run_preset(tmp_path / "ray", PRESET, config, inline=False)

@@ -234,6 +234,8 @@ def test_best_responses_in_the_folder_of_a_run_are_shown(write_run: Any) -> None
         "of-another-version": json.dumps({"agent": path.name}),
         "no-object": "[]",
     }
+    wrong = {"value": "x", "value_ci95": None, "games": "x", "starts": [1], "seconds": None, "agent": 5}
+    stored |= {f"wrong-{key}": json.dumps(result | {"value": 0.456, key: value}) for key, value in wrong.items()}
     for name, text in stored.items():
         (path / name).mkdir()
         (path / name / "exploit.json").write_text(text)
@@ -242,6 +244,7 @@ def test_best_responses_in_the_folder_of_a_run_are_shown(write_run: Any) -> None
     assert "+0.800 to +0.900" in text
     assert "54,321 games from pretrained:geister, fresh" in text
     assert "0.123" not in text
+    assert "0.456" not in text
 
 
 def test_names_are_escaped(write_run: Any) -> None:
