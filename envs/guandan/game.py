@@ -249,7 +249,7 @@ class GuanDan:
 
     @property
     def full_inputs(self) -> int:
-        return self.spec.shapes[PLANS][0] + hands.INPUTS
+        return self.spec.shapes[PLANS][0] - observation.CARD_INPUTS + hands.INPUTS
 
     def observe_hidden(self, states: States, players: NDArray[np.int8]) -> Packed:
         """See `envs.game.FullView`: the other hands, `envs.guandan.hands`."""
@@ -259,8 +259,8 @@ class GuanDan:
 
     def encode_full(self, packed: Packed, hidden: Packed) -> NDArray[np.float32]:
         out = np.empty((len(packed), self.full_inputs), np.float32)
-        first = self.spec.shapes[PLANS][0]
-        out[:, :first] = self.encode(packed, PLANS)
+        first = self.spec.shapes[PLANS][0] - observation.CARD_INPUTS
+        out[:, :first] = self.encode(packed, PLANS)[:, observation.CARD_INPUTS :]
         hands.encode_into(packed, hidden, first, out)
         return out
 

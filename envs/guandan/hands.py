@@ -1,7 +1,8 @@
 """What a critic of GuanDan sees beside an infostate: the other three hands. For training only.
 
 A packed row has 16 bytes for each of next, partner and previous: the hand, and the price of its cheapest split in its
-player's eyes (`plans`), in steps of 1/256. The inputs are those of the encoding ``plans``, followed by
+player's eyes (`plans`), in steps of 1/256. The inputs are those of the encoding ``plans`` without
+the cards one by one, of which a critic would learn games by heart, followed by
 
     hands                3 * 82   thermometers, see `ranks`
     their prices         3 * 10   as a number and as ramps, see `plans`; zeros once a seat is out

@@ -21,6 +21,7 @@ from envs.guandan.comparison import rank_at, value_of
 from envs.guandan.state import GIVE_BACK, PAY, SEATS
 
 INPUTS, FLAGS = 513, 12
+CARD_INPUTS = 7 * 54 + FLAGS  # those before the numbers of cards left
 CARD_BYTES = 14
 HAND, OTHERS, BEAT, PARTNER, NEXT_PLAYED, PARTNER_PLAYED, PREVIOUS_PLAYED = (CARD_BYTES * i for i in range(7))
 LEFT = 7 * CARD_BYTES  # cards left of next, partner, previous

@@ -5,7 +5,7 @@ import pytest
 
 from envs.game import FullView
 from envs.guandan import GuanDan, hands, plans
-from envs.guandan.observation import INPUTS
+from envs.guandan.observation import CARD_INPUTS, INPUTS
 from envs.guandan.ranks import PLACES
 from envs.guandan.state import PLAY
 
@@ -17,7 +17,7 @@ def test_a_critic_sees_each_hand_as_its_player_does() -> None:
     assert isinstance(GAME, FullView)
     rng = np.random.default_rng(1)
     states = GAME.reset(6, rng)
-    own = GAME.spec.shapes["plans"][0]
+    own = GAME.spec.shapes["plans"][0] - CARD_INPUTS
     compared = out = 0
     while len(states):
         movers = GAME.to_move(states)
@@ -25,7 +25,7 @@ def test_a_critic_sees_each_hand_as_its_player_does() -> None:
         assert hidden.shape == (len(states), GAME.hidden_size)
         x = GAME.encode_full(packed, hidden)
         assert x.shape == (len(states), GAME.full_inputs) == (len(states), own + hands.INPUTS)
-        np.testing.assert_array_equal(x[:, :own], GAME.encode(packed, "plans"))
+        np.testing.assert_array_equal(x[:, :own], GAME.encode(packed, "plans")[:, CARD_INPUTS:])
         for i in range(3):
             seats = ((movers + 1 + i) % 4).astype(np.int8)
             theirs = GAME.encode(GAME.observe(states, seats), "plans")
@@ -55,6 +55,6 @@ def test_negative_prices_survive_packing() -> None:
     states["low"][0, seat], states["high"][0, seat], states["left"][0, seat] = 0xAAAA, 0, 16
     movers = states["to_move"].astype(np.int8)
     x = GAME.encode_full(GAME.observe(states, movers), GAME.observe_hidden(states, movers))
-    price = 4 * float(x[0, GAME.spec.shapes["plans"][0] + PLACES])
+    price = 4 * float(x[0, GAME.spec.shapes["plans"][0] - CARD_INPUTS + PLACES])
     assert price < -0.5
     assert price == pytest.approx(round(256 * price) / 256)

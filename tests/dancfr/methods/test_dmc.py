@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
 from dancfr.errors import UsageError
 from dancfr.methods import find_preset
 from dancfr.methods.averaging import average_weights
@@ -15,6 +17,10 @@ from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run
 from dancfr.watch.tracking import Tracker
 from envs.guandan import GuanDan
+from learners.dmc.critic import CriticInference
+from learners.dmc.learner import QLearner
+from learners.dmc.network import QNet, QWithCritic
+from learners.storage import load_state
 from tests.dancfr.methods.table_runs import train
 
 TINY = (
@@ -158,10 +164,6 @@ def test_what_does_not_fit_is_refused_before_anything_starts(overrides: list[str
 
 
 def test_self_play_is_its_seed_and_its_targets_are_the_rounds_returns() -> None:
-    from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
-    from envs.guandan import GuanDan
-    from learners.dmc.network import QNet
-
     config = tiny()
     game = GuanDan(length="match", situation="first")
     weights = SelfPlayWeights(3, QNet(config.network, game.spec).inference_weights())
@@ -175,3 +177,62 @@ def test_self_play_is_its_seed_and_its_targets_are_the_rounds_returns() -> None:
     assert (values["version"] == 3).all()
     assert np.abs(values["target"]).max() == 3
     assert stats["rows"] > 2 * stats["samples"], "every sample was a choice"
+
+
+CRITIC = ("training.critic=all", "training.critic_width=16", "network.encoding=plans", "network.choices=candidates")
+
+
+def test_a_run_with_a_critic_is_the_same_on_ray_and_after_resuming(tmp_path: Path) -> None:
+    config = tiny("iterations=3", *CRITIC, "network.tower=1", "network.tower_width=16")
+    run_training(tmp_path / "whole", config)
+    run_training(tmp_path / "parts", config.model_copy(update={"iterations": 1}))
+    run_training(tmp_path / "parts", config, inline=False, resume=True, workers=2)
+    assert nets(tmp_path / "parts") == nets(tmp_path / "whole")
+    assert rows(tmp_path / "parts", "train") == rows(tmp_path / "whole", "train")
+    assert not [name for file in nets(tmp_path / "whole") for name in stored_arrays(tmp_path / "whole", file)]
+
+
+def stored_arrays(path: Path, file: str) -> list[str]:
+    """Names of the arrays of a critic in a stored strategy."""
+    arrays, _ = load_state(path / "strategies" / file)
+    assert "tower0.w" in arrays
+    return [name for name in arrays if name.startswith("critic")]
+
+
+def test_advantages_are_returns_less_what_the_critic_expects() -> None:
+    """With lambda = 1, return = advantage + value; with lambda = 0, the last decision alone sees the return."""
+    config = tiny(*CRITIC)
+    game = GuanDan(length="round")
+    net = QWithCritic(config.network, config.training, game.spec, game.full_inputs)
+    weights, task = SelfPlayWeights(1, net.inference_weights()), SelfPlayTask((5,), games=6, tables=3)
+    blocks = [
+        SelfPlayer(game, config.network, 0.3, trace=trace).play(task, weights)[1]["values"]
+        for trace in (1.0, 0.0, None)
+    ]
+    whole, one_step, plain = blocks
+    assert (plain["infostate"] == whole["infostate"]).all()
+    np.testing.assert_allclose(whole["value"], plain["target"], atol=1e-5)
+    expected = CriticInference(game, weights.net)(whole["infostate"], whole["hidden"])
+    np.testing.assert_allclose(whole["target"], plain["target"] - expected, atol=1e-5)
+    with torch.no_grad():
+        pairs = torch.zeros(len(expected), net.q.state_inputs + net.q.action_inputs)
+        by_torch = net(pairs, torch.from_numpy(game.encode_full(whole["infostate"], whole["hidden"])))[:, 1]
+    np.testing.assert_allclose(expected, by_torch.numpy(), atol=1e-4)
+    ends = np.isclose(one_step["value"], plain["target"], atol=1e-5)
+    assert 0 < ends.sum() < len(ends) / 4
+    hands = whole["hidden"].reshape(len(whole), 3, 16)[:, :, :14]
+    assert (hands.sum(axis=2) > 0).any(axis=1).all(), "somebody else holds cards at every decision"
+
+
+def test_the_critic_learns_what_returns_depend_on() -> None:
+    config = tiny(*CRITIC, "training.batch=256", "training.minibatches=80", "training.learning_rate=0.002")
+    game = GuanDan(length="round")
+    learner = QLearner(game, config.network, config.training, seed=1)
+    player = SelfPlayer(game, config.network, 0.05, trace=1.0)
+    task = SelfPlayTask((1,), games=200, tables=200)
+    block = player.play(task, SelfPlayWeights(0, learner.weights()))[1]["values"]
+    rng = np.random.default_rng(0)
+    learner.fit((block[rng.integers(len(block), size=256)] for _ in range(80)), 1)
+    expected = CriticInference(game, learner.weights())(block["infostate"], block["hidden"])
+    returns = block["value"]  # lambda = 1
+    assert np.square(returns - expected).mean() < 0.7 * returns.var()
