@@ -150,11 +150,12 @@ PRESETS = (
         "geister-dream-robust",
         QUICK.varied(
             minutes=30.0,
+            history=0.5,
             reservoir=4_000_000,
             evaluation=EvaluationConfig(every=50, games=400, average="paper"),
             checkpoint_every=100,
         ),
-        "geister-quick for 30 minutes with larger buffers, which hardly unlearns",
+        "geister-quick for 30 minutes with more former opponents and larger buffers",
     ),
     Preset("leduc-dream", LEDUC, "DREAM on Leduc hold'em: NashConv below 0.15 after two million decisions"),
     Preset(
