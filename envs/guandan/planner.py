@@ -39,7 +39,7 @@ def _in_plan(notes, row, mark, plan, planned):
 
 
 @kernel
-def _copy(row, out):
+def copy_action(row, out):
     emit(out, 0, row.low, row.high, row.kind, row.rank, row.size)
 
 
@@ -58,7 +58,7 @@ def _lead(view, state, me, manners, whole, plan, planned, out):
         score = score_play(view, state, me, manners, plan[i], whole - _price(plan[i], level, view.price))
         if score > best:
             best = score
-            _copy(plan[i], out)
+            copy_action(plan[i], out)
     return best
 
 
@@ -76,7 +76,7 @@ def _singles_and_pairs(state, me, rows):
     n = 0
     for i in range(end):
         if rows[i].kind == SINGLE or rows[i].kind == PAIR:
-            _copy(rows[i], rows[n:])
+            copy_action(rows[i], rows[n:])
             n += 1
     return n
 
@@ -90,7 +90,7 @@ def _choose(state, strengths, manners, desk, view, notes, plan, rows, out):
     if state.beat_kind != PASS:
         kind, rank, size = np.int64(state.beat_kind), np.int64(state.beat_rank), np.int64(state.beat_size)
         start, end = 1, plays(low, high, level, kind, rank, size, rows, 0)
-        _copy(rows[0], out)  # the pass
+        copy_action(rows[0], out)  # the pass
         if end == 1:
             return
     look(view, state, me, strengths, manners)
@@ -112,7 +112,7 @@ def _choose(state, strengths, manners, desk, view, notes, plan, rows, out):
         score = score_play(view, state, me, manners, row, after)
         if score > best:
             best = score
-            _copy(row, out)
+            copy_action(row, out)
 
 
 @kernel

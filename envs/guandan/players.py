@@ -1,9 +1,9 @@
-"""The bots of GuanDan: `random`, `greedy` and `planner`.
+"""The bots of GuanDan: `random`, `greedy`, `planner` and `counter`.
 
 `greedy` plays the weakest action that beats the last move, even its partner's, and passes only if there is none. It
 plays bombs after all other actions, and actions with wild cards after those without. As a leader it plays all cards of
-its weakest rank with fewer than four cards. Like `planner` it chooses tributes by `tribute.tribute_choice`; `random`
-chooses them at random.
+its weakest rank with fewer than four cards. Like `planner` and `counter` it chooses tributes by
+`tribute.tribute_choice`; `random` chooses them at random.
 
 The bots use only what their seat knows: its hand, the cards played, the number of cards of the others, the level, and
 the move to beat.
@@ -20,6 +20,7 @@ from envs.game import RaggedGame, States
 from envs.guandan.bot import GuanDanBot
 from envs.guandan.cards import JOKER_RANK, PASS, TRIPS, count_of
 from envs.guandan.comparison import NOT_A_BOMB, bomb_class, value_of
+from envs.guandan.counter import CounterBot
 from envs.guandan.planner import PlannerBot
 from envs.guandan.state import NOBODY, PLAY
 from envs.guandan.tribute import tribute_choice
@@ -107,7 +108,12 @@ class GreedyBot(GuanDanBot):
         return choices.rows[np.where(chosen < 0, tribute_choice(states, choices), chosen)]
 
 
-BOTS: dict[str, Callable[[], RaggedAgent]] = {"random": RandomBot, "greedy": GreedyBot, "planner": PlannerBot}
+BOTS: dict[str, Callable[[], RaggedAgent]] = {
+    "random": RandomBot,
+    "greedy": GreedyBot,
+    "planner": PlannerBot,
+    "counter": CounterBot,
+}
 """The bots of GuanDan by their names on the command line."""
 
-__all__ = ["BOTS", "GreedyBot", "PlannerBot", "RandomBot", "choose_greedy"]
+__all__ = ["BOTS", "CounterBot", "GreedyBot", "PlannerBot", "RandomBot", "choose_greedy"]

@@ -369,7 +369,8 @@ def test_a_run_of_dmc_cannot_play_another_game_and_is_listed_for_its_own(dmc_run
     with pytest.raises(UsageError, match="was trained on guandan, not on geister: use --game guandan"):
         make_agent(str(dmc_run), FULL)
     listed = list_agents(GUANDAN, dmc_run.parent)
-    assert [entry["name"] for entry in listed] == ["random", "greedy", "planner", str(dmc_run)]
+    bots = ["random", "greedy", "planner", "counter"]
+    assert [entry["name"] for entry in listed if entry["kind"] != "pretrained"] == [*bots, str(dmc_run)]
     assert listed[-1]["iterations"] == 4
 
 
