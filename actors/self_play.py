@@ -2,7 +2,8 @@
 
 A chunk is a number of games with one seed. Every seat plays by the same Q-net: a random choice with probability
 epsilon, else the choice of the highest value. Decisions with a single choice need no inference and give no sample. The
-return of a round is the target of all decisions in it or, with a critic, the basis of their advantages. In a share of
+return of a round is the target of all decisions in it or, with a critic, the basis of their advantages. Or the net
+is a policy, of which every seat draws its choices. In a share of
 the games, frozen agents sit in the seats of one team or of a partner; their decisions give no samples.
 """
 
@@ -22,11 +23,15 @@ from envs.game import FullView, Packed, Ragged, RaggedGame, States
 from envs.ragged import best_rows, choose_rows, take_lists
 from learners.dmc.critic import CriticInference, without_critic
 from learners.dmc.decisions import encode_choices, settle_without_net
+from learners.dmc.proposals import propose_and_draw
 from learners.dmc.settings import QNetworkSettings
 from learners.networks.q_inference import QForward, QInference
 from learners.networks.settings import Weights
 from learners.policy_gradient.advantages import estimate_advantages
-from learners.samples import pack_actions, value_dtype
+from learners.samples import choice_dtype, pack_actions, value_dtype
+
+_LATER = ("version", "target", "advantage", "value")
+"""Fields of samples that are known at the end of a chunk."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class SelfPlayWeights:
 
 
 Block = dict[str, NDArray]
-"""`{"values": value_dtype[n]}`"""
+"""`{"values": value_dtype[n]}`, or `choice_dtype[n]` of a policy"""
 
 
 class SelfPlayer(WarmUp):
@@ -94,17 +99,11 @@ class SelfPlayer(WarmUp):
         self._encoding = network.encoding_of(game.spec)
         self._trace = trace
         self._full = cast(FullView, game)  # used with a critic only
-        hidden = 0 if trace is None else self._full.hidden_size
-        self._dtype = value_dtype(game.spec, game.action_dtype, hidden)
+        self._dtype = self._record(0 if trace is None else self._full.hidden_size)
+        kept = {name: self._dtype[name] for name in self._dtype.names or () if name not in _LATER}
         self._rows = Rows(
-            {
-                "infostate": (np.uint8, (game.spec.packed_size,)),
-                "action": (np.uint8, (game.action_dtype.itemsize,)),
-                "q": (np.float32, ()),
-                "round": (np.int32, ()),
-                "player": (np.int8, ()),
-                **({"hidden": (np.uint8, (hidden,))} if hidden else {}),
-            }
+            {name: (field.base, field.shape) for name, field in kept.items()}
+            | {"round": (np.int32, ()), "player": (np.int8, ())}
         )
         self._others: list[Any] = [agent for agent, _ in (*rivals, *partners)]
         self._shares = [share for _, share in rivals], [share for _, share in partners]
@@ -113,6 +112,10 @@ class SelfPlayer(WarmUp):
         self._inference: QForward
         self._critic: CriticInference
         self._decisions = self._evaluated = 0  # of the chunk: decisions, and rows evaluated by the net
+
+    def _record(self, hidden: int) -> np.dtype:
+        """Record of a sample, with `hidden` bytes of what its player does not see."""
+        return value_dtype(self.game.spec, self.game.action_dtype, hidden)
 
     def play(self, task: SelfPlayTask, weights: SelfPlayWeights) -> tuple[dict[str, float], Block]:
         """Plays a chunk; returns its statistics and samples, see `Block`."""
@@ -125,16 +128,18 @@ class SelfPlayer(WarmUp):
         self._rows.clear()
         self._evaluated = self._decisions = 0
         block = self._samples(self._play_games(task, rng))
-        q, target = block["q"], block["target"]
         stats = {
             "games": float(task.games),
             "decisions": float(self._decisions),
             "samples": float(len(block)),
             "rows": float(self._evaluated),
             "seconds": perf_counter() - started,
-            "q_error": float(np.square(q - target).sum()),
         }
-        return stats, {"values": block}
+        return stats | self._tally(block), {"values": block}
+
+    def _tally(self, block: NDArray[np.void]) -> dict[str, float]:
+        """Sums over the samples of a chunk, of which the metrics have the means."""
+        return {"sum/q_error": float(np.square(block["q"] - block["target"]).sum())}
 
     def _make_inference(self, net: Weights) -> QForward:
         if self.device == "cpu":
@@ -225,12 +230,12 @@ class SelfPlayer(WarmUp):
         lists, source = take_lists(choices, asked)
         movers = game.to_move(states[asked])
         packed = game.observe(states[asked], movers)
-        picked, q = self._pick(packed, lists, rng)
+        picked, decided = self._pick(packed, lists, rng)
         chosen[asked] = source[picked]
         kept = self._rows.append(len(asked))
+        for name, column in decided.items():
+            kept[name][:] = column
         kept["infostate"][:] = packed
-        kept["action"][:] = pack_actions(lists.rows[picked])
-        kept["q"][:] = q
         kept["round"][:] = number[asked]
         kept["player"][:] = movers
         if self._trace is not None:
@@ -240,24 +245,28 @@ class SelfPlayer(WarmUp):
 
     def _pick(
         self, packed: Packed, lists: Ragged, rng: np.random.Generator
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Chooses a row of each list epsilon-greedily, `int64[n]`; returns their values too, `float32[n]`."""
-        game = self.game
-        vectors = encode_choices(game, packed, lists.offsets, lists.rows, self._encoding)
-        values = self._inference(game.encode(packed, self._encoding), lists.offsets, vectors)
+    ) -> tuple[NDArray[np.int64], dict[str, NDArray]]:
+        """Chooses a row of each list epsilon-greedily, `int64[n]`; returns what samples tell of the choice too."""
+        values = self._evaluate(packed, lists)
         picked = best_rows(lists.offsets, values)
         draws = rng.random((2, len(packed)))
         explore = draws[0] < self.epsilon
         if explore.any():
             picked = np.where(explore, choose_rows(lists.offsets, draws[1]), picked)
-        return picked, values[picked]
+        return picked, {"action": pack_actions(lists.rows[picked]), "q": values[picked]}
+
+    def _evaluate(self, packed: Packed, lists: Ragged) -> NDArray[np.float32]:
+        """The net's values of all choices, `float32[N]`."""
+        vectors = encode_choices(self.game, packed, lists.offsets, lists.rows, self._encoding)
+        return self._inference(self.game.encode(packed, self._encoding), lists.offsets, vectors)
 
     def _samples(self, returns: NDArray[np.float32]) -> NDArray[np.void]:
         """Returns the decisions of the chunk with the targets that follow from the returns of rounds, `[n]` records."""
         rows = self._rows
         block = np.empty(rows.length, self._dtype)
-        for name in ("infostate", "action", "q"):
-            block[name] = rows[name]
+        for name in self._dtype.names or ():
+            if name not in _LATER:
+                block[name] = rows[name]
         block["version"] = self._version
         if self._trace is None:
             block["target"] = returns[rows["round"], rows["player"]]
@@ -265,8 +274,38 @@ class SelfPlayer(WarmUp):
         values = self._critic(rows["infostate"], rows["hidden"])
         advantages = np.empty(rows.length, np.float32)
         estimate_advantages(rows["round"], rows["player"], values, returns, 1.0, self._trace, advantages)
-        block["target"], block["value"], block["hidden"] = advantages, values + advantages, rows["hidden"]
+        block["advantage" if "advantage" in (self._dtype.names or ()) else "target"] = advantages
+        block["value"] = values + advantages
         return block
+
+
+class PolicySelfPlayer(SelfPlayer):
+    """The same by a policy over the proposals of the net, see `learners.dmc.proposals`.
+
+    Args:
+        proposals: Number of choices that the policy is over, at most.
+        arguments: Those of `SelfPlayer`, which has a critic.
+    """
+
+    def __init__(self, proposals: int, *arguments: Any) -> None:
+        self._proposals = proposals
+        super().__init__(*arguments)
+
+    def _record(self, hidden: int) -> np.dtype:
+        return choice_dtype(self.game.spec, self.game.action_dtype, self._proposals, hidden)
+
+    def _tally(self, block: NDArray[np.void]) -> dict[str, float]:
+        return {"sum/advantage_square": float(np.square(block["advantage"]).sum())}
+
+    def _pick(
+        self, packed: Packed, lists: Ragged, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], dict[str, NDArray]]:
+        """Draws a row of each list by the policy."""
+        logits = self._evaluate(packed, lists)
+        proposals, count, drawn, log_probability = propose_and_draw(lists.offsets, logits, self._proposals, rng)
+        choices = pack_actions(lists.rows[proposals.reshape(-1)]).reshape(*proposals.shape, -1)
+        picked = proposals[np.arange(len(drawn)), drawn]
+        return picked, {"choices": choices, "count": count, "action": drawn, "log_probability": log_probability}
 
 
 def merge_stats(stats: list[dict[str, float]], seconds: float) -> dict[str, Any]:
@@ -278,6 +317,6 @@ def merge_stats(stats: list[dict[str, float]], seconds: float) -> dict[str, Any]
         "selfplay/samples_per_second": total["samples"] / seconds,
         "selfplay/rows_per_sample": total["rows"] / samples,
         "selfplay/decisions_per_game": total["decisions"] / total["games"],
-        "selfplay/q_error": total["q_error"] / samples,
         "selfplay/busy": total["seconds"] / seconds,
+        **{f"selfplay/{key[4:]}": value / samples for key, value in total.items() if key.startswith("sum/")},
     }

@@ -131,6 +131,35 @@ def value_dtype(spec: GameSpec, action_dtype: np.dtype[np.void], hidden: int = 0
     return np.dtype(fields)
 
 
+def choice_dtype(spec: GameSpec, action_dtype: np.dtype[np.void], proposals: int, hidden: int) -> np.dtype:
+    """Record of one decision between proposed actions, for a policy over them (DanZero+, Zhao et al. 2023).
+
+    A record has 571 bytes for GuanDan with 16 proposals. Fields: packed `infostate` of the acting player; `choices`,
+    the bytes of the proposed actions, of which the first `count` are meant; `action`, the chosen one of them;
+    `log_probability` of it by the policy that played; `advantage`, its estimate; `value`, the target of the critic;
+    `version` of the acting network's weights; and `hidden`, what the player does not see.
+
+    Args:
+        spec: Constants of the game.
+        action_dtype: Record of an action.
+        proposals: The most actions that are proposed.
+        hidden: Bytes of `hidden`.
+    """
+    return np.dtype(
+        [
+            ("infostate", np.uint8, (spec.packed_size,)),
+            ("choices", np.uint8, (proposals, action_dtype.itemsize)),
+            ("count", np.uint8),
+            ("action", np.uint8),
+            ("log_probability", np.float32),
+            ("advantage", np.float32),
+            ("value", np.float32),
+            ("version", np.int32),
+            ("hidden", np.uint8, (hidden,)),
+        ]
+    )
+
+
 def trajectory_dtype(spec: GameSpec, critic: bool = False) -> np.dtype:
     """Record of one decision of self-play for a policy gradient, with what its trajectory says of it.
 

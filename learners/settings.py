@@ -20,6 +20,21 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
 
 
+def scheduled(start: float, end: float | None, iteration: int, iterations: int) -> float:
+    """The value in an iteration, counted from 1, of a setting that goes from one value to another geometrically.
+
+    Args:
+        start: Value in the first iteration.
+        end: Value from the last iteration of the schedule on; None: that of the start.
+        iteration: The iteration.
+        iterations: Length of the schedule.
+    """
+    if end is None or start == 0:
+        return start
+    done = min((iteration - 1) / max(iterations - 1, 1), 1.0)
+    return start * (end / start) ** done
+
+
 class Fitting(Protocol):
     """The settings that `learners.training.Trainer` reads; see `TrainingSettings` for those without a docstring."""
 

@@ -25,6 +25,10 @@ class QAgent:
 
     Raises:
         ValueError: The game does not provide the encodings that the network needs.
+
+    Attributes:
+        network: Settings of the Q-network.
+        weights: Its weights.
     """
 
     def __init__(
@@ -40,7 +44,7 @@ class QAgent:
         self.name = name
         self._trained_on = game
         self._learn_scripted = learn_scripted
-        self._network = network
+        self.network, self.weights = network, weights
         self._encoding = network.encoding_of(game.spec)
         self._forward = forward or QInference(network, weights)
         self._game = game
@@ -57,7 +61,7 @@ class QAgent:
         Raises:
             GameOver: One of the games has ended.
         """
-        choices = self._network.list_choices(self._game, states)
+        choices = self.network.list_choices(self._game, states)
         if (np.diff(choices.offsets) == 0).any():
             raise GameOver(f"{self.name} has no move in a game that has ended")
         chosen, open_states = settle_without_net(self._game, states, choices, self._learn_scripted)

@@ -14,6 +14,7 @@ from envs.game import Packed, RaggedGame
 from learners.dmc.decisions import encode_choices
 from learners.dmc.network import QNet, QWithCritic
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
+from learners.networks.settings import Weights
 from learners.samples import unpack_actions
 from learners.training import NetLearner, Trainer
 
@@ -33,9 +34,10 @@ class QLearner(NetLearner):
         training: Settings of the fits.
         device: Device to train on; the CPU by default.
         seed: Seed of the initial weights.
+        start: Weights of a Q-net to begin with, from `QNet.inference_weights`; None: fresh ones.
 
     Raises:
-        ValueError: the game lacks what the network needs.
+        ValueError: the game lacks what the network needs, or `start` is of another network.
     """
 
     def __init__(
@@ -46,12 +48,16 @@ class QLearner(NetLearner):
         *,
         device: torch.device | None = None,
         seed: int = 0,
+        start: Weights | None = None,
     ) -> None:
         self.game = game
         self.network = network
         self.training = training
         self._encoding = network.encoding_of(game.spec)
         self.trainer = Trainer(self._build, training, device or torch.device("cpu"), seed)
+        if start is not None:
+            net = self.trainer.net
+            (net if isinstance(net, QNet) else net.q).load_inference_weights(start)
         self._rows = CPU_ROWS if self.trainer.device.type == "cpu" else training.batch
 
     def _build(self) -> nn.Module:

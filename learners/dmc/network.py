@@ -15,6 +15,9 @@ from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 from learners.networks.modules import tanh
 from learners.networks.settings import Weights
 
+INITIAL_SCALE = 0.3
+"""Factor of the initial weights of a policy's output layer."""
+
 
 class QNet(nn.Module):
     """`depth` hidden layers over state and action side by side, and one linear output (paper 004, IV-A).
@@ -54,6 +57,26 @@ class QNet(nn.Module):
             x = squash(layer(x))
         return self.out(x)[:, 0]
 
+    def of_choices(self, states: Tensor, owner: Tensor, actions: Tensor) -> Tensor:
+        """Values of several actions of each state, `[N]`; what sees the state alone is computed once for each.
+
+        Args:
+            states: `[B, F]`.
+            owner: The state of each action, `int64[N]`.
+            actions: Features of the actions, `[N, A]`.
+        """
+        squash = tanh if self.settings.activation == "tanh" else torch.relu
+        x = states
+        for layer in self.tower:
+            x = squash(layer(x))
+        first: Any = self.hidden[0]
+        at = first.in_features - self.action_inputs
+        base = nn.functional.linear(x, first.weight[:, :at], first.bias)
+        x = squash(base[owner] + nn.functional.linear(actions, first.weight[:, at:]))
+        for layer in self.hidden[1:]:
+            x = squash(layer(x))
+        return self.out(x)[:, 0]
+
     def tensors(self, states: NDArray[np.float32], actions: Sparse) -> Tensor:
         """States `float32[B, F]` with one action each as the input of `forward`, on the network's device."""
         device = self.out.weight.device
@@ -74,6 +97,27 @@ class QNet(nn.Module):
         at = len(first) - self.action_inputs
         weights["state.w"], weights["action.w"] = first[:at].copy(), first[at:].copy()
         return weights | {"out.w": _matrix(self.out.weight), "out.b": _array(self.out.bias)}
+
+    def load_inference_weights(self, weights: Weights) -> None:
+        """Reverse of `inference_weights`.
+
+        Raises:
+            ValueError: the arrays are of another network.
+        """
+        arrays = dict(weights)
+        if "state.w" in arrays and "action.w" in arrays:
+            arrays["hidden0.w"] = np.concatenate([arrays.pop("state.w"), arrays.pop("action.w")])
+        layers: dict[str, Any] = {f"tower{i}": layer for i, layer in enumerate(self.tower)}
+        layers |= {f"hidden{i}": layer for i, layer in enumerate(self.hidden)} | {"out": self.out}
+        if arrays.keys() != {f"{name}.{part}" for name in layers for part in "wb"}:
+            raise ValueError("the weights are those of another network")
+        with torch.no_grad():
+            for name, layer in layers.items():
+                matrix, bias = np.asarray(arrays[f"{name}.w"]).T, np.asarray(arrays[f"{name}.b"])
+                if matrix.shape != layer.weight.shape:
+                    raise ValueError(f"{name} has {matrix.shape} weights, expected {tuple(layer.weight.shape)}")
+                layer.weight.copy_(torch.from_numpy(matrix.copy()))
+                layer.bias.copy_(torch.from_numpy(bias.copy()))
 
 
 class QWithCritic(nn.Module):
@@ -98,10 +142,15 @@ class QWithCritic(nn.Module):
 
     def forward(self, pairs: Tensor, full: Tensor) -> Tensor:
         """The Q-net's values of pairs of state and action, and the critic's values of states `[B, F]`: `[B, 2]`."""
+        return torch.stack([self.q(pairs), self.values(full)], dim=1)
+
+    def values(self, full: Tensor) -> Tensor:
+        """The critic's values of states `[B, F]`: `[B]`."""
         x = full
         for layer in self.critic:
             x = tanh(layer(x))
-        return torch.stack([self.q(pairs), self.value(x)[:, 0]], dim=1)
+        value: Tensor = self.value(x)[:, 0]
+        return value
 
     def tensors(self, *arguments: Any) -> Tensor:
         """See `QNet.tensors`."""
@@ -113,6 +162,19 @@ class QWithCritic(nn.Module):
         for i, layer in enumerate([*self.critic, self.value]):
             weights |= {f"{NAME}.{i}.w": _matrix(layer.weight), f"{NAME}.{i}.b": _array(layer.bias)}
         return weights
+
+
+class PolicyWithCritic(QWithCritic):
+    """A Q-net whose values are the logits of a policy, nearly uniform at first, and a critic; see `QWithCritic`."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        with torch.no_grad():
+            self.q.out.weight.mul_(INITIAL_SCALE)
+
+    def forward(self, states: Tensor, owner: Tensor, actions: Tensor, full: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        """Logits of choices `[N]`, see `QNet.of_choices`, and the critic's values of the states, `[B]`."""
+        return self.q.of_choices(states, owner, actions), self.values(full)
 
 
 def _array(tensor: Any) -> NDArray[np.float32]:

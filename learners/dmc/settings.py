@@ -1,11 +1,11 @@
 """Settings of Deep Monte-Carlo (paper 004) that the command line, the actors, the learner and the agent share."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from envs.game import Candidates, GameSpec, Ragged, RaggedGame, States
-from learners.settings import Optimiser, Settings
+from learners.settings import Optimiser, Settings, scheduled
 
 
 class QNetworkSettings(Settings):
@@ -88,6 +88,17 @@ class DmcTrainingSettings(Settings):
         trace: Lambda of these estimates; 1 subtracts the critic's value from the return.
         critic_width: Units of each hidden layer of the critic.
         critic_depth: Number of its hidden layers.
+        objective: What the net learns. ``values``: Q-values, or advantages with a critic, and players choose the
+            highest. ``policy``: the logits of a policy over `proposals`, by PPO's clipped objective (Schulman et al.
+            2017) as in DanZero+ (Zhao et al. 2023); players draw from it in self-play and choose the most likely when
+            they play for good. It needs the critic.
+        proposals: Choices that the policy is over: those of the highest logits. More of them cost memory and time.
+        ratio_clip: Epsilon of PPO's objective, see `learners.policy_gradient.settings.PolicyTrainingSettings`.
+        value_weight: Weight of the critic's squared error in the loss of a policy.
+        entropy: Weight of the policy's entropy in the loss, where advantages have a root mean square of 1.
+        entropy_end: At the end of the schedule; None: the same.
+        learning_rate_end: At the end of the schedule; None: the same.
+        schedule: Fits over which entropy and learning rate go to their values at the end, geometrically.
         bf16: Run the network in bfloat16 (autocast), for GPUs; the weights stay float32.
     """
 
@@ -108,4 +119,27 @@ class DmcTrainingSettings(Settings):
     trace: float = Field(0.9, ge=0, le=1)
     critic_width: int = Field(256, ge=1, le=8192)
     critic_depth: int = Field(2, ge=1, le=32)
+    objective: Literal["values", "policy"] = "values"
+    proposals: int = Field(16, ge=2, le=255)
+    ratio_clip: float = Field(0.2, gt=0, le=1)
+    value_weight: float = Field(0.25, gt=0)
+    entropy: float = Field(0.02, ge=0)
+    entropy_end: float | None = Field(None, ge=0)
+    learning_rate_end: float | None = Field(None, gt=0, le=1)
+    schedule: int = Field(1000, ge=1)
     bf16: bool = False
+
+    @model_validator(mode="after")
+    def _check_objective(self) -> Self:
+        if self.objective == "policy" and self.critic == "none":
+            raise ValueError("objective=policy needs critic=all, whose advantages the policy is trained by")
+        if self.entropy_end is not None and (self.entropy == 0) != (self.entropy_end == 0):
+            raise ValueError(
+                "entropy and entropy_end must both be positive, as a geometric schedule runs from one to the other, "
+                f"got {self.entropy:g} and {self.entropy_end:g}"
+            )
+        return self
+
+    def at(self, name: Literal["learning_rate", "entropy"], iteration: int) -> float:
+        """Value of a scheduled setting in an iteration, counted from 1."""
+        return scheduled(getattr(self, name), getattr(self, f"{name}_end"), iteration, self.schedule)

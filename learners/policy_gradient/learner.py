@@ -18,6 +18,7 @@ from learners.networks.inference import encoder
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.critic import split_views
 from learners.policy_gradient.network import policy_net
+from learners.policy_gradient.objective import ppo_loss
 from learners.policy_gradient.outputs import slots_and_needed
 from learners.policy_gradient.settings import PolicyTrainingSettings
 from learners.samples import unpack_mask
@@ -176,20 +177,3 @@ class PolicyLearner(NetLearner):
 def log_policy(logits: Tensor, legal: Tensor) -> Tensor:
     """Logarithms of the policy, `[B, A]`; a large negative number, whose exponential is 0, where not legal."""
     return torch.log_softmax(logits.masked_fill(~legal, _ILLEGAL), dim=1)
-
-
-def ppo_loss(moved: Tensor, advantage: Tensor, clip: float) -> tuple[Tensor, Tensor]:
-    """PPO's clipped objective as a loss (Schulman et al. 2017, eq. 7).
-
-    Args:
-        moved: log pi(a) - log pi_played(a), `[B]`.
-        advantage: Of the action, `[B]`.
-        clip: Epsilon.
-
-    Returns:
-        The loss of each row, `[B]`, and which rows have no gradient, `bool[B]`.
-    """
-    ratio = moved.exp()
-    bounded = ratio.clamp(1 - clip, 1 + clip)
-    loss = -torch.minimum(ratio * advantage, bounded * advantage)
-    return loss, (ratio * advantage > bounded * advantage)

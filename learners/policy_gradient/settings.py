@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from learners.settings import Optimiser, Settings
+from learners.settings import Optimiser, Settings, scheduled
 
 
 class PolicyTrainingSettings(Settings):
@@ -77,12 +77,7 @@ class PolicyTrainingSettings(Settings):
 
     def at(self, name: Literal["learning_rate", "entropy", "magnet"], iteration: int) -> float:
         """Value of a scheduled setting in an iteration, counted from 1."""
-        start: float = getattr(self, name)
-        end: float | None = getattr(self, f"{name}_end")
-        if end is None or start == 0:
-            return start
-        done = min((iteration - 1) / max(self.schedule - 1, 1), 1.0)
-        return start * (end / start) ** done
+        return scheduled(getattr(self, name), getattr(self, f"{name}_end"), iteration, self.schedule)
 
 
 class NoiseSettings(Settings):

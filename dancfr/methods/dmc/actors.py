@@ -6,17 +6,18 @@ from typing import Any
 
 from actors.data_parallel import start_learner
 from actors.remote import Handle
-from actors.self_play import SelfPlayer
+from actors.self_play import PolicySelfPlayer, SelfPlayer
 from actors.sharding import start_buffer
 from dancfr.evaluation.lengths import evaluated_as
 from dancfr.games.registry import make_game
-from dancfr.methods.dmc.agent import DmcPolicies
+from dancfr.methods.dmc.agent import DmcPolicies, starting_net
 from dancfr.methods.dmc.config import DmcConfig
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.streams import net_seed
 from learners.buffers import CircularBuffer
 from learners.dmc.learner import QLearner
-from learners.samples import value_dtype
+from learners.dmc.policy import ChoiceLearner
+from learners.samples import choice_dtype, value_dtype
 
 SELF_PLAY_DEADLINE_S = 1800.0
 
@@ -33,12 +34,17 @@ class DmcActors(RunActors):
     def __init__(self, config: DmcConfig, placement: Placement, say: Callable[[object], None]) -> None:
         super().__init__(placement, say)
         self.config = config
+        self._policy = config.training.objective == "policy"
         game: Any = make_game(config.game, **config.game_options)
         self.enter(make_game(config.game, **config.options_at(1)))
         net = {"game": game, "network": config.network, "training": config.training}
+        if config.start is not None:
+            agent = placement.options.make_agent(config.start, game)
+            scale = 1 / config.start_temperature if self._policy else 1.0
+            net["start"] = starting_net(config.start, agent, config.network, scale)
         self.learner = start_learner(
             self.runtime,
-            QLearner,
+            ChoiceLearner if self._policy else QLearner,
             {0: {**net, "seed": net_seed(config.seed, 0, 0)}},
             placement.options.device,
             name="learner",
@@ -46,6 +52,8 @@ class DmcActors(RunActors):
         )
         hidden = 0 if config.training.critic == "none" else game.hidden_size
         dtype = value_dtype(game.spec, game.action_dtype, hidden)
+        if self._policy:
+            dtype = choice_dtype(game.spec, game.action_dtype, config.training.proposals, hidden)
         self.buffer = start_buffer(
             self.runtime, CircularBuffer, config.pool, dtype, "values", name="pool", **placement.buffer_options
         )
@@ -61,8 +69,21 @@ class DmcActors(RunActors):
             for agents in (config.opponents, config.partners)
         )
         trace = None if config.training.critic == "none" else config.training.trace
-        arguments = (game, config.network, config.epsilon, config.tribute == "learnt", device, rivals, partners, trace)
-        self.workers = self.start_pool(SelfPlayer, arguments, SELF_PLAY_DEADLINE_S)
+        arguments: tuple[Any, ...] = (
+            game,
+            config.network,
+            config.epsilon,
+            config.tribute == "learnt",
+            device,
+            rivals,
+            partners,
+            trace,
+        )
+        if self._policy:
+            arguments = (config.training.proposals, *arguments)
+        self.workers = self.start_pool(
+            PolicySelfPlayer if self._policy else SelfPlayer, arguments, SELF_PLAY_DEADLINE_S
+        )
 
     def files(self, folder: Path) -> list[tuple[Handle, Path]]:
         return [(self.learner, folder / "learner.safetensors"), (self.buffer, folder / "pool.safetensors")]

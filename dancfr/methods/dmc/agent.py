@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from dancfr.errors import UsageError
 from dancfr.evaluation.server import NewestNets
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.dmc.config import DmcConfig
@@ -12,6 +15,8 @@ from dancfr.runs.run import Run
 from envs.agent import Agent
 from envs.game import RaggedGame
 from learners.dmc.agent import QAgent
+from learners.dmc.settings import QNetworkSettings
+from learners.networks.settings import Weights
 
 
 class DmcPolicies(NewestNets):
@@ -70,6 +75,28 @@ def q_agent(game: RaggedGame, network: Any, weights: Mapping[str, Any], learn_sc
     check_weights(weights, _shapes(game, network))
     agent: Any = QAgent(game, network, dict(weights), name, learn_scripted=learn_scripted)
     return agent
+
+
+def starting_net(name: str, agent: Any, network: QNetworkSettings, scale: float) -> Weights:
+    """Weights of an agent's Q-net for a training to begin with.
+
+    Args:
+        name: Name of the agent.
+        agent: The agent.
+        network: Architecture of the net to be trained.
+        scale: Factor of the net's outputs.
+
+    Raises:
+        UsageError: the agent has no Q-net of this architecture.
+    """
+    if not isinstance(agent, QAgent):
+        raise UsageError(f"start: {name} has no Q-net: name a run of Deep Monte-Carlo")
+    if agent.network != network:
+        theirs, ours = agent.network.model_dump(), network.model_dump()
+        differs = " ".join(f"network.{key}={theirs[key]}" for key in ours if theirs[key] != ours[key])
+        raise UsageError(f"start: {name} has another network than this run: set {differs}")
+    weights = dict(agent.weights)
+    return weights | {part: weights[part] * np.float32(scale) for part in ("out.w", "out.b")}
 
 
 def _shapes(game: RaggedGame, network: Any) -> dict[str, tuple[int, ...]]:

@@ -18,7 +18,10 @@ class DmcConfig(RunConfig):
         games: Self-play games per iteration: rounds or matches, depending on `game_options.length`.
         chunk: Games per chunk, the unit of work of a worker. Results depend on it, as on the seed.
         tables: Games that a worker plays in lock step.
-        epsilon: Probability of a uniformly random action at each decision of self-play.
+        epsilon: Probability of a uniformly random action at each decision of self-play; a policy
+            (`training.objective`) has none but its own.
+        start: Agent of a Q-net with which training begins: a run of the same network; None: a fresh net.
+        start_temperature: Where a policy begins with a Q-net, its logits are the values divided by this.
         opponents: Share of the games in which a frozen agent plays all seats of one team, by its name.
         partners: Share of the games in which a frozen agent plays a single seat, by its name.
         tribute: Who decides tributes: ``heuristic``, the game's heuristic, as in the paper; or ``learnt``, the Q-net,
@@ -38,6 +41,8 @@ class DmcConfig(RunConfig):
     chunk: int = Field(16, ge=1, le=1_000_000)
     tables: int = Field(16, ge=1, le=100_000)
     epsilon: float = Field(0.01, ge=0, le=1)
+    start: str | None = None
+    start_temperature: float = Field(0.2, gt=0)
     opponents: dict[str, float] = Field(default_factory=dict)
     partners: dict[str, float] = Field(default_factory=dict)
     tribute: Literal["heuristic", "learnt"] = "heuristic"

@@ -6,7 +6,8 @@ import torch
 
 from learners.dream.regret_matching import apply_threshold, draw_actions
 from learners.policy_gradient.advantages import estimate_advantages
-from learners.policy_gradient.learner import log_policy, ppo_loss
+from learners.policy_gradient.learner import log_policy
+from learners.policy_gradient.objective import ppo_loss
 from learners.policy_gradient.policy import softmax
 from learners.policy_gradient.settings import PolicyTrainingSettings
 
