@@ -196,6 +196,15 @@ class FullView(Protocol):
 
 
 @runtime_checkable
+class Redeals(Protocol):
+    """A game that can exchange what a player does not see for something else that agrees with what the player sees."""
+
+    def redeal(self, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
+        """Deals what `players[b]` does not see anew by `seeds[b]`, in place; the infostate of the player stays."""
+        ...
+
+
+@runtime_checkable
 class RaggedGame(Protocol):
     """Batched rules of a game with too many actions to number them: each state lists its legal actions.
 

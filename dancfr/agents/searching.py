@@ -7,6 +7,8 @@ from dancfr.errors import UsageError
 from dancfr.methods.agent_name import SEARCH, AgentName
 from dancfr.runs.config import Config, apply_overrides
 from envs.agent import Agent
+from learners.dmc.agent import QAgent
+from learners.dmc.search import DealSearch
 from learners.search.agent import SearchAgent
 from learners.search.evaluator import Evaluator
 from learners.search.settings import RolloutSettings
@@ -39,18 +41,19 @@ def split_search(wanted: AgentName) -> tuple[AgentName, RolloutSettings | None]:
     return replace(wanted, query=rest), settings
 
 
-def searching(agent: Agent, game: Any, settings: RolloutSettings, wanted: AgentName) -> SearchAgent:
+def searching(agent: Agent, game: Any, settings: RolloutSettings, wanted: AgentName) -> Agent:
     """The agent with a search before each move.
 
     Raises:
         UsageError: the agent has no policy with values, or what is hidden in the game cannot be drawn.
     """
-    if not isinstance(agent, Evaluator):
+    if not isinstance(agent, (Evaluator, QAgent)):
         raise UsageError(
-            f"{wanted.text}: a search needs an agent with a policy and a value, such as a run of policy-gradient, and "
-            f"{wanted.base} is none"
+            f"{wanted.text}: a search needs an agent with a policy and a value, such as a run of policy-gradient, or a "
+            f"Q-net, and {wanted.base} is none"
         )
     try:
-        return SearchAgent(agent, game, settings)
+        found: Any = (DealSearch if isinstance(agent, QAgent) else SearchAgent)(agent, game, settings)
+        return found
     except ValueError as error:
         raise UsageError(f"{wanted.text}: {error}") from None

@@ -15,13 +15,13 @@ from envs.compiled import kernel
 from envs.game import States
 from envs.guandan.bot import GuanDanBot
 from envs.guandan.candidates import MOST_CANDIDATES, new_notes, note_plan, pick_candidates
-from envs.guandan.cards import PASS, action_dtype, card_words, count_of
+from envs.guandan.cards import PASS, action_dtype
 from envs.guandan.comparison import bomb_class, value_of
+from envs.guandan.deals import deal, list_unseen
 from envs.guandan.generation import LONGEST, plays
 from envs.guandan.layout import MOST_PLAYS, write_split
 from envs.guandan.planner import copy_action
 from envs.guandan.playouts import FIELDS, PLAYED, group_hand, next_mover, play_out
-from envs.guandan.prospects import unseen_cards
 from envs.guandan.splits import new_desk, split
 from envs.guandan.state import NOBODY, PLAY, SEATS
 from envs.guandan.tribute import USUAL_PRICES, tribute_choice
@@ -81,48 +81,6 @@ def _new_scratch():
     )
 
 
-_MULTIPLIER, _INCREMENT = np.uint64(0xD1342543DE82EF95), np.uint64(0x9E3779B97F4A7C15)
-
-
-@kernel
-def _next(seed):
-    """Steps a generator; returns the new state, whose high bits are random."""
-    return seed * _MULTIPLIER + _INCREMENT
-
-
-@kernel
-def _deal(cards, unseen, state, me, low, high, seed):
-    """Deals unseen cards to the others; returns the new state of the generator."""
-    for i in range(unseen - 1, 0, -1):
-        seed = _next(seed)
-        j = np.int64((seed >> np.uint64(33)) % np.uint64(i + 1))
-        kept = cards[i]
-        cards[i] = cards[j]
-        cards[j] = kept
-    at = 0
-    for step in range(1, SEATS):
-        seat = (me + step) % SEATS
-        low[seat], high[seat] = np.uint64(0), np.uint64(0)
-        for _ in range(state.left[seat]):
-            card_low, card_high = card_words(cards[at])
-            low[seat] += card_low
-            high[seat] += card_high
-            at += 1
-    return seed
-
-
-@kernel
-def _list_unseen(state, me, cards):
-    """Writes the indices of the unseen cards; returns their number."""
-    low, high = unseen_cards(state, me)
-    n = 0
-    for index in range(54):
-        for _ in range(count_of(low, high, index)):
-            cards[n] = index
-            n += 1
-    return n
-
-
 @kernel
 def _pick(state, me, rows, start, end, desk, notes, plan, price, tried, after):
     """Writes the rows of the candidates that leave the cheapest hands, best first; returns their number."""
@@ -148,7 +106,7 @@ def _pick(state, me, rows, start, end, desk, notes, plan, price, tried, after):
 @kernel
 def _deal_groups(scratch, unseen, state, me, level, desk, plan, price, seed):
     """Deals the unseen cards and splits the hands of the others; returns the new state of the generator."""
-    seed = _deal(scratch.cards, unseen, state, me, scratch.low, scratch.high, seed)
+    seed = deal(scratch.cards, unseen, state, me, scratch.low, scratch.high, seed)
     for step in range(1, SEATS):
         seat = (me + step) % SEATS
         groups = scratch.groups[seat]
@@ -179,7 +137,7 @@ def _choose(state, seed, deals, scratch, desk, notes, plan, rows, price, out):
             copy_action(row, out)
             return
         scratch.number[k] = group_hand(desk, low - row.low, high - row.high, level, price, plan, scratch.own[k])
-    unseen = _list_unseen(state, me, scratch.cards)
+    unseen = list_unseen(state, me, scratch.cards)
     scratch.points[:] = 0
     for _ in range(deals):
         seed = _deal_groups(scratch, unseen, state, me, level, desk, plan, price, seed)

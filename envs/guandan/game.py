@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
-from envs.guandan import hands, observation, plans, ranks, rules
+from envs.guandan import deals, hands, observation, plans, ranks, rules
 from envs.guandan.candidates import mark_candidates
 from envs.guandan.cards import DECK_HIGH, DECK_LOW, JOKER_RANK, KINDS, NoSuchCard, action_dtype, notation, pack
 from envs.guandan.generation import LONGEST
@@ -263,6 +263,10 @@ class GuanDan:
         out[:, :first] = self.encode(packed, PLANS)[:, observation.CARD_INPUTS :]
         hands.encode_into(packed, hidden, first, out)
         return out
+
+    def redeal(self, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
+        """See `envs.game.Redeals`. All deals of the other hands are alike likely, whatever their players have shown."""
+        deals.redeal_into(states, np.asarray(players, np.int64), np.asarray(seeds, np.uint64))
 
     def encode_actions(self, actions: NDArray[np.void]) -> Sparse:
         shape = len(actions), observation.SPARSE_CARDS

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.game import GameOver, RaggedGame, States
+from envs.game import GameOver, Ragged, RaggedGame, States
 from envs.ragged import best_rows, take_lists
+from learners.dmc.critic import CriticInference
 from learners.dmc.decisions import encode_choices, settle_without_net
 from learners.dmc.settings import QNetworkSettings
 from learners.networks.q_inference import QForward, QInference
@@ -22,6 +23,7 @@ class QAgent:
         learn_scripted: The network also makes scripted decisions (`RaggedGame.scripted`), on which it was trained;
             otherwise the game's heuristic makes them.
         forward: Runs the network; by default NumPy on the CPU.
+        critic: Values of states for a search, if the training had a critic.
 
     Raises:
         ValueError: The game does not provide the encodings that the network needs.
@@ -29,6 +31,7 @@ class QAgent:
     Attributes:
         network: Settings of the Q-network.
         weights: Its weights.
+        critic: As given.
     """
 
     def __init__(
@@ -39,12 +42,13 @@ class QAgent:
         name: str = "dmc",
         learn_scripted: bool = False,
         forward: QForward | None = None,
+        critic: CriticInference | None = None,
     ) -> None:
         network.check(game.spec)
         self.name = name
         self._trained_on = game
         self._learn_scripted = learn_scripted
-        self.network, self.weights = network, weights
+        self.network, self.weights, self.critic = network, weights, critic
         self._encoding = network.encoding_of(game.spec)
         self._forward = forward or QInference(network, weights)
         self._game = game
@@ -61,16 +65,30 @@ class QAgent:
         Raises:
             GameOver: One of the games has ended.
         """
+        actions, asked, lists, values = self.decide(states)
+        if len(asked):
+            actions[asked] = lists.rows[best_rows(lists.offsets, values)]
+        return actions
+
+    def decide(self, states: States) -> tuple[NDArray[np.void], NDArray[np.int64], Ragged, NDArray[np.float32]]:
+        """Makes the decisions that need no net, and evaluates the others.
+
+        Returns:
+            The actions of n states, `[n]` action records; which m states need the net, whose actions are placeholders,
+            `int64[m]`; their choices, `N` in all; and the values of these, `float32[N]`.
+
+        Raises:
+            GameOver: One of the games has ended.
+        """
         choices = self.network.list_choices(self._game, states)
         if (np.diff(choices.offsets) == 0).any():
             raise GameOver(f"{self.name} has no move in a game that has ended")
-        chosen, open_states = settle_without_net(self._game, states, choices, self._learn_scripted)
-        if len(open_states):
-            lists, source = take_lists(choices, open_states)
-            undecided = states[open_states]
-            packed = self._game.observe(undecided, self._game.to_move(undecided))
-            features = self._trained_on.encode(packed, self._encoding)
-            vectors = encode_choices(self._trained_on, packed, lists.offsets, lists.rows, self._encoding)
-            values = self._forward(features, lists.offsets, vectors)
-            chosen[open_states] = source[best_rows(lists.offsets, values)]
-        return choices.rows[chosen]
+        chosen, asked = settle_without_net(self._game, states, choices, self._learn_scripted)
+        lists, _ = take_lists(choices, asked)
+        if not len(asked):
+            return choices.rows[chosen], asked, lists, np.empty(0, np.float32)
+        undecided = states[asked]
+        packed = self._game.observe(undecided, self._game.to_move(undecided))
+        features = self._trained_on.encode(packed, self._encoding)
+        vectors = encode_choices(self._trained_on, packed, lists.offsets, lists.rows, self._encoding)
+        return choices.rows[chosen], asked, lists, self._forward(features, lists.offsets, vectors)

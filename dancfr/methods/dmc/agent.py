@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from dancfr.runs.run import Run
 from envs.agent import Agent
 from envs.game import RaggedGame
 from learners.dmc.agent import QAgent
-from learners.dmc.settings import QNetworkSettings
+from learners.dmc.critic import NAME, CriticInference, without_critic
+from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 from learners.networks.settings import Weights
 
 
@@ -38,7 +40,7 @@ class DmcPolicies(NewestNets):
             ValueError: the newest net belongs to another iteration.
         """
         weights, config = self.require(iteration), self._config
-        return {"last": partial(q_agent, self._game, config.network, weights, config.tribute == "learnt", "last")}
+        return {"last": partial(q_agent, self._game, config, weights, "last")}
 
 
 def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
@@ -53,27 +55,32 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     file = newest_evaluated(run, wanted, config.evaluation.every)
     weights, _ = run.load_strategy(0, file.iteration)
     try:
-        return q_agent(trained_on, config.network, weights, config.tribute == "learnt", wanted.text)
+        return q_agent(trained_on, config, weights, wanted.text)
     except ValueError as error:
         raise misfit(file, error) from None
 
 
-def q_agent(game: RaggedGame, network: Any, weights: Mapping[str, Any], learn_scripted: bool, name: str) -> Agent:
-    """Returns the agent of a Q-net.
+def q_agent(game: RaggedGame, config: DmcConfig, weights: Mapping[str, Any], name: str) -> Agent:
+    """Returns the agent of a Q-net and, if the training had one, its critic.
 
     Args:
         game: The game that the net was trained on.
-        network: Architecture of the net, `QNetworkSettings`.
-        weights: Weights from `QNet.inference_weights`.
-        learn_scripted: Whether the net decides tributes, instead of the game's heuristic.
+        config: Configuration of the training.
+        weights: Weights of the net and the critic, from `QNet.inference_weights` or that of `QWithCritic`.
         name: Name of the agent.
 
     Raises:
-        ValueError: game, network and weights are not compatible.
+        ValueError: game, configuration and weights are not compatible.
     """
+    network, training = config.network, config.training
     network.check(game.spec)
-    check_weights(weights, _shapes(game, network))
-    agent: Any = QAgent(game, network, dict(weights), name, learn_scripted=learn_scripted)
+    full: Any = game
+    with_critic = any(part.startswith(NAME) for part in weights)  # runs of earlier versions stored the net alone
+    critics = _critic_shapes(full.full_inputs, training) if with_critic and training.critic == "all" else {}
+    check_weights(weights, _shapes(game, network) | critics)
+    critic = CriticInference(full, dict(weights)) if critics else None
+    learnt = config.tribute == "learnt"
+    agent: Any = QAgent(game, network, without_critic(dict(weights)), name, learnt, critic=critic)
     return agent
 
 
@@ -109,3 +116,10 @@ def _shapes(game: RaggedGame, network: Any) -> dict[str, tuple[int, ...]]:
     shapes |= {f"hidden{i}.w": (width, width) for i in range(1, network.depth)}
     shapes |= {f"hidden{i}.b": (width,) for i in range(network.depth)}
     return shapes | {"out.w": (width, 1), "out.b": (1,)}
+
+
+def _critic_shapes(inputs: int, training: DmcTrainingSettings) -> dict[str, tuple[int, ...]]:
+    """Returns the shapes of the arrays of a critic, see `QWithCritic.inference_weights`."""
+    sizes = [inputs] + [training.critic_width] * training.critic_depth + [1]
+    layers = list(enumerate(pairwise(sizes)))
+    return {f"{NAME}.{i}.w": pair for i, pair in layers} | {f"{NAME}.{i}.b": pair[1:] for i, pair in layers}

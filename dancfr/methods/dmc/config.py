@@ -24,6 +24,8 @@ class DmcConfig(RunConfig):
         start_temperature: Where a policy begins with a Q-net, its logits are the values divided by this.
         opponents: Share of the games in which a frozen agent plays all seats of one team, by its name.
         partners: Share of the games in which a frozen agent plays a single seat, by its name.
+        overlap: Whether self-play runs beside the fit before, by weights that are one fit older. Without it each waits
+            for the other; `resources.learners` then lets several CPUs share a fit.
         tribute: Who decides tributes: ``heuristic``, the game's heuristic, as in the paper; or ``learnt``, the Q-net,
             which is then trained on them as well and needs an encoding that marks these decisions.
         network: Architecture of the Q-net.
@@ -45,6 +47,7 @@ class DmcConfig(RunConfig):
     start_temperature: float = Field(0.2, gt=0)
     opponents: dict[str, float] = Field(default_factory=dict)
     partners: dict[str, float] = Field(default_factory=dict)
+    overlap: bool = True
     tribute: Literal["heuristic", "learnt"] = "heuristic"
     network: QNetworkSettings = QNetworkSettings()
     training: DmcTrainingSettings = DmcTrainingSettings()

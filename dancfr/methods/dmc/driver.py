@@ -1,6 +1,7 @@
 """The driver of Deep Monte-Carlo (DanZero, paper 004, Algorithms 1 and 2).
 
-Self-play of iteration t and fit t - 1 run at the same time, so actors play by weights that are one fit old. At the end
+Self-play of iteration t and fit t - 1 run at the same time, so actors play by weights that are one fit old (unless
+`overlap` is off: a policy learns twice as much of samples that the newest weights have played). At the end
 of an iteration, whichever is faster waits for the other; the metrics contain the waiting times. Which weights play a
 chunk and which samples a fit uses does not depend on timing, so a run gives the same net inline and with any number of
 workers.
@@ -23,7 +24,6 @@ from dancfr.methods.streams import Stream
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
-from learners.dmc.critic import without_critic
 from learners.networks.settings import Weights
 from learners.storage import load_state, save_state
 
@@ -45,14 +45,18 @@ class Dmc(Loop):
         super().__init__(run, config, tracker, progress, self.actors)
         self.samples = 0
         self.playing = SelfPlayWeights(0, self.actors.runtime.get(self.actors.learner.call("weights", 0)))
-        self.agent = without_critic(self.playing.net)
+        self.agent = self.playing.net
         self._fitting: tuple[int, Ref, Ref] | None = None
         self._fitted: Fit | None = None
 
     def learn(self) -> None:
         """In each iteration t, the published weights play against themselves while fit t - 1 runs. Then the weights of
-        fit t - 1 are published, the new samples are added to the pool, and fit t starts."""
+        fit t - 1 are published, the new samples are added to the pool, and fit t starts. Without overlap, fit t - 1 is
+        finished and published first."""
         for t, row in self.iterations():
+            if not self.config.overlap:
+                self.finish_fit()
+                self.publish(row)
             with timed(row, "selfplay"):
                 blocks = self.self_play(t, row)
             with timed(row, "actors_waited"):
@@ -98,7 +102,7 @@ class Dmc(Loop):
         iteration, metrics, weights = self._fitted
         self._fitted = None
         self.playing = SelfPlayWeights(iteration, weights)
-        self.agent = average_weights(self.agent, without_critic(weights), iteration, self.config.average)
+        self.agent = average_weights(self.agent, weights, iteration, self.config.average)
         row |= _fit_metrics(metrics)
 
     def add_to_pool(self, t: int, blocks: Blocks) -> None:
@@ -118,7 +122,7 @@ class Dmc(Loop):
         """
         version, agent = self.playing.version, self.agent
         if not version and self._fitted is not None:
-            version, agent = self._fitted[0], without_critic(self._fitted[2])
+            version, agent = self._fitted[0], self._fitted[2]
         self.store_evaluated(t, agent, {"version": version})
 
     def warm_up(self) -> None:

@@ -274,7 +274,7 @@ def test_a_run_whose_strategies_are_gone_is_told_from_one_that_has_none_yet(
 def test_a_run_of_dmc_plays_the_net_that_it_had(dmc_run: Path) -> None:
     games = {}
     for name, seed in ((str(dmc_run), 4), (f"{dmc_run}@4", 4), (f"{dmc_run}@3", 2), (f"{dmc_run}@2", 2)):
-        agent, own = make_agent(name, GUANDAN), q_agent(GUANDAN, DMC_NETWORK, q_weights(seed), False, "own")
+        agent, own = make_agent(name, GUANDAN), q_agent(GUANDAN, DmcConfig(network=DMC_NETWORK), q_weights(seed), "own")
         assert agent.name == name
         result = play(GUANDAN, (agent, own), 8, np.random.default_rng(3))
         assert (result.wins, result.deals) == (4, Deals(0, 4, 0)), "both play alike"
@@ -292,7 +292,8 @@ def test_tributes_are_left_to_the_heuristic_unless_they_were_learnt() -> None:
     heuristic = choices.rows[GUANDAN.script(paying, choices)]
     played = {}
     for learnt in (False, True):
-        agent: Any = q_agent(GUANDAN, network, q_weights(1, network), learnt, "net")
+        config = DmcConfig(network=network, tribute="learnt" if learnt else "heuristic")
+        agent: Any = q_agent(GUANDAN, config, q_weights(1, network), "net")
         rng = np.random.default_rng(0)
         agent.begin(GUANDAN, len(states), rng)
         actions = agent.act(states, np.arange(len(states)), rng)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
+from dancfr.agents.by_name import make_agent
 from dancfr.errors import UsageError
 from dancfr.methods import find_preset
 from dancfr.methods.averaging import average_weights
@@ -48,7 +49,7 @@ def tiny(*overrides: str, preset: str = "guandan-quick") -> DmcConfig:
 
 
 def run_training(path: Path, config: DmcConfig, *, inline: bool = True, resume: bool = False, workers: int = 1) -> dict:
-    options = TrainOptions(workers=workers, address=None, device="cpu", inline=inline, resume=resume, progress=False)
+    options = TrainOptions(workers, None, "cpu", inline, resume, progress=False, make_agent=make_agent)
     if resume:
         run = Run.open(path, writing=True)
         run.resume_as("guandan-quick", "dmc", config)
@@ -189,14 +190,9 @@ def test_a_run_with_a_critic_is_the_same_on_ray_and_after_resuming(tmp_path: Pat
     run_training(tmp_path / "parts", config, inline=False, resume=True, workers=2)
     assert nets(tmp_path / "parts") == nets(tmp_path / "whole")
     assert rows(tmp_path / "parts", "train") == rows(tmp_path / "whole", "train")
-    assert not [name for file in nets(tmp_path / "whole") for name in stored_arrays(tmp_path / "whole", file)]
-
-
-def stored_arrays(path: Path, file: str) -> list[str]:
-    """Names of the arrays of a critic in a stored strategy."""
-    arrays, _ = load_state(path / "strategies" / file)
-    assert "tower0.w" in arrays
-    return [name for name in arrays if name.startswith("critic")]
+    stored = [load_state(path)[0] for path in (tmp_path / "whole" / "strategies").iterdir()]
+    assert stored
+    assert all({"tower0.w", "critic.0.w"} <= arrays.keys() for arrays in stored), "a search needs the critic"
 
 
 def test_advantages_are_returns_less_what_the_critic_expects() -> None:
@@ -236,3 +232,44 @@ def test_the_critic_learns_what_returns_depend_on() -> None:
     expected = CriticInference(game, learner.weights())(block["infostate"], block["hidden"])
     returns = block["value"]  # lambda = 1
     assert np.square(returns - expected).mean() < 0.7 * returns.var()
+
+
+POLICY = (*CRITIC, "overlap=false", "training.objective=policy", "training.proposals=8", "training.max_age=2")
+
+
+def test_a_policy_is_the_same_on_ray_and_after_resuming(tmp_path: Path) -> None:
+    config = tiny("iterations=3", *POLICY)
+    result = run_training(tmp_path / "whole", config)
+    run_training(tmp_path / "parts", config.model_copy(update={"iterations": 1}))
+    run_training(tmp_path / "parts", config, inline=False, resume=True, workers=2)
+    assert nets(tmp_path / "parts") == nets(tmp_path / "whole")
+    assert rows(tmp_path / "parts", "train") == rows(tmp_path / "whole", "train")
+    assert result["samples"] > 3 * 6 * 20
+    for row in rows(tmp_path / "whole", "train")[1:]:
+        assert 0 < row["learner/entropy"] < np.log(8)
+        assert 0 <= row["learner/clipped"] <= 1
+        assert row["selfplay/advantage_square"] > 0
+        assert row["selfplay/age"] == 0, "the newest weights play"
+
+
+def test_training_begins_with_the_net_of_another_run(tmp_path: Path) -> None:
+    run_training(tmp_path / "values", tiny("iterations=2", *CRITIC))
+    start = str(tmp_path / "values")
+    still = ("iterations=1", "training.learning_rate=1e-9", f"start={start}")
+    run_training(tmp_path / "policy", tiny(*POLICY, *still, "start_temperature=0.5"))
+    run_training(tmp_path / "more", tiny(*CRITIC, *still))
+    last, _ = load_state(tmp_path / "values" / "strategies" / "p0-000002.safetensors")
+    for name, scale in (("policy", 2.0), ("more", 1.0)):
+        begun, _ = load_state(tmp_path / name / "strategies" / "p0-000001.safetensors")
+        assert begun.keys() == last.keys()
+        for key, array in last.items():
+            assert np.allclose(begun[key], array * (scale if key.startswith("out.") else 1), atol=1e-6)
+    with pytest.raises(UsageError, match=r"set network.width=16 network.depth=2"):
+        run_training(tmp_path / "misfit", tiny(*POLICY, *still, "network.width=8", "network.depth=1"))
+    with pytest.raises(UsageError, match="planner has no Q-net"):
+        run_training(tmp_path / "bot", tiny(*POLICY, "iterations=1", "start=planner"))
+
+
+def test_a_policy_without_a_critic_is_refused() -> None:
+    with pytest.raises(UsageError, match="needs critic=all"):
+        tiny("training.objective=policy")

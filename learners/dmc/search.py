@@ -1,0 +1,171 @@
+"""Search at play time for Q-nets: each candidate is played out in random deals of what the player does not see.
+
+`n` decisions at once, `C` candidates, `W` deals of a round, `M` roll-outs in lock step.
+"""
+
+from time import perf_counter
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.game import FullView, RaggedGame, Redeals, States
+from learners.dmc.agent import QAgent
+from learners.dmc.proposals import propose
+from learners.search.search import Candidates
+from learners.search.settings import RolloutSettings
+
+ROWS = 4096
+"""Roll-outs in lock step, about; of more decisions than that, some are searched after the others."""
+
+_TO_THE_END = 1_000_000
+
+
+class RedealtGame(RaggedGame, Redeals, Protocol):
+    """A game whose hidden part can be dealt anew."""
+
+
+class DealSearch:
+    """Improves the choices of a Q-net by roll-outs before each move. Satisfies `envs.agent.Agent` for ragged games.
+
+    All candidates of a decision are tried in the same deals, which agree with all that the player sees. In a roll-out
+    every seat plays by the net. After `depth` moves stands the value of the critic, which sees the deal; an agent
+    without a critic plays each deal to its end. Each decision draws one number from `rng`, from which all its other
+    draws follow, so a batch of games is played like its games one by one, unless a clock ends the search.
+
+    Args:
+        agent: The net that proposes and that plays the roll-outs.
+        game: The rules.
+        settings: How to search; `doubt` is not read, as all deals are alike likely.
+
+    Raises:
+        ValueError: what is hidden in the game cannot be dealt anew.
+    """
+
+    def __init__(self, agent: QAgent, game: Any, settings: RolloutSettings) -> None:
+        self.name = agent.name
+        self.agent, self.settings, self._critic = agent, settings, agent.critic
+        self._game = self._check(game)
+
+    def begin(self, game: Any, batch: int, rng: np.random.Generator) -> None:
+        """See `Agent.begin`.
+
+        Raises:
+            ValueError: what is hidden in the game cannot be dealt anew.
+        """
+        self._game = self._check(game)
+        self.agent.begin(game, batch, rng)
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
+        """Actions for n states in which this agent is to move, `[n]` action records.
+
+        Raises:
+            GameOver: One of the games has ended.
+        """
+        started, settings = perf_counter(), self.settings
+        actions, asked, lists, logits = self.agent.decide(states)
+        seeds = rng.integers(2**63, size=len(states))
+        step = max(1, ROWS // (settings.worlds * settings.candidates))
+        count = np.empty(len(asked), np.int64)
+        proposals = np.empty((len(asked), settings.candidates), np.int64)
+        propose(lists.offsets, logits, proposals, count)
+        listed = np.arange(settings.candidates) < count[:, None]
+        policy = np.where(listed, np.exp(logits[proposals] - logits[proposals[:, :1]]), 0).astype(np.float32)
+        policy /= policy.sum(axis=1, keepdims=True)
+        for first in range(0, len(asked), step):
+            part = slice(first, first + step)
+            at = asked[part]
+            until = started + (settings.ms or 0.0) / 1000 * min(first + step, len(asked))
+            candidates = Candidates.of(policy[part], settings.candidates, settings.temperature)
+            chosen = self._search(states[at], lists.rows[proposals[part]], candidates, seeds[at], until)
+            actions[at] = lists.rows[proposals[part][np.arange(len(at)), chosen]]
+        return actions
+
+    def _search(
+        self,
+        states: States,
+        actions: NDArray[np.void],
+        candidates: Candidates,
+        seeds: NDArray[np.int64],
+        until: float,
+    ) -> NDArray[np.int64]:
+        """Rounds of roll-outs until the budget is used or one candidate is left, as `learners.search.search` has them.
+
+        Args:
+            states: `[n]` records; what is hidden in them is not read.
+            actions: The candidates' actions, `[n, C]` records.
+            candidates: Which of them are tried.
+            seeds: Of each decision, `int64[n]`.
+            until: When to stop, as `time.perf_counter` counts, where the settings give no number of roll-outs.
+
+        Returns:
+            The candidate of each decision, `int64[n]`.
+        """
+        settings = self.settings
+        generators = [np.random.Generator(np.random.Philox(key=int(seed))) for seed in seeds]
+        budget = settings.search if settings.search is not None else np.iinfo(np.int64).max
+        worlds = max(1, min(settings.worlds, budget // candidates.actions.shape[1]))
+        used, longest = np.zeros(len(states), np.int64), 0.0
+        while True:
+            cost = candidates.live.sum(axis=1) * worlds
+            open_ones = candidates.open & ((used == 0) | (used + cost <= budget))
+            began = perf_counter()
+            if not open_ones.any() or (settings.search is None and longest and began + longest > until):
+                return candidates.best()
+            deals = np.zeros((len(states), worlds), np.uint64)
+            for g in np.flatnonzero(open_ones).tolist():
+                deals[g] = generators[g].integers(0, 2**64, worlds, np.uint64)
+            games, tried = np.nonzero(candidates.live & open_ones[:, None])
+            first = actions[games, candidates.actions[games, tried]]
+            row = np.repeat(games, worlds)
+            returns = self._roll_out(states[row], np.repeat(first, worlds), deals[games].reshape(-1))
+            candidates.add(games, tried, returns.reshape(-1, worlds))
+            candidates.give_up(open_ones, settings.confidence)
+            used[open_ones] += cost[open_ones]
+            longest = max(longest, perf_counter() - began)
+
+    def _roll_out(self, states: States, actions: NDArray[np.void], deals: NDArray[np.uint64]) -> NDArray[np.float32]:
+        """Plays an action in each of M states under a deal, goes on by the net, and returns the return of the round.
+
+        With `trace` below 1 it is the lambda-return of the critic's values at all depths, see
+        `learners.search.rollouts.roll_out`.
+        """
+        game, settings = self._game, self.settings
+        players = game.to_move(states)
+        game.redeal(states, players, deals)
+        before, rows = game.rounds(states), np.arange(len(states))
+        returns, weight = np.zeros(len(states), np.float32), 1.0
+        depth = settings.depth if self._critic is not None else _TO_THE_END
+        idle = np.random.default_rng(0)  # the net draws nothing
+        for ply in range(depth + 1):
+            game.step(states, actions)
+            over = game.rounds(states) > before[rows]
+            if over.any():
+                ended = rows[over]
+                won = game.round_returns(states[over])[np.arange(len(ended)), players[ended]]
+                returns[ended] += np.float32(weight) * won
+                states, rows = states[~over], rows[~over]
+                if not len(rows):
+                    break
+            if self._critic is not None and (settings.trace < 1 or ply == depth):
+                share = 1.0 if ply == depth else 1 - settings.trace
+                returns[rows] += np.float32(weight * share) * self._values(states, players[rows])
+                weight *= settings.trace
+            if ply < depth:
+                actions = self.agent.act(states, rows, idle)
+        return returns
+
+    def _values(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
+        """The critic's values of states to the teams of `players`, `float32[m]`."""
+        game, critic = self._game, self._critic
+        assert critic is not None
+        movers = game.to_move(states)
+        values = critic(game.observe(states, movers), cast(FullView, game).observe_hidden(states, movers))
+        teams = np.array(game.spec.teams or range(game.spec.num_players))
+        limit = np.float32(game.spec.max_return)
+        return np.clip(np.where(teams[movers] == teams[players], values, -values), -limit, limit)
+
+    def _check(self, game: Any) -> RedealtGame:
+        if not isinstance(game, RaggedGame) or not isinstance(game, Redeals):
+            raise ValueError(f"search has to deal what is hidden, which {game.spec.name} cannot do")
+        return cast(RedealtGame, game)

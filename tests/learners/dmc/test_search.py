@@ -1,0 +1,159 @@
+"""The search of Q-nets: what it may see, what it plays where the answer is known, its budget, and that batches agree."""
+
+import numpy as np
+import pytest
+
+from actors.self_play import SelfPlayer
+from envs.guandan import GuanDan
+from envs.guandan.planner import PlannerBot
+from learners.dmc.agent import QAgent
+from learners.dmc.critic import CriticInference, without_critic
+from learners.dmc.network import QWithCritic
+from learners.dmc.search import DealSearch
+from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
+from learners.search.settings import RolloutSettings
+from tests.ragged_game import HeapGame
+
+GAME = GuanDan(length="round")
+NET = QNetworkSettings(width=8, depth=1, tower=1, tower_width=8, encoding="plans", choices="candidates")
+
+
+def agent(with_critic: bool = True, seed: int = 1) -> QAgent:
+    import torch
+
+    torch.manual_seed(seed)
+    training = DmcTrainingSettings(critic="all", critic_width=8, critic_depth=1)
+    weights = QWithCritic(NET, training, GAME.spec, GAME.full_inputs).inference_weights()
+    critic = CriticInference(GAME, weights) if with_critic else None
+    return QAgent(GAME, NET, without_critic(weights), "net", critic=critic)
+
+
+def positions(plies: int, games: int = 12, seed: int = 5) -> np.ndarray:
+    """Positions of games between planners, some plies after the start."""
+    rng, bot = np.random.default_rng(seed), PlannerBot()
+    states = GAME.reset(games, rng)
+    bot.begin(GAME, games, rng)
+    for _ in range(plies):
+        states = states[~GAME.finished(states)]
+        GAME.step(states, bot.act(states, np.arange(len(states)), rng))
+    return states[~GAME.finished(states)]
+
+
+def searching(settings: RolloutSettings, with_critic: bool = True) -> DealSearch:
+    found = DealSearch(agent(with_critic), GAME, settings)
+    found.begin(GAME, 64, np.random.default_rng(0))
+    return found
+
+
+FEW = RolloutSettings(search=24, depth=4, worlds=4)
+
+
+@pytest.mark.parametrize("plies", [5, 30])
+def test_deals_keep_what_the_player_sees_and_the_sizes_of_hands(plies):
+    states = positions(plies)
+    players = GAME.to_move(states)
+    dealt = states.copy()
+    GAME.redeal(dealt, players, np.arange(len(states), dtype=np.uint64))
+    assert (GAME.observe(dealt, players) == GAME.observe(states, players)).all()
+    own = np.arange(len(states)), players
+    assert (dealt["low"][own] == states["low"][own]).all()
+    assert (dealt["low"].sum(axis=1) == states["low"].sum(axis=1)).all(), "the same cards in all hands together"
+    assert (dealt["high"].sum(axis=1) == states["high"].sum(axis=1)).all()
+    others = (players + 1) % 4
+    assert (dealt["low"][np.arange(len(states)), others] != states["low"][np.arange(len(states)), others]).any()
+    again = states.copy()
+    GAME.redeal(again, players, np.arange(len(states), dtype=np.uint64))
+    assert again.tobytes() == dealt.tobytes()
+
+
+def test_every_unseen_card_is_dealt_to_every_seat_alike():
+    """Of 4,000 deals of one position: how many cards of the first rank each of the others gets."""
+    state = np.repeat(positions(0)[:1], 4000)
+    player = GAME.to_move(state)
+    GAME.redeal(state, player, np.random.default_rng(1).integers(0, 2**64, 4000, np.uint64))
+    counts = []
+    for step in (1, 2, 3):
+        words = state["low"][np.arange(4000), (player + step) % 4]
+        counts.append(sum(((words >> np.uint64(2 * suit)) & np.uint64(3)).astype(float) for suit in range(4)))
+    means, total = [count.mean() for count in counts], sum(counts)
+    assert (total == total[0]).all()
+    assert total[0] > 3
+    for mean, count in zip(means, counts, strict=True):
+        assert abs(mean - total[0] / 3) < 5 * count.std() / np.sqrt(4000)
+
+
+@pytest.mark.parametrize("with_critic", [True, False])
+def test_what_is_hidden_changes_nothing(with_critic):
+    states = positions(25)
+    other = states.copy()
+    GAME.redeal(other, GAME.to_move(states), np.arange(len(states), dtype=np.uint64))
+    assert (other["low"] != states["low"]).any()
+    search = searching(FEW, with_critic)
+    games = np.arange(len(states))
+    played = search.act(states, games, np.random.default_rng(3))
+    assert played.tobytes() == search.act(other, games, np.random.default_rng(3)).tobytes()
+    GAME.step(states, played)
+
+
+def test_a_batch_is_played_like_its_games_one_by_one():
+    states, search = positions(20), searching(FEW)
+    whole = search.act(states, np.arange(len(states)), np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    for b in range(len(states)):
+        assert search.act(states[b : b + 1], np.array([b]), rng)[0] == whole[b]
+
+
+def test_a_play_that_ends_the_round_for_the_team_is_found():
+    """The partner is out, and the player holds one play: whatever the net thinks, the search plays it, as passing can
+    only be worse. Roll-outs without a critic know it by the points."""
+    found = 0
+    for plies in range(40, 90, 5):
+        states = positions(plies, games=200, seed=plies)
+        players = GAME.to_move(states)
+        partner_out = states["left"][np.arange(len(states)), (players + 2) % 4] == 0
+        states = states[partner_out & (states["phase"] == states["phase"][0])]
+        if not len(states):
+            continue
+        choices = GAME.candidates(states)
+        movers = GAME.to_move(states)
+        left = states["left"][np.arange(len(states)), movers]
+        owner = np.repeat(np.arange(len(states)), np.diff(choices.offsets))
+        ends = np.bincount(owner, choices.rows["size"] == left[owner], len(states)) > 0
+        several = (np.diff(choices.offsets) > 1) & (np.diff(choices.offsets) <= 8)
+        states, left = states[ends & several], left[ends & several]
+        if len(states):
+            search = searching(RolloutSettings(search=64, candidates=8, worlds=4, temperature=0.0), with_critic=False)
+            played = search.act(states, np.arange(len(states)), np.random.default_rng(1))
+            assert (played["size"] == left).all()
+            found += len(states)
+    assert found > 10
+
+
+def test_the_budget_of_roll_outs_is_kept(monkeypatch):
+    used = []
+    original = DealSearch._roll_out
+
+    def counting(self, states, actions, deals):
+        used.append(len(states))
+        return original(self, states, actions, deals)
+
+    monkeypatch.setattr(DealSearch, "_roll_out", counting)
+    states = positions(20)[:1]
+    searching(RolloutSettings(search=50, worlds=4, confidence=100.0)).act(
+        states, np.arange(1), np.random.default_rng(1)
+    )
+    assert 34 < sum(used) <= 50
+    used.clear()
+    searching(RolloutSettings(ms=30.0, worlds=2)).act(states, np.arange(1), np.random.default_rng(1))
+    assert sum(used) >= 8, "one round at least"
+
+
+def test_games_that_cannot_be_dealt_anew_are_refused():
+    heap = HeapGame()
+    net = QNetworkSettings(width=4, depth=1)
+    from learners.dmc.network import QNet
+
+    own = QAgent(heap, net, QNet(net, heap.spec).inference_weights())
+    with pytest.raises(ValueError, match="which heap cannot do"):
+        DealSearch(own, heap, FEW)
+    assert SelfPlayer(heap, net, 0.1).game == heap
