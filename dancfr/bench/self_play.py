@@ -22,10 +22,10 @@ def measure(seconds: float) -> dict[str, Any]:
 
     The limit is inference alone, on the encoded decisions of the same self-play. As in self-play, the part of the
     first layer that depends on the state alone is computed once per state. The detail also has the network of
-    `guandan-quick`.
+    `guandan-dmc-quick`.
     """
     paper = _measure("guandan-dmc", seconds * 0.7)
-    quick = _measure("guandan-quick", seconds * 0.3)
+    quick = _measure("guandan-dmc-quick", seconds * 0.3)
     detail = {"limit": "inference of the same rows, encoded before", "paper": paper, "quick": quick}
     speed = paper["decisions/s"]
     return result("guandan-selfplay", speed, "decisions/s", speed / paper["ratio"], paper["ratio"], detail)

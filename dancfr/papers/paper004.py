@@ -66,11 +66,11 @@ SCALES = {
     ),
     "quick": Scale(
         settings=(
-            Setting(FULL, "guandan-quick"),
-            Setting(ABLATED, "guandan-quick", _ABLATION, "guandan-quick-no-wild"),
+            Setting(FULL, "guandan-dmc-quick"),
+            Setting(ABLATED, "guandan-dmc-quick", _ABLATION, "guandan-dmc-quick-no-wild"),
         ),
         seeds=(1,),
-        note="scaled: the preset guandan-quick, minutes on a few cores for 30 days on 160 CPUs; 200 of 1,000 matches",
+        note="scaled: the preset guandan-dmc-quick, minutes on a few cores for 30 days on 160 CPUs; 200 of 1,000 matches",
         games=200,
         checkpoints=6,
     ),

@@ -102,7 +102,7 @@ def dmc_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of Deep Monte-Carlo on GuanDan with small fresh nets, stored at iterations 2 and 4, and its record."""
     config = DmcConfig(network=DMC_NETWORK, iterations=4)
     path = tmp_path_factory.mktemp("runs") / "danzero"
-    with Run.create(path, "guandan-quick", "dmc", config) as run:
+    with Run.create(path, "guandan-dmc-quick", "dmc", config) as run:
         server = EvaluationServer(DmcPolicies(GuanDan(), config), evaluated_as(GuanDan()), config.evaluation.opponents)
         for iteration in range(1, 5):
             run.append_metrics(dmc_row(iteration))

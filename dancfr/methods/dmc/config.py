@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.methods.method import Preset
-from dancfr.methods.settings import EvaluationSettings, RunConfig
+from dancfr.methods.settings import EvaluationSettings, Resources, RunConfig
 from envs.game import FullView, RaggedGame
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 
@@ -112,7 +112,7 @@ PAPER = DmcConfig(
 )
 """Network, optimiser, pool and staleness clip of paper 004 (IV and V-A); self-play of whole matches."""
 
-QUICK = PAPER.varied(
+SMALL = PAPER.varied(
     game_options={"length": "round", "situation": "drawn"},
     minutes=15.0,
     games=64,
@@ -125,8 +125,54 @@ QUICK = PAPER.varied(
     evaluation=EvaluationSettings(every=250, opponents=("random", "greedy", "planner"), games=400),
     checkpoint_every=500,
 )
-"""Settings for fast learning on two cores: a small net, small minibatches with Adam, averaged weights, and single
-rounds that start from situations of matches. docs/danzero-on-guandan.md has the experiments."""
+"""The paper's method in minutes: a small net, small minibatches with Adam, averaged weights, and single rounds that
+start from situations of matches. docs/danzero-on-guandan.md has the experiments."""
+
+QUICK = SMALL.varied(
+    games=128,
+    chunk=32,
+    tables=32,
+    network=QNetworkSettings(
+        width=64, depth=1, tower=2, tower_width=256, encoding="plans", choices="candidates", activation="tanh"
+    ),
+    training=DmcTrainingSettings(
+        batch=1024,
+        minibatches=12,
+        optimiser="adam",
+        learning_rate=1e-3,
+        learning_rate_end=1e-4,
+        clip=1.0,
+        max_age=1,
+        critic="all",
+        trace=0.9,
+        objective="policy",
+        entropy=0.02,
+        entropy_end=0.004,
+        schedule=700,
+    ),
+    overlap=False,
+    average=7.0,
+    pool=6144,
+    resources=Resources(learners=2),
+    evaluation=EvaluationSettings(every=150, opponents=("random", "greedy", "planner"), games=400),
+    checkpoint_every=150,
+)
+"""A policy over candidates with features by plans. An iteration samples some 6,300 decisions, which two processes fit
+twice."""
+
+STRONG = QUICK.varied(
+    minutes=150.0,
+    games=256,
+    network=QNetworkSettings(
+        width=128, depth=1, tower=2, tower_width=384, encoding="plans", choices="candidates", activation="tanh"
+    ),
+    training=QUICK.training.model_copy(
+        update={"batch": 2048, "learning_rate_end": 3e-5, "entropy_end": 0.002, "schedule": 4600}
+    ),
+    pool=12_288,
+    evaluation=EvaluationSettings(every=250, opponents=("random", "greedy", "planner"), games=1000),
+    checkpoint_every=250,
+)
 
 PRESETS = (
     Preset("guandan-dmc", PAPER, "paper 004: DanZero's Deep Monte-Carlo on whole matches of GuanDan"),
@@ -135,5 +181,7 @@ PRESETS = (
         PAPER.varied(network=QNetworkSettings(width=512, depth=5, encoding="no_wild_flags")),
         "paper 004: DanZero without the flags for wild cards (Ours-)",
     ),
-    Preset("guandan-quick", QUICK, "a GuanDan agent that beats simple bots, in 15 minutes on 2 cores"),
+    Preset("guandan-dmc-quick", SMALL, "paper 004's method with a small net, in 15 minutes on 2 cores"),
+    Preset("guandan-quick", QUICK, "a GuanDan agent that plays like its best bot, in 15 minutes on 2 cores"),
+    Preset("guandan-strong", STRONG, "a GuanDan agent that beats its best bot, in 2.5 hours on 2 cores"),
 )

@@ -41,7 +41,7 @@ TINY = (
 )
 
 
-def tiny(*overrides: str, preset: str = "guandan-quick") -> DmcConfig:
+def tiny(*overrides: str, preset: str = "guandan-dmc-quick") -> DmcConfig:
     config = apply_overrides(find_preset(preset).config, [*TINY, *overrides])
     assert isinstance(config, DmcConfig)
     config.check()
@@ -52,9 +52,9 @@ def run_training(path: Path, config: DmcConfig, *, inline: bool = True, resume: 
     options = TrainOptions(workers, None, "cpu", inline, resume, progress=False, make_agent=make_agent)
     if resume:
         run = Run.open(path, writing=True)
-        run.resume_as("guandan-quick", "dmc", config)
+        run.resume_as("guandan-dmc-quick", "dmc", config)
     else:
-        run = Run.create(path, "guandan-quick", "dmc", config)
+        run = Run.create(path, "guandan-dmc-quick", "dmc", config)
     with run, Tracker(run, mode="off") as tracker:
         return train(run, "dmc", config, tracker, options)
 

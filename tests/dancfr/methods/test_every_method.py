@@ -30,7 +30,7 @@ SMALL = {
         *NETS,
         "evaluation.exploitability=true",
     ),
-    "dmc": ("guandan-quick", "games=2", "chunk=1", "tables=1", *(f"training.{each}" for each in FIT), *NETS),
+    "dmc": ("guandan-dmc-quick", "games=2", "chunk=1", "tables=1", *(f"training.{each}" for each in FIT), *NETS),
     "depth-limited": (
         "geister-depth-limited-quick",
         "game=mini-geister",

@@ -43,7 +43,7 @@ DMC = (
     "evaluation.opponents=random",
     "checkpoint_every=2",
 )
-PRESET = {"dream": "geister-quick", "dmc": "guandan-quick"}
+PRESET = {"dream": "geister-quick", "dmc": "guandan-dmc-quick"}
 
 
 def config_of(method: str, *overrides: str) -> Any:

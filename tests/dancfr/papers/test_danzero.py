@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_table_1_trains_both_nets_and_plays_every_pair(few_games: None, folder: Path) -> None:
     found = reproduce("danzero-table1", out_dir=folder, overrides=TINY, inline=True)
     assert json.loads(json.dumps(found))["rows"] == found["rows"]
-    assert [Path(run).name for run in found["runs"]] == ["guandan-quick-seed1", "guandan-quick-no-wild-seed1"]
+    assert [Path(run).name for run in found["runs"]] == ["guandan-dmc-quick-seed1", "guandan-dmc-quick-no-wild-seed1"]
     encodings = [Run.open(run).info["config"]["network"]["encoding"] for run in found["runs"]]
     assert encodings == [None, "no_wild_flags"]
     rows = by_cell(found["rows"])
@@ -63,11 +63,11 @@ def test_table_1_trains_both_nets_and_plays_every_pair(few_games: None, folder: 
 
 
 def test_fig_5_shares_the_run_and_plays_its_stored_nets(few_games: None, folder: Path) -> None:
-    record = folder / "guandan-quick-seed1" / "metrics.jsonl"
+    record = folder / "guandan-dmc-quick-seed1" / "metrics.jsonl"
     before = record.stat().st_mtime_ns if record.exists() else None
     found = reproduce("danzero-fig5", out_dir=folder, overrides=TINY, inline=True)
     assert before in (None, record.stat().st_mtime_ns), "trained once"
-    assert [Path(run).name for run in found["runs"]] == ["guandan-quick-seed1"]
+    assert [Path(run).name for run in found["runs"]] == ["guandan-dmc-quick-seed1"]
     assert [Path(file).name for file in found["files"]] == ["danzero-fig5.html", "learning-curves-Ours.png"]
     rows = by_cell(found["rows"])
     assert rows["final, Ours vs baseline1"]["paper"] == 90.12

@@ -184,9 +184,11 @@ def test_a_run_of_dmc_shows_its_curves_and_what_its_actors_and_learner_did(dmc_r
     assert set(found["figures"]) == curves | metrics | {"training-time", "phase-times"}
     page = Page(tmp_path / "report.html")
     alts = " ".join(image["alt"] or "" for image in page.images)
-    assert "Samples without gradient, clipped (% of samples) over iteration: guandan-quick goes from 12.0 % to" in alts
-    assert "Decisions in self-play, per second over iteration: guandan-quick goes from 9000 to 9000" in alts
-    assert "guandan-quick: training, wall time 12 seconds, self-play 10 seconds, Q-network 8.4 seconds" in alts
+    assert (
+        "Samples without gradient, clipped (% of samples) over iteration: guandan-dmc-quick goes from 12.0 % to" in alts
+    )
+    assert "Decisions in self-play, per second over iteration: guandan-dmc-quick goes from 9000 to 9000" in alts
+    assert "guandan-dmc-quick: training, wall time 12 seconds, self-play 10 seconds, Q-network 8.4 seconds" in alts
     assert "16,0009000" in page.text.replace("\n", ""), "samples and decisions a second"
 
 
@@ -199,7 +201,7 @@ def test_runs_of_several_methods_have_figures_of_their_own(dmc_run: Path, write_
     page = Page(tmp_path / "report.html")
     assert {"Training losses (dream)", "Samples without gradient (dmc)"} <= set(page.headings)
     (both,) = [image["alt"] or "" for image in page.images if "against random over iterations" in (image["alt"] or "")]
-    assert "guandan-quick goes" in both
+    assert "guandan-dmc-quick goes" in both
     assert "geister-quick goes" in both
     assert found["warnings"] == []
 
