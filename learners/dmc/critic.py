@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import FullView, Packed
+from learners.networks.kernels import bias_tanh
 from learners.networks.settings import Weights
 from learners.storage import arrays_under
 
@@ -33,7 +34,8 @@ class CriticInference:
         """The value to each mover, `float32[B]`, of infostates and what their players do not see."""
         x = self._game.encode_full(packed, hidden)
         for w, b in self._layers[:-1]:
-            x = np.tanh(x @ w + b)
+            x = x @ w
+            bias_tanh(x[None], b[None])
         w, b = self._layers[-1]
         values: NDArray[np.float32] = (x @ w + b)[:, 0]
         return values

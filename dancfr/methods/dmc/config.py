@@ -130,8 +130,8 @@ start from situations of matches. docs/danzero-on-guandan.md has the experiments
 
 QUICK = SMALL.varied(
     games=128,
-    chunk=32,
-    tables=32,
+    chunk=64,
+    tables=64,
     network=QNetworkSettings(
         width=64, depth=1, tower=2, tower_width=256, encoding="plans", choices="candidates", activation="tanh"
     ),
