@@ -205,6 +205,29 @@ class Redeals(Protocol):
 
 
 @runtime_checkable
+class Situations(Redeals, Protocol):
+    """A game that sorts decisions by situation and writes them down, for the comparison of two agents.
+
+    Attributes:
+        situations: Names of the situations.
+    """
+
+    situations: tuple[str, ...]
+
+    def situation_of(self, states: States) -> NDArray[np.int8]:
+        """Returns the situation of each decision as an index of `situations`, `int8[B]`."""
+        ...
+
+    def picture(self, state: np.void) -> str:
+        """Returns what the player to move sees, as text."""
+        ...
+
+    def describe(self, action: np.void) -> str:
+        """Returns an action in one line."""
+        ...
+
+
+@runtime_checkable
 class RaggedGame(Protocol):
     """Batched rules of a game with too many actions to number them: each state lists its legal actions.
 

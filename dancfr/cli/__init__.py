@@ -15,6 +15,7 @@ from dancfr.cli import (  # noqa: F401
     evaluate,
     tournament,
     league,
+    decisions,
     report,
     reproduce,
     exploit,

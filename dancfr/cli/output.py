@@ -242,6 +242,35 @@ def _fit_of_ratings(result: Result) -> list[str]:
 _OUTCOMES = {"won": "wins", "drawn": "draws", "lost": "losses"}
 
 
+def describe_decisions(result: Result) -> str:
+    """Describes the result of `dancfr decisions`."""
+    low, high = result["ci95"]
+    names = list(result["situations"][-1]["gains"])
+    rows = []
+    for each in result["situations"]:
+        gains = [each["gains"].get(name) for name in names]
+        rows.append(
+            {
+                "situation": each["situation"],
+                "decisions": each["decisions"],
+                "different": _percent(each["differ"] / max(each["decisions"], 1)),
+                "judged": max((gain["judged"] for gain in gains if gain), default=0),
+                **{f"rest by {name}": _gain(gain) for name, gain in zip(names, gains, strict=True)},
+            }
+        )
+    lines = [
+        f"{result['agent']} won {_percent(result['win_rate'])} [{_percent(low)}, {_percent(high)}] of "
+        f"{result['games']} games against {result['beside']}",
+        f"what its action brings more where {result['beside']} would have acted differently:",
+        table(rows, list(rows[0])),
+    ]
+    return "\n".join(lines + ([f"page: {result['page']}"] if result["page"] else []))
+
+
+def _gain(gain: Mapping[str, Any] | None) -> str:
+    return "-" if gain is None else f"{gain['mean']:+.2f} [{gain['ci95'][0]:+.2f}, {gain['ci95'][1]:+.2f}]"
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
 from envs.guandan import deals, hands, observation, plans, ranks, rules
 from envs.guandan.candidates import mark_candidates
-from envs.guandan.cards import DECK_HIGH, DECK_LOW, JOKER_RANK, KINDS, NoSuchCard, action_dtype, notation, pack
+from envs.guandan.cards import DECK_HIGH, DECK_LOW, JOKER_RANK, KINDS, PASS, NoSuchCard, action_dtype, notation, pack
 from envs.guandan.generation import LONGEST
 from envs.guandan.layout import MOST_PLAYS
 from envs.guandan.readings import TABLE
 from envs.guandan.state import GIVE_BACK, NOBODY, PAY, SEATS, state_dtype
 from envs.guandan.tribute import tribute_choice
 from envs.sparse import Sparse
+
+FEW_CARDS = 6
+"""Cards of the smallest hand from which on `GuanDan.situation_of` speaks of an endgame."""
 
 RANKS, PLANS = "ranks", "plans"
 """Names of the encodings with inputs by rank, which has those of `envs.guandan.ranks` behind the paper's, and about
@@ -267,6 +270,24 @@ class GuanDan:
     def redeal(self, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
         """See `envs.game.Redeals`. All deals of the other hands are alike likely, whatever their players have shown."""
         deals.redeal_into(states, np.asarray(players, np.int64), np.asarray(seeds, np.uint64))
+
+    situations: ClassVar[tuple[str, ...]] = ("lead", "follow", "partner holds", "endgame")
+
+    def situation_of(self, states: States) -> NDArray[np.int8]:
+        """See `envs.game.Situations`. In an endgame a seat with cards has at most `FEW_CARDS` of them; otherwise the
+        mover leads, follows a move of an opponent, or its partner holds the trick."""
+        left = np.where(states["left"] > 0, states["left"], 99).min(axis=1)
+        partner = states["holder"] == (states["to_move"] + 2) % SEATS
+        found = np.select([left <= FEW_CARDS, states["beat_kind"] == PASS, partner], [3, 0, 2], 1)
+        return found.astype(np.int8)
+
+    def picture(self, state: np.void) -> str:
+        from envs.guandan.render import ansi  # loads an imaging library
+
+        return ansi(state, int(state["to_move"]))
+
+    def describe(self, action: np.void) -> str:
+        return describe(action)
 
     def encode_actions(self, actions: NDArray[np.void]) -> Sparse:
         shape = len(actions), observation.SPARSE_CARDS

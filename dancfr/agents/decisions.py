@@ -1,0 +1,103 @@
+"""`dancfr decisions`: where two agents given by name would decide differently, and who was right."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dancfr.agents.by_name import make_agent
+from dancfr.agents.match_rules import match_rules
+from dancfr.errors import RunError, UsageError, reason
+from dancfr.evaluation.decisions import compare_decisions
+from dancfr.evaluation.statistics import Summary
+from learners.storage import replacing
+
+SHOWN = 12
+"""Decisions that the page shows: those in which the first agent lost most."""
+
+
+def decisions_command(
+    agent: str,
+    beside: str,
+    game: str,
+    games: int = 200,
+    judged: int = 100,
+    deals: int = 32,
+    seed: int = 0,
+    settings: Sequence[str] = (),
+    out: Path | None = None,
+) -> dict[str, Any]:
+    """Lets two agents play, and judges the decisions in which the second would have acted differently from the first.
+
+    Args:
+        agent, beside: Names, see `dancfr.agents.by_name`.
+        game: Name of the game.
+        games: Rounds that they play against each other.
+        judged: Decisions of each situation that are judged, at most.
+        deals: Deals in which each of them is judged, two or more.
+        seed: Seed of all draws.
+        settings: ``key=value`` options of the game.
+        out: Page to write; None for none.
+
+    Returns:
+        ``win_rate`` and ``ci95`` of the match; ``situations``, rows of `dancfr.evaluation.decisions.Judged`;
+        ``examples``, the decisions in which the first agent lost most; ``page``; and the arguments.
+
+    Raises:
+        UsageError: a name, option or number is not valid, or the game does not say what the situations are.
+        RunError: the page cannot be written.
+    """
+    for name, value, least in (("games", games, 1), ("judged", judged, 2), ("deals", deals, 2), ("seed", seed, 0)):
+        if value < least:
+            raise UsageError(f"--{name} must be at least {least}, got {value}")
+    if out is not None and not out.parent.is_dir():
+        raise UsageError(f"{out.parent} is no folder: make it first")
+    rules, options = match_rules(game, (agent, beside), settings)
+    names = (agent, beside, beside)
+    first, second, other = (make_agent(name, rules) for name in names)
+    rng = np.random.default_rng(seed)
+    match, rows, examples = compare_decisions(rules, (first, second), other, games, judged, deals, rng)
+    result: dict[str, Any] = {
+        "agent": agent,
+        "beside": beside,
+        "game": game,
+        "game_options": options,
+        "games": games,
+        "judged": judged,
+        "deals": deals,
+        "seed": seed,
+        "win_rate": match.win_rate,
+        "ci95": list(match.ci95),
+        "situations": [
+            {
+                "situation": row.situation,
+                "decisions": row.decisions,
+                "differ": row.differ,
+                "gains": {name: _plain(gain) for name, gain in zip((agent, beside), row.gains.values(), strict=False)},
+            }
+            for row in rows
+        ],
+        "examples": [asdict(each) for each in examples[:SHOWN]],
+        "page": None if out is None else str(out),
+    }
+    if out is not None:
+        try:
+            with replacing(out) as file:
+                file.write(_page(result).encode())
+        except OSError as error:
+            raise RunError(f"cannot write {out}: {reason(error)}") from None
+    return result
+
+
+def _plain(gain: Summary | None) -> dict[str, Any] | None:
+    return None if gain is None else {"mean": gain.mean, "ci95": [gain.low, gain.high], "judged": gain.n}
+
+
+def _page(result: dict[str, Any]) -> str:
+    """The result as an HTML page."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(loader=PackageLoader("dancfr.agents", "."), autoescape=True, undefined=StrictUndefined)
+    return environment.get_template("decisions.html.j2").render(result)

@@ -1,0 +1,194 @@
+"""Where two agents would decide differently, and who was right: by situation, judged by play-outs of many deals.
+
+`n` decisions, `D` deals.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancfr.errors import UsageError
+from dancfr.evaluation.arena import MatchResult, play
+from dancfr.evaluation.statistics import Summary, summarise
+from envs.agent import Agent
+from envs.game import RaggedGame, Situations, States
+
+ROWS = 8192
+"""Play-outs in lock step, about."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the first agent's action brings more than the other's in the decisions of a situation, in returns.
+
+    Attributes:
+        situation: Name of the situation.
+        decisions: Decisions of the first agent with more than one legal action.
+        differ: Those in which the other agent would have acted differently.
+        gains: By who plays the rest of the round on all seats: mean over the judged decisions with its interval, None
+            without two of them.
+    """
+
+    situation: str
+    decisions: int
+    differ: int
+    gains: dict[str, Summary | None]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A decision that was judged.
+
+    Attributes:
+        situation: Name of the situation.
+        picture: What the player saw.
+        own, other: The actions of both agents.
+        gain: What the own action brings more, the mean over all deals and players of the rest.
+        error: Its standard error over the deals.
+    """
+
+    situation: str
+    picture: str
+    own: str
+    other: str
+    gain: float
+    error: float
+
+
+class Beside:
+    """Plays as the first agent, and writes down what the second one would have played. Satisfies `envs.agent.Agent`.
+
+    Args:
+        agent: Who plays.
+        other: Who is asked.
+    """
+
+    def __init__(self, agent: Any, other: Any) -> None:
+        self.name = agent.name
+        self._agent, self._other = agent, other
+        self._game: Any = None
+        self.states: list[States] = []
+        self.actions: list[tuple[NDArray[np.void], NDArray[np.void]]] = []
+
+    def begin(self, game: Any, batch: int, rng: np.random.Generator) -> None:
+        """See `Agent.begin`."""
+        self._game = game
+        self._agent.begin(game, batch, rng)
+        self._other.begin(game, batch, rng)
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
+        """See `Agent.act`."""
+        own, other = self._agent.act(states, games, rng), self._other.act(states, games, rng)
+        free = (np.diff(self._game.choices(states).offsets) > 1) & ~self._game.scripted(states)
+        self.states.append(states[free].copy())
+        self.actions.append((own[free], other[free]))
+        return np.asarray(own)
+
+
+def compare_decisions(
+    game: Any, pair: Sequence[Any], other: Any, rounds: int, most: int, deals: int, rng: np.random.Generator
+) -> tuple[MatchResult, list[Judged], list[Example]]:
+    """Plays a match, and judges the decisions in which the second agent would have acted differently from the first.
+
+    Each of both actions is played in the same `deals` deals of what the player does not see, all of them alike likely,
+    and one of the agents plays the rest of the round on all seats.
+
+    Args:
+        game: A game of rounds whose hidden part can be dealt anew.
+        pair: Two agents that play the match.
+        other: The second agent again, who is asked about the decisions of the first one.
+        rounds: Games of the match.
+        most: Decisions that are judged of each situation; drawn at random where there are more.
+        deals: Deals of each.
+        rng: Source of all draws.
+
+    Returns:
+        The match, a row for each situation and one for all of them, and the judged decisions, the worst ones first.
+
+    Raises:
+        UsageError: the game does not say what the situations are.
+    """
+    if not isinstance(game, RaggedGame) or not isinstance(game, Situations):
+        raise UsageError(f"decisions are compared in games that sort them by situation, such as guandan, not in {game}")
+    recorder = Beside(pair[0], other)
+    match = play(game, (recorder, pair[1]), rounds, rng)  # type: ignore[arg-type]
+    states = np.concatenate(recorder.states)
+    own, others = (np.concatenate([each[i] for each in recorder.actions]) for i in (0, 1))
+    differ, situation = np.asarray(own != others), game.situation_of(states)
+    rows, examples = [], []
+    gains: dict[str, list[NDArray[np.float64]]] = {pair[0].name: [], pair[1].name: []}
+    for number, name in enumerate(game.situations):
+        at = np.flatnonzero(differ & (situation == number))
+        if len(at) > most:
+            at = np.sort(rng.choice(at, most, replace=False))
+        seeds = rng.integers(0, 2**64, (len(at), deals), np.uint64)
+        found = {
+            agent.name: _gains(game, agent, states[at], own[at], others[at], seeds, rng) for agent in pair if len(at)
+        }
+        for who, gain in found.items():
+            gains[who].append(gain)
+        counts = int((situation == number).sum()), int((differ & (situation == number)).sum())
+        rows.append(Judged(name, *counts, {who: _mean(gain) for who, gain in found.items()}))
+        examples += [
+            Example(
+                name,
+                game.picture(states[i]),
+                game.describe(own[i]),
+                game.describe(others[i]),
+                float(np.mean([gain[k] for gain in found.values()])),
+                float(np.mean([gain[k].std(ddof=1) for gain in found.values()]) / deals**0.5),
+            )
+            for k, i in enumerate(at.tolist())
+        ]
+    everywhere = {who: _mean(np.concatenate(parts)) if parts else None for who, parts in gains.items()}
+    rows.append(Judged("all", len(states), int(differ.sum()), everywhere))
+    return match, rows, sorted(examples, key=lambda each: each.gain)
+
+
+def _mean(gain: NDArray[np.float64]) -> Summary | None:
+    """Mean over decisions, of which each counts once."""
+    return summarise(gain.mean(axis=1).tolist()) if len(gain) > 1 else None
+
+
+def _gains(
+    game: Any,
+    agent: Agent,
+    states: States,
+    own: NDArray[np.void],
+    others: NDArray[np.void],
+    seeds: NDArray[np.uint64],
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """What the first action returns more than the second one in each deal, `float64[n, D]`."""
+    deals = seeds.shape[1]
+    gains, step = np.empty(seeds.shape), max(1, ROWS // (2 * deals))
+    for first in range(0, len(states), step):
+        part = slice(first, first + step)
+        repeated = states[part].repeat(deals)
+        game.redeal(repeated, game.to_move(repeated), seeds[part].reshape(-1))
+        both = np.concatenate([repeated, repeated])
+        actions = np.concatenate([own[part].repeat(deals), others[part].repeat(deals)])
+        returns = _play_on(game, agent, both, actions, rng).reshape(2, -1, deals)
+        gains[part] = returns[0] - returns[1]
+    return gains
+
+
+def _play_on(
+    game: Any, agent: Any, states: States, actions: NDArray[np.void], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Plays an action in each state and the rest of the round by an agent; returns what it brings its player."""
+    players, before = game.to_move(states), game.rounds(states)
+    returns, rows = np.zeros(len(states)), np.arange(len(states))
+    agent.begin(game, len(states), rng)
+    while len(states):
+        game.step(states, actions)
+        over = game.rounds(states) > before[rows]
+        ended = rows[over]
+        returns[ended] = game.round_returns(states[over])[np.arange(len(ended)), players[ended]]
+        states, rows = states[~over], rows[~over]
+        if len(states):
+            actions = agent.act(states, rows, rng)
+    return returns
