@@ -42,11 +42,13 @@ class SelfPlayTask:
         seed: Entropy of the random generator, (run seed, iteration, chunk).
         games: Number of games.
         tables: Number of games played at the same time.
+        taught: Whether the teacher plays in place of the net.
     """
 
     seed: tuple[int, ...]
     games: int
     tables: int
+    taught: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class SelfPlayer(WarmUp):
         rivals: Agents that take the seats of one team, each in a share of the games.
         partners: Agents that take a single seat, each in a share of the games.
         trace: Lambda of advantages by a critic, whose weights are then among those of the net; None has no critic.
+        teacher: Agent that plays in place of the net in tasks that say so.
     """
 
     def __init__(
@@ -90,6 +93,7 @@ class SelfPlayer(WarmUp):
         rivals: Sequence[tuple[Agent, float]] = (),
         partners: Sequence[tuple[Agent, float]] = (),
         trace: float | None = None,
+        teacher: Agent | None = None,
     ) -> None:
         self.game = game
         self.network = network
@@ -105,6 +109,8 @@ class SelfPlayer(WarmUp):
             {name: (field.base, field.shape) for name, field in kept.items()}
             | {"round": (np.int32, ()), "player": (np.int8, ())}
         )
+        self._teacher: Any = teacher
+        self._taught = False
         self._others: list[Any] = [agent for agent, _ in (*rivals, *partners)]
         self._shares = [share for _, share in rivals], [share for _, share in partners]
         self._teams = game.spec.teams or tuple(range(game.spec.num_players))
@@ -126,6 +132,7 @@ class SelfPlayer(WarmUp):
                 self._critic = CriticInference(self._full, weights.net)
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         self._rows.clear()
+        self._taught = task.taught
         self._evaluated = self._decisions = 0
         block = self._samples(self._play_games(task, rng))
         stats = {
@@ -159,7 +166,7 @@ class SelfPlayer(WarmUp):
         begun = rounds = len(states)
         number, ended = np.arange(begun), np.zeros(begun, np.int64)  # current round, and finished rounds, of each table
         self._seats, self._places = self._seat(begun, rng), np.arange(begun)
-        for agent in self._others:
+        for agent in [*self._others, *([self._teacher] if task.taught else [])]:
             agent.begin(game, begun, rng)
         numbers, returns = [], []
         while len(states):
@@ -230,7 +237,11 @@ class SelfPlayer(WarmUp):
         lists, source = take_lists(choices, asked)
         movers = game.to_move(states[asked])
         packed = game.observe(states[asked], movers)
-        picked, decided = self._pick(packed, lists, rng)
+        wanted = None
+        if self._taught:
+            acted = self._teacher.act(states[asked], asked, rng)
+            wanted = self.network.stand_ins(game, lists, acted)
+        picked, decided = self._pick(packed, lists, wanted, rng)
         chosen[asked] = source[picked]
         kept = self._rows.append(len(asked))
         for name, column in decided.items():
@@ -244,11 +255,16 @@ class SelfPlayer(WarmUp):
         return choices.rows[chosen]
 
     def _pick(
-        self, packed: Packed, lists: Ragged, rng: np.random.Generator
+        self, packed: Packed, lists: Ragged, wanted: NDArray[np.int64] | None, rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], dict[str, NDArray]]:
-        """Chooses a row of each list epsilon-greedily, `int64[n]`; returns what samples tell of the choice too."""
+        """Chooses a row of each list epsilon-greedily, `int64[n]`; returns what samples tell of the choice too.
+
+        `wanted` are the rows that a teacher would choose, -1 where it is the net that does.
+        """
         values = self._evaluate(packed, lists)
         picked = best_rows(lists.offsets, values)
+        if wanted is not None:
+            picked = np.where(wanted >= 0, wanted, picked)
         draws = rng.random((2, len(packed)))
         explore = draws[0] < self.epsilon
         if explore.any():
@@ -298,9 +314,9 @@ class PolicySelfPlayer(SelfPlayer):
         return {"sum/advantage_square": float(np.square(block["advantage"]).sum())}
 
     def _pick(
-        self, packed: Packed, lists: Ragged, rng: np.random.Generator
+        self, packed: Packed, lists: Ragged, wanted: NDArray[np.int64] | None, rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], dict[str, NDArray]]:
-        """Draws a row of each list by the policy."""
+        """Draws a row of each list by the policy; it has no teacher."""
         logits = self._evaluate(packed, lists)
         proposals, count, drawn, log_probability = propose_and_draw(lists.offsets, logits, self._proposals, rng)
         choices = pack_actions(lists.rows[proposals.reshape(-1)]).reshape(*proposals.shape, -1)

@@ -165,7 +165,13 @@ class RelativeActions(Protocol):
 
 @runtime_checkable
 class Candidates(Protocol):
-    """A `RaggedGame` that can leave out choices that are as good as others."""
+    """A `RaggedGame` that can leave out choices that are as good as others.
+
+    Attributes:
+        alike: Fields of actions that agree in a set of choices of which one is kept.
+    """
+
+    alike: tuple[str, ...]
 
     def candidates(self, states: States) -> Ragged:
         """Lists one of each set of choices that are nearly the same to the player to move."""

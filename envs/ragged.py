@@ -1,5 +1,7 @@
 """Compiled operations on ragged lists of actions: choose uniformly or by value, and take a part of the lists."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,4 +62,20 @@ def take_lists(ragged: Ragged, which: NDArray[np.int64]) -> tuple[Ragged, NDArra
     return Ragged(offsets, rows), source
 
 
-__all__ = ["best_rows", "choose_rows", "take_lists"]
+def find_rows(ragged: Ragged, actions: NDArray[np.void], fields: Sequence[str]) -> NDArray[np.int64]:
+    """Returns the first row of each list that agrees with an action in some fields, `int64[B]`; -1 if none does.
+
+    Args:
+        ragged: B lists; none is empty.
+        actions: An action for each list, `[B]` records.
+        fields: Names of fields of the records.
+    """
+    owner = np.repeat(np.arange(len(actions)), np.diff(ragged.offsets))
+    same = np.ones(len(owner), np.bool_)
+    for name in fields:
+        same &= ragged.rows[name] == actions[name][owner]
+    rows = np.asarray(best_rows(ragged.offsets, same.astype(np.float32)))
+    return np.where(same[rows], rows, -1)
+
+
+__all__ = ["best_rows", "choose_rows", "find_rows", "take_lists"]

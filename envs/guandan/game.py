@@ -166,6 +166,8 @@ class GuanDan:
         """See `RaggedGame.choices`. Lists every multiset of cards in its strongest reading."""
         return _listed(states, merged=True)
 
+    alike: ClassVar[tuple[str, ...]] = ("kind", "rank", "size")
+
     def candidates(self, states: States) -> Ragged:
         """See `envs.game.Candidates`. Lists one of each set of plays that differ only in suits."""
         choices = self.choices(states)

@@ -2,9 +2,12 @@
 
 from typing import ClassVar, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from envs.game import Candidates, GameSpec, Ragged, RaggedGame, States
+from envs.ragged import find_rows
 from learners.settings import Optimiser, Settings, scheduled
 
 
@@ -48,6 +51,14 @@ class QNetworkSettings(Settings):
         if self.choices == "candidates" and isinstance(game, Candidates):
             return game.candidates(states)
         return game.choices(states)
+
+    def stand_ins(self, game: RaggedGame, lists: Ragged, actions: NDArray[np.void]) -> NDArray[np.int64]:
+        """Returns the row of each list of `list_choices` that stands for an action, `int64[B]`; -1 if none does."""
+        names = game.action_dtype.names or ()
+        exact = find_rows(lists, actions, names)
+        if self.choices == "candidates" and isinstance(game, Candidates):
+            return np.where(exact < 0, find_rows(lists, actions, game.alike), exact)
+        return exact
 
     def check(self, spec: GameSpec) -> None:
         """Raises ValueError if the game does not provide the encodings that this network needs."""

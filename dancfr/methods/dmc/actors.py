@@ -78,6 +78,7 @@ class DmcActors(RunActors):
             rivals,
             partners,
             trace,
+            None if config.teacher is None else options.make_agent(config.teacher, game),
         )
         if self._policy:
             arguments = (config.training.proposals, *arguments)

@@ -24,6 +24,9 @@ class DmcConfig(RunConfig):
         start_temperature: Where a policy begins with a Q-net, its logits are the values divided by this.
         opponents: Share of the games in which a frozen agent plays all seats of one team, by its name.
         partners: Share of the games in which a frozen agent plays a single seat, by its name.
+        teacher: Agent that plays in place of the net in the first iterations, by its name; the net learns the values of
+            its play. None: no teacher.
+        taught: Number of these iterations.
         overlap: Whether self-play runs beside the fit before, by weights that are one fit older. Without it each waits
             for the other; `resources.learners` then lets several CPUs share a fit.
         tribute: Who decides tributes: ``heuristic``, the game's heuristic, as in the paper; or ``learnt``, the Q-net,
@@ -47,6 +50,8 @@ class DmcConfig(RunConfig):
     start_temperature: float = Field(0.2, gt=0)
     opponents: dict[str, float] = Field(default_factory=dict)
     partners: dict[str, float] = Field(default_factory=dict)
+    teacher: str | None = None
+    taught: int = Field(0, ge=0)
     overlap: bool = True
     tribute: Literal["heuristic", "learnt"] = "heuristic"
     network: QNetworkSettings = QNetworkSettings()
@@ -59,6 +64,16 @@ class DmcConfig(RunConfig):
     def _pool_holds_a_batch(self) -> "DmcConfig":
         if self.pool < self.training.batch:
             raise ValueError(f"pool must be at least training.batch={self.training.batch}, got {self.pool}")
+        return self
+
+    @model_validator(mode="after")
+    def _teacher_has_lessons(self) -> "DmcConfig":
+        if (self.teacher is None) != (self.taught == 0):
+            raise ValueError(f"teacher and taught belong together, got teacher={self.teacher} taught={self.taught}")
+        if self.teacher is not None and self.training.objective == "policy":
+            raise ValueError(
+                "a policy learns from its own play alone: teach a net with training.objective=values, and start with it"
+            )
         return self
 
     @model_validator(mode="after")

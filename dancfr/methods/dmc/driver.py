@@ -74,10 +74,10 @@ class Dmc(Loop):
         config, actors = self.config, self.actors
         started = perf_counter()
         weights = actors.runtime.put(self.playing)
-        tasks = [
-            (SelfPlayTask((config.seed, t, chunk), min(config.chunk, config.games - first), config.tables), weights)
-            for chunk, first in enumerate(range(0, config.games, config.chunk))
-        ]
+        chunks = enumerate(range(0, config.games, config.chunk))
+        sizes = [(chunk, min(config.chunk, config.games - first)) for chunk, first in chunks]
+        taught = t <= config.taught
+        tasks = [(SelfPlayTask((config.seed, t, chunk), size, config.tables, taught), weights) for chunk, size in sizes]
         stats, blocks = [], []
         for task, found, block in actors.workers.run("play", tasks):
             stats.append(found)

@@ -18,7 +18,7 @@ from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run
 from dancfr.watch.tracking import Tracker
 from envs.guandan import GuanDan
-from learners.dmc.critic import CriticInference
+from learners.dmc.critic import CriticInference, without_critic
 from learners.dmc.learner import QLearner
 from learners.dmc.network import QNet, QWithCritic
 from learners.storage import load_state
@@ -273,3 +273,26 @@ def test_training_begins_with_the_net_of_another_run(tmp_path: Path) -> None:
 def test_a_policy_without_a_critic_is_refused() -> None:
     with pytest.raises(UsageError, match="needs critic=all"):
         tiny("training.objective=policy")
+
+
+def test_a_teacher_plays_in_the_first_iterations(tmp_path: Path) -> None:
+    """By a random net the rounds of a planner are shorter, and its plays are among the candidates."""
+    game, config = GuanDan(length="round"), tiny(*CRITIC)
+    net = QWithCritic(config.network, config.training, game.spec, game.full_inputs).inference_weights()
+    player = SelfPlayer(game, config.network, 0.0, trace=1.0, teacher=make_agent("planner", game))
+    lessons, alone = (
+        player.play(SelfPlayTask((5,), 40, 40, taught), SelfPlayWeights(1, net))[0] for taught in (True, False)
+    )
+    planners = SelfPlayer(game, config.network, 0.0, rivals=[(make_agent("planner", game), 1.0)])
+    between = planners.play(SelfPlayTask((5,), 40, 40), SelfPlayWeights(1, without_critic(net)))[0]
+    assert lessons["decisions"] < 0.9 * alone["decisions"]
+    assert lessons["samples"] > 40 * 15
+    assert between["samples"] < lessons["samples"], "the seats of a rival give no samples, those of a teacher do"
+    taught = tiny("iterations=3", "teacher=planner", "taught=2")
+    run_training(tmp_path / "whole", taught)
+    run_training(tmp_path / "parts", taught.model_copy(update={"iterations": 1}))
+    run_training(tmp_path / "parts", taught, resume=True)
+    assert nets(tmp_path / "parts") == nets(tmp_path / "whole")
+    for wrong in (["taught=2"], ["teacher=planner"], ["teacher=planner", "taught=2", *POLICY]):
+        with pytest.raises(UsageError, match=r"belong together|from its own play"):
+            tiny(*wrong)
