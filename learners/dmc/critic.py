@@ -23,11 +23,15 @@ class CriticInference:
     Args:
         game: The game.
         weights: From `learners.dmc.network.QWithCritic.inference_weights`.
+
+    Attributes:
+        weights: Those of the critic alone.
     """
 
     def __init__(self, game: FullView, weights: Weights) -> None:
         self._game = game
         arrays = arrays_under(weights, NAME)
+        self.weights: Weights = {f"{NAME}.{part}": array for part, array in arrays.items()}
         self._layers = [(arrays[f"{i}.w"], arrays[f"{i}.b"]) for i in range(len(arrays) // 2)]
 
     def __call__(self, packed: Packed, hidden: Packed) -> NDArray[np.float32]:

@@ -34,7 +34,8 @@ class QLearner(NetLearner):
         training: Settings of the fits.
         device: Device to train on; the CPU by default.
         seed: Seed of the initial weights.
-        start: Weights of a Q-net to begin with, from `QNet.inference_weights`; None: fresh ones.
+        start: Weights of a Q-net, and perhaps of a critic, to begin with, see `inference_weights` of the network; None:
+            fresh ones.
 
     Raises:
         ValueError: the game lacks what the network needs, or `start` is of another network.
@@ -56,8 +57,7 @@ class QLearner(NetLearner):
         self._encoding = network.encoding_of(game.spec)
         self.trainer = Trainer(self._build, training, device or torch.device("cpu"), seed)
         if start is not None:
-            net = self.trainer.net
-            (net if isinstance(net, QNet) else net.q).load_inference_weights(start)
+            self.trainer.net.load_inference_weights(start)
         self._rows = CPU_ROWS if self.trainer.device.type == "cpu" else training.batch
 
     def _build(self) -> nn.Module:

@@ -1,5 +1,6 @@
 """The Q-network, which maps a state and an action to a value. `B` pairs, `F` features of a state, `A` of an action."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -10,10 +11,11 @@ from torch import Tensor, nn
 
 from envs.game import GameSpec
 from envs.sparse import Sparse
-from learners.dmc.critic import NAME
+from learners.dmc.critic import NAME, without_critic
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 from learners.networks.modules import tanh
 from learners.networks.settings import Weights
+from learners.storage import arrays_under
 
 INITIAL_SCALE = 0.3
 """Factor of the initial weights of a policy's output layer."""
@@ -109,15 +111,7 @@ class QNet(nn.Module):
             arrays["hidden0.w"] = np.concatenate([arrays.pop("state.w"), arrays.pop("action.w")])
         layers: dict[str, Any] = {f"tower{i}": layer for i, layer in enumerate(self.tower)}
         layers |= {f"hidden{i}": layer for i, layer in enumerate(self.hidden)} | {"out": self.out}
-        if arrays.keys() != {f"{name}.{part}" for name in layers for part in "wb"}:
-            raise ValueError("the weights are those of another network")
-        with torch.no_grad():
-            for name, layer in layers.items():
-                matrix, bias = np.asarray(arrays[f"{name}.w"]).T, np.asarray(arrays[f"{name}.b"])
-                if matrix.shape != layer.weight.shape:
-                    raise ValueError(f"{name} has {matrix.shape} weights, expected {tuple(layer.weight.shape)}")
-                layer.weight.copy_(torch.from_numpy(matrix.copy()))
-                layer.bias.copy_(torch.from_numpy(bias.copy()))
+        _load(layers, arrays)
 
 
 class QWithCritic(nn.Module):
@@ -163,6 +157,17 @@ class QWithCritic(nn.Module):
             weights |= {f"{NAME}.{i}.w": _matrix(layer.weight), f"{NAME}.{i}.b": _array(layer.bias)}
         return weights
 
+    def load_inference_weights(self, weights: Weights) -> None:
+        """Reverse of `inference_weights`; without arrays of a critic, that of this network stays.
+
+        Raises:
+            ValueError: the arrays are of another network.
+        """
+        self.q.load_inference_weights(without_critic(weights))
+        critic = arrays_under(weights, NAME)
+        if critic:
+            _load({str(i): layer for i, layer in enumerate([*self.critic, self.value])}, critic)
+
 
 class PolicyWithCritic(QWithCritic):
     """A Q-net whose values are the logits of a policy, nearly uniform at first, and a critic; see `QWithCritic`."""
@@ -175,6 +180,19 @@ class PolicyWithCritic(QWithCritic):
     def forward(self, states: Tensor, owner: Tensor, actions: Tensor, full: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
         """Logits of choices `[N]`, see `QNet.of_choices`, and the critic's values of the states, `[B]`."""
         return self.q.of_choices(states, owner, actions), self.values(full)
+
+
+def _load(layers: dict[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Copies ``name.w`` and ``name.b`` into the linear layers of these names; raises ValueError where they differ."""
+    if arrays.keys() != {f"{name}.{part}" for name in layers for part in "wb"}:
+        raise ValueError("the weights are those of another network")
+    with torch.no_grad():
+        for name, layer in layers.items():
+            matrix, bias = np.asarray(arrays[f"{name}.w"]).T, np.asarray(arrays[f"{name}.b"])
+            if matrix.shape != layer.weight.shape:
+                raise ValueError(f"{name} has {matrix.shape} weights, expected {tuple(layer.weight.shape)}")
+            layer.weight.copy_(torch.from_numpy(matrix.copy()))
+            layer.bias.copy_(torch.from_numpy(bias.copy()))
 
 
 def _array(tensor: Any) -> NDArray[np.float32]:

@@ -37,7 +37,8 @@ class ChoiceLearner(NetLearner):
         training: Settings of the fits.
         device: Device to train on; the CPU by default.
         seed: Seed of the initial weights.
-        start: Weights of a Q-net to begin with, from `QNet.inference_weights`; None: fresh ones.
+        start: Weights of a Q-net, and perhaps of a critic, to begin with, see `inference_weights` of the network; None:
+            fresh ones.
 
     Raises:
         ValueError: the game lacks what the network needs, or `start` is of another network.
@@ -59,7 +60,7 @@ class ChoiceLearner(NetLearner):
         build = partial(PolicyWithCritic, network, training, game.spec, self._full.full_inputs)
         self.trainer = Trainer(build, training, device or torch.device("cpu"), seed)
         if start is not None:
-            self.trainer.net.q.load_inference_weights(start)
+            self.trainer.net.load_inference_weights(start)
         self._rows = CPU_ROWS if self.trainer.device.type == "cpu" else training.batch
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:

@@ -41,7 +41,7 @@ class DmcActors(RunActors):
         if config.start is not None:
             agent = placement.options.make_agent(config.start, game)
             scale = 1 / config.start_temperature if self._policy else 1.0
-            net["start"] = starting_net(config.start, agent, config.network, scale)
+            net["start"] = starting_net(config.start, agent, config, scale)
         self.learner = start_learner(
             self.runtime,
             ChoiceLearner if self._policy else QLearner,

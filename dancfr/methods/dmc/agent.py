@@ -84,13 +84,13 @@ def q_agent(game: RaggedGame, config: DmcConfig, weights: Mapping[str, Any], nam
     return agent
 
 
-def starting_net(name: str, agent: Any, network: QNetworkSettings, scale: float) -> Weights:
-    """Weights of an agent's Q-net for a training to begin with.
+def starting_net(name: str, agent: Any, config: DmcConfig, scale: float) -> Weights:
+    """Weights of an agent's Q-net for a training to begin with, and of its critic if the training has one of its size.
 
     Args:
         name: Name of the agent.
         agent: The agent.
-        network: Architecture of the net to be trained.
+        config: Configuration of the training.
         scale: Factor of the net's outputs.
 
     Raises:
@@ -98,11 +98,18 @@ def starting_net(name: str, agent: Any, network: QNetworkSettings, scale: float)
     """
     if not isinstance(agent, QAgent):
         raise UsageError(f"start: {name} has no Q-net: name a run of Deep Monte-Carlo")
+    network = config.network
     if agent.network != network:
         theirs, ours = agent.network.model_dump(), network.model_dump()
         differs = " ".join(f"network.{key}={theirs[key]}" for key in ours if theirs[key] != ours[key])
         raise UsageError(f"start: {name} has another network than this run: set {differs}")
     weights = dict(agent.weights)
+    if agent.critic is not None and config.training.critic == "all":
+        critic = agent.critic.weights
+        if {part: array.shape for part, array in critic.items()} == _critic_shapes(
+            len(critic[f"{NAME}.0.w"]), config.training
+        ):
+            weights |= critic
     return weights | {part: weights[part] * np.float32(scale) for part in ("out.w", "out.b")}
 
 

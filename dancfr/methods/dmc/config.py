@@ -20,8 +20,10 @@ class DmcConfig(RunConfig):
         tables: Games that a worker plays in lock step.
         epsilon: Probability of a uniformly random action at each decision of self-play; a policy
             (`training.objective`) has none but its own.
-        start: Agent of a Q-net with which training begins: a run of the same network; None: a fresh net.
-        start_temperature: Where a policy begins with a Q-net, its logits are the values divided by this.
+        start: Agent of a Q-net with which training begins: a run of the same network, whose critic is taken over if it
+            has the same size; None: a fresh net.
+        start_temperature: Where a policy begins with a Q-net, its logits are the values divided by this; 1 where it
+            begins with a policy.
         opponents: Share of the games in which a frozen agent plays all seats of one team, by its name.
         partners: Share of the games in which a frozen agent plays a single seat, by its name.
         teacher: Agent that plays in place of the net in the first iterations, by its name; the net learns the values of

@@ -262,8 +262,12 @@ def test_training_begins_with_the_net_of_another_run(tmp_path: Path) -> None:
     for name, scale in (("policy", 2.0), ("more", 1.0)):
         begun, _ = load_state(tmp_path / name / "strategies" / "p0-000001.safetensors")
         assert begun.keys() == last.keys()
-        for key, array in without_critic(last).items():  # the critic is a fresh one
+        for key, array in last.items():
             assert np.allclose(begun[key], array * (scale if key.startswith("out.") else 1), atol=1e-6)
+    run_training(tmp_path / "critic", tiny(*POLICY, *still, "training.critic_width=8"))
+    begun, _ = load_state(tmp_path / "critic" / "strategies" / "p0-000001.safetensors")
+    assert np.allclose(begun["state.w"], last["state.w"], atol=1e-6)
+    assert begun["critic.0.w"].shape[1] == 8, "a critic of another size is not taken over"
     with pytest.raises(UsageError, match=r"set network.width=16 network.depth=2"):
         run_training(tmp_path / "misfit", tiny(*POLICY, *still, "network.width=8", "network.depth=1"))
     with pytest.raises(UsageError, match="planner has no Q-net"):
