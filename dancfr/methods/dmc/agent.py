@@ -17,7 +17,7 @@ from envs.agent import Agent
 from envs.game import RaggedGame
 from learners.dmc.agent import QAgent
 from learners.dmc.critic import NAME, CriticInference, without_critic
-from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
+from learners.dmc.settings import DmcTrainingSettings
 from learners.networks.settings import Weights
 
 
