@@ -81,6 +81,7 @@ class SelfPlayer(WarmUp):
         partners: Agents that take a single seat, each in a share of the games.
         trace: Lambda of advantages by a critic, whose weights are then among those of the net; None has no critic.
         teacher: Agent that plays in place of the net in tasks that say so.
+        win_bonus: What is added to the returns of winners, and taken from those of losers, before they are targets.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class SelfPlayer(WarmUp):
         partners: Sequence[tuple[Agent, float]] = (),
         trace: float | None = None,
         teacher: Agent | None = None,
+        win_bonus: float = 0.0,
     ) -> None:
         self.game = game
         self.network = network
@@ -102,6 +104,7 @@ class SelfPlayer(WarmUp):
         self.device = device
         self._encoding = network.encoding_of(game.spec)
         self._trace = trace
+        self._win_bonus = np.float32(win_bonus)
         self._full = cast(FullView, game)  # used with a critic only
         self._dtype = self._record(0 if trace is None else self._full.hidden_size)
         kept = {name: self._dtype[name] for name in self._dtype.names or () if name not in _LATER}
@@ -279,6 +282,7 @@ class SelfPlayer(WarmUp):
     def _samples(self, returns: NDArray[np.float32]) -> NDArray[np.void]:
         """Returns the decisions of the chunk with the targets that follow from the returns of rounds, `[n]` records."""
         rows = self._rows
+        returns = returns + self._win_bonus * np.sign(returns)
         block = np.empty(rows.length, self._dtype)
         for name in self._dtype.names or ():
             if name not in _LATER:

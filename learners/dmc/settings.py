@@ -96,6 +96,8 @@ class DmcTrainingSettings(Settings):
             paper. ``all``: a second net, in training only, values what all players see, and the target is the estimate
             of an advantage by its values (Schulman et al. 2016), so the net learns advantages, which have less noise
             and order actions in the same way.
+        win_bonus: Points that a win is worth beside its return, and a loss costs: with 0, three wins by one point are
+            as good as one by three.
         trace: Lambda of these estimates; 1 subtracts the critic's value from the return.
         critic_width: Units of each hidden layer of the critic.
         critic_depth: Number of its hidden layers.
@@ -127,6 +129,7 @@ class DmcTrainingSettings(Settings):
     max_age: int | None = Field(None, ge=1)
     weight_average: float = Field(0.0, ge=0, le=1000)
     critic: Literal["none", "all"] = "none"
+    win_bonus: float = Field(0.0, ge=0, le=1000)
     trace: float = Field(0.9, ge=0, le=1)
     critic_width: int = Field(256, ge=1, le=8192)
     critic_depth: int = Field(2, ge=1, le=32)

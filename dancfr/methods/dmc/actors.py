@@ -79,6 +79,7 @@ class DmcActors(RunActors):
             partners,
             trace,
             None if config.teacher is None else options.make_agent(config.teacher, game),
+            config.training.win_bonus,
         )
         if self._policy:
             arguments = (config.training.proposals, *arguments)
