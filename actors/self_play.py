@@ -282,7 +282,7 @@ class SelfPlayer(WarmUp):
     def _samples(self, returns: NDArray[np.float32]) -> NDArray[np.void]:
         """Returns the decisions of the chunk with the targets that follow from the returns of rounds, `[n]` records."""
         rows = self._rows
-        returns = returns + self._win_bonus * np.sign(returns)
+        returns = np.add(returns, self._win_bonus * np.sign(returns), dtype=np.float32)
         block = np.empty(rows.length, self._dtype)
         for name in self._dtype.names or ():
             if name not in _LATER:

@@ -178,6 +178,9 @@ def test_self_play_is_its_seed_and_its_targets_are_the_rounds_returns() -> None:
     assert (values["version"] == 3).all()
     assert np.abs(values["target"]).max() == 3
     assert stats["rows"] > 2 * stats["samples"], "every sample was a choice"
+    player = SelfPlayer(game, config.network, epsilon=0.3, win_bonus=1.5)
+    valued = player.play(SelfPlayTask((5,), games=3, tables=2), weights)[1]["values"]
+    np.testing.assert_allclose(valued["target"], values["target"] + 1.5 * np.sign(values["target"]))
 
 
 CRITIC = ("training.critic=all", "training.critic_width=16", "network.encoding=plans", "network.choices=candidates")
