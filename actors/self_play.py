@@ -21,8 +21,9 @@ from actors.warm_up import WarmUp
 from envs.agent import Agent
 from envs.game import FullView, Packed, Ragged, RaggedGame, States
 from envs.ragged import best_rows, choose_rows, take_lists
+from envs.sparse import Sparse
 from learners.dmc.critic import CriticInference, without_critic
-from learners.dmc.decisions import encode_choices, settle_without_net
+from learners.dmc.decisions import DecisionEncoder, Notes, settle_without_net
 from learners.dmc.proposals import propose_and_draw
 from learners.dmc.settings import QNetworkSettings
 from learners.networks.q_inference import QForward, QInference
@@ -102,7 +103,7 @@ class SelfPlayer(WarmUp):
         self.epsilon = epsilon
         self.learn_scripted = learn_scripted
         self.device = device
-        self._encoding = network.encoding_of(game.spec)
+        self._encode = DecisionEncoder(game, network.encoding_of(game.spec))
         self._trace = trace
         self._win_bonus = np.float32(win_bonus)
         self._full = cast(FullView, game)  # used with a critic only
@@ -111,6 +112,7 @@ class SelfPlayer(WarmUp):
         self._rows = Rows(
             {name: (field.base, field.shape) for name, field in kept.items()}
             | {"round": (np.int32, ()), "player": (np.int8, ())}
+            | {"state_notes": (np.dtype(np.float32), (0 if trace is None else self._encode.notes[0],))}
         )
         self._teacher: Any = teacher
         self._taught = False
@@ -244,7 +246,9 @@ class SelfPlayer(WarmUp):
         if self._taught:
             acted = self._teacher.act(states[asked], asked, rng)
             wanted = self.network.stand_ins(game, lists, acted)
-        picked, decided = self._pick(packed, lists, wanted, rng)
+        notes = self._encode.appraise(packed, lists.offsets, lists.rows)
+        values = self._inference(*self._inputs(packed, lists, notes))
+        picked, decided = self._pick(values, lists, notes, wanted, rng)
         chosen[asked] = source[picked]
         kept = self._rows.append(len(asked))
         for name, column in decided.items():
@@ -253,31 +257,38 @@ class SelfPlayer(WarmUp):
         kept["round"][:] = number[asked]
         kept["player"][:] = movers
         if self._trace is not None:
+            kept["state_notes"][:] = notes.states
             kept["hidden"][:] = self._full.observe_hidden(states[asked], movers)
         self._evaluated += len(source)
         return choices.rows[chosen]
 
+    def _inputs(
+        self, packed: Packed, lists: Ragged, notes: Notes
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64], Sparse]:
+        """Returns the inputs of the net."""
+        features, vectors = self._encode(packed, lists.offsets, lists.rows, notes)
+        return features, lists.offsets, vectors
+
     def _pick(
-        self, packed: Packed, lists: Ragged, wanted: NDArray[np.int64] | None, rng: np.random.Generator
+        self,
+        values: NDArray[np.float32],
+        lists: Ragged,
+        notes: Notes,
+        wanted: NDArray[np.int64] | None,
+        rng: np.random.Generator,
     ) -> tuple[NDArray[np.int64], dict[str, NDArray]]:
         """Chooses a row of each list epsilon-greedily, `int64[n]`; returns what samples tell of the choice too.
 
         `wanted` are the rows that a teacher would choose, -1 where it is the net that does.
         """
-        values = self._evaluate(packed, lists)
         picked = best_rows(lists.offsets, values)
         if wanted is not None:
             picked = np.where(wanted >= 0, wanted, picked)
-        draws = rng.random((2, len(packed)))
+        draws = rng.random((2, len(picked)))
         explore = draws[0] < self.epsilon
         if explore.any():
             picked = np.where(explore, choose_rows(lists.offsets, draws[1]), picked)
         return picked, {"action": pack_actions(lists.rows[picked]), "q": values[picked]}
-
-    def _evaluate(self, packed: Packed, lists: Ragged) -> NDArray[np.float32]:
-        """The net's values of all choices, `float32[N]`."""
-        vectors = encode_choices(self.game, packed, lists.offsets, lists.rows, self._encoding)
-        return self._inference(self.game.encode(packed, self._encoding), lists.offsets, vectors)
 
     def _samples(self, returns: NDArray[np.float32]) -> NDArray[np.void]:
         """Returns the decisions of the chunk with the targets that follow from the returns of rounds, `[n]` records."""
@@ -291,7 +302,7 @@ class SelfPlayer(WarmUp):
         if self._trace is None:
             block["target"] = returns[rows["round"], rows["player"]]
             return block
-        values = self._critic(rows["infostate"], rows["hidden"])
+        values = self._critic(rows["infostate"], rows["hidden"], rows["state_notes"])
         advantages = np.empty(rows.length, np.float32)
         estimate_advantages(rows["round"], rows["player"], values, returns, 1.0, self._trace, advantages)
         block["advantage" if "advantage" in (self._dtype.names or ()) else "target"] = advantages
@@ -312,20 +323,30 @@ class PolicySelfPlayer(SelfPlayer):
         super().__init__(*arguments)
 
     def _record(self, hidden: int) -> np.dtype:
-        return choice_dtype(self.game.spec, self.game.action_dtype, self._proposals, hidden)
+        return choice_dtype(self.game.spec, self.game.action_dtype, self._proposals, hidden, self._encode.notes)
 
     def _tally(self, block: NDArray[np.void]) -> dict[str, float]:
         return {"sum/advantage_square": float(np.square(block["advantage"]).sum())}
 
     def _pick(
-        self, packed: Packed, lists: Ragged, wanted: NDArray[np.int64] | None, rng: np.random.Generator
+        self,
+        values: NDArray[np.float32],
+        lists: Ragged,
+        notes: Notes,
+        wanted: NDArray[np.int64] | None,
+        rng: np.random.Generator,
     ) -> tuple[NDArray[np.int64], dict[str, NDArray]]:
-        """Draws a row of each list by the policy; it has no teacher."""
-        logits = self._evaluate(packed, lists)
-        proposals, count, drawn, log_probability = propose_and_draw(lists.offsets, logits, self._proposals, rng)
+        """Draws a row of each list by the policy, whose logits are the values; it has no teacher."""
+        proposals, count, drawn, log_probability = propose_and_draw(lists.offsets, values, self._proposals, rng)
         choices = pack_actions(lists.rows[proposals.reshape(-1)]).reshape(*proposals.shape, -1)
         picked = proposals[np.arange(len(drawn)), drawn]
-        return picked, {"choices": choices, "count": count, "action": drawn, "log_probability": log_probability}
+        return picked, {
+            "choices": choices,
+            "choice_notes": notes.choices[proposals],
+            "count": count,
+            "action": drawn,
+            "log_probability": log_probability,
+        }
 
 
 def merge_stats(stats: list[dict[str, float]], seconds: float) -> dict[str, Any]:

@@ -164,6 +164,32 @@ class RelativeActions(Protocol):
 
 
 @runtime_checkable
+class Appraises(Protocol):
+    """A `RelativeActions` game some of whose inputs are so costly that they are computed once, and stored in samples.
+
+    These *notes* are given to `encode`, `encode_choices` and, by a `FullView`, to `encode_full`, which otherwise
+    compute them.
+    """
+
+    def notes(self, encoding: str) -> tuple[int, int]:
+        """Returns the number of notes of an infostate, `S`, and of a choice, `C`; 0 where an encoding has none."""
+        ...
+
+    def appraise(
+        self, packed: Packed, offsets: NDArray[np.int64], actions: NDArray[np.void], encoding: str
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Computes the notes of D infostates, `float32[D, S]`, and of their choices, `float32[N, C]`.
+
+        Args:
+            packed, offsets, actions, encoding: See `RelativeActions.encode_choices`.
+
+        Raises:
+            ValueError: the offsets are not those of the actions.
+        """
+        ...
+
+
+@runtime_checkable
 class Candidates(Protocol):
     """A `RaggedGame` that can leave out choices that are as good as others.
 

@@ -131,19 +131,23 @@ def value_dtype(spec: GameSpec, action_dtype: np.dtype[np.void], hidden: int = 0
     return np.dtype(fields)
 
 
-def choice_dtype(spec: GameSpec, action_dtype: np.dtype[np.void], proposals: int, hidden: int) -> np.dtype:
+def choice_dtype(
+    spec: GameSpec, action_dtype: np.dtype[np.void], proposals: int, hidden: int, notes: tuple[int, int] = (0, 0)
+) -> np.dtype:
     """Record of one decision between proposed actions, for a policy over them (DanZero+, Zhao et al. 2023).
 
-    A record has 571 bytes for GuanDan with 16 proposals. Fields: packed `infostate` of the acting player; `choices`,
-    the bytes of the proposed actions, of which the first `count` are meant; `action`, the chosen one of them;
-    `log_probability` of it by the policy that played; `advantage`, its estimate; `value`, the target of the critic;
-    `version` of the acting network's weights; and `hidden`, what the player does not see.
+    A record has 557 bytes for GuanDan with 16 proposals, and 1,753 with notes. Fields: packed `infostate` of the acting
+    player; `choices`, the bytes of the proposed actions, of which the first `count` are meant; `action`, the chosen one
+    of them; `log_probability` of it by the policy that played; `advantage`, its estimate; `value`, the target of the
+    critic; `version` of the acting network's weights; `hidden`, what the player does not see; and `state_notes` and
+    `choice_notes`, which games with costly inputs compute once (`envs.game.Appraises`).
 
     Args:
         spec: Constants of the game.
         action_dtype: Record of an action.
         proposals: The most actions that are proposed.
         hidden: Bytes of `hidden`.
+        notes: Number of notes of an infostate and of a choice.
     """
     return np.dtype(
         [
@@ -156,6 +160,8 @@ def choice_dtype(spec: GameSpec, action_dtype: np.dtype[np.void], proposals: int
             ("value", np.float32),
             ("version", np.int32),
             ("hidden", np.uint8, (hidden,)),
+            ("state_notes", np.float32, (notes[0],)),
+            ("choice_notes", np.float32, (proposals, notes[1])),
         ]
     )
 

@@ -232,7 +232,9 @@ class GuanDan:
         observation.observe_into(states, seats, packed)
         return packed
 
-    def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
+    def encode(
+        self, packed: Packed, encoding: str = "flat", notes: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
         if encoding not in self.spec.shapes:
             raise ValueError(f"encoding must be one of {', '.join(self.spec.shapes)}, got {encoding!r}")
         if packed.shape[1:] != (observation.PACKED_SIZE,):
@@ -245,8 +247,26 @@ class GuanDan:
         if encoding in (RANKS, PLANS):
             ranks.encode_into(packed, observation.INPUTS, out)
         if encoding == PLANS:
-            plans.encode_into(packed, observation.INPUTS + ranks.INPUTS, out)
+            if notes is None:
+                notes = np.empty((len(packed), plans.INPUTS), np.float32)
+                plans.appraise_states(packed, notes)
+            out[:, observation.INPUTS + ranks.INPUTS :] = notes
         return out
+
+    def notes(self, encoding: str) -> tuple[int, int]:
+        """See `envs.game.Appraises`: the inputs of `plans`."""
+        return (plans.INPUTS, plans.ACTION_INPUTS) if encoding == PLANS else (0, 0)
+
+    def appraise(
+        self, packed: Packed, offsets: NDArray[np.int64], actions: NDArray[np.void], encoding: str
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        _check_lists(packed, offsets, actions)
+        each, of_action = self.notes(encoding)
+        states = np.empty((len(packed), each), np.float32)
+        choices = np.empty((len(actions), of_action), np.float32)
+        if each:
+            plans.appraise(packed, offsets, actions, states, choices)
+        return states, choices
 
     @property
     def hidden_size(self) -> int:
@@ -262,10 +282,12 @@ class GuanDan:
         hands.observe_into(states, np.asarray(players, np.int64), packed)
         return packed
 
-    def encode_full(self, packed: Packed, hidden: Packed) -> NDArray[np.float32]:
+    def encode_full(
+        self, packed: Packed, hidden: Packed, notes: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
         out = np.empty((len(packed), self.full_inputs), np.float32)
         first = self.spec.shapes[PLANS][0] - observation.CARD_INPUTS
-        out[:, :first] = self.encode(packed, PLANS)[:, observation.CARD_INPUTS :]
+        out[:, :first] = self.encode(packed, PLANS, notes)[:, observation.CARD_INPUTS :]
         hands.encode_into(packed, hidden, first, out)
         return out
 
@@ -298,22 +320,33 @@ class GuanDan:
         return Sparse(place, value)
 
     def encode_choices(
-        self, packed: Packed, offsets: NDArray[np.int64], actions: NDArray[np.void], encoding: str
+        self,
+        packed: Packed,
+        offsets: NDArray[np.int64],
+        actions: NDArray[np.void],
+        encoding: str,
+        notes: NDArray[np.float32] | None = None,
     ) -> Sparse:
         """See `envs.game.RelativeActions`."""
         if encoding not in (RANKS, PLANS):
             return self.encode_actions(actions)
-        if len(offsets) != len(packed) + 1 or offsets[0] != 0 or offsets[-1] != len(actions):
-            raise ValueError(f"offsets do not divide {len(actions)} actions among {len(packed)} infostates")
+        _check_lists(packed, offsets, actions)
         cards, by_rank = observation.SPARSE_CARDS, ranks.SPARSE_INPUTS
         shape = len(actions), by_rank + (plans.SPARSE_INPUTS if encoding == PLANS else 0)
         place, value = np.empty(shape, np.int16), np.empty(shape, np.float32)
         observation.encode_actions(actions, place[:, :cards], value[:, :cards])
         ranks.encode_actions(packed, offsets, actions, CARD_INPUTS, place[:, :by_rank], value[:, :by_rank])
         if encoding == PLANS:
-            first = CARD_INPUTS + ranks.ACTION_INPUTS
-            plans.encode_actions(packed, offsets, actions, first, by_rank, place, value)
+            if notes is None:
+                _, notes = self.appraise(packed, offsets, actions, encoding)
+            plans.append_sparse(notes, CARD_INPUTS + ranks.ACTION_INPUTS, by_rank, place, value)
         return Sparse(place, value)
+
+
+def _check_lists(packed: Packed, offsets: NDArray[np.int64], actions: NDArray[np.void]) -> None:
+    """Raises ValueError if the offsets are not those of the actions of these infostates."""
+    if len(offsets) != len(packed) + 1 or offsets[0] != 0 or offsets[-1] != len(actions):
+        raise ValueError(f"offsets do not divide {len(actions)} actions among {len(packed)} infostates")
 
 
 def _listed(states: States, merged: bool) -> Ragged:

@@ -85,55 +85,73 @@ def write_price(price, x, at):
 
 
 @kernel
-def encode_into(packed, start, out):
-    """Writes the inputs of infostates into ``out[:, start : start + INPUTS]``."""
-    desk, view = new_desk(), new_view()
-    for b in range(packed.shape[0]):
-        row, x = packed[b], out[b]
-        _view_row(row, view)
-        low, high = _words(row, HAND)
-        write_price(split(desk, low, high, np.int64(row[LEVELS + 2]), view.price), x, start)
-        x[start + 1 + RAMPS] = 0
-        if np.int64(row[PHASE]) >> 4 != PASS:
-            value, column, _ = _place_to_beat(row)
-            x[start + 1 + RAMPS] = view.win[value, column]
+def _appraise_state(row, view, whole, x):
+    """Writes the inputs of an infostate whose hand has the price `whole`."""
+    write_price(whole, x, 0)
+    x[1 + RAMPS] = 0
+    if np.int64(row[PHASE]) >> 4 != PASS:
+        value, column, _ = _place_to_beat(row)
+        x[1 + RAMPS] = view.win[value, column]
 
 
 @kernel
-def encode_actions(packed, offsets, actions, first, start, place, value):
-    """Appends the inputs of actions in sparse form.
+def appraise_states(packed, out):
+    """Writes the inputs of infostates, `float32[B, INPUTS]`."""
+    desk, view = new_desk(), new_view()
+    for b in range(packed.shape[0]):
+        row = packed[b]
+        _view_row(row, view)
+        low, high = _words(row, HAND)
+        _appraise_state(row, view, split(desk, low, high, np.int64(row[LEVELS + 2]), view.price), out[b])
+
+
+@kernel
+def appraise(packed, offsets, actions, states, choices):
+    """Writes the inputs of infostates and their actions.
 
     Args:
         packed: Infostates of the movers, `uint8[D, PACKED_SIZE]`.
         offsets: The actions of infostate d are ``offsets[d]`` to ``offsets[d + 1]`` - 1, `int64[D + 1]`.
         actions: Records of `cards.action_dtype`, `[N]`.
-        first: Index of the first input.
-        start: First entry that is written in a row of `place` and `value`.
-        place: Indices of inputs, `int16[N, start + SPARSE_INPUTS]`.
-        value: Their values.
+        states: Result, `float32[D, INPUTS]`.
+        choices: Result, `float32[N, ACTION_INPUTS]`.
     """
     desk, view = new_desk(), new_view()
-    x = np.zeros(ACTION_INPUTS)
     for d in range(packed.shape[0]):
         row = packed[d]
         level = np.int64(row[LEVELS + 2])
         low, high = _words(row, HAND)
         _view_row(row, view)
         whole = split(desk, low, high, level, view.price)
+        _appraise_state(row, view, whole, states[d])
         for n in range(offsets[d], offsets[d + 1]):
-            action = actions[n]
+            action, x = actions[n], choices[n]
             x[:] = 0.0
             after = split(desk, low - action.low, high - action.high, level, view.price) if action.size > 0 else whole
             write_price(after, x, 0)
             if action.kind != TRIBUTE and action.kind != BACK:
                 _describe(row, view, action, level, whole, after, x[1 + RAMPS :])
-            k = start
-            for i in range(ACTION_INPUTS):
-                if x[i] != 0.0:
-                    place[n, k], value[n, k] = first + i, x[i]
-                    k += 1
-            place[n, k:] = 0
-            value[n, k:] = 0
+
+
+@kernel
+def append_sparse(choices, first, start, place, value):
+    """Appends the inputs of actions in sparse form.
+
+    Args:
+        choices: From `appraise`, `float32[N, ACTION_INPUTS]`.
+        first: Index of the first input.
+        start: First entry that is written in a row of `place` and `value`.
+        place: Indices of inputs, `int16[N, start + SPARSE_INPUTS]`.
+        value: Their values.
+    """
+    for n in range(choices.shape[0]):
+        k = start
+        for i in range(ACTION_INPUTS):
+            if choices[n, i] != 0.0:
+                place[n, k], value[n, k] = first + i, choices[n, i]
+                k += 1
+        place[n, k:] = 0
+        value[n, k:] = 0
 
 
 @kernel

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from envs.game import GameOver, Ragged, RaggedGame, States
 from envs.ragged import best_rows, take_lists
 from learners.dmc.critic import CriticInference
-from learners.dmc.decisions import encode_choices, settle_without_net
+from learners.dmc.decisions import DecisionEncoder, settle_without_net
 from learners.dmc.settings import QNetworkSettings
 from learners.networks.q_inference import QForward, QInference
 from learners.networks.settings import Weights
@@ -49,7 +49,7 @@ class QAgent:
         self._trained_on = game
         self._learn_scripted = learn_scripted
         self.network, self.weights, self.critic = network, weights, critic
-        self._encoding = network.encoding_of(game.spec)
+        self._encode = DecisionEncoder(game, network.encoding_of(game.spec))
         self._forward = forward or QInference(network, weights)
         self._game = game
 
@@ -89,6 +89,6 @@ class QAgent:
             return choices.rows[chosen], asked, lists, np.empty(0, np.float32)
         undecided = states[asked]
         packed = self._game.observe(undecided, self._game.to_move(undecided))
-        features = self._trained_on.encode(packed, self._encoding)
-        vectors = encode_choices(self._trained_on, packed, lists.offsets, lists.rows, self._encoding)
+        notes = self._encode.appraise(packed, lists.offsets, lists.rows)
+        features, vectors = self._encode(packed, lists.offsets, lists.rows, notes)
         return choices.rows[chosen], asked, lists, self._forward(features, lists.offsets, vectors)

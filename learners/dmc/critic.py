@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import FullView, Packed
+from learners.dmc.decisions import encode_full
 from learners.networks.kernels import bias_tanh
 from learners.networks.settings import Weights
 from learners.storage import arrays_under
@@ -34,9 +35,12 @@ class CriticInference:
         self.weights: Weights = {f"{NAME}.{part}": array for part, array in arrays.items()}
         self._layers = [(arrays[f"{i}.w"], arrays[f"{i}.b"]) for i in range(len(arrays) // 2)]
 
-    def __call__(self, packed: Packed, hidden: Packed) -> NDArray[np.float32]:
-        """The value to each mover, `float32[B]`, of infostates and what their players do not see."""
-        x = self._game.encode_full(packed, hidden)
+    def __call__(self, packed: Packed, hidden: Packed, notes: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """The value to each mover, `float32[B]`, of infostates and what their players do not see.
+
+        Notes of the infostates, see `envs.game.Appraises`, spare the game their work.
+        """
+        x = self._game.encode_full(packed, hidden) if notes is None else encode_full(self._game, packed, hidden, notes)
         for w, b in self._layers[:-1]:
             x = x @ w
             bias_tanh(x[None], b[None])

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from envs.game import Packed, RaggedGame
-from learners.dmc.decisions import encode_choices
+from envs.game import RaggedGame
+from learners.dmc.decisions import DecisionEncoder, encode_full
 from learners.dmc.network import QNet, QWithCritic
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 from learners.networks.settings import Weights
@@ -54,7 +54,7 @@ class QLearner(NetLearner):
         self.game = game
         self.network = network
         self.training = training
-        self._encoding = network.encoding_of(game.spec)
+        self._encode = DecisionEncoder(game, network.encoding_of(game.spec))
         self.trainer = Trainer(self._build, training, device or torch.device("cpu"), seed)
         if start is not None:
             self.trainer.net.load_inference_weights(start)
@@ -113,11 +113,14 @@ class QLearner(NetLearner):
         """Computes the summand of some rows in the loss of a minibatch."""
         trainer, piece = self.trainer, part[rows]
         packed = np.ascontiguousarray(piece["infostate"])
-        states = self.game.encode(packed, self._encoding)
-        chosen = unpack_actions(piece["action"], self.game.action_dtype)
-        actions = encode_choices(self.game, packed, np.arange(len(piece) + 1), chosen, self._encoding)
+        chosen, offsets = unpack_actions(piece["action"], self.game.action_dtype), np.arange(len(piece) + 1)
+        notes = self._encode.appraise(packed, offsets, chosen)
+        inputs = [trainer.net.tensors(*self._encode(packed, offsets, chosen, notes))]
+        if self.training.critic != "none":
+            full = encode_full(self.game, packed, np.ascontiguousarray(piece["hidden"]), notes.states)
+            inputs.append(trainer.tensor(full))
         with trainer.autocast():
-            outputs = trainer.model(trainer.net.tensors(states, actions), *self._full(packed, piece)).float()
+            outputs = trainer.model(*inputs).float()
         q = outputs if outputs.ndim == 1 else outputs[:, 0]
         acted, target = (trainer.tensor(np.ascontiguousarray(piece[name])) for name in ("q", "target"))
         clipped = clip_stale(q, acted, self.training.staleness, self.training.staleness_floor)
@@ -130,13 +133,6 @@ class QLearner(NetLearner):
             value = trainer.tensor(np.ascontiguousarray(piece["value"]))
             loss = loss + (outputs[:, 1] - value).square().mul(trainer.tensor(fresh[rows])).sum()
         return loss / len(part)
-
-    def _full(self, packed: Packed, piece: NDArray[np.void]) -> list[Tensor]:
-        """Returns the input of the critic, if there is one."""
-        if self.training.critic == "none":
-            return []
-        full: Any = self.game
-        return [self.trainer.tensor(full.encode_full(packed, np.ascontiguousarray(piece["hidden"])))]
 
 
 def clip_stale(q: Tensor, acted: Tensor, staleness: float | None, floor: float) -> Tensor:

@@ -6,7 +6,7 @@ Zhao et al. 2023).
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from envs.game import FullView, RaggedGame
-from learners.dmc.decisions import encode_choices
+from learners.dmc.decisions import DecisionEncoder, Notes, encode_full
 from learners.dmc.network import PolicyWithCritic
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 from learners.networks.settings import Weights
@@ -55,9 +55,8 @@ class ChoiceLearner(NetLearner):
         start: Weights | None = None,
     ) -> None:
         self.game, self.network, self.training = game, network, training
-        self._full = cast(FullView, game)
-        self._encoding = network.encoding_of(game.spec)
-        build = partial(PolicyWithCritic, network, training, game.spec, self._full.full_inputs)
+        self._encode = DecisionEncoder(game, network.encoding_of(game.spec))
+        build = partial(PolicyWithCritic, network, training, game.spec, cast(FullView, game).full_inputs)
         self.trainer = Trainer(build, training, device or torch.device("cpu"), seed)
         if start is not None:
             self.trainer.net.load_inference_weights(start)
@@ -156,11 +155,12 @@ class ChoiceLearner(NetLearner):
         packed = np.ascontiguousarray(piece["infostate"])
         listed = np.arange(piece["choices"].shape[1]) < piece["count"][:, None]
         actions = unpack_actions(piece["choices"][listed], game.action_dtype)
-        place, value = encode_choices(game, packed, offsets, actions, self._encoding)
+        notes = Notes(np.ascontiguousarray(piece["state_notes"]), piece["choice_notes"][listed])
+        states, (place, value) = self._encode(packed, offsets, actions, notes)
         vectors = torch.zeros(len(actions), self.trainer.net.q.action_inputs, device=self.trainer.device)
         vectors.scatter_add_(1, tensor(place).long(), tensor(value))
-        full: Any = self._full.encode_full(packed, np.ascontiguousarray(piece["hidden"]))
-        return [tensor(game.encode(packed, self._encoding)), tensor(owner), vectors, tensor(full)]
+        full = encode_full(game, packed, np.ascontiguousarray(piece["hidden"]), notes.states)
+        return [tensor(states), tensor(owner), vectors, tensor(full)]
 
 
 def log_softmax(logits: Tensor, owner: Tensor, lists: int) -> Tensor:

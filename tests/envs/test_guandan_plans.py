@@ -113,3 +113,21 @@ def test_the_other_inputs_are_those_by_rank() -> None:
     by_rank = np.zeros((len(lists.rows), ACTION), np.float32)
     dense(*GAME.encode_choices(packed, lists.offsets, lists.rows, "ranks"), by_rank)
     np.testing.assert_array_equal(vectors(packed, lists)[:, :ACTION], by_rank)
+
+
+def test_inputs_are_the_same_with_notes_taken_before() -> None:
+    """Self-play computes the inputs by plans once, for its net, its critic and the learner."""
+    states = GAME.reset(64, np.random.default_rng(9))
+    lists, movers = GAME.choices(states), GAME.to_move(states)
+    packed, hidden = GAME.observe(states, movers), GAME.observe_hidden(states, movers)
+    of_states, of_choices = GAME.appraise(packed, lists.offsets, lists.rows, "plans")
+    assert (of_states.shape[1], of_choices.shape[1]) == GAME.notes("plans")
+    assert GAME.notes("ranks") == (0, 0)
+    assert np.array_equal(GAME.encode(packed, "plans", of_states), GAME.encode(packed, "plans"))
+    assert np.array_equal(GAME.encode_full(packed, hidden, of_states), GAME.encode_full(packed, hidden))
+    given = GAME.encode_choices(packed, lists.offsets, lists.rows, "plans", of_choices)
+    computed = GAME.encode_choices(packed, lists.offsets, lists.rows, "plans")
+    assert np.array_equal(given.place, computed.place)
+    assert np.array_equal(given.value, computed.value)
+    with pytest.raises(ValueError, match="offsets do not divide"):
+        GAME.appraise(packed, lists.offsets[:-1], lists.rows, "plans")

@@ -15,6 +15,7 @@ from dancfr.methods.dmc.config import DmcConfig
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.streams import net_seed
 from learners.buffers import CircularBuffer
+from learners.dmc.decisions import DecisionEncoder
 from learners.dmc.learner import QLearner
 from learners.dmc.policy import ChoiceLearner
 from learners.samples import choice_dtype, value_dtype
@@ -53,7 +54,8 @@ class DmcActors(RunActors):
         hidden = 0 if config.training.critic == "none" else game.hidden_size
         dtype = value_dtype(game.spec, game.action_dtype, hidden)
         if self._policy:
-            dtype = choice_dtype(game.spec, game.action_dtype, config.training.proposals, hidden)
+            notes = DecisionEncoder(game, config.network.encoding_of(game.spec)).notes
+            dtype = choice_dtype(game.spec, game.action_dtype, config.training.proposals, hidden, notes)
         self.buffer = start_buffer(
             self.runtime, CircularBuffer, config.pool, dtype, "values", name="pool", **placement.buffer_options
         )
