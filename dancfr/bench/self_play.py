@@ -35,7 +35,7 @@ def _measure(preset: str, seconds: float) -> dict[str, Any]:
     config: Any = find_preset(preset).config
     game = GuanDan(length="round", situation="drawn")
     weights = QNet(config.network, game.spec).inference_weights()
-    player = _Recorder(game, config.network, config.epsilon)
+    player = Recorder(game, config.network, config.epsilon)
     games = GAMES if seconds >= SHORT else FEW_GAMES
     task, carried = SelfPlayTask((1,), games, games), SelfPlayWeights(0, weights)
     stats, _ = player.play(task, carried)
@@ -63,7 +63,7 @@ def _measure(preset: str, seconds: float) -> dict[str, Any]:
     }
 
 
-class _Recorder(SelfPlayer):
+class Recorder(SelfPlayer):
     """Records the inputs of its network while `inputs` is a list."""
 
     inputs: list[tuple[np.ndarray, np.ndarray, Sparse]] | None = None
