@@ -125,6 +125,8 @@ class RayRuntime:
         workers: Number of one-core workers; by default the number of CPUs.
         dashboard: Serve Ray's dashboard on 127.0.0.1. Only for a local Ray.
         patience_s: Seconds to wait for missing resources, which are requested from the autoscaler if there is one.
+        gpu_patience_s: The same for an object on a GPU, if that is longer.
+        say: Called with one line when a wait begins; by default nothing is said.
 
     Attributes:
         patience_s: As above; may be changed at any time.
@@ -141,9 +143,13 @@ class RayRuntime:
         workers: int | None = None,
         dashboard: bool = False,
         patience_s: float = 0.0,
+        gpu_patience_s: float = 0.0,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         self.parallel = True
-        self.patience_s = patience_s
+        self.patience_s, self._gpu_patience_s = patience_s, gpu_patience_s
+        self._say = say or (lambda line: None)
+        self._requested: list[dict[str, float]] = []
         self.dashboard_url: str | None = None
         self._handles: dict[str, tuple[RayHandle, float, float]] = {}  # by actor name: handle, CPUs, GPUs
         self._actors = itertools.count(1)
@@ -172,24 +178,42 @@ class RayRuntime:
 
         return int(ray.cluster_resources().get("CPU", 0))
 
+    @property
+    def gpus(self) -> float:
+        """GPUs of all machines."""
+        import ray
+
+        return float(ray.cluster_resources().get("GPU", 0.0))
+
+    def _request(self, bundles: list[dict[str, float]]) -> None:
+        """Asks the autoscaler, if there is one, for machines that also hold these bundles of resources."""
+        from ray.autoscaler.sdk import request_resources
+
+        self._requested += bundles
+        request_resources(bundles=self._requested)
+
     def _await_workers(self, workers: int | None) -> None:
         """Waits until there is a CPU for each worker; raises ResourcesMissing after `patience_s` seconds."""
         if workers is not None and self.patience_s and self._cpus() < workers:
-            from ray.autoscaler.sdk import request_resources
+            self._request([{"CPU": 1}] * workers)
+        self._patiently(lambda: _check_workers(workers, self._cpus(), "Ray"), self.patience_s)
 
-            request_resources(bundles=[{"CPU": 1}] * workers)
-        self._patiently(lambda: _check_workers(workers, self._cpus(), "Ray"))
-
-    def _patiently(self, check: Callable[[], None]) -> None:
-        """Repeats a check that raises ResourcesMissing until it passes or `patience_s` seconds have gone by."""
-        deadline = time.monotonic() + self.patience_s
+    def _patiently(self, check: Callable[[], None], patience_s: float, bundle: dict[str, float] | None = None) -> None:
+        """Repeats a check that raises ResourcesMissing until it passes or so many seconds have gone by; before the
+        first wait a bundle of resources is requested."""
+        deadline, waiting = time.monotonic() + patience_s, False
         while True:
             try:
                 return check()
-            except ResourcesMissing:
+            except ResourcesMissing as error:
                 if time.monotonic() >= deadline:
                     raise
-            time.sleep(min(1.0, max(0.05, self.patience_s)))
+                if not waiting:
+                    waiting = True
+                    self._say(f"{error}; waiting up to {patience_s:g} s for them")
+                    if bundle is not None:
+                        self._request([bundle])
+            time.sleep(min(1.0, max(0.05, patience_s)))
             self.check()
 
     def start(
@@ -208,7 +232,9 @@ class RayRuntime:
 
         name = name or name_of(factory)
         if preflight:
-            self._patiently(lambda: self._check_resources(name, cpus, gpus))
+            patience = max(self.patience_s, self._gpu_patience_s if gpus else 0.0)
+            bundle = {"CPU": cpus, "GPU": gpus} if gpus else None
+            self._patiently(lambda: self._check_resources(name, cpus, gpus), patience, bundle)
         # `ps`, `ray list actors` and the dashboard show the name of the class, so it is that of the hosted class.
         named = type(name_of(factory), (_Host,), {"__module__": __name__})
         host: Any = ray.remote(named)
@@ -308,13 +334,14 @@ class RayRuntime:
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         held = self._handles.values()
         taken_cpus, taken_gpus = sum(entry[1] for entry in held), sum(entry[2] for entry in held)
-        for kind, wanted, taken in (("CPU", cpus, taken_cpus), ("GPU", gpus, taken_gpus)):
+        cure = "ask for fewer workers or add machines", "add a machine that has some, or train with --device cpu"
+        for kind, wanted, taken, what in (("CPU", cpus, taken_cpus, cure[0]), ("GPU", gpus, taken_gpus, cure[1])):
             there = total.get(kind, 0.0)
             largest = max((node.get(kind, 0.0) for node in nodes), default=0.0)
             if wanted > there - taken + 1e-6 or wanted > largest + 1e-6:
                 raise ResourcesMissing(
                     f"{name} asks for {wanted:g} {kind}s, but Ray has {there:g} (at most {largest:g} on one "
-                    f"machine), {taken:g} of them in use by this run; ask for fewer workers or add machines"
+                    f"machine), {taken:g} of them in use by this run; {what}"
                 )
 
 

@@ -91,10 +91,14 @@ class Runtime(Protocol):
     Attributes:
         workers: Number of one-core workers that a run should start.
         parallel: Whether calls run concurrently with the caller.
+        gpus: GPUs that objects may be given.
     """
 
     workers: int
     parallel: bool
+
+    @property
+    def gpus(self) -> float: ...
 
     def start(
         self,
@@ -220,6 +224,7 @@ class InlineRuntime:
     def __init__(self) -> None:
         self.workers = 1
         self.parallel = False
+        self.gpus = 0.0
         self._handles: list[InlineHandle] = []
 
     def start(

@@ -3,6 +3,8 @@
 import copy
 import ctypes
 import math
+import os
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
@@ -19,17 +21,34 @@ from learners.settings import Fitting
 from learners.storage import ForeignState
 
 
+class DeviceMissing(ValueError):
+    """No such device on this machine."""
+
+
 def choose_device(name: Literal["cpu", "cuda", "auto"] | str) -> torch.device:
-    """The torch device with a name; ``auto`` is CUDA if there is a device.
+    """The torch device with a name, on the machine of this process; ``auto`` is CUDA if there is a device.
+
+    The environment variable `STAND_IN` names a device that takes the place of CUDA devices: with it, a cluster whose
+    machines only say that they have GPUs shows where learners are placed.
 
     Raises:
-        ValueError: the name is ``cuda``, and there is no such device.
+        DeviceMissing: the name is ``cuda``, and there is no such device.
     """
+    stand_in = os.environ.get(STAND_IN)
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name == "cuda" and stand_in:
+        return torch.device(stand_in)
     if name == "cuda" and not torch.cuda.is_available():
-        raise ValueError("no CUDA device is visible to torch: use --device cpu, or install a CUDA build of torch")
+        raise DeviceMissing(
+            f"no CUDA device is visible to torch {torch.__version__} on {socket.gethostname()}: use --device cpu, or "
+            "install a CUDA build of torch there"
+        )
     return torch.device(name)
+
+
+STAND_IN = "DANCFR_CUDA_DEVICE"
+"""Environment variable with the name of a device that takes the place of CUDA devices, see `choose_device`."""
 
 
 def keep_freed_memory() -> None:

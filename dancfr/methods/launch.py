@@ -9,7 +9,7 @@ from typing import Any
 
 from dancfr.errors import DancfrError, RunError, UsageError
 from dancfr.methods import Method, Preset, find_preset, method_of
-from dancfr.methods.options import TrainOptions, check_place, resolve_device
+from dancfr.methods.options import TrainOptions, check_place, joins_cluster, resolve_device
 from dancfr.methods.settings import RunConfig
 from dancfr.methods.stopping import catching
 from dancfr.runs.config import Config, apply_overrides
@@ -63,13 +63,13 @@ def train(request: TrainRequest) -> dict[str, Any]:
 
 
 def check_options(options: TrainOptions) -> TrainOptions:
-    """Validates the options and resolves the device ``auto``.
+    """Validates the options, and resolves the device ``auto`` unless that is for the machines of a cluster to say.
 
     Raises:
         UsageError: see `check_place`, or the device is not available.
     """
     check_place(options)
-    return replace(options, device=resolve_device(options.device))
+    return options if joins_cluster(options) else replace(options, device=resolve_device(options.device))
 
 
 def _configured(base: Config, request: TrainRequest) -> Config:
@@ -120,7 +120,7 @@ def one_line_errors() -> Iterator[None]:
     from actors.pool import ChunkFailed, StartFailed
     from actors.runtime import BlockLost, RayLost, RemoteError, ResourcesMissing, WorkerDied
     from learners.storage import DamagedFile, ForeignState
-    from learners.training import TrainingDiverged
+    from learners.training import DeviceMissing, TrainingDiverged
 
     try:
         yield
@@ -130,7 +130,7 @@ def one_line_errors() -> Iterator[None]:
         ) from error
     except MemoryError as error:
         raise RunError(f"not enough memory ({error}): lower the capacities of buffers or the batch sizes") from error
-    except ResourcesMissing as error:
+    except (ResourcesMissing, DeviceMissing) as error:
         raise UsageError(str(error)) from error
     except (Explained, ChunkFailed, StartFailed) as error:
         cause = error if isinstance(error, Explained) else error.__cause__

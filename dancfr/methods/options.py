@@ -1,5 +1,6 @@
 """Options of a training that do not affect its results, such as the device and the number of workers."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,8 @@ class TrainOptions:
     Attributes:
         workers: Number of workers that play games; None: the number of CPUs.
         address: Address of the Ray cluster to join (``auto``, ``host:port``); None starts Ray on this machine.
-        device: Device that trains nets, ``cpu`` or ``cuda``.
+        device: Device that trains nets, ``cpu``, ``cuda`` or ``auto``. On a cluster each learner finds it on its own
+            machine.
         inline: Run everything in this process, without Ray.
         resume: Continue from the newest checkpoint of the run.
         progress: Show progress on standard error.
@@ -44,6 +46,11 @@ def check_place(options: TrainOptions) -> None:
         raise UsageError(f"--workers must be at least 1, got {options.workers}")
     if options.inline and (options.workers is not None or options.address is not None):
         raise UsageError("--inline runs in one process: leave out --workers and --address")
+
+
+def joins_cluster(options: TrainOptions) -> bool:
+    """Whether a run joins a Ray that may have other machines than this one."""
+    return not options.inline and bool(options.address or os.environ.get("RAY_ADDRESS"))
 
 
 def resolve_device(name: str) -> str:

@@ -11,11 +11,14 @@ from actors.pool import PoolEvent, WorkerPool
 from actors.remote import Handle, InlineRuntime, RayRuntime, Runtime
 from dancfr.errors import warn
 from dancfr.evaluation.server import EvaluationServer
-from dancfr.methods.options import TrainOptions
+from dancfr.methods.options import TrainOptions, joins_cluster
 from dancfr.methods.settings import Resources
 
 RECOVERY_PATIENCE_S = 120.0
 """Seconds that a run waits for another machine after it has lost one."""
+
+GPU_PATIENCE_S = 900.0
+"""Seconds that a run with --device cuda waits for a GPU of the cluster that it has joined."""
 
 
 class Placement:
@@ -40,6 +43,14 @@ class Placement:
         """The runtime, inline or Ray. May raise ResourcesMissing and RayUnavailable, see `RayRuntime`."""
         return make_runtime(self.options, self.resources.wait_s)
 
+    @cached_property
+    def device(self) -> str:
+        """Device of the learners, ``cpu`` or ``cuda``: on a cluster, ``auto`` is a GPU if any machine has one, whatever
+        the machine of the driver has."""
+        if self.options.device != "auto":
+            return self.options.device
+        return "cuda" if self.runtime.gpus else "cpu"
+
     @property
     def worker_options(self) -> dict[str, Any]:
         """Keyword arguments of a `WorkerPool`."""
@@ -49,11 +60,12 @@ class Placement:
 
     def learner_options(self, learners: int) -> dict[str, Any]:
         """Returns keyword arguments of `start_learner` for each of `learners` kinds of learners."""
-        gpus = 0.0
-        if self.options.device == "cuda" and not self.options.inline:
-            data_parallel = self.resources.learners > 1  # NCCL requires a GPU for each rank
-            gpus = self.resources.learner_gpus or (1.0 if data_parallel else 1.0 / learners)
-        return {"learners": self.resources.learners, "cpus": self.resources.learner_cpus, "gpus": gpus, "home": True}
+        gpus, ranks = 0.0, self.resources.learners
+        if self.device == "cuda" and not self.options.inline:
+            if self.resources.learner_gpus is None:  # NCCL requires a GPU for each rank
+                ranks = min(ranks, max(int(self.runtime.gpus / learners), 1))
+            gpus = self.resources.learner_gpus or (1.0 if ranks > 1 else 1.0 / learners)
+        return {"learners": ranks, "cpus": self.resources.learner_cpus, "gpus": gpus, "home": True}
 
     @property
     def buffer_options(self) -> dict[str, Any]:
@@ -144,7 +156,8 @@ def make_runtime(options: TrainOptions, patience_s: float = 0.0) -> Runtime:
     """Makes the runtime, inline or on Ray; `patience_s` is the time to wait for resources."""
     if options.inline:
         return InlineRuntime()
-    started = RayRuntime(options.address, options.workers, options.dashboard, patience_s)
+    gpu_patience_s = GPU_PATIENCE_S if options.device == "cuda" and joins_cluster(options) else 0.0
+    started = RayRuntime(options.address, options.workers, options.dashboard, patience_s, gpu_patience_s, warn)
     if (url := started.dashboard_url) is not None:
         warn(f"Ray's dashboard: {url} (log in with the token that `ray get-auth-token` prints)")
     return started

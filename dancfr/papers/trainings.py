@@ -185,16 +185,19 @@ def train_settings(
 
 
 class RunTrainer:
-    """Trains whole runs; an actor of the worker pool."""
+    """Trains whole runs, their nets on a device; an actor of the worker pool."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
 
     def train(self, path: str, preset: str, overrides: Sequence[str]) -> tuple[str, None]:
         """Trains a run to its end, see `train_run`."""
-        train_run(Path(path), preset, overrides, TrainOptions(inline=True, progress=False))
+        train_run(Path(path), preset, overrides, TrainOptions(device=self._device, inline=True, progress=False))
         return path, None
 
 
 def _train_side_by_side(plan: Sequence[tuple[Path, str, tuple[str, ...]]], options: TrainOptions) -> None:
-    """Trains the incomplete runs of a plan in parallel, one run per worker at a time.
+    """Trains the incomplete runs of a plan in parallel, one run per worker at a time, which share the GPUs there are.
 
     Raises:
         RunError: a training failed; the same command resumes it.
@@ -204,7 +207,10 @@ def _train_side_by_side(plan: Sequence[tuple[Path, str, tuple[str, ...]]], optio
         return
     runtime = make_runtime(options)
     try:
-        pool = WorkerPool(runtime, RunTrainer, size=min(runtime.workers, len(missing)), deadline_s=None, max_failures=1)
+        size = min(runtime.workers, len(missing))
+        gpus = 0.0 if options.device == "cpu" else min(runtime.gpus / size, 1.0)
+        device = "cuda" if gpus else "cpu"
+        pool = WorkerPool(runtime, RunTrainer, (device,), size, gpus=gpus, deadline_s=None, max_failures=1)
         tasks = [(str(path.resolve()), preset, changes) for path, preset, changes in missing]
         for i, (task, _, _) in enumerate(pool.run("train", tasks)):
             print(f"{Path(task[0]).name} (run {i + 1} of {len(missing)})", file=sys.stderr)

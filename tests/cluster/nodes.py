@@ -56,11 +56,11 @@ class Nodes:
             self.stop()
             raise
 
-    def add(self, ip: str) -> None:
+    def add(self, ip: str, *options: str, **environment: str) -> None:
         """One more worker."""
-        self._start(ip, f"--address={self.address}", "--num-cpus=1")
+        self._start(ip, f"--address={self.address}", "--num-cpus=1", *options, **environment)
 
-    def _start(self, ip: str, *options: str) -> None:
+    def _start(self, ip: str, *options: str, **environment: str) -> None:
         """One node; returns once it has joined. Nodes that start at once would take each other's sockets."""
         log = self._folder / f"node-{ip}.log"
         command = [
@@ -71,8 +71,10 @@ class Nodes:
         for _ in range(4):
             with log.open("wb") as file:
                 process = subprocess.Popen(
-                    command, cwd=self._folder, env=self.environment(), stdout=file, stderr=file, start_new_session=True
-                )
+                    command,
+                    cwd=self._folder, env=self.environment(**environment), stdout=file, stderr=file,
+                    start_new_session=True,
+                )  # fmt: skip
             while process.poll() is None:
                 if "Ray runtime started" in log.read_text():
                     self.started.append(process)

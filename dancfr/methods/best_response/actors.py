@@ -63,7 +63,7 @@ class BestResponseActors(RunActors):
                 }
                 for number, (network, weights) in enumerate(starts)
             },
-            placement.options.device,
+            placement.device,
             name="learner",
             **placement.learner_options(1),
         )

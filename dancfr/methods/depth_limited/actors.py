@@ -90,7 +90,7 @@ class DepthLimitedActors(RunActors):
                 self.runtime,
                 kind,
                 {0: {"game": view, **arguments, "seed": net_seed(config.seed, 0, number)}},
-                self.placement.options.device,
+                self.placement.device,
                 name=f"{part}-learner",
                 **self.placement.learner_options(len(kinds)),
             )

@@ -47,7 +47,7 @@ class DmcActors(RunActors):
             self.runtime,
             ChoiceLearner if self._policy else QLearner,
             {0: {**net, "seed": net_seed(config.seed, 0, 0)}},
-            placement.options.device,
+            placement.device,
             name="learner",
             **placement.learner_options(1),
         )

@@ -118,7 +118,7 @@ class DreamActors(RunActors):
                 self.runtime,
                 kind,
                 {p: {"game": self.game, **arguments, "seed": net_seed(config.seed, p, number)} for p in players},
-                self.placement.options.device,
+                self.placement.device,
                 name=f"{part}-learner",
                 **self.placement.learner_options(len(kinds)),
             )

@@ -46,7 +46,7 @@ class PolicyGradientActors(RunActors):
             self.runtime,
             PolicyLearner,
             {number: {**net, "seed": net_seed(config.seed, number, 0)} for number in range(self.nets)},
-            placement.options.device,
+            placement.device,
             name="learner",
             **placement.learner_options(1),
         )

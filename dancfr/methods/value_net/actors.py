@@ -47,7 +47,7 @@ class ValueNetActors(RunActors):
             self.runtime,
             RangeValueLearner,
             {0: {**net, "seed": net_seed(config.seed, 0, 0)}},
-            placement.options.device,
+            placement.device,
             name="values-learner",
             **placement.learner_options(1),
         )
