@@ -94,14 +94,21 @@ class BeliefSampler(WarmUp):
         network: Settings of the advantage and policy nets.
         value_network: Settings of the value net.
         search: Settings of self-play and search.
+        device: Device of the nets.
     """
 
     def __init__(
-        self, game: Geister, network: NetworkSettings, value_network: NetworkSettings, search: SearchSettings
+        self,
+        game: Geister,
+        network: NetworkSettings,
+        value_network: NetworkSettings,
+        search: SearchSettings,
+        device: str = "cpu",
     ) -> None:
         self.game = BeliefGeister.of(game)
         self.network, self.value_network = network, value_network
         self.search = search
+        self._device = device
         self._arrangements = Arrangements(game.size, search.belief)
 
     def sample(self, task: BeliefTask, weights: BeliefWeights) -> tuple[dict[str, Any], Block]:
@@ -112,7 +119,7 @@ class BeliefSampler(WarmUp):
             players, and ``values`` of belief states.
         """
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
-        policies = BeliefPolicies(self.game, self.network, self.value_network, weights)
+        policies = BeliefPolicies(self.game, self.network, self.value_network, weights, self._device)
         tracker = BeliefTracker(self.game, self._arrangements, policies, self.search.doubt)
         met = self._play(task, tracker, rng)
         learnt = np.flatnonzero(self.game.to_move(met.states) != task.uniform)

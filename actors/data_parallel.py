@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from actors.learning import Learner, LearnerServer, draws, rows_of_fit
 from actors.remote import Handle, RayHandle, Ref, Runtime, WorkerDied
 from learners.data_parallel import ProcessRanks, RankLost, find_store, open_store, use_interface_of
+from learners.devices import choose_device
 from learners.networks.settings import Weights
-from learners.training import choose_device
 
 TIMEOUT_S = 300.0
 """Seconds after which a rank that the others wait for counts as lost. This is for a process that hangs, since one that

@@ -60,11 +60,13 @@ class ExternalTraverser(WarmUp):
     Args:
         game: Batched game of two players.
         network: Settings of the advantage nets.
+        device: Device of the nets.
     """
 
-    def __init__(self, game: Game, network: NetworkSettings) -> None:
+    def __init__(self, game: Game, network: NetworkSettings, device: str = "cpu") -> None:
         self.game = game
         self.network = network
+        self._device = device
 
     def traverse(self, task: TraversalTask, weights: TraversalWeights) -> tuple[dict[str, Any], Block]:
         """Samples `task.games` games.
@@ -76,7 +78,7 @@ class ExternalTraverser(WarmUp):
             TooManyNodes: the chunk has more than `MOST_NODES` decisions.
         """
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
-        policies = Policies(self.game, self.network, weights.policies)
+        policies = Policies(self.game, self.network, weights.policies, self._device)
         levels, endings = self._descend(task, policies, rng)
         roots = self._ascend(levels)
         advantages = np.concatenate([self._advantages(level, task.iteration) for level in levels])

@@ -12,11 +12,12 @@ import torch
 from numpy.typing import NDArray
 
 from actors.remote import Handle, Ref, fetch
+from learners.devices import choose_device
 from learners.networks.settings import Weights
 from learners.settings import Fitting
 from learners.shares import Share
 from learners.storage import ForeignState, arrays_under, load_state, save_state
-from learners.training import Trainer, choose_device
+from learners.training import Trainer
 
 BLOCK_BATCHES = 16
 """Minibatches per request to a buffer: some megabytes, so that the overhead of a request is small."""

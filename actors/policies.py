@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from envs.game import Game, Packed
 from learners.dream.regret_matching import match_regrets, uniform_policy
-from learners.networks.inference import Inference, encoder
+from learners.networks.inference import Forward, encoder, make_forward
 from learners.networks.settings import NetworkSettings, Weights
 
 
@@ -18,12 +18,15 @@ class Policies:
         game: Batched game.
         network: Settings of the nets.
         weights: Weights of each player's net; None means the uniform policy.
+        device: Device of the nets.
     """
 
-    def __init__(self, game: Game, network: NetworkSettings, weights: Sequence[Weights | None]) -> None:
+    def __init__(
+        self, game: Game, network: NetworkSettings, weights: Sequence[Weights | None], device: str = "cpu"
+    ) -> None:
         self._game, self._outputs = game, network.outputs
         self._encode = encoder(game, network)
-        self._nets = [None if own is None else Inference(network, [own]) for own in weights]
+        self._nets = [None if own is None else make_forward(network, [own], device) for own in weights]
 
     def write(
         self, mover: NDArray[np.int8], infostates: Packed, legal: NDArray[np.bool_], policies: NDArray[np.float32]
@@ -46,7 +49,7 @@ class Policies:
                 policies[at] = part
 
     def _write(
-        self, net: Inference | None, infostates: Packed, legal: NDArray[np.bool_], policy: NDArray[np.float32]
+        self, net: Forward | None, infostates: Packed, legal: NDArray[np.bool_], policy: NDArray[np.float32]
     ) -> None:
         if net is None:
             uniform_policy(legal, policy)

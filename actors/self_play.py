@@ -156,9 +156,10 @@ class SelfPlayer(WarmUp):
     def _make_inference(self, net: Weights) -> QForward:
         if self.device == "cpu":
             return QInference(self.network, net)
+        from learners.devices import choose_device
         from learners.networks.torch_q_inference import TorchQInference
 
-        return TorchQInference(self.network, net, device=self.device)
+        return TorchQInference(self.network, net, device=choose_device(self.device))
 
     def _play_games(self, task: SelfPlayTask, rng: np.random.Generator) -> NDArray[np.float32]:
         """Plays all games of a chunk, `tables` at a time. Rounds are numbered in the order in which they start.

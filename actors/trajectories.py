@@ -101,6 +101,7 @@ class TrajectoryPlayer(WarmUp):
         zero_sum: Refuse games whose returns do not add up to 0.
         noise: Random actions in the games of `play`.
         critic: Estimate advantages by a critic that sees what all players see, see `PolicyTrainingSettings`.
+        device: Device of the nets.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class TrajectoryPlayer(WarmUp):
         zero_sum: bool = False,
         noise: NoiseSettings | None = None,
         critic: bool = False,
+        device: str = "cpu",
     ) -> None:
         self.game = game
         self._zero_sum = zero_sum
@@ -121,6 +123,7 @@ class TrajectoryPlayer(WarmUp):
         self._uniform = RandomAgent()
         self._dtype = trajectory_dtype(game.spec, critic)
         self._critic = critic
+        self._device = device
         self._rows = Rows(
             {
                 "infostate": (np.uint8, (game.spec.packed_size,)),
@@ -181,13 +184,16 @@ class TrajectoryPlayer(WarmUp):
         """Makes the nets ready, unless they are the ones at hand."""
         if weights.version != self._version:
             own = [policy_alone(net) for net in weights.nets]
-            self._learner = PolicyAgent(self.game, weights.network, own, "learner")
+            self._learner = PolicyAgent(self.game, weights.network, own, "learner", device=self._device)
             if weights.nets[0].keys() != own[0].keys():  # nets that are only measured have no critic
-                self._critics = [CriticInference(self.game, weights.network, net) for net in weights.nets]
+                self._critics = [CriticInference(self.game, weights.network, net, self._device) for net in weights.nets]
             self._version = weights.version
         former = weights.former
         if former is not None and (self._former is None or self._former[0] != former[0]):
-            self._former = former[0], PolicyAgent(self.game, weights.network, former[1], f"net {former[0]}")
+            self._former = (
+                former[0],
+                PolicyAgent(self.game, weights.network, former[1], f"net {former[0]}", device=self._device),
+            )
 
     def _play_games(
         self, seats: NDArray[np.int8], seed: np.random.SeedSequence, decide: Decide, noise: NoiseSettings | None = None

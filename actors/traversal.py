@@ -23,11 +23,12 @@ from envs.game import Game
 from learners.dream.recursion import link_rows, sampled_advantages
 from learners.dream.regret_matching import sample_actions
 from learners.dream.settings import SamplingSettings
-from learners.networks.inference import Inference, encoder
+from learners.networks.inference import encoder, make_forward
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import advantage_dtype, pack_mask, transition_dtype
 
-BASELINE_BATCH = 512  # larger ones leave the second-level cache
+BASELINE_BATCH = {"cpu": 512, "cuda": 65_536}
+"""Rows for which the baseline net is evaluated at a time; more would leave the second-level cache of a CPU."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class DreamTraverser(WarmUp):
         baseline_network: Settings of the baseline nets; None disables the baseline (Q = 0) and its samples.
         sampling: Exploration and bounds.
         slots: Number of games played at the same time.
+        device: Device of the nets, ``cpu`` or ``cuda``.
     """
 
     def __init__(
@@ -84,12 +86,14 @@ class DreamTraverser(WarmUp):
         baseline_network: NetworkSettings | None,
         sampling: SamplingSettings,
         slots: int = 512,
+        device: str = "cpu",
     ) -> None:
         self.game = game
         self.network = network
         self.baseline_network = baseline_network
         self.sampling = sampling
         self.slots = slots
+        self._device = device
         actions = game.spec.num_actions
         self._rows = Rows(
             {
@@ -144,7 +148,7 @@ class DreamTraverser(WarmUp):
             Returns of the players, `float32[games, players]`, and endings, `int8[games]`.
         """
         game, rows = self.game, self._rows
-        policies = Policies(game, self.network, weights.policies)
+        policies = Policies(game, self.network, weights.policies, self._device)
         players = game.spec.num_players
         explore = np.full(players, self.sampling.opponent_epsilon, np.float32)
         explore[task.traverser] = self.sampling.epsilon
@@ -205,9 +209,10 @@ class DreamTraverser(WarmUp):
             rows["baseline"][:] = 0
             return
         encode = encoder(self.game, settings)
-        net = Inference(settings, [weights.baseline])
-        for start in range(0, rows.length, BASELINE_BATCH):
-            batch = slice(start, start + BASELINE_BATCH)
+        net = make_forward(settings, [weights.baseline], self._device)
+        rows_at_once = BASELINE_BATCH[self._device]
+        for start in range(0, rows.length, rows_at_once):
+            batch = slice(start, start + rows_at_once)
             part = rows["infostates"][batch]
             actor, other = np.ascontiguousarray(part[:, 0]), np.ascontiguousarray(part[:, 1])
             views = [encode(actor), encode(other)]

@@ -1,14 +1,11 @@
 """What all torch learners share: device and precision, optimiser steps, averaged weights, exact save and restore."""
 
 import copy
-import ctypes
 import math
-import os
-import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,53 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from learners.data_parallel import Ranks
+from learners.devices import keep_freed_memory, send
 from learners.networks.settings import Weights
 from learners.settings import Fitting
 from learners.storage import ForeignState
-
-
-class DeviceMissing(ValueError):
-    """No such device on this machine."""
-
-
-def choose_device(name: Literal["cpu", "cuda", "auto"] | str) -> torch.device:
-    """The torch device with a name, on the machine of this process; ``auto`` is CUDA if there is a device.
-
-    The environment variable `STAND_IN` names a device that takes the place of CUDA devices: with it, a cluster whose
-    machines only say that they have GPUs shows where learners are placed.
-
-    Raises:
-        DeviceMissing: the name is ``cuda``, and there is no such device.
-    """
-    stand_in = os.environ.get(STAND_IN)
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name == "cuda" and stand_in:
-        return torch.device(stand_in)
-    if name == "cuda" and not torch.cuda.is_available():
-        raise DeviceMissing(
-            f"no CUDA device is visible to torch {torch.__version__} on {socket.gethostname()}: use --device cpu, or "
-            "install a CUDA build of torch there"
-        )
-    return torch.device(name)
-
-
-STAND_IN = "DANCFR_CUDA_DEVICE"
-"""Environment variable with the name of a device that takes the place of CUDA devices, see `choose_device`."""
-
-
-def keep_freed_memory() -> None:
-    """Makes glibc keep up to 256 MB of memory that was freed, instead of giving it to the system after every step.
-
-    A step allocates the same memory as the one before; the page faults took 6 % of the training of a Q-network.
-    """
-    with suppress(OSError, AttributeError):  # other C libraries have no such switch
-        mallopt = ctypes.CDLL(None).mallopt
-        for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
-            mallopt(option, 256 << 20)
-
-
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h
 
 
 class TrainingDiverged(RuntimeError):
@@ -222,11 +176,7 @@ class Trainer:
 
     def tensor(self, array: NDArray) -> Tensor:
         """Returns a tensor on the device; it shares the memory of the array where possible."""
-        # A field of one record counts as contiguous, but has strides that torch rejects. Arrays in Ray's object store
-        # are read-only, of which torch warns.
-        if len(array) == 1 or not array.flags.writeable:
-            array = array.copy()
-        return torch.from_numpy(array).to(self.device, non_blocking=True)
+        return send(array, self.device)
 
     def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """Everything that a later `load_state_arrays` needs to go on bit for bit: arrays, and plain values."""

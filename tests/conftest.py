@@ -5,6 +5,7 @@ that tests start inherit it.
 """
 
 import os
+from functools import cache
 from typing import Any
 
 import pytest
@@ -101,10 +102,28 @@ SLOW = (
 Ray and inline, clusters, kills, benchmarks, builds. What they test has smaller tests elsewhere."""
 
 
+@cache
+def has_gpu() -> bool:
+    """Whether torch sees one."""
+    import torch
+
+    return torch.cuda.is_available()
+
+
+@pytest.fixture(params=["stand-in", pytest.param("gpu", marks=pytest.mark.cuda)])
+def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The device ``cuda``: a GPU, and on every machine the CPU in its place, with the same code."""
+    if request.param == "stand-in":
+        monkeypatch.setenv("DANCFR_CUDA_DEVICE", "cpu")
+    return "cuda"
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of slow files."""
+    """Marks the tests of slow files, and leaves out those of a GPU where there is none."""
     for item in items:
+        if item.get_closest_marker("cuda") is not None and not has_gpu():
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
         if item.nodeid.partition("/")[2].startswith(SLOW):
             item.add_marker(pytest.mark.slow)
 

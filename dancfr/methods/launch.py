@@ -119,8 +119,9 @@ def one_line_errors() -> Iterator[None]:
     from actors.explained import Explained
     from actors.pool import ChunkFailed, StartFailed
     from actors.runtime import BlockLost, RayLost, RemoteError, ResourcesMissing, WorkerDied
+    from learners.devices import DeviceMissing
     from learners.storage import DamagedFile, ForeignState
-    from learners.training import DeviceMissing, TrainingDiverged
+    from learners.training import TrainingDiverged
 
     try:
         yield

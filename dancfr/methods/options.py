@@ -59,9 +59,10 @@ def resolve_device(name: str) -> str:
     Raises:
         UsageError: the name is ``cuda`` and no GPU is available.
     """
-    from learners.training import choose_device
+    from learners.devices import choose_device
 
     try:
-        return choose_device(name).type
+        found = choose_device(name).type
     except ValueError as error:
         raise UsageError(str(error)) from None
+    return found if name == "auto" else name

@@ -52,6 +52,12 @@ class Placement:
         return "cuda" if self.runtime.gpus else "cpu"
 
     @property
+    def playing_device(self) -> str:
+        """Device of the nets by which workers play: without Ray that of the learners, else the CPU, of which each
+        worker has a core."""
+        return self.device if self.options.inline else "cpu"
+
+    @property
     def worker_options(self) -> dict[str, Any]:
         """Keyword arguments of a `WorkerPool`."""
         deadline = self.resources.deadline_s

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from envs.game import GameSpec
 from envs.sparse import Sparse
+from learners.devices import send
 from learners.dmc.critic import NAME, without_critic
 from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
 from learners.networks.modules import tanh
@@ -82,9 +83,9 @@ class QNet(nn.Module):
     def tensors(self, states: NDArray[np.float32], actions: Sparse) -> Tensor:
         """States `float32[B, F]` with one action each as the input of `forward`, on the network's device."""
         device = self.out.weight.device
-        place, value = (torch.from_numpy(array).to(device, non_blocking=True) for array in actions)
+        place, value = (send(array, device) for array in actions)
         pairs = torch.zeros(len(states), self.state_inputs + self.action_inputs, device=device)
-        pairs[:, : self.state_inputs] = torch.from_numpy(states).to(device, non_blocking=True)
+        pairs[:, : self.state_inputs] = send(states, device)
         return pairs.scatter_add_(1, place.long() + self.state_inputs, value)
 
     def inference_weights(self) -> Weights:

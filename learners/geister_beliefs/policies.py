@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from envs.game import Packed
 from learners.dream.regret_matching import match_regrets, uniform_policy
 from learners.geister_beliefs.view import BeliefGeister
-from learners.networks.inference import Inference, encoder
+from learners.networks.inference import Forward, encoder, make_forward
 from learners.networks.kernels import fast
 from learners.networks.settings import NetworkSettings, Weights
 
@@ -36,21 +36,27 @@ class BeliefPolicies:
         network: Settings of the advantage and policy nets.
         value_network: Settings of the value net.
         weights: Weights of the nets.
+        device: Device of the nets.
 
     Attributes:
         rows: Number of infostates evaluated by a net so far.
     """
 
     def __init__(
-        self, game: BeliefGeister, network: NetworkSettings, value_network: NetworkSettings, weights: BeliefWeights
+        self,
+        game: BeliefGeister,
+        network: NetworkSettings,
+        value_network: NetworkSettings,
+        weights: BeliefWeights,
+        device: str = "cpu",
     ) -> None:
         self._game, self._outputs = game, network.outputs
         self._encode = encoder(game, network)
         self._advantage, self._policy = (
-            None if own is None else Inference(network, [own]) for own in (weights.advantage, weights.policy)
+            None if own is None else make_forward(network, [own], device) for own in (weights.advantage, weights.policy)
         )
         self.rows = 0
-        self._value = None if weights.value is None else Inference(value_network, [weights.value])
+        self._value = None if weights.value is None else make_forward(value_network, [weights.value], device)
 
     def current(self, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
         """The current policy, by regret matching on the advantages, `float32[B, A]`."""
@@ -78,7 +84,7 @@ class BeliefPolicies:
         outputs = self._value([self._encode(packed)])[0, :, 0]
         return np.clip(outputs, -1, 1)
 
-    def _scores(self, net: Inference, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
+    def _scores(self, net: Forward, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
         self.rows += len(packed)
         return net.action_values([self._encode(packed)], self._game.output_slots(packed, self._outputs), legal)
 

@@ -11,6 +11,7 @@ of actions, `K` that of slots per action, and `H` that of hidden units.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,32 @@ def encoder(game: Game, settings: NetworkSettings) -> Callable[[Packed], View]:
     if settings.encoding == "flat" and isinstance(game, SparseGame):
         return game.encode_sparse
     return lambda packed: game.encode(packed, settings.encoding)[None]
+
+
+class Forward(Protocol):
+    """The forward pass of networks with the same settings, see `Inference`."""
+
+    nets: int
+
+    def __call__(self, views: Sequence[View]) -> Floats: ...
+
+    def action_values(
+        self, views: Sequence[View], slots: NDArray[np.int16], legal: NDArray[np.bool_], values: Floats | None = None
+    ) -> Floats: ...
+
+
+def make_forward(settings: NetworkSettings, nets: Sequence[Weights], device: str = "cpu") -> Forward:
+    """The forward pass on a device: on a CPU by compiled kernels, see `Inference`, else by torch.
+
+    Raises:
+        DeviceMissing: there is no such device.
+    """
+    if device == "cpu":
+        return Inference(settings, nets)
+    from learners.devices import choose_device
+    from learners.networks.torch_inference import TorchInference
+
+    return TorchInference(settings, nets, choose_device(device))
 
 
 def aligned(*shape: int) -> Floats:

@@ -20,12 +20,14 @@ from torch.nn import functional
 from envs.game import GameSpec
 from envs.sparse import Sparse
 from learners.data_parallel import BatchNorm
+from learners.devices import send
 from learners.networks.inference import MANY_OUTPUTS, View
 from learners.networks.kernels import chosen_outputs, chosen_outputs_gradient
 from learners.networks.settings import CONV_CHANNELS, CONV_KERNEL, NetworkSettings, Weights
 
-TRUNK_ROWS = 256
-"""Rows per pass through a trunk. Its intermediate results then stay in the second-level cache of a CPU."""
+TRUNK_ROWS = {"cpu": 256, "cuda": 65_536}
+"""Rows per pass through a trunk. Its intermediate results then stay in the second-level cache of a CPU, and fill a
+GPU."""
 
 
 def tanh(x: Tensor) -> Tensor:
@@ -77,7 +79,7 @@ class PatchTrunk(nn.Module):
         weight = torch.block_diag(*[layer.weight for layer in first])
         bias = torch.cat([layer.bias for layer in first])
         outputs = []
-        for parts in zip(*[view.flatten(1).split(TRUNK_ROWS) for view in views], strict=True):
+        for parts in zip(*[view.flatten(1).split(TRUNK_ROWS[views[0].device.type]) for view in views], strict=True):
             rows = _beside([part.index_select(1, patches).reshape(-1, shape[0] * CONV_KERNEL**2) for part in parts])
             hidden = tanh(functional.linear(rows, weight, bias))
             outputs.append(tanh(self.second(hidden)).reshape(len(parts[0]), -1))
@@ -156,8 +158,8 @@ class ValueNet(nn.Module):
 
     def _dense(self, view: View, device: torch.device) -> Tensor:
         if not isinstance(view, Sparse):
-            return torch.from_numpy(view[0]).to(device)
-        place, value = (torch.from_numpy(array).to(device) for array in view)
+            return send(view[0], device)
+        place, value = (send(array, device) for array in view)
         return torch.zeros(len(place), self.inputs, device=device).scatter_add_(1, place.long(), value)
 
     def inference_weights(self) -> Weights:

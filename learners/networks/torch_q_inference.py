@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from envs.sparse import Sparse
+from learners.devices import send
 from learners.dmc.settings import QNetworkSettings
 from learners.networks.inference import Floats
 from learners.networks.q_inference import ROWS, check_lists
@@ -64,4 +65,4 @@ class TorchQInference:
         return torch.addmm(w["out.b"], x, w["out.w"])[:, 0]
 
     def _send(self, array: NDArray) -> Tensor:
-        return torch.from_numpy(array).to(self.device, non_blocking=True)
+        return send(array, self.device)

@@ -33,7 +33,13 @@ class PolicyAgent:
     """
 
     def __init__(
-        self, game: Game, network: NetworkSettings, nets: Sequence[Weights], name: str, threshold: float = 0.0
+        self,
+        game: Game,
+        network: NetworkSettings,
+        nets: Sequence[Weights],
+        name: str,
+        threshold: float = 0.0,
+        device: str = "cpu",
     ) -> None:
         network.check(game.spec)
         players = game.spec.num_players
@@ -45,7 +51,7 @@ class PolicyAgent:
         self.network, self.weights = network, tuple(nets)
         self.threshold = threshold
         self._trained_on = self._game = game
-        self._nets = [PolicyInference(game, network, weights) for weights in nets]
+        self._nets = [PolicyInference(game, network, weights, device) for weights in nets]
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         """See `Agent.begin`."""

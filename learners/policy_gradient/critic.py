@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import Game, Packed, States
-from learners.networks.inference import Inference, encoder
+from learners.networks.inference import encoder, make_forward
 from learners.networks.settings import NetworkSettings, Weights
 from learners.storage import arrays_under
 
@@ -34,17 +34,18 @@ def split_views(packed: Packed, others: Packed) -> list[Packed]:
 
 
 class CriticInference:
-    """A critic as workers run it, on a CPU; to be used by one thread.
+    """A critic as workers run it; to be used by one thread.
 
     Args:
         game: The game as the net is trained on it.
         network: Settings of the net.
         weights: Of the policy net with its critic, from `PolicyWithCritic.inference_weights`.
+        device: Device of the critic.
     """
 
-    def __init__(self, game: Game, network: NetworkSettings, weights: Weights) -> None:
+    def __init__(self, game: Game, network: NetworkSettings, weights: Weights, device: str = "cpu") -> None:
         self._encode = encoder(game, network)
-        self._inference = Inference(network, [arrays_under(weights, NAME)])
+        self._inference = make_forward(network, [arrays_under(weights, NAME)], device)
         self._unit = np.float32(game.spec.max_return)
 
     def __call__(self, packed: Packed, others: Packed) -> NDArray[np.float32]:

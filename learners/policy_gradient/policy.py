@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import Game, Packed
-from learners.networks.inference import Inference, encoder
+from learners.networks.inference import encoder, make_forward
 from learners.networks.kernels import fast
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.outputs import slots_and_needed
@@ -36,18 +36,19 @@ def softmax(logits, legal, policy):
 
 
 class PolicyInference:
-    """A net as players run it, on a CPU; to be used by one thread.
+    """A net as players run it; to be used by one thread.
 
     Args:
         game: The game as the net was trained on it.
         network: Settings of the net.
         weights: From `ValueNet.inference_weights`.
+        device: Device of the net.
     """
 
-    def __init__(self, game: Game, network: NetworkSettings, weights: Weights) -> None:
+    def __init__(self, game: Game, network: NetworkSettings, weights: Weights, device: str = "cpu") -> None:
         self._game, self._network = game, network
         self._encode = encoder(game, network)
-        self._inference = Inference(network, [weights])
+        self._inference = make_forward(network, [weights], device)
         self._unit = np.float32(game.spec.max_return)
 
     def __call__(self, packed: Packed, legal: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -84,7 +84,16 @@ class BestResponseActors(RunActors):
         config, make = self.config, self.placement.options.make_agent
         agents = [make(name, game) for name in (config.agent, *config.known)]
         training = config.training
-        arguments = (game, training.discount, training.trace, agents, True, None, training.critic == "all")
+        arguments = (
+            game,
+            training.discount,
+            training.trace,
+            agents,
+            True,
+            None,
+            training.critic == "all",
+            self.placement.playing_device,
+        )
         self.workers = self.start_pool(TrajectoryPlayer, arguments, DEADLINE_S)
 
     def learner_weights(self) -> list[Weights]:

@@ -46,7 +46,7 @@ class DepthLimitedActors(RunActors):
 
     def enter(self, game: Any) -> None:
         config = self.config
-        arguments = (game, config.network, config.value_network, config.search)
+        arguments = (game, config.network, config.value_network, config.search, self.placement.playing_device)
         self.workers = self.start_pool(BeliefSampler, arguments, DEADLINE_S)
 
     def _start_buffers(self) -> dict[str, Handle]:

@@ -65,7 +65,6 @@ class DmcActors(RunActors):
 
     def enter(self, game: Any) -> None:
         config, options = self.config, self.placement.options
-        device = options.device if options.inline else "cpu"
         rivals, partners = (
             [(options.make_agent(name, game), share) for name, share in agents.items()]
             for agents in (config.opponents, config.partners)
@@ -76,7 +75,7 @@ class DmcActors(RunActors):
             config.network,
             config.epsilon,
             config.tribute == "learnt",
-            device,
+            self.placement.playing_device,
             rivals,
             partners,
             trace,

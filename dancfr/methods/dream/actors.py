@@ -57,13 +57,14 @@ class DreamActors(RunActors):
         self.wait_until_ready([*self.buffers.values(), *self.learners.values()])
 
     def enter(self, game: Any) -> None:
-        config = self.config
+        config, device = self.config, self.placement.playing_device
         baseline = config.baseline_network if config.baseline else None
         if config.sampling.method == "external":
             kind: Any = ExternalTraverser
-            arguments: tuple[Any, ...] = (game, config.network)
+            arguments: tuple[Any, ...] = (game, config.network, device)
         else:
-            kind, arguments = DreamTraverser, (game, config.network, baseline, config.sampling, config.chunk)
+            kind = DreamTraverser
+            arguments = (game, config.network, baseline, config.sampling, config.chunk, device)
         self.workers = self.start_pool(kind, arguments, TRAVERSAL_DEADLINE_S)
 
     def _start_buffers(self) -> dict[tuple[str, int], Handle]:

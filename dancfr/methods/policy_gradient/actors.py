@@ -69,7 +69,16 @@ class PolicyGradientActors(RunActors):
         config = self.config
         opponents = [self.placement.options.make_agent(name, game) for name in config.opponents]
         training = config.training
-        arguments = (game, training.discount, training.trace, opponents, False, config.noise, training.critic == "all")
+        arguments = (
+            game,
+            training.discount,
+            training.trace,
+            opponents,
+            False,
+            config.noise,
+            training.critic == "all",
+            self.placement.playing_device,
+        )
         self.workers = self.start_pool(TrajectoryPlayer, arguments, SELF_PLAY_DEADLINE_S)
 
     def learner_weights(self) -> tuple[Weights, ...]:

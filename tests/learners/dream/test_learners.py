@@ -6,6 +6,7 @@ import torch
 
 from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from envs.geister.game import Geister
+from learners.devices import choose_device
 from learners.dream.advantage import AdvantageLearner
 from learners.dream.baseline import BaselineLearner
 from learners.dream.settings import SamplingSettings
@@ -15,7 +16,7 @@ from learners.networks.settings import NetworkSettings
 from learners.samples import advantage_dtype, pack_mask
 from learners.settings import TrainingSettings
 from learners.storage import ForeignState
-from learners.training import TrainingDiverged, choose_device
+from learners.training import TrainingDiverged
 from tests.games import TreeGame, kuhn, pack, random_game, unpack
 from tests.trees import Floats, Tree, net_policy
 

@@ -85,7 +85,7 @@ def test_bfloat16_is_close():
     np.testing.assert_allclose(found, by_module(net, *given), atol=0.03)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.cuda
 @pytest.mark.parametrize(("bf16", "atol"), [(False, 1e-4), (True, 0.03)])
 def test_a_gpu_gives_the_same(bf16, atol):
     settings = QNetworkSettings(width=64, depth=3)

@@ -1,0 +1,115 @@
+"""Workers whose nets are on a GPU play the games, and give the samples, of those whose nets are on a CPU.
+
+Both round differently, so a draw may fall on another action once in a million.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actors.belief_sampling import BeliefSampler
+from actors.external_sampling import ExternalTraverser
+from actors.self_play import PolicySelfPlayer, SelfPlayer, SelfPlayTask, SelfPlayWeights
+from actors.trajectories import TrajectoryPlayer, TrajectoryWeights
+from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
+from learners.dmc.learner import QLearner
+from learners.dmc.policy import ChoiceLearner
+from learners.dream.settings import SamplingSettings
+from learners.geister_beliefs.settings import SearchSettings
+from learners.networks.settings import NetworkSettings
+from learners.networks.torch_inference import TorchInference
+from learners.networks.torch_q_inference import TorchQInference
+from tests.actors.test_belief_sampling import GAME, TASK
+from tests.actors.test_trajectories import MINI, WEIGHTS, fresh, task
+from tests.actors.test_traversal import make_weights
+from tests.games import kuhn
+from tests.learners.dmc import test_learner, test_policy
+from tests.learners.geister_beliefs.nets import NETWORK, VALUE, random_weights
+
+OUTCOME = NetworkSettings(trunk="conv", width=16, depth=2, norm="layer", outputs="ghost")
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What torch has evaluated so far."""
+    made: list[str] = []
+    for kind, method in (
+        (TorchInference, "__call__"),
+        (TorchInference, "action_values"),
+        (TorchQInference, "__call__"),
+    ):
+        original = getattr(kind, method)
+
+        def counted(self: Any, *given: Any, original: Any = original, **more: Any) -> Any:
+            made.append(type(self).__name__)
+            return original(self, *given, **more)
+
+        monkeypatch.setattr(kind, method, counted)
+    return made
+
+
+def check_equal(expected: dict[str, np.ndarray], found: dict[str, np.ndarray]) -> None:
+    """The same rows, in which floats may differ by rounding."""
+    assert expected.keys() == found.keys()
+    for part, rows in expected.items():
+        assert len(rows) == len(found[part]) > 0
+        for name in rows.dtype.names or ():
+            if rows[name].dtype.kind == "f":
+                np.testing.assert_allclose(found[part][name], rows[name], rtol=2e-3, atol=2e-3, err_msg=name)
+            else:
+                np.testing.assert_array_equal(found[part][name], rows[name], err_msg=name)
+
+
+def test_outcome_sampling(gpu: str, calls: list[str]) -> None:
+    nets = make_weights(MINI, OUTCOME, 1), make_weights(MINI, OUTCOME, 2)
+    weights = TraversalWeights(2, nets, make_weights(MINI, OUTCOME, 3, views=2, scale=0.4))
+    chunk = TraversalTask((4, 5), 3, 1, 40)
+    blocks = [
+        DreamTraverser(MINI, OUTCOME, OUTCOME, SamplingSettings(), 32, device).traverse(chunk, weights)[1]
+        for device in ("cpu", gpu)
+    ]
+    check_equal(*blocks)
+    assert len(calls) > 30, "a batch for each ply of a few games, and the baselines"
+
+
+def test_external_sampling(gpu: str, calls: list[str]) -> None:
+    game, settings = kuhn(), NetworkSettings(trunk="flat", width=16, depth=2, norm="none", outputs="sum")
+    weights = TraversalWeights(2, (make_weights(game, settings, 1), make_weights(game, settings, 2)), None)
+    chunk = TraversalTask((4, 5), 3, 1, 40)
+    check_equal(*(ExternalTraverser(game, settings, device).traverse(chunk, weights)[1] for device in ("cpu", gpu)))
+    assert calls
+
+
+def test_searches_below_belief_states(gpu: str, calls: list[str]) -> None:
+    weights = random_weights(GAME)
+    players = [BeliefSampler(GAME, NETWORK, VALUE, SearchSettings(), device) for device in ("cpu", gpu)]
+    check_equal(*(player.sample(TASK, weights)[1] for player in players))
+    assert calls
+
+
+@pytest.mark.parametrize("former", [False, True])
+def test_policy_gradients(gpu: str, calls: list[str], former: bool) -> None:
+    weights = WEIGHTS
+    if former:
+        weights = TrajectoryWeights(1, WEIGHTS.network, WEIGHTS.nets, (7, (fresh(MINI, WEIGHTS.network, 2),)))
+    tables = task((20, (0, 1)), (20, (1, 0))) if former else task((40, (0, 0)))
+    players = [TrajectoryPlayer(MINI, 1.0, 0.9, device=device) for device in ("cpu", gpu)]
+    check_equal(*(player.play(tables, weights)[1] for player in players))
+    assert calls
+
+
+def test_deep_monte_carlo(gpu: str, calls: list[str]) -> None:
+    game, network = test_learner.GAME, test_learner.NET
+    weights = SelfPlayWeights(1, QLearner(game, network, test_learner.training(), seed=1).weights())
+    players = [SelfPlayer(game, network, 0.1, device=device) for device in ("cpu", gpu)]
+    check_equal(*(player.play(SelfPlayTask((1, 2), 64, 32), weights)[1] for player in players))
+    assert set(calls) == {"TorchQInference"}
+
+
+def test_policies_over_proposals(gpu: str, calls: list[str]) -> None:
+    game, network = test_policy.GAME, test_policy.NET
+    weights = SelfPlayWeights(1, ChoiceLearner(game, network, test_policy.training(), seed=1).weights())
+    players = [PolicySelfPlayer(3, game, network, 0.0, False, device, (), (), 0.9) for device in ("cpu", gpu)]
+    check_equal(*(player.play(SelfPlayTask((1, 2), 64, 32), weights)[1] for player in players))
+    assert set(calls) == {"TorchQInference"}
