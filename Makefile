@@ -4,6 +4,7 @@
 PYTHON ?= python3
 ARGS ?=
 JOBS ?= 2
+GPU ?= runs/gpu
 # Named once, here: `?=` would ask for the time again wherever the name is used, and a second may pass in between.
 ifndef RUN
 RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
@@ -12,7 +13,7 @@ endif
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-rest test-all test-faults coverage test-hosts lint format bench constraints hashes clean distclean
+.PHONY: help setup demo test test-rest test-all test-faults coverage test-hosts lint format bench gpu constraints hashes clean distclean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -83,6 +84,9 @@ format: $(STAMP) ## put the source into the house's format
 
 bench: $(STAMP) ## run every benchmark, write docs/benchmarks.json and the table in README.md
 	$(PY) -m dancfr.bench.table
+
+gpu: $(STAMP) ## everything that needs a GPU, in 40 minutes: tests, rates, paper 000, GuanDan; called again, it goes on
+	$(PY) -m dancfr.bench.gpu "$(GPU)" $(ARGS)
 
 # Without $(STAMP): after an edit of pyproject.toml the set-up would put the old versions back first.
 constraints: ## write the versions that .venv holds to constraints.txt

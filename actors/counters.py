@@ -60,7 +60,7 @@ class Counters:
         self._rate, self._plies, self._age = rate, plies, age
         self._totals: dict[tuple[str, str], float] = {}
         self._metrics: dict[str, Any] | None = None
-        if runtime.parallel:
+        if runtime.processes:
             self._guard(self._make)
 
     def _make(self) -> None:

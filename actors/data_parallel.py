@@ -192,7 +192,7 @@ def start_learner(
         timeout_s: See `TIMEOUT_S`.
         resources: Resources of each actor, see `Runtime.start`.
     """
-    if learners == 1 or not runtime.parallel:
+    if learners == 1 or not runtime.processes:
         return runtime.start(LearnerServer, kind, players, device, name=name, **resources)
     ranks = [
         runtime.start(

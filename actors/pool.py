@@ -194,7 +194,7 @@ class WorkerPool:
         self._start = lambda number, preflight: start(name=f"{name} {number}", preflight=preflight)
         self._deadline_s = deadline_s
         self._start_s = start_s
-        self._max_failures = max_failures if runtime.parallel else 1
+        self._max_failures = max_failures if runtime.processes else 1
         self._depth = DEPTH if runtime.parallel else 1
         self._on_event = on_event
         self._start_failures = 0

@@ -146,7 +146,7 @@ class RayRuntime:
         gpu_patience_s: float = 0.0,
         say: Callable[[str], None] | None = None,
     ) -> None:
-        self.parallel = True
+        self.parallel, self.processes = True, True
         self.patience_s, self._gpu_patience_s = patience_s, gpu_patience_s
         self._say = say or (lambda line: None)
         self._requested: list[dict[str, float]] = []

@@ -91,11 +91,13 @@ class Runtime(Protocol):
     Attributes:
         workers: Number of one-core workers that a run should start.
         parallel: Whether calls run concurrently with the caller.
+        processes: Whether objects have processes of their own, on Ray.
         gpus: GPUs that objects may be given.
     """
 
     workers: int
     parallel: bool
+    processes: bool
 
     @property
     def gpus(self) -> float: ...
@@ -223,7 +225,7 @@ class InlineRuntime:
 
     def __init__(self) -> None:
         self.workers = 1
-        self.parallel = False
+        self.parallel, self.processes = False, False
         self.gpus = 0.0
         self._handles: list[InlineHandle] = []
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from learners.devices import keep_freed_memory, send
 from learners.networks.settings import Weights
 from learners.settings import Fitting
 from learners.storage import ForeignState
+
+_GENERATOR = Lock()
+"""Held while fresh weights are drawn from the generator of the process, which several threads may want to do."""
 
 
 class TrainingDiverged(RuntimeError):
@@ -58,7 +62,7 @@ class Trainer:
         self._fresh()
 
     def _fresh(self) -> None:
-        with torch.random.fork_rng(devices=[]):
+        with _GENERATOR, torch.random.fork_rng(devices=[]):
             torch.manual_seed((self.seed + 1_000_003 * self.fits) % 2**63)
             self.net = self._build().to(self.device)
         self.model = self.net

@@ -1,5 +1,6 @@
 """The base of the actors of a run: where they run, how workers are started, and how their states are saved."""
 
+import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
@@ -9,10 +10,14 @@ from typing import Any
 
 from actors.pool import PoolEvent, WorkerPool
 from actors.remote import Handle, InlineRuntime, RayRuntime, Runtime
+from actors.threads import ThreadRuntime
 from dancfr.errors import warn
 from dancfr.evaluation.server import EvaluationServer
 from dancfr.methods.options import TrainOptions, joins_cluster
 from dancfr.methods.settings import Resources
+
+MOST_THREADS = 8
+"""Workers in one process whose nets are on a GPU, at most: more would wait for the interpreter's lock."""
 
 RECOVERY_PATIENCE_S = 120.0
 """Seconds that a run waits for another machine after it has lost one."""
@@ -159,7 +164,9 @@ class RunActors(ABC):
 
 
 def make_runtime(options: TrainOptions, patience_s: float = 0.0) -> Runtime:
-    """Makes the runtime, inline or on Ray; `patience_s` is the time to wait for resources."""
+    """Makes the runtime, on Ray or in this process; `patience_s` is the time to wait for resources."""
+    if options.inline and options.device == "cuda":
+        return ThreadRuntime(max(min(os.cpu_count() or 1, MOST_THREADS), 2))  # with one, nobody plays while it waits
     if options.inline:
         return InlineRuntime()
     gpu_patience_s = GPU_PATIENCE_S if options.device == "cuda" and joins_cluster(options) else 0.0

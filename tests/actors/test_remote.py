@@ -22,6 +22,7 @@ from actors.remote import (
     WorkerDied,
     fetch,
 )
+from actors.threads import ThreadRuntime
 
 
 class OddError(Exception):
@@ -73,9 +74,11 @@ class Counter:
         return {name: os.environ.get(name, "") for name in cluster.THREADS}, names
 
 
-@pytest.fixture(params=["inline", "ray"])
+@pytest.fixture(params=["inline", "threads", "ray"])
 def runtime(request: pytest.FixtureRequest) -> Runtime:
-    return InlineRuntime() if request.param == "inline" else request.getfixturevalue("ray_runtime")
+    if request.param == "ray":
+        return request.getfixturevalue("ray_runtime")
+    return InlineRuntime() if request.param == "inline" else ThreadRuntime(2)
 
 
 def test_calls_run_in_order_and_refs_are_passed_on(runtime: Runtime) -> None:

@@ -281,7 +281,7 @@ class BestResponse(Loop):
 
     def clock(self) -> float:
         """CPU seconds of this process, and of workers and learner where they are other processes."""
-        return process_time() + (self.actors.cpu if self.actors.runtime.parallel else 0.0)
+        return process_time() + (self.actors.cpu if self.actors.runtime.processes else 0.0)
 
     def done(self) -> bool:
         """Whether a budget is spent, but for the final measurement."""

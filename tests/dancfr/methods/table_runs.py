@@ -22,9 +22,12 @@ def configured(preset: str, *overrides: str) -> Any:
     return config
 
 
-def run_preset(path: Path, preset: str, config: Config, *, inline: bool = True, resume: bool = False) -> dict[str, Any]:
+def run_preset(
+    path: Path, preset: str, config: Config, *, inline: bool = True, resume: bool = False, device: str = "cpu"
+) -> dict[str, Any]:
     """Trains a preset with a configuration of its method."""
-    options = TrainOptions(workers=None if inline else 2, inline=inline, resume=resume, progress=False)
+    workers = None if inline else 2
+    options = TrainOptions(workers=workers, device=device, inline=inline, resume=resume, progress=False)
     method = method_of(find_preset(preset)).name
     if resume:
         run = Run.open(path, writing=True)

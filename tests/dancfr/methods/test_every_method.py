@@ -124,6 +124,24 @@ def test_a_method_goes_all_the_way(method: Method, tmp_path: Path) -> None:
     assert str(whole) in {entry["name"] for entry in list_agents(game, tmp_path)}
 
 
+@pytest.mark.parametrize("method", OWN, ids=lambda method: method.name)
+def test_one_process_plays_and_trains_on_a_gpu(method: Method, gpu: str, tmp_path: Path) -> None:
+    """In several threads: the same nets in every run, and after resuming, whichever thread is faster. The games of the
+    first iteration are those of a CPU."""
+    preset, config = small(method, "iterations=2")
+    paths = [tmp_path / name for name in ("cpu", "gpu", "halves")]
+    for path, device in zip(paths, ("cpu", gpu, gpu), strict=True):
+        first = path.name == "halves"
+        run_preset(path, preset, small(method, "iterations=1")[1] if first else config, device=device)
+    run_preset(paths[2], preset, config, resume=True, device=gpu)
+    cpu, whole, halves = (Run.open(path).read_metrics("train") for path in paths)
+    assert [row["iteration"] for row in whole] == [1, 2]
+    assert [row.get(method.samples) for row in whole][:1] == [row.get(method.samples) for row in cpu][:1]
+    assert stored(paths[1]).keys() == stored(paths[0]).keys()
+    assert stored(paths[1]) == stored(paths[2]), "the same strategies byte for byte"
+    assert len(halves) == 2
+
+
 def test_names_of_methods_and_presets_lead_to_each_other() -> None:
     assert {method.name for method in OWN} <= set(all_methods())
     for name, preset in all_presets().items():

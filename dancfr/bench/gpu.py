@@ -1,0 +1,244 @@
+"""`python -m dancfr.bench.gpu FOLDER [MINUTES]`, or `make gpu`: everything that only a machine with a GPU can show.
+
+The parts, in order of importance: the tests that need a GPU; rates of every learner and every playing loop on the GPU
+and on a core of the same machine; DREAM on Geister in full; a quarter of an hour of GuanDan; the siblings of the first.
+A part that is complete is not repeated, and a training that was interrupted goes on, so the command may be stopped and
+started again. After each part it writes `FOLDER/tables.md`.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import monotonic
+from typing import Any
+
+from dancfr.bench.timing import rate, seconds_each
+from dancfr.errors import RunError, UsageError
+from dancfr.methods.launch import TrainRequest, train
+from dancfr.methods.options import TrainOptions, resolve_device
+from dancfr.runs.run import Run
+from learners.devices import choose_device
+
+RATE = "_per_second"
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training on the GPU.
+
+    Attributes:
+        preset: Name of the preset, and of the folder.
+        changes: Settings that differ from the preset.
+        minutes: Most minutes of training; None: what is left.
+    """
+
+    preset: str
+    changes: tuple[str, ...] = ()
+    minutes: float | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a machine is to do.
+
+    Attributes:
+        rates: Presets whose rates are measured, with settings for the GPU: chunks of thousands of games.
+        rate_minutes: Minutes of training for each of them on each device.
+        trainings: In this order, as far as time goes.
+        tests: Arguments for pytest.
+        size: Of the square matrix product that rates are compared with.
+    """
+
+    rates: tuple[Training, ...]
+    rate_minutes: float
+    trainings: tuple[Training, ...]
+    tests: tuple[str, ...] = ("-m", "cuda", "tests")
+    size: int = 8192
+
+
+GEISTER = ("chunk=1920",)
+GUANDAN = ("games=4096", "chunk=512", "tables=512", "pool=196608", "training.batch=8192")
+FULL = Plan(
+    rates=(
+        Training("geister-dream", ("chunk=1920", "reservoir=400000", "circular=400000")),
+        Training("geister-quick", ("chunk=128",)),
+        Training("geister-policy-gradient-quick"),
+        Training("geister-depth-limited-quick"),
+        Training("goofspiel5-values"),
+        Training("guandan-dmc", ("games=256", "chunk=32", "tables=32")),
+        Training("guandan-strong", ("games=1024", "chunk=128", "tables=128", "pool=49152")),
+    ),
+    rate_minutes=0.5,
+    trainings=(
+        Training("geister-dream", GEISTER, 14.0),
+        Training("guandan-strong", (*GUANDAN, "training.schedule=800"), 15.0),
+        Training("geister-dream-10240", ("chunk=2560",)),
+        Training("geister-dream-3840", GEISTER),
+        Training("geister-dream-no-baseline", GEISTER),
+    ),
+)
+
+
+class Session:
+    """One run of the command.
+
+    Args:
+        folder: Where everything is written.
+        plan: What to do.
+        minutes: Minutes for all of it.
+    """
+
+    def __init__(self, folder: Path, plan: Plan, minutes: float) -> None:
+        self.folder, self.plan = folder, plan
+        self._end = monotonic() + 60 * minutes
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = folder / "parts.json"
+        self.parts: dict[str, Any] = json.loads(self._file.read_text()) if self._file.exists() else {}
+
+    def run(self) -> None:
+        """Does every part that is not complete; stops between two parts when the time is over."""
+        self._part("tests", self._test)
+        self._part("product", self._product)
+        for each in self.plan.rates:
+            for device in ("cuda", "cpu"):
+                self._part(f"rates {each.preset} {device}", self._rates, each, device)
+        for each in self.plan.trainings:
+            self._part(f"train {each.preset}", self._train, each)
+
+    def left(self) -> float:
+        """Minutes that are left."""
+        return (self._end - monotonic()) / 60
+
+    def _part(self, name: str, do: Any, *arguments: Any) -> None:
+        if self.parts.get(name, {}).get("complete"):
+            return
+        if self.left() <= 0:
+            print(f"no time for: {name}", file=sys.stderr)
+            return
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        started = monotonic()
+        found = do(*arguments)
+        before = self.parts.get(name, {}).get("seconds", 0.0)
+        self.parts[name] = {"complete": True, **found, "seconds": round(before + monotonic() - started, 1)}
+        self._file.write_text(json.dumps(self.parts, indent=1) + "\n")
+        (self.folder / "tables.md").write_text(tables(self.parts))
+
+    def _test(self) -> dict[str, Any]:
+        """Runs the tests that need a GPU, in a process of their own."""
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *self.plan.tests]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        (self.folder / "tests.txt").write_text(done.stdout + done.stderr)
+        return {"passed": done.returncode == 0, "summary": (done.stdout.strip().splitlines() or ["no output"])[-1]}
+
+    def _product(self) -> dict[str, Any]:
+        """FLOP/s of a large matrix product on each device, by precision."""
+        import torch
+
+        size, found = self.plan.size, {}
+        for name, precision in (("cuda", "float32"), ("cuda", "bfloat16"), ("cpu", "float32")):
+            device = choose_device(name)
+            n = size if device.type == "cuda" else min(size, 2048)
+            a, b = (torch.rand(n, n, device=device, dtype=getattr(torch, precision)) for _ in range(2))
+
+            def product(a: torch.Tensor = a, b: torch.Tensor = b) -> None:
+                (a @ b)[0, 0].item()  # waits for the device
+
+            times = seconds_each({"product": product}, 3.0, clock=monotonic)["product"]
+            found[f"{name} {precision}"] = rate(2 * n**3, times)
+        return {"flops": found, "device": _name_of_gpu()}
+
+    def _rates(self, training: Training, device: str) -> dict[str, Any]:
+        """Trains for a short while; returns the median of each rate in the second half of the iterations."""
+        path = self.folder / "rates" / f"{training.preset}-{device}"
+        changes = (*training.changes, f"minutes={self.plan.rate_minutes}", "evaluation.every=0")
+        self._start_or_resume(path, training.preset, changes, device)
+        rows = Run.open(path).read_metrics("train")
+        late = rows[len(rows) // 2 :]
+        keys = sorted({key for row in late for key in row if key.endswith(RATE)})
+        return {"rates": {key: median(row[key] for row in late if key in row) for key in keys}, "iterations": len(rows)}
+
+    def _train(self, training: Training) -> dict[str, Any]:
+        """A training until its end, or its minutes, or those that are left."""
+        path = self.folder / "runs" / training.preset
+        minutes = min(filter(None, (training.minutes, self.left())))
+        done = Run.open(path).read_metrics("train") if (path / "config.json").exists() else []
+        spent = done[-1]["elapsed_s"] / 60 if done else 0.0
+        changes = (*training.changes, f"minutes={spent + minutes}")
+        result = self._start_or_resume(path, training.preset, changes, "cuda")
+        rows = Run.open(path).read_metrics()
+        evaluations = [row for row in rows if row["kind"] == "evaluation"]
+        last = max((row["iteration"] for row in evaluations), default=0)
+        won = {
+            f"{row['policy']} v {row['opponent']}": row["win_rate"] for row in evaluations if row["iteration"] == last
+        }
+        return {"iterations": result["iterations"], "win rates": won, "complete": not result["stopped"]}
+
+    def _start_or_resume(self, path: Path, preset: str, changes: Sequence[str], device: str) -> dict[str, Any]:
+        resume = (path / "config.json").exists()
+        options = TrainOptions(device=device, inline=True, resume=resume)
+        result = train(TrainRequest(preset, changes, path, "off", options, allow_changes=resume))
+        if result["stopped"]:
+            raise RunError(f"stopped in {path}; the same command goes on")
+        return result
+
+
+def tables(parts: dict[str, Any]) -> str:
+    """All parts so far as Markdown."""
+    lines = []
+    if "product" in parts:
+        lines += [f"Device: {parts['product']['device']}", "", "| matrix product | TFLOP/s |", "|---|---|"]
+        lines += [f"| {name} | {flops / 1e12:.2f} |" for name, flops in parts["product"]["flops"].items()]
+    if "tests" in parts:
+        lines += ["", f"Tests that need a GPU: {parts['tests']['summary']}"]
+    measured = {name.split()[1] for name in parts if name.startswith("rates ")}
+    if measured:
+        lines += ["", "| preset | rate | GPU | one process on the CPU | ratio |", "|---|---|---|---|---|"]
+    for preset in sorted(measured):
+        gpu, cpu = (parts.get(f"rates {preset} {device}", {}).get("rates", {}) for device in ("cuda", "cpu"))
+        for key in sorted(gpu.keys() & cpu.keys()):
+            name, ratio = key.removesuffix(RATE), gpu[key] / max(cpu[key], 1e-9)
+            lines.append(f"| `{preset}` | {name} | {gpu[key]:,.0f}/s | {cpu[key]:,.0f}/s | {ratio:.2f} |")
+    trained = {name.split()[1]: part for name, part in parts.items() if name.startswith("train ")}
+    if trained:
+        lines += ["", "| training | iterations | minutes | win rates at the end |", "|---|---|---|---|"]
+    for preset, part in trained.items():
+        won = ", ".join(f"{name} {100 * rate:.1f} %" for name, rate in part["win rates"].items())
+        lines.append(f"| `{preset}` | {part['iterations']} | {part['seconds'] / 60:.1f} | {won} |")
+    return "\n".join(lines) + "\n"
+
+
+def _name_of_gpu() -> str:
+    import torch
+
+    device = choose_device("cuda")
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else f"{device} in place of a GPU"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """The command line: the folder, and the minutes for all of it (40)."""
+    if not 1 <= len(arguments) <= 2:
+        raise UsageError("give a folder and, if not 40, the minutes: python -m dancfr.bench.gpu FOLDER [MINUTES]")
+    try:
+        minutes = float(arguments[1]) if len(arguments) == 2 else 40.0
+    except ValueError:
+        raise UsageError(f"minutes must be a number, got {arguments[1]!r}") from None
+    if not minutes > 0:
+        raise UsageError(f"minutes must be above 0, got {arguments[1]}")
+    resolve_device("cuda")  # raises UsageError where there is none
+    session = Session(Path(arguments[0]), FULL, minutes)
+    session.run()
+    print(f"\n{tables(session.parts)}\nEverything: {session.folder}")
+
+
+if __name__ == "__main__":
+    from dancfr.errors import DancfrError, warn
+
+    try:
+        main(sys.argv[1:])
+    except DancfrError as error:
+        warn(f"dancfr: {error}")
+        sys.exit(error.exit_code)
