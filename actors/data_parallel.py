@@ -39,6 +39,7 @@ class DataParallelServer(LearnerServer):
         rank: Number of this server, from 0.
         ranks: Number of servers.
         timeout_s: See `TIMEOUT_S`.
+        deterministic: As for `LearnerServer`.
     """
 
     def __init__(
@@ -49,8 +50,9 @@ class DataParallelServer(LearnerServer):
         rank: int,
         ranks: int,
         timeout_s: float = TIMEOUT_S,
+        deterministic: bool = False,
     ) -> None:
-        super().__init__(kind, players, device)
+        super().__init__(kind, players, device, deterministic=deterministic)
         self.rank, self.ranks = rank, ranks
         self._device = choose_device(device)
         self._timeout_s = timeout_s
@@ -177,6 +179,7 @@ def start_learner(
     name: str,
     learners: int = 1,
     timeout_s: float = TIMEOUT_S,
+    deterministic: bool = False,
     **resources: Any,
 ) -> Handle:
     """Starts a learner server in an actor, or several that train together.
@@ -190,13 +193,23 @@ def start_learner(
         name: Name in messages.
         learners: Number of actors.
         timeout_s: See `TIMEOUT_S`.
+        deterministic: Use deterministic algorithms only, on GPUs too.
         resources: Resources of each actor, see `Runtime.start`.
     """
     if learners == 1 or not runtime.processes:
-        return runtime.start(LearnerServer, kind, players, device, name=name, **resources)
+        return runtime.start(LearnerServer, kind, players, device, 1, deterministic, name=name, **resources)
     ranks = [
         runtime.start(
-            DataParallelServer, kind, players, device, rank, learners, timeout_s, name=f"{name} {rank}", **resources
+            DataParallelServer,
+            kind,
+            players,
+            device,
+            rank,
+            learners,
+            timeout_s,
+            deterministic,
+            name=f"{name} {rank}",
+            **resources,
         )
         for rank in range(learners)
     ]

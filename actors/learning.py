@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from actors.remote import Handle, Ref, fetch
-from learners.devices import choose_device
+from learners.devices import be_deterministic, choose_device
 from learners.networks.settings import Weights
 from learners.settings import Fitting
 from learners.shares import Share
@@ -62,12 +62,20 @@ class LearnerServer:
         players: Constructor arguments of each player's learner, without `device`.
         device: ``cpu``, ``cuda`` or ``auto``.
         threads: Number of torch's CPU threads.
+        deterministic: Use deterministic algorithms only, see `learners.devices.be_deterministic`.
     """
 
     def __init__(
-        self, kind: Callable[..., Learner], players: Mapping[int, Mapping[str, Any]], device: str, threads: int = 1
+        self,
+        kind: Callable[..., Learner],
+        players: Mapping[int, Mapping[str, Any]],
+        device: str,
+        threads: int = 1,
+        deterministic: bool = False,
     ) -> None:
         torch.set_num_threads(threads)
+        if deterministic:
+            be_deterministic()
         chosen = choose_device(device)
         self._learners = {player: kind(**arguments, device=chosen) for player, arguments in players.items()}
 

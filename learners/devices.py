@@ -41,6 +41,13 @@ STAND_IN = "DANCFR_CUDA_DEVICE"
 """Environment variable with the name of a device that takes the place of CUDA devices, see `choose_device`."""
 
 
+def be_deterministic() -> None:
+    """Makes torch use only algorithms whose results are the same in every run, on CUDA too, in this process. To be
+    called before the first computation on a GPU; some operations are slower then."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True)
+
+
 def keep_freed_memory() -> None:
     """Makes glibc keep up to 256 MB of memory that was freed, instead of giving it to the system after every step.
 

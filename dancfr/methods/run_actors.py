@@ -76,7 +76,8 @@ class Placement:
             if self.resources.learner_gpus is None:  # NCCL requires a GPU for each rank
                 ranks = min(ranks, max(int(self.runtime.gpus / learners), 1))
             gpus = self.resources.learner_gpus or (1.0 if ranks > 1 else 1.0 / learners)
-        return {"learners": ranks, "cpus": self.resources.learner_cpus, "gpus": gpus, "home": True}
+        cpus, deterministic = self.resources.learner_cpus, self.resources.deterministic
+        return {"learners": ranks, "cpus": cpus, "gpus": gpus, "home": True, "deterministic": deterministic}
 
     @property
     def buffer_options(self) -> dict[str, Any]:

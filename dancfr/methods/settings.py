@@ -74,6 +74,8 @@ class Resources(Config):
         learner_gpus: GPUs per learner with --device cuda; 0.5 lets learners of two kinds share a GPU. None: a single
             GPU for all learners, or one per learner where several train a net together.
         learners: Data-parallel processes per kind of net, each with its share of every minibatch. Without Ray: 1.
+        deterministic: Use only algorithms of torch that give the same nets in every run on a GPU too, at some cost. On
+            a CPU they always do.
         buffer_shards: Number of actors that each buffer is divided among.
         deadline_s: Seconds after which a worker still busy with one chunk counts as hung and is replaced. None: the
             default of the method.
@@ -86,6 +88,7 @@ class Resources(Config):
     learner_cpus: float = Field(0.0, ge=0, le=1024)
     learner_gpus: float | None = Field(None, ge=0.001, le=64)
     learners: int = Field(1, ge=1, le=64)
+    deterministic: bool = False
     buffer_shards: int = Field(1, ge=1, le=256)
     deadline_s: float | None = Field(None, gt=0)
     wait_s: float = Field(0.0, ge=0)
