@@ -18,7 +18,7 @@ DREAM = tuple(SMALL["dream"][1:])
 POLICY = tuple(SMALL["policy-gradient"][1:])
 TINY = Plan(
     rates=(Training("leduc-dream", DREAM), Training("geister-policy-gradient-quick", POLICY)),
-    rate_minutes=0.02,
+    rate_minutes=0.1,
     trainings=(Training("leduc-dream", (*DREAM, "evaluation.games=4", "iterations=4"), 0.05),),
     tests=("-m", "cuda", "tests/learners/networks/test_q_inference.py"),
     size=64,

@@ -41,6 +41,18 @@ def test_it_plays_well(name: str) -> None:
         assert found.as_dict()["win_rate"] > wins, bot
 
 
+def test_the_one_for_guandan_plays_as_well_as_the_best_bot() -> None:
+    """400 rounds each; docs/danzero-on-guandan.md has 97.7 and 54.3 %."""
+    game = make_game("guandan", situation="drawn", length="round")
+    agent = make_agent("pretrained:guandan", game)
+    for bot, wins in (("greedy", 0.93), ("planner", 0.45)):
+        found = play(game, (agent, make_bot(bot, game)), 400, np.random.default_rng(1))
+        assert found.as_dict()["win_rate"] > wins, bot
+    listed = {each["name"] for each in list_agents(game)}
+    assert "pretrained:guandan" in listed
+    assert "pretrained:geister" not in listed
+
+
 def test_it_takes_the_options_of_a_run() -> None:
     agent = make_agent("pretrained:geister?average=weights&threshold=0.25", WIDE)
     assert agent.threshold == 0.25  # type: ignore[attr-defined]
@@ -76,7 +88,7 @@ def test_it_is_small_and_names_no_machine() -> None:
 
 @pytest.mark.parametrize("name", ["pretrained:giester", "pretrained:", "pretrained:../weights"])
 def test_another_name_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match=r"pretrained agent.*pretrained:geister"):
+    with pytest.raises(UsageError, match=r"pretrained agent.*pretrained:g"):
         make_agent(name, GEISTER)
 
 
@@ -86,7 +98,8 @@ def test_it_is_refused_for_another_game() -> None:
 
 
 def test_a_league_knows_it_by_its_content() -> None:
-    found = {name: fingerprint(name, WIDE) for name in [*pretrained_names(), "pretrained:geister?average=weights"]}
+    names = [name for name in pretrained_names() if name.startswith("pretrained:geister")]
+    found = {name: fingerprint(name, WIDE) for name in [*names, "pretrained:geister?average=weights"]}
     assert len(set(found.values())) == len(found)
     assert fingerprint(path_of("pretrained:geister"), WIDE) == found["pretrained:geister"]
 
