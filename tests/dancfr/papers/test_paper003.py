@@ -61,7 +61,7 @@ def test_the_figure_correlates_every_checkpoint_of_every_run(tmp_path: Path) -> 
 def test_left_out_public_states_are_what_is_measured(tmp_path: Path) -> None:
     found = reproduce("dlcfr-unseen", out_dir=tmp_path, overrides=TINY, inline=True, game="oshi_zumo8_k1")
     shown = cells(found)
-    assert [shown[f"without {state}/linf"] for state in (0, 8, 16)] != [None] * 3
+    assert 0 < (shown["unseen/linf"] or 0) <= (shown["unseen/largest"] or 0), "the net has not seen these states"
     assert shown["unseen/linf"] == pytest.approx(sum(shown[f"without {state}/linf"] or 0 for state in (0, 8, 16)) / 3)
 
 
