@@ -134,7 +134,7 @@ PAPER = DmcConfig(
     checkpoint_every=25,
 )
 """Network, optimiser, pool and staleness clip (`staleness_floor` 0) of paper 004 (IV and V-A); self-play of whole
-matches."""
+matches. Its learning rate makes the net a constant with minibatches of 2,048, see docs/danzero-on-guandan.md."""
 
 SMALL = PAPER.varied(
     game_options={"length": "round", "situation": "drawn"},
