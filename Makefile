@@ -13,7 +13,7 @@ endif
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-rest test-all test-faults coverage test-hosts lint format bench gpu constraints hashes clean distclean
+.PHONY: help setup demo test test-rest test-all test-faults test-strength coverage test-hosts lint format bench gpu constraints hashes clean distclean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -65,6 +65,10 @@ coverage: $(STAMP) ## which lines the tests of `make test-all` reach, processes 
 test-faults: $(STAMP) ## do a training every harm it is built to survive: some 50 minutes, and 30 more for the soak
 	$(PY) -m pytest -s -m "long or not long" tests/faults tests/cluster/test_three_nodes.py \
 	    tests/dancfr/methods $(ARGS)
+
+# In one process each and without a limit of time, so that the result does not depend on the speed of the machine.
+test-strength: $(STAMP) ## train four presets and hold their strength against bounds: some 70 minutes, before a release
+	$(PY) -m pytest -s -m "long or not long" tests/strength $(ARGS)
 
 test-hosts: $(STAMP) ## `ray up` on three hosts over ssh (network namespaces: needs root, iproute2, sshd, rsync)
 	DANCFR_TEST_HOSTS=1 $(PY) -m pytest -s tests/cluster/test_ray_up.py $(ARGS)

@@ -6,18 +6,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dancfr.errors import RunError
 from dancfr.evaluation.statistics import summarise
 from dancfr.games.limits import LIMITS
+from dancfr.methods import find_preset
+from dancfr.methods.value_net.config import ValueNetConfig
 from dancfr.methods.value_net.solving import cut_game
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.history import History, Settings
 from dancfr.report.plots import Plot, finish, frame, grid, number, png_of
+from dancfr.runs.run import Run
 from envs.tree import Tree
 from learners.cfr.sequence_form import sequence_form
 from learners.cfr.vector_solver import VectorSolver
 from learners.value_function.exploitability import TrunkEvaluator
 from learners.value_function.limit import border
 from learners.value_function.parts import Pair, Split
+from learners.value_function.settings import LOSSES
 from learners.value_function.solver import DepthLimitedSolver, SolvedValues, ValueFunction, ZeroValues
 from learners.value_function.trunks import plans_of
 
@@ -39,11 +44,19 @@ FIXED = (
 )
 FOLDER = "dlcfr"
 UNIT = "Exploitability is a fraction of the largest return."
-LOSSES = ("huber", "l1", "linf")
+PLAIN = ("training.weight_average=0", "network.zero_sum=false")
+"""The paper mentions neither averaged weights nor a correction of values to zero sum, which our presets have."""
+QUICK_NET = "a smaller net, its weights averaged and its values corrected to zero sum, unlike the paper's"
+ASKED = "not in the paper: trained on the ranges that the solver queries, too (asked=128 strategies an iteration)"
+LINF = "linf: mean over samples of the largest error of a sample; the paper does not define its own"
+ERRORS = (*LOSSES, "largest")
+"""Errors on held-out samples, see `learners.value_function.learner`."""
+RANDOM, QUERIED = "DL-CFR+", "DL-CFR+ trained on queried ranges"
+"""Nets of the exploitability: trained on random ranges, as in the paper, or on those that the solver queries."""
 FEWEST = 4
 """Minimum number of checkpoints for a correlation with an interval."""
 
-ITERATIONS: Mapping[str, tuple[int, int]] = {"quick": (200, 200), "paper": (1000, 1000)}
+ITERATIONS: dict[str, tuple[int, int]] = {"quick": (200, 200), "paper": (1000, 1000)}
 """Iterations of the trunk, and of the bottom in each of them, for solvers with exact values."""
 
 TABLE_2: Mapping[str, Mapping[str, float]] = {
@@ -105,27 +118,42 @@ def _hidden_actions(tree: Tree) -> bool:
     return len(pairs) > len(np.unique(seen))
 
 
-def _exploitability_scales(game: str) -> dict[str, Scale]:
+def paper_net(game: str) -> tuple[str, ...]:
+    """Returns the settings of the paper's net, which is neither averaged nor corrected."""
     depth, width = NETS[game]
-    paper = (f"network.depth={depth}", f"network.width={width}", f"strategies={STRATEGIES.get(game, 2000)}")
-    preset = f"{game}-values"
-    quick = Setting("DL-CFR+", preset, ("evaluation.every=5",), f"{game}-net")
-    whole = Setting("DL-CFR+", preset, (*paper, "asked=0", "iterations=100", "evaluation.every=10"), f"{game}-net")
+    return f"network.depth={depth}", f"network.width={width}", *PLAIN
+
+
+def _exploitability_scales(game: str) -> dict[str, Scale]:
+    preset, count = f"{game}-values", f"strategies={STRATEGIES.get(game, 2000)}"
+    common = ("asked=0", count)
+    quick = [Setting(RANDOM, preset, (*common, "evaluation.every=5"), f"{game}-random-net")]
+    config: Any = find_preset(preset).config
+    if config.asked:
+        quick.append(Setting(QUERIED, preset, ("evaluation.every=5",), f"{game}-net"))
+    paper = (*paper_net(game), *common, "iterations=100", "evaluation.every=10")
     return {
-        "quick": Scale((quick,), (1,), fixed=FIXED, game=game, note="a smaller net, fitted for minutes"),
-        "paper": Scale((whole,), (1, 2, 3), fixed=FIXED, game=game, games=1000),
+        "quick": Scale(tuple(quick), (1,), fixed=(*FIXED, "asked"), game=game, note=QUICK_NET),
+        "paper": Scale(
+            (Setting(RANDOM, preset, paper, f"{game}-net"),), (1, 2, 3), fixed=(*FIXED, "asked"), game=game, games=1000
+        ),
     }
 
 
 def compare_solvers(settings: Settings, scale: Scale) -> Comparison:
     """Compares the normalised exploitability of the trunk strategies of all solvers."""
-    runs = settings["DL-CFR+"]
     split = cut_game(scale.game, {}, LIMITS[scale.game])
-    found = summarise([last_of(run, "normalised_exploitability") for run in runs])
-    iterations = int(runs[0].exact[-1]["iteration"])
-    note = f"mean over {count_runs(found.n)} after {iterations} iterations of the fit; the paper says below 0.01"
-    rows = [row("DL-CFR+", 0.01, found.mean, found.sd, note)]
     trunk, bottom = ITERATIONS["paper" if scale.games else "quick"]
+    rows = []
+    for name, runs in settings.items():
+        found = summarise([last_of(run, "normalised_exploitability") for run in runs])
+        fits = int(runs[0].exact[-1]["iteration"])
+        steps = Run.open(runs[0].path).config_as(ValueNetConfig).evaluation.iterations
+        note = f"{steps} iterations, mean over {count_runs(found.n)} after {fits} iterations of the fit"
+        if steps != trunk:
+            note += f"; the solvers with exact values have {trunk} iterations"
+        note += f"; {ASKED}" if name == QUERIED else "; the paper says below 0.01"
+        rows.append(row(name, 0.01 if name == RANDOM else None, found.mean, found.sd, note))
     evaluator = TrunkEvaluator(split)
     solved = SolvedValues(split, bottom)
     compared: list[tuple[str, str, ValueFunction, int, str]] = [
@@ -157,20 +185,34 @@ def _normalised(evaluator: TrunkEvaluator, split: Split, policies: Pair) -> floa
 
 
 def last_of(run: History, key: str) -> float:
-    """Returns the newest value of a key of a run's exact evaluations."""
-    return float(run.exact[-1][key])
+    """Returns the newest value of a key of a run's exact evaluations.
+
+    Raises:
+        RunError: the run has no such value.
+    """
+    return values_of(run, key)[-1]
+
+
+def values_of(run: History, key: str) -> list[float]:
+    """Returns a key's value in each of a run's exact evaluations.
+
+    Raises:
+        RunError: the run has no such value.
+    """
+    if not all(key in each for each in run.exact):
+        raise RunError(f"{run.path} has no {key}: another version has trained it, so choose another --out")
+    return [float(each[key]) for each in run.exact]
 
 
 def _figure_2_scales(game: str) -> dict[str, Scale]:
     preset, strategies = f"{game}-values", STRATEGIES.get(game, 2000)
     common = ("asked=0", "data_seed=1", "evaluation.every=1", "checkpoint_every=1000", f"strategies={strategies}")
-    depth, width = NETS[game]
     quick = (*common, "iterations=36", "training.minibatches=60", "evaluation.iterations=250")
-    paper = (*common, f"network.depth={depth}", f"network.width={width}", "iterations=100", "training.minibatches=200")
+    paper = (*common, *paper_net(game), "iterations=100", "training.minibatches=200")
     seeds = (1, 2, 3, 4, 5)
     shown: dict[str, Any] = {"fixed": (*FIXED, "asked"), "game": game, "parallel": True, "shared": "data"}
     return {
-        "quick": Scale((Setting("nets", preset, quick, f"{game}-fig2"),), seeds, note="a smaller net", **shown),
+        "quick": Scale((Setting("nets", preset, quick, f"{game}-fig2"),), seeds, note=QUICK_NET, **shown),
         "paper": Scale((Setting("nets", preset, paper, f"{game}-fig2"),), seeds, games=1, **shown),
     }
 
@@ -183,8 +225,8 @@ def compare_losses(settings: Settings, scale: Scale) -> Comparison:
     rows: list[Row] = []
     points = [each for run in runs for each in run.exact]
     exploitability = np.array([each["normalised_exploitability"] for each in points])
-    for loss in LOSSES:
-        errors = np.array([each[f"validation/{loss}"] for each in points])
+    for loss in ERRORS:
+        errors = np.concatenate([values_of(run, f"validation/{loss}") for run in runs])
         kept = (errors > 0) & (exploitability > 0)
         if kept.sum() < FEWEST:
             rows.append(row(f"correlation/{loss}", None, None, None, f"fewer than {FEWEST} checkpoints"))
@@ -199,10 +241,12 @@ def compare_losses(settings: Settings, scale: Scale) -> Comparison:
         rows.append(row(f"correlation/{loss}", None, float(found.statistic), None, note))
     best = summarise([min(each["normalised_exploitability"] for each in run.exact) for run in runs])
     rows.append(row("lowest exploitability", 0.01, best.mean, best.sd, "mean over runs; the paper: below 0.01"))
-    for loss, paper in zip(LOSSES, (0.001, 0.01, 0.1), strict=True):
-        least = summarise([min(each[f"validation/{loss}"] for each in run.exact) for run in runs])
-        said = "the paper, of goofspiel: below this" if scale.game == "goofspiel5" else ""
-        rows.append(row(f"lowest {loss}", paper if said else None, least.mean, least.sd, said))
+    for loss, paper in zip(ERRORS, (0.001, 0.01, 0.1, None), strict=True):
+        least = summarise([min(values_of(run, f"validation/{loss}")) for run in runs])
+        said = "the paper, of goofspiel: below this, in a unit that it does not give" if paper else ""
+        said = said if scale.game == "goofspiel5" else ""
+        note = "; ".join(filter(None, [said, LINF if loss == "linf" else ""]))
+        rows.append(row(f"lowest {loss}", paper if said else None, least.mean, least.sd, note))
     split = cut_game(scale.game, {}, LIMITS[scale.game])
     return Comparison(rows, [_scatter(scale.game, runs, full_cfr(split, TrunkEvaluator(split)))], unit=UNIT)
 
@@ -214,7 +258,7 @@ def _scatter(game: str, runs: list[History] | tuple[History, ...], reference: fl
     title = f"Exploitability of DL-CFR+ and errors of its net, {game}"
     note = f"Dots: checkpoints of {count_runs(len(runs))}, held-out samples. Line: the trunk of CFR+."
     figure, axes = grid(len(LOSSES))
-    names = {"huber": "Huber loss", "l1": "mean absolute error", "linf": "largest error"}
+    names = {"huber": "Huber loss", "l1": "mean absolute error", "linf": "largest error of a sample, mean"}
     lines = []
     for axis, loss in zip(axes, LOSSES, strict=False):
         for i, run in enumerate(runs):

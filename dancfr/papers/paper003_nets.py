@@ -13,15 +13,18 @@ from dancfr.games.limits import LIMITS
 from dancfr.methods.value_net.config import ValueNetConfig
 from dancfr.methods.value_net.solving import cut_game, load_net
 from dancfr.papers.paper003 import (
+    ERRORS,
     FIXED,
     FOLDER,
-    LOSSES,
-    NETS,
+    LINF,
+    PLAIN,
     PUBLIC_STATES,
+    QUICK_NET,
     STRATEGIES,
     UNIT,
     by_game,
     last_of,
+    paper_net,
 )
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.history import History, Settings
@@ -31,7 +34,7 @@ from learners.value_function.learner import validation_losses
 from learners.value_function.network import NetValues
 from learners.value_function.parts import Pair, Split
 from learners.value_function.samples import random_plans, solve_samples
-from learners.value_function.settings import ValueSolving
+from learners.value_function.settings import LOSSES, ValueSolving
 from learners.value_function.solver import DepthLimitedSolver, SolvedValues, ValueFunction
 from learners.value_function.trunks import normalise, ranges_of
 
@@ -57,14 +60,15 @@ def _scales(
     }
     short = (f"iterations={lengths[0]}", "evaluation.iterations=250")
     return {
-        "quick": Scale(tuple(quick), tuple(range(1, seeds + 1)), short, "quick scale: shorter fits", **shown),
+        "quick": Scale(
+            tuple(quick),
+            tuple(range(1, seeds + 1)),
+            short,
+            f"{QUICK_NET}; shorter fits",
+            **shown,
+        ),
         "paper": Scale(tuple(paper), (1, 2, 3), (f"iterations={lengths[1]}",), games=1, **shown),
     }
-
-
-def _paper_net(game: str) -> tuple[str, str]:
-    depth, width = NETS[game]
-    return f"network.depth={depth}", f"network.width={width}"
 
 
 def _unseen_scales(game: str) -> dict[str, Scale]:
@@ -74,19 +78,20 @@ def _unseen_scales(game: str) -> dict[str, Scale]:
         return [Setting(f"without {s}", preset, (*_RANDOM, f"unseen={s}", *more), f"{game}-unseen{s}") for s in states]
 
     few = sorted({0, count // 2, count - 1})
-    return _scales(game, left_out(few), left_out(range(count), *_paper_net(game)), fixed=("unseen",))
+    return _scales(game, left_out(few), left_out(range(count), *paper_net(game)), fixed=("unseen",))
 
 
 def compare_unseen(settings: Settings, scale: Scale) -> Comparison:
     """Compares errors at public states that were excluded from training."""
     rows: list[Row] = []
-    for loss in LOSSES:
+    for loss in ERRORS:
         each = [np.mean([last_of(run, f"validation/{loss}") for run in runs]) for runs in settings.values()]
         found = summarise([float(value) for value in each])
         paper = UNSEEN[scale.game] if loss == "linf" else None
         note = (
             f"mean over {found.n} public states of {PUBLIC_STATES[scale.game]}, each left out of a training of its own"
         )
+        note += f"; {LINF}" if loss == "linf" else ""
         rows.append(row(f"unseen/{loss}", paper, found.mean, found.sd, note))
     for name, runs in settings.items():
         worst = summarise([last_of(run, "validation/linf") for run in runs])
@@ -99,7 +104,7 @@ def compare_unseen(settings: Settings, scale: Scale) -> Comparison:
 def _ranges_scales(game: str) -> dict[str, Scale]:
     preset = f"{game}-values"
     quick = [Setting("net", preset, _RANDOM, f"{game}-ranges")]
-    paper = [Setting("net", preset, (*_RANDOM, *_paper_net(game)), f"{game}-ranges")]
+    paper = [Setting("net", preset, (*_RANDOM, *paper_net(game)), f"{game}-ranges")]
     return _scales(game, quick, paper)
 
 
@@ -135,7 +140,7 @@ def compare_ranges(settings: Settings, scale: Scale) -> Comparison:
         samples, _ = solve_samples(split, (plans[0], plans[1]), solving, rng)
         assert isinstance(function, NetValues)
         errors = validation_losses(function.net, samples)
-        note = f"{len(samples):,} new samples; l1 {errors['l1']:.4f}, largest error {errors['linf']:.3f}"
+        note = f"{len(samples):,} new samples; l1 {errors['l1']:.4f}, largest error {errors['largest']:.3f}"
         rows.append(row(f"huber on ranges of {name}", None, errors["huber"], None, note))
     steps = np.arange(1.0, trunk + 1)
     lines = [Line(name, over_iterations([(steps, entropies[name])]), i) for i, name in enumerate(("DL-CFR+", "CFR-D"))]
@@ -183,7 +188,7 @@ def compare_settings(what: str, settings: Settings, scale: Scale) -> Comparison:
     """Compares the final errors and exploitability of all settings."""
     rows: list[Row] = []
     for name, runs in settings.items():
-        for loss in LOSSES:
+        for loss in ERRORS:
             found = summarise([last_of(run, f"validation/{loss}") for run in runs])
             note = f"mean over {count_runs(found.n)}, held-out samples of its own kind"
             rows.append(row(f"{name}/{loss}", None, found.mean, found.sd, note))
@@ -212,16 +217,16 @@ def _sample_scales(game: str) -> dict[str, Scale]:
             for n in counts
         ]
 
-    return _scales(game, sized((16, 4, 1)), sized((32, 16, 8, 4, 2, 1), *_paper_net(game)), fixed=("strategies",))
+    return _scales(game, sized((16, 4, 1)), sized((32, 16, 8, 4, 2, 1), *paper_net(game)), fixed=("strategies",))
 
 
 def _architecture_scales(game: str) -> dict[str, Scale]:
-    def nets(depths: Sequence[int], widths: Sequence[int]) -> list[Setting]:
+    def nets(depths: Sequence[int], widths: Sequence[int], *more: str) -> list[Setting]:
         return [
             Setting(
                 f"{depth}x{width}",
                 f"{game}-values",
-                (*_RANDOM, f"network.depth={depth}", f"network.width={width}"),
+                (*_RANDOM, f"network.depth={depth}", f"network.width={width}", *more),
                 f"{game}-{depth}x{width}",
             )
             for depth in depths
@@ -229,7 +234,7 @@ def _architecture_scales(game: str) -> dict[str, Scale]:
         ]
 
     return _scales(
-        game, nets((2, 5), (64, 256)), nets((1, 2, 4, 5, 6, 8), (50, 100, 200, 400, 500)), fixed=("network",)
+        game, nets((2, 5), (64, 256)), nets((1, 2, 4, 5, 6, 8), (50, 100, 200, 400, 500), *PLAIN), fixed=("network",)
     )
 
 
@@ -240,7 +245,7 @@ def _loss_scales(game: str) -> dict[str, Scale]:
             for loss in LOSSES
         ]
 
-    return _scales(game, fitted(), fitted(*_paper_net(game)), fixed=("loss",))
+    return _scales(game, fitted(), fitted(*paper_net(game)), fixed=("loss",))
 
 
 def _asked_scales(game: str) -> dict[str, Scale]:
@@ -251,7 +256,7 @@ def _asked_scales(game: str) -> dict[str, Scale]:
             Setting("asked", f"{game}-values", (*common, "asked=128", "more=0"), f"{game}-asked"),
         ]
 
-    return _scales(game, sides(), sides(*_paper_net(game)), seeds=2, fixed=("strategies",), lengths=(20, 60))
+    return _scales(game, sides(), sides(*paper_net(game)), seeds=2, fixed=("strategies",), lengths=(20, 60))
 
 
 _FITS = "the paper: 50,000 samples suffice for a Huber loss of 0.001, and for exploitability of about 0.01"

@@ -22,7 +22,7 @@ CPU_ROWS = 1024
 """Rows of a minibatch whose gradient is computed at a time on a CPU. The outputs of all layers then stay in the
 third-level cache, which made the paper's minibatch of 32,768 a tenth faster. Fewer rows slow matrix products down."""
 
-_TALLIES = ("loss", "clipped", "q_mean", "q_error", "q_drift")
+_TALLIES = ("loss", "clipped", "q_mean", "q_square", "q_error", "q_drift")
 
 
 class QLearner(NetLearner):
@@ -72,8 +72,9 @@ class QLearner(NetLearner):
 
         Returns:
             ``rows``, the number of rows trained on, and means over these rows: ``loss``; ``clipped``, the share of rows
-            without gradient because Q has left the band; ``q_mean``, the mean of Q; ``q_error``, the mean of
-            (Q - g)^2, clipped or not; ``q_drift``, the mean of |Q - Q_a|; ``age``, the age of the actors' weights in
+            without gradient because Q has left the band; ``q_mean``, the mean of Q, and ``q_spread``, its
+            standard deviation, which is near 0 where the net gives a constant; ``q_error``, the mean of (Q - g)^2,
+            clipped or not; ``q_drift``, the mean of |Q - Q_a|; ``age``, the age of the actors' weights in
             iterations, and ``age_updates``, their age in updates of the weights; ``dropped``, the share of rows older
             than `max_age`, which have no gradient.
 
@@ -92,6 +93,7 @@ class QLearner(NetLearner):
         sums = self.trainer.ranks.sum(torch.cat([tallies, tallies.new_tensor([rows, dropped, age])]))
         tallies, (rows, dropped), age = sums[:-3], map(int, sums[-3:-1].tolist()), float(sums[-1])
         means = dict(zip(_TALLIES, (tallies / max(rows, 1)).tolist(), strict=True))
+        means["q_spread"] = max(means.pop("q_square") - means["q_mean"] ** 2, 0.0) ** 0.5
         # The clipped loss can stay finite although the values of the net have diverged.
         self.trainer.check_loss(means["q_error"], "lower it, or set a clip")
         age /= max(rows, 1)
@@ -127,7 +129,7 @@ class QLearner(NetLearner):
         loss = (clipped - target).square().mul(trainer.tensor(fresh[rows])).sum()
         with torch.no_grad():
             moved = (clipped != q).sum()
-            sums = loss, moved, q.sum(), (q - target).square().sum(), (q - acted).abs().sum()
+            sums = loss, moved, q.sum(), q.double().square().sum(), (q - target).square().sum(), (q - acted).abs().sum()
             tallies += torch.stack([one.detach().double() for one in sums])
         if outputs.ndim == 2:
             value = trainer.tensor(np.ascontiguousarray(piece["value"]))

@@ -84,10 +84,9 @@ class DmcTrainingSettings(Settings):
         clip: Maximum norm of the gradient; None does not clip it.
         staleness: Lambda (paper 004, eq. 1 and 2): a sample has no gradient if its value differs from the value that
             the actor saw by more than this share of the latter; None trains on all samples.
-        staleness_floor: Lower bound on the absolute value that the share is taken of, in units of the return. 1 is the
-            smallest return of a round of GuanDan; values nearer to 0 are undecided, and a share of them means nothing.
-            With 0, as in the paper, a new net, whose values are all near 0, keeps hardly any sample after its first
-            updates.
+        staleness_floor: Lower bound on the absolute value that the share is taken of, in units of the return. 0 is the
+            paper's clip: the nearer to 0 a value was, the sooner its sample loses its gradient, and the values of a new
+            net are all near 0. 1, the smallest return of a round of GuanDan, keeps samples of such undecided values.
         max_age: K: rows played by weights that were sent more than K iterations ago are counted but not trained on;
             None trains on all rows of the pool.
         weight_average: Exponent of a running average of the weights, which the actors play by. The n-th minibatch has a

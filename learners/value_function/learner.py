@@ -1,4 +1,10 @@
-"""The learner of a value function, which fits a net to solved samples (paper 003)."""
+"""The learner of a value function, which fits a net to solved samples (paper 003), and the errors of its net.
+
+The paper names its losses Huber, l1 and l_inf, and defines none of them. Here, for fits and for held-out samples alike,
+``huber`` (with its bend at 1) and ``l1`` are means over all places that belong to a row's public state, and ``linf`` is
+the mean over rows of the largest error of a row. The largest error of all rows is ``largest``, which nothing is fitted
+to: it grows with the number of rows.
+"""
 
 from collections.abc import Iterable
 
@@ -14,7 +20,7 @@ from learners.value_function.limit import Limit
 from learners.value_function.network import RangeValueNet
 from learners.value_function.parts import split_game
 from learners.value_function.samples import typical_value
-from learners.value_function.settings import Loss, ValueNetSettings
+from learners.value_function.settings import LOSSES, Loss, ValueNetSettings
 
 
 class RangeValueLearner(NetLearner):
@@ -25,8 +31,7 @@ class RangeValueLearner(NetLearner):
         limit: Where the game is cut.
         network: Settings of the net.
         training: Settings of the training.
-        loss: ``huber``, ``l1``: mean over all places that belong to a row's public state; ``linf``: mean over rows of
-            the largest error.
+        loss: ``huber``, ``l1`` or ``linf``, see the head of this module.
         device: Device of the net; None stands for the CPU.
         seed: Seed of the initial weights.
     """
@@ -65,11 +70,25 @@ class RangeValueLearner(NetLearner):
         with self.trainer.autocast():
             found = self.trainer.model(public, tensor(np.ascontiguousarray(part["ranges"])))
         wanted = tensor(np.ascontiguousarray(part["values"])) / self.scale
-        error, mask = found.float() - wanted, net.mask[public]
-        if self.loss == "linf":
-            return error.abs().amax(dim=1).mean()
-        each = error.abs() if self.loss == "l1" else torch.nn.functional.huber_loss(error, error * 0, reduction="none")
-        return (each * mask).sum() / mask.sum()
+        total, count = summed_loss(found.float() - wanted, net.mask[public], self.loss)
+        return total / count
+
+
+def summed_loss(error: Tensor, mask: Tensor, loss: Loss) -> tuple[Tensor, Tensor | int]:
+    """Sums up a loss, in the unit of the errors; divided by the count it is the loss of the rows.
+
+    Args:
+        error: Errors, `[B, W]`, 0 in places that do not belong to the public state.
+        mask: 1 in the places that do, `[B, W]`.
+        loss: ``huber``, ``l1`` or ``linf``.
+
+    Returns:
+        The sum, over places or over rows, and the number of these.
+    """
+    if loss == "linf":
+        return error.abs().amax(dim=1).sum(), len(error)
+    each = error.abs() if loss == "l1" else torch.nn.functional.huber_loss(error, error * 0, reduction="none")
+    return (each * mask).sum(), mask.sum()
 
 
 def validation_losses(net: RangeValueNet, rows: NDArray[np.void], piece: int = 8192) -> dict[str, float]:
@@ -81,34 +100,32 @@ def validation_losses(net: RangeValueNet, rows: NDArray[np.void], piece: int = 8
         piece: Number of rows of a forward pass.
 
     Returns:
-        ``huber`` and ``l1``, means over all places that belong to a row's public state, and ``linf``, the largest
-        error, all of counterfactual values for the ranges of the game, in its unit; and the same with the prefix
-        ``normalised_`` for ranges that sum to 1, to which the net is fitted.
+        ``huber``, ``l1``, ``linf`` and ``largest``, see the head of this module, of counterfactual values for the
+        ranges of the game, in its unit; and the same with the prefix ``fitted_`` for ranges that sum to 1, in units of
+        the net's outputs: these are the losses that a net is fitted to.
     """
-    split_at, scale = net.split_at, float(net.scale)
-    totals = dict.fromkeys(("huber", "l1", "linf"), 0.0)
-    totals |= {f"normalised_{name}": 0.0 for name in totals}
-    places = 0.0
+    totals: dict[str, float] = {}
+    counts: dict[str, float] = {}
     for begin in range(0, len(rows), piece):
         part = rows[begin : begin + piece]
         public = torch.from_numpy(part["public"].astype(np.int64))
         with torch.inference_mode():
-            found = net(public, torch.from_numpy(np.ascontiguousarray(part["ranges"]))).numpy() * scale
-        error = np.abs(found - part["values"]).astype(np.float64)
-        sums = part["sums"]
-        raw = (
-            error
-            * np.concatenate(  # a player's values have the other's reach for a factor
-                [np.repeat(sums[:, 1:], split_at, axis=1), np.repeat(sums[:, :1], error.shape[1] - split_at, axis=1)],
-                axis=1,
-            )
-        )
-        for prefix, each in (("", raw), ("normalised_", error)):
-            totals[f"{prefix}huber"] += float(np.where(each < 1, each**2 / 2, each - 0.5).sum())
-            totals[f"{prefix}l1"] += float(each.sum())
-            totals[f"{prefix}linf"] = max(totals[f"{prefix}linf"], float(each.max()))
-        places += float(net.mask[public].sum())
-    return {name: total if name.endswith("linf") else total / max(places, 1.0) for name, total in totals.items()}
+            found = net(public, torch.from_numpy(np.ascontiguousarray(part["ranges"])))
+            mask = net.mask[public]
+            fitted = found.double() - torch.from_numpy(np.ascontiguousarray(part["values"])) / net.scale
+            for prefix, error in (("", fitted * net.scale * _reaches(net, part)), ("fitted_", fitted)):
+                for loss in LOSSES:
+                    total, count = summed_loss(error, mask, loss)
+                    totals[prefix + loss] = totals.get(prefix + loss, 0.0) + float(total)
+                    counts[prefix + loss] = counts.get(prefix + loss, 0.0) + float(count)
+                totals[f"{prefix}largest"] = max(totals.get(f"{prefix}largest", 0.0), float(error.abs().max()))
+    return {name: total / max(counts.get(name, 1.0), 1.0) for name, total in totals.items()}
 
 
-__all__ = ["RangeValueLearner", "validation_losses"]
+def _reaches(net: RangeValueNet, rows: NDArray[np.void]) -> Tensor:
+    """Returns what the values of ranges that sum to 1 are multiplied by, `[B, W]`: the other player's reach."""
+    places = [net.split_at, net.mask.shape[1] - net.split_at]
+    return torch.from_numpy(np.repeat(rows["sums"][:, ::-1].astype(np.float64), places, axis=1))
+
+
+__all__ = ["RangeValueLearner", "summed_loss", "validation_losses"]

@@ -1,12 +1,14 @@
 """Settings of value solving and of the net, without torch, since the command line reads them."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
 from learners.settings import Settings
 
 Loss = Literal["huber", "l1", "linf"]
+LOSSES: tuple[Loss, ...] = get_args(Loss)
+"""The losses that a net can be fitted to."""
 
 
 class ValueNetSettings(Settings):

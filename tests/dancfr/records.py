@@ -42,6 +42,7 @@ def dmc_row(iteration: int, **values: Any) -> dict[str, Any]:
             "learner/rows": 32768,
             "learner/clipped": 0.1 + 0.01 * iteration,
             "learner/q_mean": 0.02,
+            "learner/q_spread": 0.5,
             "learner/q_error": 4.1 / iteration,
             "learner/q_drift": 0.3,
             "learner/age": 1.5,

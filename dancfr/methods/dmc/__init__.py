@@ -32,6 +32,14 @@ CURVES = Curves(
             percent=True,
         ),
         Metric(
+            "spread",
+            "Spread of the net's values",
+            "standard deviation of values",
+            "value",
+            {"Spread of the fitted rows' values": "learner/q_spread"},
+            "A net whose values have no spread gives a constant: it has not learnt, or no longer does.",
+        ),
+        Metric(
             "age",
             "Age of the weights that generated the samples",
             "updates of the weights",

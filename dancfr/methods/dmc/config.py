@@ -121,13 +121,20 @@ PAPER = DmcConfig(
     epsilon=0.01,
     network=QNetworkSettings(width=512, depth=5, activation="tanh"),
     training=DmcTrainingSettings(
-        batch=32_768, minibatches=2, optimiser="rmsprop", learning_rate=1e-3, epsilon=1e-5, staleness=0.65
+        batch=32_768,
+        minibatches=2,
+        optimiser="rmsprop",
+        learning_rate=1e-3,
+        epsilon=1e-5,
+        staleness=0.65,
+        staleness_floor=0.0,
     ),
     pool=65_536,
     evaluation=EvaluationSettings(every=50, opponents=("random", "greedy", "planner"), games=1000),
     checkpoint_every=25,
 )
-"""Network, optimiser, pool and staleness clip of paper 004 (IV and V-A); self-play of whole matches."""
+"""Network, optimiser, pool and staleness clip (`staleness_floor` 0) of paper 004 (IV and V-A); self-play of whole
+matches. Its learning rate makes the net a constant with minibatches of 2,048, see docs/danzero-on-guandan.md."""
 
 SMALL = PAPER.varied(
     game_options={"length": "round", "situation": "drawn"},

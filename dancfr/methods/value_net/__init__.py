@@ -23,7 +23,7 @@ CURVES = Curves(
             "Errors on held-out samples",
             "error, in the unit of the game",
             "error",
-            {"Mean absolute error": "validation/l1", "Largest error": "validation/linf"},
+            {"Mean absolute error": "validation/l1", "Largest error of a row, mean": "validation/linf"},
             log=True,
         ),
         Metric("losses", "Training loss", "loss", "loss", {"Loss of the value net": "loss/values"}, log=True),

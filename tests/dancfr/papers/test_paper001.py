@@ -66,9 +66,12 @@ def test_figure_1_is_the_same_side_by_side_on_ray_and_one_by_one(tmp_path: Path)
     ]
     rows = [{row["cell"]: (row["paper"], row["ours"], row["sd"]) for row in each["rows"]} for each in found]
     assert rows[0] == rows[1]
-    assert len(rows[0]) == 8 * 4 + 1
+    assert len(rows[0]) == 8 * 4 + 2
     assert rows[0]["Memoryless-3 average vs random"][0] == 90.0
     assert 78 < rows[0]["heuristic vs random"][1] < 82
+    assert 84 < rows[0]["heuristic-tracking vs random"][1] < 87
+    notes = {row["cell"]: row["note"] for row in found[0]["rows"]}
+    assert "remembers no cards" in notes["heuristic vs random"], "what agrees with the paper is not the paper's bot"
     names = {Path(file).name for file in found[0]["files"]}
     assert names == {"cheat-fig1.html", "fig1-against-random.png", "fig1-against-heuristic.png"}
     page = (tmp_path / "ray" / "cheat-fig1.html").read_text()

@@ -25,12 +25,20 @@ def test_figures_6_to_12_have_a_row_for_each_opponent(tmp_path: Path) -> None:
     assert list(cells) == [f"{v}/{o}" for v in ("full", "exact-belief") for o in OPPONENTS]
     assert cells["full/random"]["paper"] == PUBLISHED["full/random"][0] == 75
     assert cells["full/rush"]["paper"] is None
+    assert "tables.states=256" in cells["full/heuristic"]["note"], "fitted, and says so"
     assert "not in the paper" in cells["exact-belief/heuristic"]["note"]
     assert all(0 < row["ours"] < 100 and row["sd"] is not None for row in cells.values())
     names = {Path(file).name for file in found["files"]}
     assert names == {"mini-geister-fig6.html", "fig6-full.png", "fig6-exact-belief.png"}
     page = (tmp_path / "mini-geister-fig6.html").read_text()
     assert "loss by taking red" in page
+
+
+def test_figures_9_to_12_say_that_budgets_differ(tmp_path: Path) -> None:
+    short = ("iterations=2", "evaluation.every=2", "evaluation.games=20", "checkpoint_every=2")
+    found = reproduce("mini-geister-fig9-12", "quick", tmp_path, seeds=(1,), overrides=short, inline=True)
+    assert len(found["rows"]) == 4 * len(OPPONENTS)
+    assert all("another budget" in row["note"] for row in found["rows"])
 
 
 def test_figure_13_takes_the_worst_with_and_the_best_without(tmp_path: Path) -> None:
@@ -50,6 +58,8 @@ def test_figure_5_trains_nothing(tmp_path: Path) -> None:
     assert set(cells) == {"heuristic/random", "rush/random", "rush/heuristic"}
     assert cells["heuristic/random"]["paper"] == 70
     assert abs(cells["heuristic/random"]["ours"] - 70) < 3
+    assert "weights of heuristic" in cells["heuristic/random"]["note"], "fitted, and says so"
+    assert "fitted" not in cells["rush/random"]["note"]
     assert found["runs"] == []
     with pytest.raises(UsageError, match="trains nothing"):
         reproduce("mini-geister-fig5", "quick", tmp_path, overrides=("iterations=2",), inline=True)

@@ -1,11 +1,19 @@
 """Tests of the experiments of paper 003 and their rows."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dancfr.errors import UsageError
+from dancfr.errors import RunError, UsageError
+from dancfr.methods import find_preset
+from dancfr.methods.options import TrainOptions
+from dancfr.papers.paper003 import ITERATIONS, QUERIED, RANDOM, compare_solvers, values_of
 from dancfr.papers.reproduce import EXPERIMENTS, reproduce
+from dancfr.papers.trainings import train_settings
+from dancfr.report.history import History
+from dancfr.runs.config import apply_overrides
 
 TINY = ("iterations=3", "strategies=16", "training.minibatches=5", "evaluation.iterations=5", "network.width=16")
 
@@ -31,7 +39,7 @@ def test_the_table_is_that_of_the_specification(tmp_path: Path) -> None:
 def test_the_figure_correlates_every_checkpoint_of_every_run(tmp_path: Path) -> None:
     found = reproduce("dlcfr-fig2", out_dir=tmp_path, seeds=(1, 2), overrides=TINY, inline=True, game="oshi_zumo8_k1")
     assert found["game"] == "oshi_zumo8_k1"
-    for loss in ("huber", "l1", "linf"):
+    for loss in ("huber", "l1", "linf", "largest"):
         row = next(row for row in found["rows"] if row["cell"] == f"correlation/{loss}")
         assert -1 <= row["ours"] <= 1
         assert "6 checkpoints of 2 runs" in row["note"]
@@ -53,8 +61,45 @@ def test_the_figure_correlates_every_checkpoint_of_every_run(tmp_path: Path) -> 
 def test_left_out_public_states_are_what_is_measured(tmp_path: Path) -> None:
     found = reproduce("dlcfr-unseen", out_dir=tmp_path, overrides=TINY, inline=True, game="oshi_zumo8_k1")
     shown = cells(found)
-    assert [shown[f"without {state}/linf"] for state in (0, 8, 16)] != [None] * 3
+    assert 0 < (shown["unseen/linf"] or 0) <= (shown["unseen/largest"] or 0), "the net has not seen these states"
     assert shown["unseen/linf"] == pytest.approx(sum(shown[f"without {state}/linf"] or 0 for state in (0, 8, 16)) / 3)
+
+
+def test_queried_ranges_are_a_row_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ITERATIONS, "quick", (3, 3))
+    tiny = ("iterations=2", *(each for each in TINY if each.startswith(("training", "network", "evaluation"))))
+    experiment = EXPERIMENTS["dlcfr-exploitability"]
+    few = {
+        setting.name: replace(setting, overrides=(*setting.overrides, "strategies=16"))
+        for setting in experiment.games["oshi_zumo8_k1"]["quick"].settings
+    }
+    scale = replace(experiment.games["oshi_zumo8_k1"]["quick"], settings=tuple(few.values()))
+    settings = train_settings(tmp_path, scale, (1,), tiny, TrainOptions(inline=True, progress=False))
+    rows = {row["cell"]: row for row in compare_solvers(settings, scale).rows}
+    assert rows[RANDOM]["paper"] == 0.01
+    assert "the solvers with exact values have 3 iterations" in rows[RANDOM]["note"]
+    assert rows[QUERIED]["paper"] is None
+    assert "not in the paper" in rows[QUERIED]["note"]
+    assert {"asked=0", "asked=128"} == {f"asked={run[0].info['config']['asked']}" for run in settings.values()}
+
+
+def test_at_the_papers_scale_nets_are_the_papers() -> None:
+    """Neither averaged nor corrected, of its size, trained on random ranges; the rows of the quick scale say so."""
+    for name, experiment in EXPERIMENTS.items():
+        if not name.startswith("dlcfr") or name in ("dlcfr-table2", "dlcfr-asked"):
+            continue
+        for scales in experiment.games.values():
+            assert "averaged" in scales["quick"].note
+            for setting in scales["paper"].settings:
+                config: Any = apply_overrides(find_preset(setting.preset).config, setting.overrides)
+                assert (config.training.weight_average, config.network.zero_sum, config.asked) == (0, False, 0)
+
+
+def test_a_record_without_the_errors_that_are_compared_is_refused(tmp_path: Path) -> None:
+    run = History("old", tmp_path, {}, (), (), ({"iteration": 1, "validation/linf": 1.0},))
+    assert values_of(run, "validation/linf") == [1.0]
+    with pytest.raises(RunError, match="no validation/largest"):
+        values_of(run, "validation/largest")
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_a_run_of_dmc_shows_its_curves_and_what_its_actors_and_learner_did(dmc_r
     found = report_command([dmc_run], tmp_path)
     assert found["warnings"] == []
     curves = {f"win-rate-{bot}-{axis}" for bot in ("random", "greedy", "planner") for axis in ("iterations", "time")}
-    metrics = {"losses", "staleness", "age", "waiting", "throughput", "game-length"}
+    metrics = {"losses", "staleness", "spread", "age", "waiting", "throughput", "game-length"}
     assert set(found["figures"]) == curves | metrics | {"training-time", "phase-times"}
     page = Page(tmp_path / "report.html")
     alts = " ".join(image["alt"] or "" for image in page.images)

@@ -144,6 +144,20 @@ def test_a_fresh_net_and_values_of_zero_train_without_a_division():
         assert all(np.isfinite(array).all() for array in learner.weights().values())
 
 
+def test_the_spread_of_values_shows_a_net_that_gives_a_constant():
+    rows = uniform_rows(300)
+    learner = QLearner(GAME, NET, training(staleness=None, learning_rate=1e-9), seed=2)
+    assert learner.fit([rows], 1)["q_spread"] > 1e-2
+    with torch.no_grad():
+        for array in learner.trainer.net.parameters():
+            array.zero_()
+        for array in list(learner.trainer.net.parameters())[-1:]:
+            array.fill_(0.7)
+    metrics = learner.fit([rows], 2)
+    assert metrics["q_mean"] == pytest.approx(0.7, abs=1e-4)
+    assert metrics["q_spread"] < 1e-3
+
+
 def test_metrics_are_means_over_rows():
     rows = uniform_rows(200)[:256]
     learner = QLearner(GAME, NET, training(minibatches=5), seed=5)
@@ -160,6 +174,7 @@ def test_metrics_are_means_over_rows():
     assert metrics["age"] == 2.5
     assert metrics["age_updates"] == 12.5
     assert metrics["q_mean"] == pytest.approx(q.mean(), abs=1e-5)
+    assert metrics["q_spread"] == pytest.approx(q.std(), rel=1e-3)
     assert metrics["q_error"] == pytest.approx(np.mean((q - rows["target"]) ** 2), rel=1e-4)
     assert metrics["q_drift"] == pytest.approx((64 * 2 + 192 * 0.25) / 256, rel=1e-4)
     assert metrics["loss"] == pytest.approx(np.mean((clipped - rows["target"]) ** 2), rel=1e-4)

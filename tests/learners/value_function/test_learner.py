@@ -62,6 +62,13 @@ def test_losses_are_what_is_written_down_here(loss: str) -> None:
 
 
 @pytest.mark.parametrize("loss", ["huber", "l1", "linf"])
+def test_the_fitted_loss_of_held_out_rows_is_that_of_training(loss: str) -> None:
+    rows, made = samples(8), learner(loss)
+    net = net_of(made)
+    assert made.fit([rows], 1)["loss"] == pytest.approx(validation_losses(net, rows)[f"fitted_{loss}"], rel=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["huber", "l1", "linf"])
 def test_a_small_data_set_is_learnt_by_heart(loss: str) -> None:
     rows, made = samples(10), learner(loss)
     before = made.fit([rows], 1)["loss"]
@@ -71,7 +78,7 @@ def test_a_small_data_set_is_learnt_by_heart(loss: str) -> None:
         for t in range(300):
             after = made.fit([rows], t + 2)["loss"]
     assert after < before / (50 if loss == "huber" else 5)
-    assert validation_losses(net_of(made), rows)["normalised_linf"] < 1
+    assert validation_losses(net_of(made), rows)["fitted_largest"] < 1
 
 
 def test_it_generalises_to_other_strategies() -> None:
@@ -117,28 +124,34 @@ def test_the_seed_decides_the_weights() -> None:
 
 @pytest.mark.parametrize("piece", [1, 7, 8192])
 def test_validation_losses_against_numpy(piece: int) -> None:
-    """Both for ranges that sum to 1 and for those of the game, where the other's reach is a factor."""
+    """Both for ranges of the game, where the other's reach is a factor, and for those that sum to 1, in units of the
+    net's outputs."""
     rows, made = samples(20), learner()
     rows["values"] *= 3  # so that Huber's loss is beyond its bend somewhere
     net, encoding = net_of(made), cut(GAME, LIMIT).encoding
     found = validation_losses(net, rows, piece)
-    error, raw = [], []
-    predicted = answers(net, rows) * float(net.scale)
+    errors: dict[str, list[list[float]]] = {"": [], "fitted_": []}
+    predicted, scale = answers(net, rows), float(net.scale)
     for row, answer in zip(rows, predicted, strict=True):
         state = int(row["public"])
+        fitted, raw = [], []
         for player in (0, 1):
             for place in range(encoding.widths[player]):
                 column = encoding.columns(player).start + place
                 if encoding.mask()[state, column]:
-                    error.append(abs(answer[column] - float(row["values"][column])))
-                    raw.append(error[-1] * float(row["sums"][1 - player]))
-    for prefix, each in (("", np.array(raw)), ("normalised_", np.array(error))):
+                    fitted.append(abs(answer[column] - float(row["values"][column]) / scale))
+                    raw.append(fitted[-1] * scale * float(row["sums"][1 - player]))
+        errors["fitted_"].append(fitted)
+        errors[""].append(raw)
+    for prefix, by_row in errors.items():
+        each = np.concatenate([np.array(row) for row in by_row])
+        assert max(each) > 1 > min(each)
         huber = [e**2 / 2 if e < 1 else e - 0.5 for e in each]
         assert found[f"{prefix}huber"] == pytest.approx(np.mean(huber), rel=1e-4)
         assert found[f"{prefix}l1"] == pytest.approx(each.mean(), rel=1e-4)
-        assert found[f"{prefix}linf"] == pytest.approx(each.max(), rel=1e-4)
-    assert max(error) > 1 > min(error)
-    assert set(found) == {f"{p}{name}" for p in ("", "normalised_") for name in ("huber", "l1", "linf")}
+        assert found[f"{prefix}linf"] == pytest.approx(np.mean([max(row) for row in by_row]), rel=1e-4)
+        assert found[f"{prefix}largest"] == pytest.approx(each.max(), rel=1e-4)
+    assert set(found) == {f"{p}{name}" for p in ("", "fitted_") for name in ("huber", "l1", "linf", "largest")}
 
 
 def test_the_unit_of_outputs_is_the_size_of_values() -> None:
