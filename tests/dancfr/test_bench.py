@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,11 @@ from dancfr.bench.table import table
 from dancfr.bench.tabular import GAMES
 from dancfr.cli import main
 
-LITTLE = {
+LITTLE: dict[str, Any] = {
     "timing.REPEATS": 2,
     "intake.REPEATS": 2,
     "scaling.REPEATS": 2,
+    "scaling.available_cpus": lambda: 2,
     "coordination.REPEATS": 2,
     "overhead.TURN": 1,
     "workers.REPEATS": 2,
@@ -23,7 +25,7 @@ LITTLE = {
     "learner.BATCHES": 1,
     "traversal.GAMES": 64,
 }
-"""What benchmarks would do more often, or with more, however few seconds they are given."""
+"""What benchmarks would do more often, or with more, however few seconds they are given; and two cores anywhere."""
 
 
 @pytest.fixture(scope="module", autouse=True)
