@@ -38,9 +38,9 @@ LEAST_S = 0.01
 def measure(seconds: float) -> dict[str, Any]:
     """Measures decisions per CPU second of whole iterations of `geister-quick` with Ray and one worker.
 
-    CPU seconds are those of all of Ray's processes and of the driver, so this is the rate of one core, whatever runs at
-    the same time. The limit is the same training inline, by its CPU seconds; the two take turns. The target is a ratio
-    of 0.9.
+    CPU seconds are those of the driver and of all of Ray's processes, so this is the rate of one core. Ray's daemons
+    work even while they wait: on a machine with other load a turn takes longer, and the rate falls. The limit is the
+    same training inline, by its CPU seconds; the two take turns. The target is a ratio of 0.9.
 
     The second row is the rate by wall-clock time. Its ratio also has what other cores bring, on which learners,
     buffers and the worker run at the same time, and so it can exceed 1. Its detail has the traversals alone, including
@@ -70,7 +70,7 @@ def measure(seconds: float) -> dict[str, Any]:
         _row(
             rates,
             "wall",
-            f"with {cores} cores by wall clock",
+            f"by wall clock on {cores} core{'s' if cores > 1 else ''}",
             "--inline in turn, on one core",
             **{"traversals alone": _compare(rates, "traversal")},
         ),
