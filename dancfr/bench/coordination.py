@@ -83,7 +83,7 @@ def _row(chunk_s: float, rates: dict[int, list[float]], driver: dict[str, Any]) 
     most = max(speed)
     limit = most / chunk_s
     detail = {
-        "limit": f"{most} times 1 / {chunk_s} s",
+        "limit": f"{most} sleeps of {chunk_s} s at a time and nothing else",
         "ratio by workers": {str(size): round(speed[size] * chunk_s / size, 3) for size in speed},
         **driver,
         "noise": noise([1 / each for each in rates[most]]),
