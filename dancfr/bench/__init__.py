@@ -2,7 +2,9 @@
 
 A benchmark is the function `measure` of a module in this package; its docstring defines the rate and the limit. The
 argument is the approximate time to spend in seconds. The result is that of `dancfr bench NAME --json`: ``name``,
-``rate``, ``unit``, ``limit`` (in the same unit), ``ratio`` and ``detail``.
+``case``, ``rate``, ``unit``, ``limit`` (in the same unit), ``ratio`` and ``detail``. A benchmark that measures several
+things alike, such as several games, names the first one in ``case`` and has the same keys for each other in ``others``.
+No row contains the rate of one thing beside the ratio of another.
 """
 
 import importlib
@@ -64,7 +66,10 @@ BENCHES: dict[str, Bench] = {
             "Decisions/s of DREAM's traversals of 512 games, compared with bare inference.",
         ),
         Bench(
-            "inference", "inference", 10.0, "Rows/s of a forward pass with batches of 512, for all installed backends."
+            "inference",
+            "inference",
+            10.0,
+            "Rows/s of forward passes with batches of 512, compared with the bare products and other backends.",
         ),
         Bench(
             "dream-learner",
@@ -103,9 +108,19 @@ BENCHES: dict[str, Bench] = {
             "Rows/s of the Deep Monte-Carlo learner, with the paper's network and minibatch.",
         ),
         Bench("guandan-workers", "workers", 60.0, "Samples/s of self-play on two workers, compared with one."),
-        Bench("cfr-plus", "tabular", 40.0, "Iterations/s of CFR+ on four games, compared with OpenSpiel's C++ solver."),
+        Bench(
+            "cfr-plus",
+            "tabular",
+            40.0,
+            "Iterations/s of CFR+ on each of four games, compared with OpenSpiel's C++ solver.",
+        ),
         Bench("mccfr", "sampling", 12.0, "Iterations/s of external sampling on Leduc, compared with OpenSpiel in C++."),
-        Bench("cheat-cfr", "cheat_cfr", 40.0, "Iterations/s of CFR on Cheat-3, compared with plain Python."),
+        Bench(
+            "cheat-cfr",
+            "cheat_cfr",
+            40.0,
+            "Iterations/s of CFR on Cheat-3, compared with plain Python on the same nodes.",
+        ),
         Bench(
             "belief-tables",
             "belief_tables",
@@ -128,12 +143,23 @@ BENCHES: dict[str, Bench] = {
         Bench(
             "worker-scaling",
             "scaling",
+            60.0,
+            "Decisions/s of DREAM's traversals with a worker for each core, compared with so many times one worker.",
+        ),
+        Bench(
+            "coordination",
+            "coordination",
             20.0,
-            "Rows/s of 8 workers that sleep instead of computing, compared with 8 times one worker.",
+            "Chunks/s of the driver and 8 workers that sleep instead of computing.",
         ),
         Bench("broadcast", "broadcast", 5.0, "Milliseconds until 16 actors have read new weights of 5 MB."),
         Bench("buffer-intake", "intake", 10.0, "MB/s added to a buffer actor, compared with plain copies."),
-        Bench("ray-overhead", "overhead", 30.0, "Decisions/s of geister-quick with Ray, compared with --inline."),
+        Bench(
+            "ray-overhead",
+            "overhead",
+            60.0,
+            "Decisions per CPU second of geister-quick with Ray, compared with --inline.",
+        ),
         Bench("buffers", "buffers", 5.0, "Rows/s into and out of the reservoir, in blocks of 10,000."),
     )
 }

@@ -4,7 +4,7 @@ The rules are the functions of `envs.cheat.turns`, run as plain Python on Python
 a dictionary, and regrets in lists.
 """
 
-from copy import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from inspect import isfunction, unwrap
 from types import FunctionType, SimpleNamespace
@@ -51,7 +51,8 @@ class PlainGame:
 
     def copy(self) -> "PlainGame":
         """Copies the game, so that playing the copy does not change this one."""
-        other = copy(self)
+        other = object.__new__(PlainGame)
+        other.__dict__.update(self.__dict__)
         other.hand, other.put, other.health = self.hand.copy(), self.put.copy(), self.health.copy()
         return other
 
@@ -82,7 +83,11 @@ class PlainSolver:
     Args:
         game: Cheat for two players with ``discards="sets"``.
         agent: ``memoryless``, ``hp-aware``, ``history-aware`` or ``general``.
-        prune: Whether to skip subtrees that neither player reaches, which changes no result.
+        prune: Whether to skip subtrees that neither player reaches, as the compiled solver does; it changes no result.
+
+    Attributes:
+        infosets: Infosets by key.
+        nodes: Number of nodes walked so far, ends of games included.
     """
 
     def __init__(self, game: Cheat, agent: str, prune: bool = True) -> None:
@@ -91,7 +96,7 @@ class PlainSolver:
         self.start_health, self.prune = game.health, prune
         self.health, self.history = agent in ("hp-aware", "general"), agent in ("history-aware", "general")
         self.infosets: dict[Key, Infoset] = {}
-        self.stamp = 0
+        self.stamp = self.nodes = 0
 
     def iterate(self, hands: list[int], first: int) -> float:
         """Runs one iteration below a deal; returns the value of player 0.
@@ -105,19 +110,15 @@ class PlainSolver:
 
     def _walk(self, game: PlainGame, reach: tuple[float, float]) -> float:
         """Returns the value of a node for player 0; adds to regrets and strategy sums on the way back."""
+        self.nodes += 1
         mover = game.mover
-        children = self._children(game)
-        infoset = self._infoset(game, len(children))
+        actions = self._actions(game)
+        infoset = self._infoset(game, len(actions))
         policy = infoset.match(self.stamp)
         values = []
-        for chance, child in zip(policy, children, strict=True):
+        for chance, action in zip(policy, actions, strict=True):
             below = (reach[0] * chance, reach[1]) if mover == 0 else (reach[0], reach[1] * chance)
-            if child.winner >= 0:
-                values.append(1.0 if child.winner == 0 else -1.0)
-            elif self.prune and below == (0.0, 0.0):
-                values.append(0.0)
-            else:
-                values.append(self._walk(child, below))
+            values.append(0.0 if self.prune and below == (0.0, 0.0) else self._below(game, action, below))
         value = sum(chance * v for chance, v in zip(policy, values, strict=True))
         counterfactual = reach[1 - mover] * (1.0 if mover == 0 else -1.0)
         for a, (chance, v) in enumerate(zip(policy, values, strict=True)):
@@ -125,21 +126,25 @@ class PlainSolver:
             infoset.sums[a] += reach[mover] * chance
         return value
 
-    def _children(self, game: PlainGame) -> list[PlainGame]:
-        """Returns the game after each action."""
-        children = []
+    def _actions(self, game: PlainGame) -> Sequence[int]:
+        """Returns the answers, or the discards that the hand allows."""
         if game.phase == ANSWERING:
-            for action in (0, 1):
-                children.append(game.copy())
-                ANSWER(children[-1], action, self.rules)
-            return children
+            return 0, 1
         hand = game.hand[game.mover]
-        for discard in self.discards:
-            if CONTAINS(hand, discard):
-                children.append(game.copy())
-                PICK(children[-1], discard)
-                CLAIM(children[-1])
-        return children
+        return [discard for discard in self.discards if CONTAINS(hand, discard)]
+
+    def _below(self, game: PlainGame, action: int, reach: tuple[float, float]) -> float:
+        """Returns the value for player 0 of the game after an action."""
+        child = game.copy()
+        if game.phase == ANSWERING:
+            ANSWER(child, action, self.rules)
+        else:
+            PICK(child, action)
+            CLAIM(child)
+        if child.winner < 0:
+            return self._walk(child, reach)
+        self.nodes += 1
+        return 1.0 if child.winner == 0 else -1.0
 
     def _infoset(self, game: PlainGame, count: int) -> Infoset:
         mover = game.mover

@@ -13,12 +13,13 @@ START, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
 
 
 def table(results: list[dict[str, Any]]) -> str:
-    """Formats the results as a Markdown table."""
-    lines = ["| benchmark | rate | limit in the same process | ratio |", "|---|---|---|---|"]
-    for one in results:
+    """Formats the results as a Markdown table, with a line for each row of a result."""
+    lines = ["| benchmark | rate | limit or peer in the same process | ratio |", "|---|---|---|---|"]
+    for one in (row for first in results for row in (first, *first.get("others", ()))):
         digits = 1 if one["unit"] == "ms" else 0
         value, limit = (f"{one[key]:,.{digits}f} {one['unit']}" for key in ("rate", "limit"))
-        lines.append(f"| `{one['name']}` | {value} | {limit}: {one['detail']['limit']} | {one['ratio']:.2f} |")
+        name = f"`{one['name']}`" + (f", {case}" if (case := one.get("case")) else "")
+        lines.append(f"| {name} | {value} | {limit}: {one['detail']['limit']} | {one['ratio']:.2f} |")
     return "\n".join(lines)
 
 

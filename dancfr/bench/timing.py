@@ -65,6 +65,25 @@ def matrix_product(size: int = 1024) -> Callable[[], object]:
     return lambda: np.matmul(a, b, out=out)
 
 
-def result(name: str, value: float, unit: str, limit: float, ratio: float, detail: dict[str, Any]) -> dict[str, Any]:
-    """Returns the result of `dancfr bench NAME --json`."""
-    return {"name": name, "rate": value, "unit": unit, "limit": limit, "ratio": ratio, "detail": detail}
+def result(
+    name: str, value: float, unit: str, limit: float, ratio: float, detail: dict[str, Any], case: str = ""
+) -> dict[str, Any]:
+    """Returns the result of `dancfr bench NAME --json`, or one of several rows for `joined`.
+
+    Args:
+        name: Name of the benchmark.
+        value: The rate.
+        unit: Unit of the rate and of the limit.
+        limit: The limit; ``detail["limit"]`` says in words what it is.
+        ratio: The rate relative to the limit.
+        detail: Further measurements.
+        case: What was measured, if the benchmark measures several things alike.
+    """
+    row = {"name": name, "case": case, "rate": value, "unit": unit, "limit": limit, "ratio": ratio, "detail": detail}
+    return row | {"others": []}
+
+
+def joined(*rows: dict[str, Any]) -> dict[str, Any]:
+    """Returns the first of several rows of `result` as the result of a benchmark, with the rest under ``others``."""
+    first, *others = rows
+    return first | {"others": [{key: row[key] for key in row if key != "others"} for row in others]}

@@ -6,7 +6,7 @@ import numpy as np
 
 from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from dancfr.bench.environment import play
-from dancfr.bench.timing import noise, rate, result, seconds_each
+from dancfr.bench.timing import joined, noise, rate, result, seconds_each
 from dancfr.methods import find_preset
 from envs.geister import Geister
 from learners.dream.settings import SamplingSettings
@@ -18,24 +18,28 @@ GAMES = 512
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Measures decisions/s with the nets of `geister-quick`; the detail has the paper's nets, and outputs by square.
+    """Measures decisions/s with the nets of `geister-quick` and with those of the paper.
 
     The limit is bare inference: all outputs of the advantage net on batches of 512 encoded infostates. A traversal also
     evaluates the baseline net at every decision, but skips inputs that are 0 and outputs of illegal actions. In the
-    detail, ``inference needed`` is the inference of both nets with the same omissions.
+    detail, ``inference needed`` is the inference of both nets with the same omissions, and ``outputs by square`` has
+    nets with another layout of outputs.
     """
     quick: Any = find_preset("geister-quick").config
     paper: Any = find_preset("geister-dream").config
     square = NetworkSettings.model_validate(quick.network.model_dump() | {"outputs": "square"})
-    ours = _measure(quick.network, quick.sampling, seconds / 2)
-    detail = {
-        "limit": "all outputs of the advantage net alone, batches of 512",
-        "games": GAMES,
-        "quick": ours,
-        "quick, outputs by square": _measure(square, quick.sampling, seconds / 4),
-        "paper": _measure(paper.network, paper.sampling, seconds / 4),
+    details = {
+        "net of geister-quick": _measure(quick.network, quick.sampling, seconds * 0.4),
+        "net of the paper": _measure(paper.network, paper.sampling, seconds * 0.4),
     }
-    return result("dream-traversal", ours["decisions/s"], "decisions/s", ours["bare inference"], ours["ratio"], detail)
+    details["net of geister-quick"]["outputs by square"] = _measure(square, quick.sampling, seconds * 0.2)
+    return joined(*(_row(case, detail) for case, detail in details.items()))
+
+
+def _row(case: str, measured: dict[str, Any]) -> dict[str, Any]:
+    speed, bare = measured["decisions/s"], measured["bare inference"]
+    detail = {"limit": "all outputs of the advantage net alone, batches of 512", "games": GAMES, **measured}
+    return result("dream-traversal", speed, "decisions/s", bare, measured["ratio"], detail, case)
 
 
 def _measure(settings: NetworkSettings, sampling: SamplingSettings, seconds: float) -> dict[str, Any]:

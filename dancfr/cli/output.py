@@ -287,11 +287,14 @@ def describe_files(result: Result) -> str:
 
 def describe_bench(result: Result) -> str:
     """Formats the result of `dancfr bench`."""
-    lines = [
-        f"{result['name']}: {_number(result['rate'])} {result['unit']}"
-        f" (limit {_number(result['limit'])}, ratio {_number(result['ratio'])})"
-    ]
-    lines += [f"  {name}: {_inline(value)}" for name, value in result.get("detail", {}).items()]
+    lines = []
+    for row in (result, *result.get("others", ())):
+        case = f", {row['case']}" if row.get("case") else ""
+        lines += [
+            f"{row['name']}{case}: {_number(row['rate'])} {row['unit']}"
+            f" (limit {_number(row['limit'])}, ratio {_number(row['ratio'])})"
+        ]
+        lines += [f"  {name}: {_inline(value)}" for name, value in row.get("detail", {}).items()]
     return "\n".join(lines)
 
 

@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -12,16 +13,19 @@ from dancfr.bench.table import table
 from dancfr.bench.tabular import GAMES
 from dancfr.cli import main
 
-LITTLE = {
+LITTLE: dict[str, Any] = {
     "timing.REPEATS": 2,
     "intake.REPEATS": 2,
     "scaling.REPEATS": 2,
+    "scaling.available_cpus": lambda: 2,
+    "coordination.REPEATS": 2,
+    "overhead.TURN": 1,
     "workers.REPEATS": 2,
     "cheat_cfr.ITERATIONS": 10,
     "learner.BATCHES": 1,
     "traversal.GAMES": 64,
 }
-"""What benchmarks would do more often, or with more, however few seconds they are given."""
+"""What benchmarks would do more often, or with more, however few seconds they are given; and two cores anywhere."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,16 +42,27 @@ def test_a_benchmark_measures_a_rate_and_its_limit(name: str, monkeypatch: pytes
     for amount, little in LITTLE.items():
         monkeypatch.setattr(f"dancfr.bench.{amount}", little)
     measured = BENCHES[name](seconds=0.05)
-    assert set(measured) == {"name", "rate", "unit", "limit", "ratio", "detail"}
-    assert measured["name"] == name
-    for key in ("rate", "limit", "ratio"):
-        assert math.isfinite(measured[key])
-        assert measured[key] > 0
-    assert f"`{name}`" in table([measured])
+    keys = {"name", "case", "rate", "unit", "limit", "ratio", "detail"}
+    assert set(measured) == keys | {"others"}
+    rows = [measured, *measured["others"]]
+    lines = table([measured]).splitlines()[2:]
+    assert len(lines) == len(rows)
+    for row, line in zip(rows, lines, strict=True):
+        assert set(row) >= keys
+        assert row["name"] == name
+        for key in ("rate", "limit", "ratio"):
+            assert math.isfinite(row[key])
+            assert row[key] > 0
+        speedup = row["limit"] / row["rate"] if row["unit"] == "ms" else row["rate"] / row["limit"]
+        assert row["ratio"] == pytest.approx(speedup, rel=0.02)
+        assert line.startswith(f"| `{name}`" + (f", {row['case']} |" if row["case"] else " |"))
+    assert len({row["case"] for row in rows}) == len(rows)
     if name == "cfr-plus":
-        ratios = [measured["detail"][game]["ratio"] for game in GAMES]
-        assert measured["ratio"] == min(ratios)
-        assert measured["rate"] == measured["detail"]["leduc"]["iterations/s"]
+        assert [row["case"] for row in rows] == list(GAMES)
+    if name == "cheat-cfr":
+        same, whole = (row["detail"]["nodes an iteration"] for row in rows)
+        assert same["ours"] == same["same nodes"]
+        assert whole["whole trees"] > whole["ours"]
     if name == "cheat-env":
         assert measured["rate"] > measured["detail"]["sets"]["actions/s"] > 0
         assert set(measured["detail"]["nanoseconds"]) > {"legal", "choice", "step", "finished"}
