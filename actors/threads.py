@@ -5,6 +5,7 @@ while they compute, and a thread that waits for the GPU leaves the cores to the 
 evaluated, other games are stepped.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
@@ -39,7 +40,7 @@ class ThreadHandle:
         self.name = name
         self._target: Any = None
         self._failure: Exception | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name, initializer=_take_stream)
         try:
             self._target = make()
         except Exception as error:
@@ -79,6 +80,15 @@ class ThreadHandle:
         """Drops the object; calls that have not ended fail. One that is under way runs to its end, unseen."""
         self._failure = WorkerDied(f"{self.name} was stopped")
         self._thread.shutdown(wait=False)
+
+
+def _take_stream() -> None:
+    """Gives this thread a CUDA stream of its own. On a shared one, the nets of a game would wait for all the steps that
+    a learner has queued."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.synchronize()  # for what the caller's thread has made of the object
+        torch.cuda.set_stream(torch.cuda.Stream())
 
 
 class ThreadRuntime:

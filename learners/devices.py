@@ -70,4 +70,6 @@ def send(array: NDArray, device: torch.device) -> Tensor:
     if len(array) == 1 or not array.flags.writeable:
         array = array.copy()
     tensor = torch.from_numpy(array)
-    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
+    if device.type == "cpu":
+        return tensor
+    return (tensor.pin_memory() if tensor.numel() else tensor).to(device, non_blocking=True)
