@@ -28,6 +28,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 	@echo
 	@echo '  PYTHON=python3.12   interpreter for `make setup`       RUN=runs/mine   run folder of `make demo`'
+	@echo '  GPU=runs/gpu        folder of `make gpu`                   ARGS=90         its minutes'
 	@echo '  ARGS="..."          more for pytest (`make test`) or for the training of `make demo`'
 
 setup: $(STAMP) ## make .venv with all that is needed (redone only when pyproject.toml or constraints.txt change)
@@ -90,7 +91,7 @@ bench: $(STAMP) ## run every benchmark, write docs/benchmarks.json and the table
 	$(PY) -m dancfr.bench.table
 
 gpu: $(STAMP) ## everything that needs a GPU, in 40 minutes: tests, rates, paper 000, GuanDan; called again, it goes on
-	$(PY) -m dancfr.bench.gpu "$(GPU)" $(ARGS)
+	OMP_NUM_THREADS=1 $(PY) -m dancfr.bench.gpu "$(GPU)" $(ARGS)
 
 # Without $(STAMP): after an edit of pyproject.toml the set-up would put the old versions back first.
 constraints: ## write the versions that .venv holds to constraints.txt

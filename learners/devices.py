@@ -28,6 +28,8 @@ def choose_device(name: Literal["cpu", "cuda", "auto"] | str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name == "cuda" and stand_in:
+        if stand_in != "cpu":
+            raise DeviceMissing(f"{STAND_IN} must be cpu or unset, got {stand_in!r}")
         return torch.device(stand_in)
     if name == "cuda" and not torch.cuda.is_available():
         raise DeviceMissing(

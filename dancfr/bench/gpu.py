@@ -1,12 +1,15 @@
 """`python -m dancfr.bench.gpu FOLDER [MINUTES]`, or `make gpu`: everything that only a machine with a GPU can show.
 
 The parts, in order of importance: the tests that need a GPU; rates of every learner and every playing loop on the GPU
-and on a core of the same machine; DREAM on Geister in full; a quarter of an hour of GuanDan; the siblings of the first.
+and by one process on the CPU of the same machine; DREAM on Geister for 14 minutes; a quarter of an hour of GuanDan; the
+siblings of the first.
 A part that is complete is not repeated, and a training that was interrupted goes on, so the command may be stopped and
 started again. After each part it writes `FOLDER/tables.md`.
 """
 
 import json
+import math
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,13 +20,14 @@ from time import monotonic
 from typing import Any
 
 from dancfr.bench.timing import rate, seconds_each
-from dancfr.errors import RunError, UsageError
+from dancfr.errors import RunError, UsageError, reason
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions, resolve_device
 from dancfr.runs.run import Run
 from learners.devices import choose_device
 
 RATE = "_per_second"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -95,9 +99,15 @@ class Session:
     def __init__(self, folder: Path, plan: Plan, minutes: float) -> None:
         self.folder, self.plan = folder, plan
         self._end = monotonic() + 60 * minutes
-        folder.mkdir(parents=True, exist_ok=True)
         self._file = folder / "parts.json"
-        self.parts: dict[str, Any] = json.loads(self._file.read_text()) if self._file.exists() else {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.parts: dict[str, Any] = json.loads(self._file.read_text()) if self._file.exists() else {}
+            tables(self.parts)
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be used: {reason(error)}; name another folder") from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise UsageError(f"{self._file} is damaged: remove it, and every part is done again") from None
 
     def run(self) -> None:
         """Does every part that is not complete; stops between two parts when the time is over."""
@@ -122,17 +132,19 @@ class Session:
         print(f"{name} ...", file=sys.stderr, flush=True)
         started = monotonic()
         found = do(*arguments)
-        before = self.parts.get(name, {}).get("seconds", 0.0)
-        self.parts[name] = {"complete": True, **found, "seconds": round(before + monotonic() - started, 1)}
-        self._file.write_text(json.dumps(self.parts, indent=1) + "\n")
+        self.parts[name] = {"complete": True, "seconds": round(monotonic() - started, 1), **found}
+        written = self._file.with_suffix(".new")
+        written.write_text(json.dumps(self.parts, indent=1) + "\n")
+        written.replace(self._file)
         (self.folder / "tables.md").write_text(tables(self.parts))
 
     def _test(self) -> dict[str, Any]:
         """Runs the tests that need a GPU, in a process of their own."""
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *self.plan.tests]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         (self.folder / "tests.txt").write_text(done.stdout + done.stderr)
-        return {"passed": done.returncode == 0, "summary": (done.stdout.strip().splitlines() or ["no output"])[-1]}
+        summary = (done.stdout.strip().splitlines() or ["no output"])[-1]
+        return {"complete": done.returncode == 0, "summary": summary}
 
     def _product(self) -> dict[str, Any]:
         """FLOP/s of a large matrix product on each device, by precision."""
@@ -162,20 +174,20 @@ class Session:
         return {"rates": {key: median(row[key] for row in late if key in row) for key in keys}, "iterations": len(rows)}
 
     def _train(self, training: Training) -> dict[str, Any]:
-        """A training until its end, or its minutes, or those that are left."""
+        """A training until its end, or its minutes, or those that are left; in the last case it is not complete."""
         path = self.folder / "runs" / training.preset
-        minutes = min(filter(None, (training.minutes, self.left())))
-        done = Run.open(path).read_metrics("train") if (path / "config.json").exists() else []
-        spent = done[-1]["elapsed_s"] / 60 if done else 0.0
-        changes = (*training.changes, f"minutes={spent + minutes}")
+        spent, goal = _minutes_of(path), training.minutes or math.inf
+        changes = (*training.changes, f"minutes={min(goal, spent + self.left())}")
         result = self._start_or_resume(path, training.preset, changes, "cuda")
-        rows = Run.open(path).read_metrics()
+        run, spent = Run.open(path), _minutes_of(path)
+        rows = run.read_metrics()
         evaluations = [row for row in rows if row["kind"] == "evaluation"]
         last = max((row["iteration"] for row in evaluations), default=0)
         won = {
             f"{row['policy']} v {row['opponent']}": row["win_rate"] for row in evaluations if row["iteration"] == last
         }
-        return {"iterations": result["iterations"], "win rates": won, "complete": not result["stopped"]}
+        ended = result["iterations"] >= run.info["config"]["iterations"] or spent >= goal
+        return {"iterations": result["iterations"], "win rates": won, "seconds": 60 * spent, "complete": ended}
 
     def _start_or_resume(self, path: Path, preset: str, changes: Sequence[str], device: str) -> dict[str, Any]:
         resume = (path / "config.json").exists()
@@ -184,6 +196,12 @@ class Session:
         if result["stopped"]:
             raise RunError(f"stopped in {path}; the same command goes on")
         return result
+
+
+def _minutes_of(path: Path) -> float:
+    """Minutes of training of a run so far."""
+    rows = Run.open(path).read_metrics("train") if (path / "config.json").exists() else []
+    return rows[-1]["elapsed_s"] / 60 if rows else 0.0
 
 
 def tables(parts: dict[str, Any]) -> str:
@@ -207,7 +225,8 @@ def tables(parts: dict[str, Any]) -> str:
         lines += ["", "| training | iterations | minutes | win rates at the end |", "|---|---|---|---|"]
     for preset, part in trained.items():
         won = ", ".join(f"{name} {100 * rate:.1f} %" for name, rate in part["win rates"].items())
-        lines.append(f"| `{preset}` | {part['iterations']} | {part['seconds'] / 60:.1f} | {won} |")
+        name = f"`{preset}`" if part["complete"] else f"`{preset}`, not at its end"
+        lines.append(f"| {name} | {part['iterations']} | {part['seconds'] / 60:.1f} | {won} |")
     return "\n".join(lines) + "\n"
 
 
@@ -220,18 +239,24 @@ def _name_of_gpu() -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """The command line: the folder, and the minutes for all of it (40)."""
-    if not 1 <= len(arguments) <= 2:
+    if not 1 <= len(arguments) <= 2 or not arguments[0] or arguments[0].startswith("-"):
         raise UsageError("give a folder and, if not 40, the minutes: python -m dancfr.bench.gpu FOLDER [MINUTES]")
     try:
         minutes = float(arguments[1]) if len(arguments) == 2 else 40.0
     except ValueError:
         raise UsageError(f"minutes must be a number, got {arguments[1]!r}") from None
-    if not minutes > 0:
-        raise UsageError(f"minutes must be above 0, got {arguments[1]}")
+    if not 0 < minutes < math.inf:
+        raise UsageError(f"minutes must be above 0 and finite, got {arguments[1]}")
     resolve_device("cuda")  # raises UsageError where there is none
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # ends the tests' process too
     session = Session(Path(arguments[0]), FULL, minutes)
-    session.run()
+    try:
+        session.run()
+    except KeyboardInterrupt:
+        raise RunError(f"stopped; the same command goes on in {session.folder}") from None
     print(f"\n{tables(session.parts)}\nEverything: {session.folder}")
+    if not session.parts.get("tests", {"complete": True})["complete"]:
+        raise RunError(f"tests have failed: see {session.folder / 'tests.txt'}")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,9 @@ def train(
         result = launch(TrainRequest(preset, overrides or (), run_dir, wandb, options, allow_changes))
         if result["stopped"]:
             done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first iteration"
-            warn(f"stopped {done}; continue with: dancfr train {preset} --run-dir {result['run_dir']} --resume")
+            given = {"--inline": inline, f"--device {device}": device != "auto", f"--address {address}": address}
+            again = " ".join(["--resume", *(words for words, chosen in given.items() if chosen)])
+            warn(f"stopped {done}; continue with: dancfr train {preset} --run-dir {result['run_dir']} {again}")
         return result
 
     output.deliver(compute, as_json, output.describe_training)

@@ -73,7 +73,8 @@ class Resources(Config):
         learner_cpus: CPUs per learner; 0 lets learners share the CPUs of the workers, for machines with few CPUs.
         learner_gpus: GPUs per learner with --device cuda; 0.5 lets learners of two kinds share a GPU. None: a single
             GPU for all learners, or one per learner where several train a net together.
-        learners: Data-parallel processes per kind of net, each with its share of every minibatch. Without Ray: 1.
+        learners: Data-parallel processes per kind of net, each with its share of every minibatch. Ignored without
+            Ray.
         deterministic: Use only algorithms of torch that give the same nets in every run on a GPU too, at some cost. On
             a CPU they always do.
         buffer_shards: Number of actors that each buffer is divided among.

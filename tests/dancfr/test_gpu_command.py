@@ -4,11 +4,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
 from dancfr.bench.gpu import FULL, Plan, Session, Training, tables
-from dancfr.errors import RunError
+from dancfr.errors import RunError, UsageError
 from dancfr.methods import find_preset
 from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run
@@ -31,7 +32,6 @@ def test_every_part_is_done_once_and_in_the_tables(gpu: str, tmp_path: Path, mon
     names = ["tests", "product", *(f"rates {each.preset} {on}" for each in TINY.rates for on in ("cuda", "cpu"))]
     assert list(session.parts) == [*names, "train leduc-dream"]
     assert all(part["complete"] for part in session.parts.values())
-    assert session.parts["tests"]["passed"]
     assert set(session.parts["product"]["flops"]) == {"cuda float32", "cuda bfloat16", "cpu float32"}
     on_gpu, on_cpu = (session.parts[f"rates leduc-dream {on}"]["rates"] for on in ("cuda", "cpu"))
     assert on_gpu.keys() == on_cpu.keys() >= {"traversal/decisions_per_second", "learner/advantage_rows_per_second"}
@@ -80,6 +80,34 @@ def test_an_interrupted_training_goes_on(gpu: str, tmp_path: Path, monkeypatch: 
     assert len(Run.open(path).read_metrics("train")) >= done
 
 
+def test_a_training_that_the_limit_has_cut_goes_on(gpu: str, tmp_path: Path) -> None:
+    endless = Training("leduc-dream", (*DREAM, "evaluation.games=4", "iterations=100000"))
+    first = Session(tmp_path / "gpu", Plan((), 0.01, (endless,), TINY.tests, 64), 0.5)
+    first._end = monotonic() + 2
+    first._part("train leduc-dream", first._train, endless)
+    cut = first.parts["train leduc-dream"]
+    assert not cut["complete"]
+    assert "| `leduc-dream`, not at its end |" in (tmp_path / "gpu" / "tables.md").read_text()
+    second = Session(tmp_path / "gpu", Plan((), 0.01, (endless,), TINY.tests, 64), 0.05)
+    second._part("train leduc-dream", second._train, endless)
+    assert second.parts["train leduc-dream"]["iterations"] > cut["iterations"]
+    assert second.parts["train leduc-dream"]["seconds"] > cut["seconds"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"tests": 3}', '{"tests": {"complete": true}}', "\x00"])
+def test_a_damaged_record_is_one_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "parts.json").write_text(text)
+    with pytest.raises(UsageError, match=r"parts\.json is damaged: remove it"):
+        Session(tmp_path, TINY, 1)
+
+
+def test_a_folder_that_cannot_be_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(UsageError, match="cannot be used"):
+            Session(path, TINY, 1)
+
+
 def test_the_full_plan_has_settings_that_exist() -> None:
     for each in (*FULL.rates, *FULL.trainings):
         apply_overrides(find_preset(each.preset).config, each.changes).check()
@@ -91,6 +119,9 @@ def test_the_full_plan_has_settings_that_exist() -> None:
         ((), "give a folder"),
         (("x", "soon"), "minutes must be a number, got 'soon'"),
         (("x", "0"), "minutes must be above 0"),
+        (("x", "inf"), "minutes must be above 0 and finite"),
+        (("--help",), "give a folder"),
+        (("",), "give a folder"),
         (("x",), "no CUDA device is visible to torch"),
     ],
 )
