@@ -185,34 +185,28 @@ class RayRuntime:
 
         return float(ray.cluster_resources().get("GPU", 0.0))
 
-    def _request(self, bundles: list[dict[str, float]]) -> None:
-        """Asks the autoscaler, if there is one, for machines that also hold these bundles of resources."""
-        from ray.autoscaler.sdk import request_resources
-
-        self._requested += bundles
-        request_resources(bundles=self._requested)
-
     def _await_workers(self, workers: int | None) -> None:
         """Waits until there is a CPU for each worker; raises ResourcesMissing after `patience_s` seconds."""
-        if workers is not None and self.patience_s and self._cpus() < workers:
-            self._request([{"CPU": 1}] * workers)
-        self._patiently(lambda: _check_workers(workers, self._cpus(), "Ray"), self.patience_s)
+        bundles = [{"CPU": 1.0}] * (workers or 0)
+        self._patiently(lambda: _check_workers(workers, self._cpus(), "Ray"), self.patience_s, bundles)
 
-    def _patiently(self, check: Callable[[], None], patience_s: float, bundle: dict[str, float] | None = None) -> None:
+    def _patiently(self, check: Callable[[], None], patience_s: float, bundles: list[dict[str, float]]) -> None:
         """Repeats a check that raises ResourcesMissing until it passes or so many seconds have gone by; before the
-        first wait a bundle of resources is requested."""
-        deadline, waiting = time.monotonic() + patience_s, False
-        while True:
+        first wait it asks the autoscaler, if there is one, for machines that also hold these bundles of resources."""
+        deadline = time.monotonic() + patience_s
+        for tries in itertools.count():
             try:
                 return check()
             except ResourcesMissing as error:
                 if time.monotonic() >= deadline:
                     raise
-                if not waiting:
-                    waiting = True
+                if tries == 0:
                     self._say(f"{error}; waiting up to {patience_s:g} s for them")
-                    if bundle is not None:
-                        self._request([bundle])
+                    if bundles:
+                        from ray.autoscaler.sdk import request_resources
+
+                        self._requested += bundles
+                        request_resources(bundles=self._requested)
             time.sleep(min(1.0, max(0.05, patience_s)))
             self.check()
 
@@ -233,8 +227,8 @@ class RayRuntime:
         name = name or name_of(factory)
         if preflight:
             patience = max(self.patience_s, self._gpu_patience_s if gpus else 0.0)
-            bundle = {"CPU": cpus, "GPU": gpus} if gpus else None
-            self._patiently(lambda: self._check_resources(name, cpus, gpus), patience, bundle)
+            bundles = [{"CPU": cpus, "GPU": gpus}] if gpus else []
+            self._patiently(lambda: self._check_resources(name, cpus, gpus), patience, bundles)
         # `ps`, `ray list actors` and the dashboard show the name of the class, so it is that of the hosted class.
         named = type(name_of(factory), (_Host,), {"__module__": __name__})
         host: Any = ray.remote(named)

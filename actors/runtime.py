@@ -6,7 +6,7 @@ that is given the ref. `InlineRuntime` runs every call at once in the calling pr
 each object an actor.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -183,6 +183,15 @@ class InlineRef:
         return self._value
 
 
+def _values(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments with the values of the refs among them."""
+    return [_value(arg) for arg in args], {key: _value(arg) for key, arg in kwargs.items()}
+
+
+def _value(arg: Any) -> Any:
+    return arg.value() if isinstance(arg, InlineRef) else arg
+
+
 class InlineHandle:
     """An object in this process, whose methods run when they are called."""
 
@@ -200,8 +209,7 @@ class InlineHandle:
         try:
             if self._failure is not None:
                 raise self._failure
-            given = [arg.value() if isinstance(arg, InlineRef) else arg for arg in args]
-            named = {key: arg.value() if isinstance(arg, InlineRef) else arg for key, arg in kwargs.items()}
+            given, named = _values(args, kwargs)
             result = getattr(self._target, method)(*given, **named)
             if returns > 1 and len(result) != returns:
                 raise ValueError(f"{self.name}.{method} returned {len(result)} values, not {returns}")
@@ -216,12 +224,18 @@ class InlineHandle:
 
     def end(self) -> None:
         """Drops the object; later calls fail."""
-        self._target = None
         self._failure = WorkerDied(f"{self.name} was stopped")
+        self._target = None
 
 
 class InlineRuntime:
-    """Runs everything at once in the calling process: for debugging, tests, and machines without Ray."""
+    """Runs everything at once in the calling process: for debugging, tests, and machines without Ray.
+
+    Attributes:
+        handle: Class of the handles.
+    """
+
+    handle: type[InlineHandle] = InlineHandle
 
     def __init__(self) -> None:
         self.workers = 1
@@ -241,9 +255,8 @@ class InlineRuntime:
         **kwargs: Any,
     ) -> InlineHandle:
         """See `Runtime.start`. Resources are ignored."""
-        given = [arg.value() if isinstance(arg, InlineRef) else arg for arg in args]
-        named = {key: arg.value() if isinstance(arg, InlineRef) else arg for key, arg in kwargs.items()}
-        handle = InlineHandle(name or name_of(factory), lambda: factory(*given, **named))
+        given, named = _values(args, kwargs)
+        handle = self.handle(name or name_of(factory), lambda: factory(*given, **named))
         self._handles.append(handle)
         return handle
 

@@ -12,7 +12,7 @@ from concurrent.futures import wait as wait_for
 from time import monotonic
 from typing import Any
 
-from actors.runtime import Gathered, Handle, InlineRef, Ref, WorkerDied, name_of
+from actors.runtime import Gathered, InlineHandle, InlineRef, InlineRuntime, Ref
 
 
 class ThreadRef(InlineRef):
@@ -25,11 +25,11 @@ class ThreadRef(InlineRef):
 
     def value(self) -> Any:
         """Waits for the value, and returns it or raises the exception."""
-        value = self.future.result()
-        return value if self.part is None else value[self.part]
+        refs = self.future.result()
+        return (refs if self.part is None else refs[self.part]).value()
 
 
-class ThreadHandle:
+class ThreadHandle(InlineHandle):
     """An object in this process, whose methods run in a thread of its own.
 
     The object is made at once, in the caller's thread: what it draws at its start from generators of the process, such
@@ -37,48 +37,28 @@ class ThreadHandle:
     """
 
     def __init__(self, name: str, make: Callable[[], Any]) -> None:
-        self.name = name
-        self._target: Any = None
-        self._failure: Exception | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name, initializer=_take_stream)
-        try:
-            self._target = make()
-        except Exception as error:
-            self._failure = error
+        super().__init__(name, make)
 
     def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
         """See `Handle.call`."""
         try:
             future = self._thread.submit(self._run, method, args, returns, kwargs)
         except RuntimeError:  # the thread has been told to end
-            future = Future()
-            future.set_exception(WorkerDied(f"{self.name} was stopped"))
+            return super().call(method, *args, returns=returns, **kwargs)
         return ThreadRef(future) if returns == 1 else tuple(ThreadRef(future, part) for part in range(returns))
 
     def _run(self, method: str, args: Sequence[Any], returns: int, kwargs: dict[str, Any]) -> Any:
-        if self._failure is not None:
-            raise self._failure
-        given = [arg.value() if isinstance(arg, InlineRef) else arg for arg in args]
-        named = {key: arg.value() if isinstance(arg, InlineRef) else arg for key, arg in kwargs.items()}
-        result = getattr(self._target, method)(*given, **named)
-        if self._failure is not None:  # the object has been stopped meanwhile
-            raise self._failure
-        if returns > 1 and len(result) != returns:
-            raise ValueError(f"{self.name}.{method} returned {len(result)} values, not {returns}")
-        return result
-
-    def ready(self) -> InlineRef:
-        """See `Handle.ready`."""
-        made: Future[None] = Future()
+        """Runs the method in this thread; returns a ref, or one for each of several values."""
+        refs = super().call(method, *args, returns=returns, **kwargs)
         if self._failure is None:
-            made.set_result(None)
-        else:
-            made.set_exception(self._failure)
-        return ThreadRef(made)
+            return refs
+        failed = self.ready()  # the object has been stopped meanwhile
+        return failed if returns == 1 else (failed,) * returns
 
     def end(self) -> None:
         """Drops the object; calls that have not ended fail. One that is under way runs to its end, unseen."""
-        self._failure = WorkerDied(f"{self.name} was stopped")
+        super().end()
         self._thread.shutdown(wait=False)
 
 
@@ -91,40 +71,18 @@ def _take_stream() -> None:
         torch.cuda.set_stream(torch.cuda.Stream())
 
 
-class ThreadRuntime:
+class ThreadRuntime(InlineRuntime):
     """Runs objects in threads of the calling process.
 
     Args:
         workers: Number of workers.
     """
 
+    handle = ThreadHandle
+
     def __init__(self, workers: int) -> None:
-        self.workers = workers
-        self.parallel, self.processes = True, False
-        self.gpus = 0.0
-        self._handles: list[ThreadHandle] = []
-
-    def start(
-        self,
-        factory: Callable[..., Any],
-        *args: Any,
-        cpus: float = 1.0,
-        gpus: float = 0.0,
-        name: str = "",
-        preflight: bool = True,
-        home: bool = False,
-        **kwargs: Any,
-    ) -> ThreadHandle:
-        """See `Runtime.start`. Resources are ignored."""
-        given = [arg.value() if isinstance(arg, InlineRef) else arg for arg in args]
-        named = {key: arg.value() if isinstance(arg, InlineRef) else arg for key, arg in kwargs.items()}
-        handle = ThreadHandle(name or name_of(factory), lambda: factory(*given, **named))
-        self._handles.append(handle)
-        return handle
-
-    def put(self, value: Any) -> InlineRef:
-        """See `Runtime.put`; the value is not copied."""
-        return InlineRef(value)
+        super().__init__()
+        self.workers, self.parallel = workers, True
 
     def get(self, refs: Any, timeout: float | None = None) -> Any:
         """See `Runtime.get`."""
@@ -145,22 +103,3 @@ class ThreadRuntime:
                 return ready[:count]
             open_ones = {ref.future for ref in refs if isinstance(ref, ThreadRef) and not ref.future.done()}
             wait_for(open_ones, timeout=left, return_when=FIRST_COMPLETED)
-
-    def stop(self, handle: Handle) -> None:
-        """See `Runtime.stop`."""
-        for own in self._handles:
-            if own is handle:
-                own.end()
-        self._handles = [own for own in self._handles if own is not handle]
-
-    def stop_all(self) -> None:
-        """See `Runtime.stop_all`."""
-        for handle in list(self._handles):
-            self.stop(handle)
-
-    def check(self) -> None:
-        """See `Runtime.check`."""
-
-    def shutdown(self) -> None:
-        """See `Runtime.shutdown`."""
-        self.stop_all()
