@@ -13,7 +13,7 @@ endif
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-rest test-all test-faults test-strength coverage test-hosts lint format bench gpu constraints hashes clean distclean
+.PHONY: help setup demo test test-rest test-all test-faults test-strength coverage test-hosts lint format cards bench gpu constraints hashes clean distclean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -86,6 +86,9 @@ lint: $(STAMP) ## style, types and the direction of imports: the checks of CI be
 format: $(STAMP) ## put the source into the house's format
 	$(RUFF) check --fix .
 	$(RUFF) format .
+
+cards: $(STAMP) ## rewrite docs/pretrained.md by the cards of the pretrained agents
+	$(PY) -m dancfr.agents.pretrained_page
 
 bench: $(STAMP) ## run every benchmark, write docs/benchmarks.json and the table in README.md
 	$(PY) -m dancfr.bench.table

@@ -27,6 +27,11 @@ def reason(error: OSError) -> str:
     return lines[-1] if lines else type(error).__name__
 
 
+def one_line(error: BaseException) -> str:
+    """An error of a part that is not ours, with its kind, in at most one line of some 300 characters."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+
+
 def warn(text: str) -> None:
     """Prints a line to standard error. Never fails, not even if that is closed or a file on a full disk."""
     with suppress(OSError, ValueError):

@@ -166,10 +166,12 @@ class AecGame:
         again = np.zeros(1, self.state_dtype)[0]
         again["seed"] = state["seed"]
         live = self._start(again, replay=True)
+        same = True
         for action in state["actions"][: state["plies"]]:
-            live = self._advance(live.env, again, int(action))
-        same = all(np.array_equal(again[f], state[f]) for f in ("to_move", "ending", "total"))
-        if not same:
+            same = same and bool(live.mask[action])  # an action may be illegal where the replay has led
+            if same:
+                live = self._advance(live.env, again, int(action))
+        if not same or not all(np.array_equal(again[f], state[f]) for f in ("to_move", "ending", "total")):
             raise RuntimeError(f"{self.spec.name}: reset(seed) and the same actions led to another state")
         return live
 

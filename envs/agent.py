@@ -1,6 +1,6 @@
 """The `Agent` interface: chooses actions. Bots, network policies, average policies and people implement it."""
 
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ class Agent(Protocol):
 
     `act` receives whole states so that agents need no copy of the rules. An agent may use only what `game.observe`
     shows to the player to move; the tests verify this for the bots.
+
+    A shallow copy (`copy.copy`) on which `begin` has been called plays its own games: what changes during play is made
+    by `begin`. An agent that consists of other agents copies them, see `copy_with`.
     """
 
     name: str
@@ -43,3 +46,47 @@ class RaggedAgent(Protocol):
     def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None: ...
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]: ...
+
+
+@runtime_checkable
+class Recalls(Protocol):
+    """An agent whose moves depend on its earlier ones, and that can take over in the middle of a game."""
+
+    def recall(
+        self, states: States, games: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        """Takes in moves of its own, in the order of play, as if `act` had chosen them.
+
+        Args:
+            states: States in which the agent was to move, `[n]` records.
+            games: Indices of those games in the batch, `int64[n]`, distinct.
+            actions: What was played there in its place, `int64[n]`.
+            rng: Source of all random draws.
+        """
+        ...
+
+
+@runtime_checkable
+class StatesPolicy(Protocol):
+    """An agent that can say with which probability it plays each action."""
+
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
+        """Probability of each action that `act` may return, given the moves taken in by `recall`. Changes no memory.
+
+        Where the agent draws one of several policies for a whole game, this is what an opponent faces who does not know
+        which: their average, weighted by the probability of the moves recalled.
+
+        Args:
+            states, games: See `Agent.act`.
+
+        Returns:
+            `[n, A]`; for a `RaggedGame` one number for each of `legal(states).rows`, `[N]`.
+        """
+        ...
+
+
+def copy_with(agent: Any, /, **parts: Any) -> Any:
+    """Returns a shallow copy of an object, with other values of some attributes; for methods `__copy__`."""
+    made = object.__new__(type(agent))
+    made.__dict__.update(agent.__dict__ | parts)
+    return made

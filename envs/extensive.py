@@ -142,6 +142,9 @@ class FactoredGame(ListedChance):
     may_differ: ClassVar[frozenset[str]] = frozenset()
     """Options whose value may differ between the training of an agent and its games."""
 
+    public_actions: ClassVar[bool] = False
+    """Whether every player sees every action, as in poker; not where bids or discards are hidden."""
+
     @abstractmethod
     def public(self, states: States) -> NDArray[np.int64]: ...
 
@@ -157,6 +160,10 @@ class FactoredGame(ListedChance):
     @abstractmethod
     def describe(self, state: np.void, view: int | None = None) -> str:
         """Describes a state in one line, as the player `view` sees it, or completely for None."""
+
+    def describe_hand(self, state: np.void, player: int) -> str:
+        """Describes what a player holds that the other cannot see; by default all that the player sees."""
+        return self.describe(state, player)
 
     @abstractmethod
     def describe_action(self, action: int) -> str:

@@ -90,6 +90,13 @@ class RandomAgent:
             raise RuntimeError("random: call begin(game, batch, rng) before act")
         return choose_uniform(self._game.legal(states), rng.random(len(states)))
 
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `envs.agent.StatesPolicy`."""
+        if self._game is None:
+            raise RuntimeError("random: call begin(game, batch, rng) before probabilities")
+        legal = self._game.legal(states)
+        return legal / legal.sum(axis=1, keepdims=True)
+
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """Returns the policy of both players on a tree, `float64[S]`."""
         return tree.uniform()

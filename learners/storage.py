@@ -118,6 +118,27 @@ def arrays_under(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
+def halved(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """The arrays with those of float32 in half precision, for files that ship with a program.
+
+    Raises:
+        ValueError: a value exceeds the range of half precision, which ends at 65,504.
+    """
+    found: Arrays = {}
+    for name, array in arrays.items():
+        single = array.dtype == np.float32
+        with np.errstate(over="ignore"):
+            found[name] = array.astype(np.float16) if single else array
+        if single and not np.isfinite(found[name]).all():
+            raise ValueError(f"{name} contains values that half precision cannot represent")
+    return found
+
+
+def widened(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """The arrays with those of half precision as float32, in which all nets play."""
+    return {name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in arrays.items()}
+
+
 def describe_dtype(dtype: np.dtype[Any]) -> Any:
     """A dtype as JSON: a string such as ``"<f4"``, or names, formats, offsets and size of a record.
 

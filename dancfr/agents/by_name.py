@@ -7,7 +7,7 @@ runs/x?average=paper             options of the run's method, joined by &: how t
 runs/x?threshold=0.5             ... and the smallest probability to play, as a fraction of the largest one
 runs/x?search=512, runs/x?ms=50  search before each move, see `learners.search.settings.RolloutSettings`
 
-pretrained:geister               an agent that comes with the program; options as those of a run
+pretrained:geister               an agent that comes with the program; options as those of a run, if it is one
 leduc.safetensors                a strategy written by `dancfr solve --out`
 x/best-response.safetensors      the nets of a best response trained by `dancfr exploit --out x`
 """
@@ -18,7 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dancfr.agents.pretrained import path_of, pretrained_names
+from dancfr.agents.cards import summary
+from dancfr.agents.drawn_layouts import DrawnLayouts
+from dancfr.agents.pretrained import card_of, path_of, pretrained_names
 from dancfr.agents.searching import searching, split_search
 from dancfr.agents.without_history import WithoutHistory
 from dancfr.errors import UsageError, nearest
@@ -54,7 +56,10 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
             raise UsageError(f"{name}: {wanted.base} is a bot: it has no iterations and no options")
         return known[wanted.base]()
     if isinstance(game, Geister):
-        observes = bool(game_options_of(name, game.spec.name).get("history"))
+        trained_on = game_options_of(name, game.spec.name)
+        if not game.random_setup and trained_on.get("random_setup", True):
+            return DrawnLayouts(make_agent(name, replace(game, random_setup=True)), game)
+        observes = bool(trained_on.get("history"))
         if observes and not game.history:
             raise UsageError(f"{name} observes the history of ghosts, which the game at hand lacks: use history=true")
         if game.history and not observes:
@@ -131,9 +136,12 @@ def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, An
         {"name": name, "kind": "bot", "description": describe_bot(game.spec.name, name, make)}
         for name, make in bots(game).items()
     ]
-    stored = [(name, "pretrained", Path(path_of(name))) for name in pretrained_names()]
-    stored += [(str(folder), "run", folder) for folder in _run_folders(root)]
-    for name, kind, folder in stored:
+    for name in pretrained_names():
+        card = card_of(name)
+        if card.game == game.spec.name:
+            about = {"iterations": card.training.iterations, "description": summary(card)}
+            found.append({"name": name, "kind": "pretrained", **about, "card": card.model_dump(mode="json")})
+    for folder in _run_folders(root):
         try:
             run = Run.open(folder)
         except UsageError:  # a damaged run, which is reported by the command that uses it
@@ -147,7 +155,7 @@ def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, An
         if {file.player for file in files} >= set(range(needed)):
             last = files[-1].iteration
             description = f"{run.preset}, {last} iterations"
-            found.append({"name": name, "kind": kind, "iterations": last, "description": description})
+            found.append({"name": str(folder), "kind": "run", "iterations": last, "description": description})
     return found
 
 

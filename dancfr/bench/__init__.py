@@ -127,6 +127,7 @@ BENCHES: dict[str, Bench] = {
             40.0,
             "Nodes/s of depth-limited external sampling with tables, compared with reads of table rows.",
         ),
+        Bench("play", "play", 30.0, "Agents' moves/s at 50 tables of `dancfr play` on one core, over WebSockets."),
         Bench(
             "belief-search",
             "belief_search",

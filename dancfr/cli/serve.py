@@ -1,5 +1,6 @@
 """The commands that play with other programs: `dancfr serve GAME` and `dancfr connect GAME`, a sub-command per game."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -69,6 +70,9 @@ def serve_guandan(
         str,
         typer.Option(metavar="FORM", help="How the bomb of four jokers is written: competition or recording."),
     ] = "competition",
+    records: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Record matches in this folder, a file for each.")
+    ] = None,
     option: GameOptions = None,
     as_json: Json = False,
 ) -> None:
@@ -81,7 +85,7 @@ def serve_guandan(
 
     form: Any = joker_bomb
     options = commands.ServeOptions(
-        host, port, matches, tables, agents, clock, rate, seed, form, options=tuple(option or ())
+        host, port, matches, tables, agents, clock, rate, seed, form, tuple(option or ()), records
     )
     output.deliver(lambda: commands.serve(options), as_json, commands.describe_served)
 

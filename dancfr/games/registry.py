@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
-from dancfr.errors import UsageError, nearest
+from dancfr.errors import UsageError, nearest, one_line
 from dancfr.extensions import load_extensions
 from dancfr.values import describe_type, parse_options, show
 from envs.aec import AecGame
@@ -230,6 +230,8 @@ def make_game(name: str, **options: Any) -> Any:
         return entry_of(name).make(**options)
     except (ModuleNotFoundError, ValueError) as error:
         raise UsageError(f"{name}: {error}") from None
+    except RuntimeError as error:  # of OpenSpiel, whose game refuses its parameters at its first deal
+        raise UsageError(f"{name}: {one_line(error)}") from None
 
 
 def read_options(name: str, settings: Sequence[str]) -> dict[str, Any]:

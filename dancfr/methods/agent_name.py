@@ -34,18 +34,20 @@ class AgentName:
         """Whether the name has neither an iteration nor options."""
         return self.iteration is None and not self.query
 
-    def options(self, known: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    def options(self, known: Mapping[str, Sequence[str]], searches: bool = True) -> dict[str, str]:
         """Checks the options and returns them by key.
 
         Args:
             known: The choices of each existing option, or `SHARE`, by its key.
+            searches: Whether the agent takes the options of `SEARCH`, too.
 
         Raises:
             UsageError: an option does not exist, or its value is not one of the choices.
         """
         for key, value in self.query:
             if key not in known:
-                cure = nearest(key, [*known, *SEARCH], "option") if known else f"it has no options: leave out {key}"
+                names = [*known, *(SEARCH if searches else ())]
+                cure = nearest(key, names, "option") if names else f"it has no options: leave out {key}"
                 raise UsageError(f"{self.text}: {cure}")
             if known[key] is SHARE:
                 _share(self.text, key, value)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dancfr.methods.curves import Curves
+from dancfr.methods.packed import Packed
 from dancfr.methods.settings import RunConfig
 from dancfr.watch.progress import Speed
 
@@ -52,6 +53,9 @@ class Method:
         load_file: Function ``load_file(path, game)`` that returns the agent of a file that the method writes outside
             of runs.
         file_kind: Value of ``kind`` in the metadata of such files.
+        pack: Function ``pack(run, name, nets)`` that returns what the agent of a name needs to play, as a
+            `dancfr.methods.packed.Packed`; `nets` is the number of nets of a mixture to keep, or None for all. None:
+            agents of this method cannot be packed.
     """
 
     name: str
@@ -70,6 +74,7 @@ class Method:
     strategy_per_player: bool = False
     load_file: Callable[..., Any] | None = None
     file_kind: str = ""
+    pack: Callable[..., Packed] | None = None
 
 
 def lazily(path: str) -> Callable[..., Any]:

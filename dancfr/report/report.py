@@ -16,6 +16,7 @@ from dancfr.errors import RunError, UsageError, reason
 from dancfr.evaluation.statistics import summarise, wilson
 from dancfr.methods import method_named
 from dancfr.report.figures import all_figures
+from dancfr.report.games import games_of
 from dancfr.report.history import History, Row, Settings, by_setting
 from dancfr.report.plots import Plot, number, shown
 from dancfr.report.response import read_responses
@@ -76,6 +77,7 @@ def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] 
     figures, left_out = all_figures(settings)
     title = f"Report on {histories[0].name}" if len(histories) == 1 else f"Report on {len(histories)} runs"
     tables = [runs_table(settings), *evaluation_tables(settings), *response_tables(settings)]
+    tables += games_tables(histories)
     files = write_page(page, title, [], tables, figures, left_out, settings)
     return {
         "report": files[0],
@@ -85,6 +87,13 @@ def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] 
         "figures": [figure.name for figure in figures],
         "warnings": left_out,
     }
+
+
+def games_tables(histories: Sequence[History]) -> list[Table]:
+    """Returns a table of the recorded games in which the agents of these runs have played; no table without any."""
+    rows = tuple(row for history in histories for row in games_of(history.path))
+    caption = "The newest ones. The command shows a game in the browser, move by move, with what the agents thought."
+    return [Table("Recorded games", caption, ("game", "players", "result", "moves", "watch"), rows)] if rows else []
 
 
 def page_path(out: str | os.PathLike[str]) -> Path:

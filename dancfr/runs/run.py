@@ -25,7 +25,7 @@ from dancfr.runs.config import AnyConfig, Config, describe_differences, refuse_c
 from dancfr.runs.folder import is_old, now, read_info, refuse_content, refuse_old, take_lock, write_json
 from dancfr.runs.metrics import MetricsLog
 from dancfr.runs.provenance import provenance
-from learners.storage import DamagedFile, load_state, save_state
+from learners.storage import DamagedFile, load_state, save_state, widened
 
 _STRATEGY = re.compile(r"(average-)?p(\d+)-(\d{6,})\.safetensors")
 
@@ -267,7 +267,7 @@ class Run:
     def load_strategy(
         self, player: int, iteration: int, average: bool = False
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and metadata of a stored strategy.
+        """Arrays and metadata of a stored strategy; what `dancfr pack` has stored in half precision becomes float32.
 
         Raises:
             UsageError: no strategy of that player and iteration is stored, or its file is damaged or another's.
@@ -288,7 +288,7 @@ class Run:
             raise UsageError(
                 f"{path} contains player {meta.get('player')} at iteration {meta.get('iteration')}; {cure}"
             )
-        return arrays, meta
+        return widened(arrays), meta
 
     def require_strategies(self, wanted: Collection[tuple[int, int]]) -> None:
         """Raises UsageError if a strategy of the (iteration, player) pairs is missing: an average needs all of them."""

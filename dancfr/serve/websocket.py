@@ -1,12 +1,13 @@
 """The server's side of a user's WebSocket connection: sending never waits, and incoming messages are limited."""
 
 import asyncio
-import time
 from contextlib import suppress
 from typing import NamedTuple
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
+
+from dancfr.serve.rate import RateLimit
 
 MAX_WAITING = 4 * 2**20
 """Characters that may wait for a user who reads slowly; the messages of a whole round have a tenth of that."""
@@ -46,7 +47,7 @@ class WebSocketLink:
         self._waiting: asyncio.Queue[str | _Close] = asyncio.Queue()
         self._waiting_length = 0
         self._rate = rate
-        self._tokens, self._counted_at = max(1.0, rate), time.monotonic()
+        self._limit = RateLimit(rate, max(1.0, rate))
         self._unreadable = 0
         self._closing: asyncio.Task[None] | None = None
         self.closed = False
@@ -100,11 +101,8 @@ class WebSocketLink:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def count_unasked(self) -> None:
-        """Counts a message that answers no request against the rate (a token bucket that holds one second's worth)."""
-        now = time.monotonic()
-        self._tokens = min(max(1.0, self._rate), self._tokens + self._rate * (now - self._counted_at)) - 1
-        self._counted_at = now
-        if self._tokens < 0:
+        """Counts a message that answers no request against the rate, of which one second's worth may come at once."""
+        if not self._limit.allows():
             self._close_for_breach(f"more than {self._rate:g} messages a second that answer no request")
 
     def count_unreadable(self, complaint: str) -> None:

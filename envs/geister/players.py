@@ -243,6 +243,13 @@ class HeuristicAgent:
         noise = rng.random(mask.shape)
         return choose_heuristic(packed, mask, noise, size, _distances(size), _around(size), self._numbers, guard)
 
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `envs.agent.StatesPolicy`."""
+        game = self._game
+        if game is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before probabilities")
+        return self.policy(game.observe(states, game.to_move(states)), game.legal(states), 0)
+
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float64]:
         """Returns the policy, `float64[B, A]`, at infostates `uint8[B, P]` with legal actions `bool[B, A]`.
 

@@ -92,6 +92,13 @@ class RandomBot:
         legal = self._game.legal(states)
         return legal.rows[choose_rows(legal.offsets, rng.random(len(states)))]
 
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `envs.agent.StatesPolicy`."""
+        if self._game is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before probabilities")
+        counts = np.diff(self._game.legal(states).offsets)
+        return np.repeat(1 / np.maximum(counts, 1), counts)
+
 
 class GreedyBot(GuanDanBot):
     """Plays the weakest sufficient action, see the module. Deterministic; implements `envs.agent.RaggedAgent`.

@@ -1,6 +1,7 @@
 """Kuhn poker as an `envs.extensive.ExtensiveGame`."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ class Kuhn(FactoredGame):
         TypeError: an option of the wrong type.
         ValueError: `cards` is out of range.
     """
+
+    public_actions: ClassVar[bool] = True
 
     cards: int = 3
     spec: GameSpec = field(init=False, repr=False, compare=False)
@@ -95,6 +98,9 @@ class Kuhn(FactoredGame):
         ]
         played = " ".join(ACTIONS[a] for a in state["actions"][: state["length"]])
         return f"cards {cards[0]} {cards[1]}: {played or 'no action yet'}"
+
+    def describe_hand(self, state: np.void, player: int) -> str:
+        return str(int(state["cards"][player]))
 
     def describe_action(self, action: int) -> str:
         return ACTIONS[action]

@@ -1,6 +1,7 @@
 """Leduc hold'em with any deck and betting as an `envs.extensive.ExtensiveGame`."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,8 @@ class Leduc(FactoredGame):
         TypeError: an option of the wrong type.
         ValueError: an option is out of range.
     """
+
+    public_actions: ClassVar[bool] = True
 
     ranks: int = 3
     suits: int = 2
@@ -161,10 +164,17 @@ class Leduc(FactoredGame):
         board = f", board {self._card(state['board'])}: {rounds[1]}" if state["board"] != rules.NONE else ""
         return f"cards {cards[0]} {cards[1]}, pot {int(state['bets'].sum())}: {rounds[0]}{board}".rstrip(": ")
 
+    def describe_hand(self, state: np.void, player: int) -> str:
+        """The rank of the player's card."""
+        return self._card(state["cards"][player])[:1] if self.ranks == 3 else str(self._rank(state["cards"][player]))
+
+    def _rank(self, card: int) -> int:
+        return int(card) // self._per_rank
+
     def _card(self, card: int) -> str:
         if card == rules.NONE:
             return "-"
-        rank = int(card) // self._per_rank
+        rank = self._rank(card)
         face = "JQK"[rank] if self.ranks == 3 else str(rank)
         return face + ("abcd"[int(card) % self.suits] if self.deal == "cards" else "")
 

@@ -45,6 +45,15 @@ class TabularAgent:
         draws = rng.random(len(states)) * bounds[:, -1]
         return (bounds <= draws[:, None]).sum(axis=1)
 
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `envs.agent.StatesPolicy`.
+
+        Raises:
+            UnknownInfostate: the table has no row for one of the infostates.
+        """
+        policy = self._table[self.find(self._game.observe(states, self._game.to_move(states)))]
+        return np.asarray(policy / policy.sum(axis=1, keepdims=True))
+
     def find(self, observed: Packed) -> NDArray[np.int64]:
         """Rows of infostates, `uint8[B, P]`, in the sorted table: `int64[B]`.
 

@@ -1,5 +1,7 @@
 """The agent of Deep Monte-Carlo, which plays the action with the highest Q-value."""
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,9 @@ from learners.dmc.decisions import DecisionEncoder, settle_without_net
 from learners.dmc.settings import QNetworkSettings
 from learners.networks.q_inference import QForward, QInference
 from learners.networks.settings import Weights
+
+Outputs = Literal["returns", "advantages", "logits"]
+"""What the outputs of a net are: returns, advantages (differences from the value of the state), or logits."""
 
 
 class QAgent:
@@ -24,6 +29,7 @@ class QAgent:
             otherwise the game's heuristic makes them.
         forward: Runs the network; by default NumPy on the CPU.
         critic: Values of states for a search, if the training had a critic.
+        outputs: What the outputs of the network are.
 
     Raises:
         ValueError: The game does not provide the encodings that the network needs.
@@ -31,7 +37,7 @@ class QAgent:
     Attributes:
         network: Settings of the Q-network.
         weights: Its weights.
-        critic: As given.
+        critic, outputs: As given.
     """
 
     def __init__(
@@ -43,12 +49,13 @@ class QAgent:
         learn_scripted: bool = False,
         forward: QForward | None = None,
         critic: CriticInference | None = None,
+        outputs: Outputs = "returns",
     ) -> None:
         network.check(game.spec)
         self.name = name
         self._trained_on = game
         self._learn_scripted = learn_scripted
-        self.network, self.weights, self.critic = network, weights, critic
+        self.network, self.weights, self.critic, self.outputs = network, weights, critic, outputs
         self._encode = DecisionEncoder(game, network.encoding_of(game.spec))
         self._forward = forward or QInference(network, weights)
         self._game = game

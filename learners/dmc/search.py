@@ -3,12 +3,14 @@
 `n` decisions at once, `C` candidates, `W` deals of a round, `M` roll-outs in lock step.
 """
 
+from copy import copy
 from time import perf_counter
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import copy_with
 from envs.game import FullView, RaggedGame, Redeals, States
 from learners.dmc.agent import QAgent
 from learners.dmc.proposals import propose
@@ -23,6 +25,26 @@ _TO_THE_END = 1_000_000
 
 class RedealtGame(RaggedGame, Redeals, Protocol):
     """A game whose hidden part can be dealt anew."""
+
+
+class DealsSearched(NamedTuple):
+    """What a search has found in n decisions, of which m were not clear without one, with C candidates each.
+
+    Attributes:
+        chosen: The actions to play, `[n]` records.
+        searched: Which decisions were searched, `int64[m]`.
+        actions: The candidates, `[m, C]` records.
+        policy: Their probabilities before the search, `float32[m, C]`; 0 for places that are not used.
+        means: Mean return of the roll-outs of each, `float64[m, C]`; NaN where there was none.
+        tries: Number of these roll-outs, `int64[m, C]`.
+    """
+
+    chosen: NDArray[np.void]
+    searched: NDArray[np.int64]
+    actions: NDArray[np.void]
+    policy: NDArray[np.float32]
+    means: NDArray[np.float64]
+    tries: NDArray[np.int64]
 
 
 class DealSearch:
@@ -47,6 +69,10 @@ class DealSearch:
         self.agent, self.settings, self._critic = agent, settings, agent.critic
         self._game = self._check(game)
 
+    def __copy__(self) -> "DealSearch":
+        made: DealSearch = copy_with(self, agent=copy(self.agent))
+        return made
+
     def begin(self, game: Any, batch: int, rng: np.random.Generator) -> None:
         """See `Agent.begin`.
 
@@ -62,6 +88,14 @@ class DealSearch:
         Raises:
             GameOver: One of the games has ended.
         """
+        return self.search(states, rng).chosen
+
+    def search(self, states: States, rng: np.random.Generator) -> DealsSearched:
+        """Decides like `act`, and says why.
+
+        Raises:
+            GameOver: One of the games has ended.
+        """
         started, settings = perf_counter(), self.settings
         actions, asked, lists, logits = self.agent.decide(states)
         seeds = rng.integers(2**63, size=len(states))
@@ -72,14 +106,19 @@ class DealSearch:
         listed = np.arange(settings.candidates) < count[:, None]
         policy = np.where(listed, np.exp(logits[proposals] - logits[proposals[:, :1]]), 0).astype(np.float32)
         policy /= policy.sum(axis=1, keepdims=True)
+        means = np.full(policy.shape, np.nan)
+        tries = np.zeros(policy.shape, np.int64)
         for first in range(0, len(asked), step):
             part = slice(first, first + step)
             at = asked[part]
             until = started + (settings.ms or 0.0) / 1000 * min(first + step, len(asked))
             candidates = Candidates.of(policy[part], settings.candidates, settings.temperature)
-            chosen = self._search(states[at], lists.rows[proposals[part]], candidates, seeds[at], until)
-            actions[at] = lists.rows[proposals[part][np.arange(len(at)), chosen]]
-        return actions
+            self._search(states[at], lists.rows[proposals[part]], candidates, seeds[at], until)
+            actions[at] = lists.rows[proposals[part][np.arange(len(at)), candidates.best()]]
+            mean, count = candidates.means()  # by probability, not by proposal
+            np.put_along_axis(means[part], candidates.actions, mean, axis=1)
+            np.put_along_axis(tries[part], candidates.actions, count, axis=1)
+        return DealsSearched(actions, asked, lists.rows[proposals], policy, means, tries)
 
     def _search(
         self,
@@ -88,18 +127,15 @@ class DealSearch:
         candidates: Candidates,
         seeds: NDArray[np.int64],
         until: float,
-    ) -> NDArray[np.int64]:
+    ) -> None:
         """Rounds of roll-outs until the budget is used or one candidate is left, as `learners.search.search` has them.
 
         Args:
             states: `[n]` records; what is hidden in them is not read.
             actions: The candidates' actions, `[n, C]` records.
-            candidates: Which of them are tried.
+            candidates: Which of them are tried; takes in their returns.
             seeds: Of each decision, `int64[n]`.
             until: When to stop, as `time.perf_counter` counts, where the settings give no number of roll-outs.
-
-        Returns:
-            The candidate of each decision, `int64[n]`.
         """
         settings = self.settings
         generators = [np.random.Generator(np.random.Philox(key=int(seed))) for seed in seeds]
@@ -111,7 +147,7 @@ class DealSearch:
             open_ones = candidates.open & ((used == 0) | (used + cost <= budget))
             began = perf_counter()
             if not open_ones.any() or (settings.search is None and longest and began + longest > until):
-                return candidates.best()
+                return
             deals = np.zeros((len(states), worlds), np.uint64)
             for g in np.flatnonzero(open_ones).tolist():
                 deals[g] = generators[g].integers(0, 2**64, worlds, np.uint64)

@@ -5,11 +5,13 @@ weights evaluates all networks that a decision needs. In shapes, `B` is the numb
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import copy_with
 from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.dream.regret_matching import apply_threshold, draw_actions, match_regrets
@@ -97,6 +99,10 @@ class DreamAgent:
         last = slice(-1, None) if average == "last" else slice(None)
         self._players = [_PlayerNets(network, strategies[p][last], average_power) for p in range(game.spec.num_players)]
 
+    def __copy__(self) -> "DreamAgent":
+        made: DreamAgent = copy_with(self, _players=[copy(nets) for nets in self._players])
+        return made
+
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         self._game = game
         for nets in self._players:
@@ -122,6 +128,45 @@ class DreamAgent:
                 actions[at] = draw_actions(policy, legal[at], draws[at])[0]
                 self._update_reach(nets, games[at], actions[at])
         return actions
+
+    def recall(
+        self, states: States, games: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        """See `envs.agent.Recalls`. With ``sampled``, it draws the network of each game anew, given the moves."""
+        if self.average not in ("exact", "sampled"):
+            return
+        mover, legal = self._game.to_move(states), self._game.legal(states)
+        packed = self._game.observe(states, mover)
+        for player, nets in enumerate(self._players):
+            at = np.flatnonzero(mover == player)
+            if not len(at):
+                continue
+            policies = self._played_policies(nets, packed[at], legal[at])
+            with np.errstate(divide="ignore"):
+                nets.log_reach[games[at]] += np.log(policies[:, np.arange(len(at)), actions[at]]).T
+            if self.average == "sampled":
+                limits = np.cumsum(_shares(nets.log_weight + nets.log_reach[games[at]]), axis=1)
+                nets.drawn[games[at]] = (limits <= rng.random((len(at), 1)) * limits[:, -1:]).sum(axis=1)
+
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `envs.agent.StatesPolicy`."""
+        mover, legal = self._game.to_move(states), self._game.legal(states)
+        packed = self._game.observe(states, mover)
+        found = np.zeros(legal.shape, np.float32)
+        for player, nets in enumerate(self._players):
+            at = np.flatnonzero(mover == player)
+            if len(at):
+                weight = nets.log_weight + (nets.log_reach[games[at]] if self.average in ("exact", "sampled") else 0)
+                policy = _mix(np.atleast_2d(weight), self._played_policies(nets, packed[at], legal[at]))
+                found[at] = policy if self.average == "sampled" else apply_threshold(policy, self.threshold)
+        return found
+
+    def _played_policies(self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """The policy of every network, `float32[T, B, A]`; with the threshold if networks play singly (``sampled``)."""
+        policies = self._all_policies(nets, packed, legal)
+        if self.average != "sampled":
+            return policies
+        return apply_threshold(policies.reshape(-1, legal.shape[1]), self.threshold).reshape(policies.shape)
 
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
         """Policy `float32[B, A]` at the infostates of B new games, where every own reach probability is 1.
@@ -232,10 +277,16 @@ def _mix(log_weight: NDArray[np.float64], policies: NDArray[np.float32]) -> NDAr
 
     The weights are normalised here. Where no network reaches the infostate, all networks weigh the same.
     """
+    weight = _shares(log_weight)
+    if len(weight) == 1:
+        return np.einsum("t,tba->ba", weight[0], policies)
+    return np.einsum("bt,tba->ba", weight, policies)
+
+
+def _shares(log_weight: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Weights exp(`log_weight`) `[B, T]` whose sum is 1 in each row; equal ones where all are 0."""
     greatest = log_weight.max(axis=1, keepdims=True)
     weight = np.where(np.isfinite(greatest), np.exp(log_weight - np.where(np.isfinite(greatest), greatest, 0)), 1)
     weight = weight.astype(np.float32)
     weight /= weight.sum(axis=1, keepdims=True)
-    if len(weight) == 1:
-        return np.einsum("t,tba->ba", weight[0], policies)
-    return np.einsum("bt,tba->ba", weight, policies)
+    return weight

@@ -97,6 +97,11 @@ class AveragePolicyAgent:
         self._game = game
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        policy = self.probabilities(states, games)
+        return draw_actions(policy, self._game.legal(states), rng.random(len(states), dtype=np.float32))[0]
+
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `envs.agent.StatesPolicy`."""
         mover, legal = self._game.to_move(states), self._game.legal(states)
         packed = self._game.observe(states, mover)
         policy = np.empty(legal.shape, np.float32)
@@ -104,7 +109,7 @@ class AveragePolicyAgent:
             at = np.flatnonzero(mover == player)
             if len(at):
                 policy[at] = self.policy(packed[at], legal[at], player)
-        return draw_actions(policy, legal, rng.random(len(states), dtype=np.float32))[0]
+        return policy
 
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
         """The policy at B infostates of a player, `float32[B, A]`."""

@@ -47,15 +47,50 @@ class BeliefAgent:
         self._memory["ply"] = -1
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        game = self._game
-        if game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        game = self._begun()
         packed = game.observe(states, game.to_move(states))
-        rules = BeliefRules(self._update, int(game.forced_escape), game.ply_limit)
         draws = rng.random(len(states))
         actions = np.empty(len(states), np.int64)
-        choose(packed, self._memory, games, self.table, rules, self._start[0], draws, actions)
+        choose(packed, self._memory, games, self.table, self._rules(game), self._start[0], draws, actions)
         return actions
+
+    def recall(
+        self, states: States, games: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        """See `envs.agent.Recalls`."""
+        game = self._begun()
+        packed = game.observe(states, game.to_move(states))
+        take_in(packed, self._memory, games, self.table, self._rules(game), self._start[0], actions)
+
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `envs.agent.StatesPolicy`."""
+        return self._look(states, games)[0]
+
+    def red_probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Probability that each ghost of the opponent is red, by its number, `float64[n, 2]`."""
+        _, by_square = self._look(states, games)
+        other = 1 - self._begun().to_move(states)
+        squares = states["square"][np.arange(len(states)), other, :2]  # the higher, the lower in the agent's view
+        found = np.empty_like(by_square)
+        np.put_along_axis(found, np.argsort(-squares.astype(np.int64), axis=1), by_square, axis=1)
+        return found
+
+    def _look(self, states: States, games: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Policies and beliefs, see `look`, with the memory left as it is."""
+        game = self._begun()
+        packed = game.observe(states, game.to_move(states))
+        memory, at = self._memory[games], np.arange(len(states))
+        policy, red = np.zeros((len(states), game.spec.num_actions)), np.empty((len(states), 2))
+        look(packed, memory, at, self.table, self._rules(game), self._start[0], policy, red)
+        return policy, red
+
+    def _rules(self, game: Geister) -> BeliefRules:
+        return BeliefRules(self._update, int(game.forced_escape), game.ply_limit)
+
+    def _begun(self) -> Geister:
+        if self._game is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        return self._game
 
 
 @kernel
@@ -74,21 +109,8 @@ def choose(packed, memory, games, table, rules, start, draws, actions):
     """
     policy = np.empty(SLOTS)
     for i in range(len(games)):
-        row = packed[i]
-        node = memory[games[i]]
-        me = 0 if row[19] else 1
-        ply = np.int64(row[16]) + 256 * np.int64(row[17])
-        if ply == me:
-            restart(node, start)
-        moved = last_move(node, row, me) if node.ply == ply - 1 and ply > 0 else -1
-        if moved >= 0:
-            play(node, moved, table, rules)
-        elif ply > 0:
-            place(node, start, row, me, ply)
-        node.red[me] = row[8]
-        looked_up = row_of(node, me, row[8])
-        legal = LEGAL[rules.forced_escape, looked_up // ROWS_OF_OWN]
-        normalise(table[looked_up], legal, policy)
+        row, node = packed[i], memory[games[i]]
+        consider(row, node, table, rules, start, policy)
         left = draws[i]
         chosen = -1
         for slot in range(SLOTS):
@@ -97,6 +119,58 @@ def choose(packed, memory, games, table, rules, start, draws, actions):
                 left -= policy[slot]
         actions[i] = action_of(chosen, row[8])
         play(node, actions[i], table, rules)
+
+
+@kernel
+def take_in(packed, memory, games, table, rules, start, actions):
+    """Brings the memory of `n` games up to date, and plays the moves `actions`, `int64[n]`; see `choose`."""
+    policy = np.empty(SLOTS)
+    for i in range(len(games)):
+        node = memory[games[i]]
+        consider(packed[i], node, table, rules, start, policy)
+        play(node, actions[i], table, rules)
+
+
+@kernel
+def look(packed, memory, games, table, rules, start, policies, reds):
+    """Brings the memory of `n` games up to date, and writes policies and beliefs; for the others see `choose`.
+
+    Args:
+        policies: Probability of each move, `float64[n, A]`, zeros before.
+        reds: Probability that each of the opponent's ghosts is red, the one on the lowest square in the own view first,
+            `float64[n, 2]`.
+    """
+    policy = np.empty(SLOTS)
+    for i in range(len(games)):
+        row, node = packed[i], memory[games[i]]
+        consider(row, node, table, rules, start, policy)
+        for slot in range(SLOTS):
+            if policy[slot] > 0:
+                policies[i, action_of(slot, row[8])] += policy[slot]
+        me = 0 if row[19] else 1
+        belief = node.belief[me]
+        first = 0 if node.square[1 - me, 0] > node.square[1 - me, 1] else 1
+        for place in range(2):  # ghost g is red if the other one is the blue ghost
+            ghost = first if place == 0 else 1 - first
+            reds[i, place] = belief[1 - ghost] / (belief[0] + belief[1])
+
+
+@kernel
+def consider(row, node, table, rules, start, policy):
+    """Brings the memory of a game up to date with an infostate, and writes the policy by column, `float64[8]`."""
+    me = 0 if row[19] else 1
+    ply = np.int64(row[16]) + 256 * np.int64(row[17])
+    if ply == me:
+        restart(node, start)
+    moved = last_move(node, row, me) if node.ply == ply - 1 and ply > 0 else -1
+    if moved >= 0:
+        play(node, moved, table, rules)
+    elif ply > 0:
+        place(node, start, row, me, ply)
+    node.red[me] = row[8]
+    looked_up = row_of(node, me, row[8])
+    legal = LEGAL[rules.forced_escape, looked_up // ROWS_OF_OWN]
+    normalise(table[looked_up], legal, policy)
 
 
 @kernel

@@ -71,28 +71,50 @@ class BeliefNetAgent:
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Agent.act`; raises RuntimeError before `begin`."""
-        tracker = self._tracker
-        if tracker is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
-        mover = tracker.game.to_move(states)
-        public = states.copy()
-        hide(public, mover, tracker.arrangements.red)
-        self._catch_up(tracker, public, mover, games)
+        tracker, public, mover, beliefs = self._catch_up(states, games)
         legal = tracker.game.legal(public)
-        policy = self._policy(tracker.observe(public, mover, self._beliefs[games]), legal)
+        policy = self._policy(tracker.observe(public, mover, beliefs), legal)
         actions, _ = draw_actions(policy, legal, rng.random(len(states), dtype=np.float32))
-        self._states[games], self._actions[games] = public, actions
+        self._states[games], self._actions[games], self._beliefs[games] = public, actions, beliefs
         return actions
+
+    def recall(
+        self, states: States, games: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        """See `envs.agent.Recalls`."""
+        _, public, _, beliefs = self._catch_up(states, games)
+        self._states[games], self._actions[games], self._beliefs[games] = public, actions, beliefs
+
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `envs.agent.StatesPolicy`."""
+        tracker, public, mover, beliefs = self._catch_up(states, games)
+        return self._policy(tracker.observe(public, mover, beliefs), tracker.game.legal(public))
+
+    def red_probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Probability that each ghost of the opponent is red, by its number, `float32[n, 8]`."""
+        tracker, public, mover, beliefs = self._catch_up(states, games)
+        return tracker.arrangements.red_probabilities(public, mover, beliefs)
 
     def _policy(self, infostates: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
         policy = self._policies.current(infostates, legal) if self._last else self._policies.average(infostates, legal)
         return apply_threshold(policy, self.threshold)
 
-    def _catch_up(self, tracker: BeliefTracker, now: States, mover: NDArray[np.int8], games: NDArray[np.int64]) -> None:
-        """Updates the beliefs by the agent's last move and the opponent's answer.
+    def _catch_up(
+        self, states: States, games: NDArray[np.int64]
+    ) -> tuple[BeliefTracker, States, NDArray[np.int8], Beliefs]:
+        """Works out the beliefs after the agent's last move and the opponent's answer.
 
         The agent's own move is processed only now, because the colour of a ghost that it captured was not known before.
+
+        Returns:
+            The tracker, the states without what the agent cannot know, the players to move, and the beliefs.
         """
+        tracker = self._tracker
+        if tracker is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        mover = tracker.game.to_move(states)
+        now = states.copy()
+        hide(now, mover, tracker.arrangements.red)
         before, beliefs = self._states[games], self._beliefs[games]
         begins = now["ply"] <= 1
         before[begins] = self._start
@@ -107,7 +129,7 @@ class BeliefNetAgent:
         at = np.flatnonzero(answers >= 0)
         if len(at):
             self._play(tracker, before, beliefs, at, answers[at])
-        self._beliefs[games] = beliefs
+        return tracker, now, mover, beliefs
 
     @staticmethod
     def _play(

@@ -1,10 +1,12 @@
 """The agent of policy nets, one for all players or one each. `B` states, `A` actions."""
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import copy_with
 from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.dream.regret_matching import apply_threshold, draw_actions
@@ -65,6 +67,11 @@ class PolicyAgent:
         draws = rng.random(len(states), dtype=np.float32)
         return draw_actions(self.policies(packed, legal, mover), legal, draws)[0]
 
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `envs.agent.StatesPolicy`."""
+        mover = self._game.to_move(states)
+        return self.policies(self._game.observe(states, mover), self._game.legal(states), mover)
+
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """The policy of all players at every infoset of a game tree, `float64[S]` for `S` slots (infoset, action).
 
@@ -110,6 +117,10 @@ class SeatedAgents:
     def __init__(self, agents: Sequence[PolicyAgent], name: str) -> None:
         self.agents, self.name = tuple(agents), name
         self._game: Game
+
+    def __copy__(self) -> "SeatedAgents":
+        made: SeatedAgents = copy_with(self, agents=tuple(copy(agent) for agent in self.agents))
+        return made
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         """See `Agent.begin`."""

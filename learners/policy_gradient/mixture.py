@@ -36,11 +36,13 @@ class PolicyMixture:
         self.probability = np.array(weights, np.float64) / np.sum(weights, dtype=np.float64)
         self._game: Game
         self._drawn: NDArray[np.int64]
+        self._log_reach: NDArray[np.float64]  # [batch, players, N] own reach probability of recalled moves
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         """See `Agent.begin`."""
         self._game = game
         self._drawn = rng.choice(len(self.agents), (batch, game.spec.num_players), p=self.probability)
+        self._log_reach = np.zeros((batch, game.spec.num_players, len(self.agents)))
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Agent.act`."""
@@ -52,6 +54,39 @@ class PolicyMixture:
             at = np.flatnonzero(drawn == number)
             policy[at] = self.agents[number].policies(packed[at], legal[at], mover[at])
         return draw_actions(policy, legal, rng.random(len(states), dtype=np.float32))[0]
+
+    def recall(
+        self, states: States, games: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        """See `envs.agent.Recalls`: draws the policy of each game anew, given the moves."""
+        mover, at = self._game.to_move(states), np.arange(len(states))
+        policies = self._each(states, games, mover)
+        with np.errstate(divide="ignore"):
+            self._log_reach[games, mover] += np.log(policies[:, at, actions].T)
+        limits = np.cumsum(self._posterior(games, mover), axis=1)
+        drawn = (limits <= rng.random((len(states), 1)) * limits[:, -1:]).sum(axis=1)
+        self._drawn[games, mover] = drawn
+
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `envs.agent.StatesPolicy`."""
+        mover = self._game.to_move(states)
+        return np.einsum("bt,tba->ba", self._posterior(games, mover), self._each(states, games, mover))
+
+    def _posterior(self, games: NDArray[np.int64], mover: NDArray[np.int8]) -> NDArray[np.float64]:
+        """Probability of each policy given the moves recalled, `float64[n, N]`; as at first where none plays them."""
+        log = self._log_reach[games, mover]
+        best = log.max(axis=1, keepdims=True)
+        played = np.isfinite(best)
+        weight = self.probability * np.where(played, np.exp(log - np.where(played, best, 0)), 1)
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+    def _each(self, states: States, games: NDArray[np.int64], mover: NDArray[np.int8]) -> NDArray[np.float32]:
+        """The policies that may have been drawn, `float32[N, n, A]`; 0 for those that have not."""
+        legal, packed = self._game.legal(states), self._game.observe(states, mover)
+        policies = np.zeros((len(self.agents), *legal.shape), np.float32)
+        for number in np.flatnonzero(self._posterior(games, mover).any(axis=0)):
+            policies[number] = self.agents[number].policies(packed, legal, mover)
+        return policies
 
     def evaluate(
         self, packed: Packed, legal: NDArray[np.bool_], players: NDArray[np.int8]

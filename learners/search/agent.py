@@ -1,19 +1,44 @@
 """The agent that searches before it moves."""
 
+from copy import copy
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import copy_with
 from envs.game import Game, States
 from envs.hidden import HiddenGame
 from learners.search.belief import Belief
 from learners.search.evaluator import Evaluator
-from learners.search.search import Roots, search
+from learners.search.search import Candidates, Roots, search
 from learners.search.settings import RolloutSettings
 
 ROWS = 4096
 """Roll-outs in lock step, about; of more games than that, some are searched after the others."""
+
+
+class Searched(NamedTuple):
+    """What a search has found in n decisions with C candidates each.
+
+    Attributes:
+        policy: The agent's policy before the search, `float32[n, A]`.
+        value: The value of each infostate to the agent before the search, `float32[n]`.
+        belief: Probability of each arrangement of what is hidden, `float64[n, K]`.
+        actions: The candidates, `int64[n, C]`.
+        means: Mean return of the roll-outs of each, `float64[n, C]`; NaN where there was none.
+        tries: Number of these roll-outs, `int64[n, C]`.
+        chosen: The actions to play, `int64[n]`.
+    """
+
+    policy: NDArray[np.float32]
+    value: NDArray[np.float32]
+    belief: NDArray[np.float64]
+    actions: NDArray[np.int64]
+    means: NDArray[np.float64]
+    tries: NDArray[np.int64]
+    chosen: NDArray[np.int64]
 
 
 class SearchAgent:
@@ -41,6 +66,10 @@ class SearchAgent:
         self._check(game)
         self._game: HiddenGame | None = None
 
+    def __copy__(self) -> "SearchAgent":
+        made: SearchAgent = copy_with(self, agent=copy(self.agent))
+        return made
+
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         """See `Agent.begin`.
 
@@ -53,23 +82,43 @@ class SearchAgent:
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Agent.act`."""
-        started, game, settings = perf_counter(), self._game, self.settings
-        if game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        actions = self.search(states, games, rng).chosen
+        self._belief.remember(states, games, actions)
+        return actions
+
+    def recall(
+        self, states: States, games: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        """See `envs.agent.Recalls`."""
+        self._belief.update(states, self._begun().to_move(states), games)
+        self._belief.remember(states, games, actions)
+
+    def search(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> Searched:
+        """Decides like `act`, and says why.
+
+        To be called once for each decision, and followed by the move: the belief takes in what the opponent has done.
+        """
+        started, game, settings = perf_counter(), self._begun(), self.settings
         players, legal = game.to_move(states), game.legal(states)
-        policy, _ = self.agent.evaluate(game.observe(states, players), legal, players)
+        policy, value = self.agent.evaluate(game.observe(states, players), legal, players)
         belief = self._belief.update(states, players, games)
         seeds = rng.integers(2**63, size=len(states))
         generators = [np.random.Generator(np.random.Philox(key=int(seed))) for seed in seeds]
         roots = Roots(states, players, policy, belief, generators)
-        actions = np.empty(len(states), np.int64)
+        found: list[Candidates] = []
         step = max(1, ROWS // (settings.worlds * settings.candidates))
         for first in range(0, len(states), step):
             part = slice(first, first + step)
             until = started + (settings.ms or 0.0) / 1000 * min(first + step, len(states))
-            actions[part] = search(game, self.agent, settings, roots.part(part), until)
-        self._belief.remember(states, games, actions)
-        return actions
+            found.append(search(game, self.agent, settings, roots.part(part), until))
+        means, tries = (np.concatenate(each) for each in zip(*(one.means() for one in found), strict=True))
+        actions, chosen = (np.concatenate(each) for each in ([c.actions for c in found], [c.best() for c in found]))
+        return Searched(policy, value, belief, actions, means, tries, chosen)
+
+    def _begun(self) -> HiddenGame:
+        if self._game is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        return self._game
 
     def _check(self, game: Game) -> HiddenGame:
         if not isinstance(game, HiddenGame):

@@ -95,6 +95,13 @@ class Candidates:
         behind = lead > confidence * error  # never the best one, whose lead is 0
         self.live[games] = live & ~behind
 
+    def means(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The mean return of the roll-outs of each candidate, NaN for those never tried, and their number, `[n, C]`."""
+        tried = ~np.isnan(self.returns)
+        count = tried.sum(axis=2)
+        total = np.where(tried, self.returns, 0).sum(axis=2, dtype=np.float64)
+        return np.where(count > 0, total / np.maximum(1, count), np.nan), count
+
     def best(self) -> NDArray[np.int64]:
         """The action with the greatest score among those that were not given up, `int64[n]`."""
         chosen = np.argmax(self._scores(np.arange(len(self.actions))), axis=1)
@@ -108,10 +115,8 @@ class Candidates:
         return np.where(live, mean + np.where(live, self.bonus[games], 0), -np.inf)
 
 
-def search(
-    game: HiddenGame, agent: Evaluator, settings: RolloutSettings, roots: Roots, until: float
-) -> NDArray[np.int64]:
-    """Chooses an action in each of n decisions.
+def search(game: HiddenGame, agent: Evaluator, settings: RolloutSettings, roots: Roots, until: float) -> Candidates:
+    """Tries the likeliest actions of each of n decisions.
 
     Args:
         game: The rules.
@@ -121,7 +126,7 @@ def search(
         until: When to stop, as `time.perf_counter` counts, where the settings give no number of roll-outs.
 
     Returns:
-        The actions, `int64[n]`.
+        The candidates with their returns; `Candidates.best` are the actions to play.
     """
     candidates = Candidates.of(roots.policy, settings.candidates, settings.temperature)
     budget = settings.search if settings.search is not None else np.iinfo(np.int64).max
@@ -133,7 +138,7 @@ def search(
         decisions = candidates.open & ((used == 0) | (used + cost <= budget))
         started = perf_counter()
         if not decisions.any() or (settings.search is None and longest and started + longest > until):
-            return candidates.best()
+            return candidates
         _round(game, agent, settings, roots, candidates, decisions, worlds)
         candidates.give_up(decisions, settings.confidence)
         used[decisions] += cost[decisions]

@@ -39,6 +39,7 @@ METHOD = Method(
     config=BestResponseConfig,
     train=lazily("dancfr.methods.best_response.driver:train"),
     load_agent=lazily("dancfr.methods.best_response.agent:load_agent"),
+    pack=lazily("dancfr.methods.best_response.agent:pack"),
     presets=PRESETS,
     speed=Speed("play/games_per_second", "games"),
     samples="samples/responses",

@@ -12,6 +12,7 @@ from dancfr.errors import RunError, UsageError, reason
 from dancfr.games.registry import make_game
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.config import FRESH, NETS, RESULT, BestResponseConfig
+from dancfr.methods.packed import Packed, refuse_nets
 from dancfr.methods.stored import check_weights, newest, trained_game
 from dancfr.runs.folder import write_json
 from dancfr.runs.metrics import plain
@@ -22,7 +23,7 @@ from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.agent import PolicyAgent, SeatedAgents
 from learners.policy_gradient.mixture import PolicyMixture
 from learners.policy_gradient.network import policy_net
-from learners.storage import arrays_under, load_state, save_state
+from learners.storage import arrays_under, load_state, save_state, widened
 
 KIND = "best response"
 
@@ -93,13 +94,32 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     return PolicyAgent(trained_on, network, [_check(weights, network, trained_on, str(file.path))], wanted.text, 0.5)
 
 
+def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
+    """What the agent of a name needs to play: the nets of both seats, or those after an iteration.
+
+    Raises:
+        UsageError: see `load_agent`; or a number of nets is given.
+    """
+    wanted.options({})
+    refuse_nets(wanted, nets)
+    config = run.config_as(BestResponseConfig).model_dump(mode="json")
+    if wanted.iteration is None and (run.path / NETS).is_file():
+        arrays, about = load_state(run.path / NETS)
+        stored = run.list_strategies()
+        return Packed(config, stored[-1].iteration if stored else 0, NETS, widened(arrays), about)
+    file = newest(run, wanted, None, "at the first point of its curve")
+    arrays, meta = run.load_strategy(file.player, file.iteration)
+    return Packed(config, file.iteration, f"strategies/{file.path.name}", arrays, meta)
+
+
 def load_file(path: str | os.PathLike[str], game: Game) -> SeatedAgents:
     """The agent of the nets in a file.
 
     Raises:
         UsageError: it is of another game or of other rules, or the file does not hold what it should.
     """
-    arrays, about = load_state(path)
+    stored, about = load_state(path)
+    arrays = widened(stored)
     if about.get("game") != game.spec.name:
         raise UsageError(f"{path} is a best response in {about.get('game')}, not in {game.spec.name}")
     options = about.get("game_options", {})

@@ -81,6 +81,7 @@ METHOD = Method(
     config=DmcConfig,
     train=lazily("dancfr.methods.dmc.driver:train"),
     load_agent=lazily("dancfr.methods.dmc.agent:load_agent"),
+    pack=lazily("dancfr.methods.dmc.agent:pack"),
     presets=PRESETS,
     speed=Speed("selfplay/decisions_per_second", "decisions"),
     samples="samples/values",

@@ -11,11 +11,12 @@ from dancfr.errors import UsageError
 from dancfr.evaluation.server import NewestNets
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.dmc.config import DmcConfig
+from dancfr.methods.packed import Packed, refuse_nets
 from dancfr.methods.stored import check_weights, misfit, newest_evaluated, trained_game
 from dancfr.runs.run import Run
 from envs.agent import Agent
 from envs.game import RaggedGame
-from learners.dmc.agent import QAgent
+from learners.dmc.agent import Outputs, QAgent
 from learners.dmc.critic import NAME, CriticInference, without_critic
 from learners.dmc.settings import DmcTrainingSettings
 from learners.networks.settings import Weights
@@ -60,6 +61,20 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
         raise misfit(file, error) from None
 
 
+def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
+    """What the agent of a name needs to play: its Q-net and, for searches, its critic.
+
+    Raises:
+        UsageError: see `load_agent`; or a number of nets is given.
+    """
+    wanted.options({})
+    refuse_nets(wanted, nets)
+    config = run.config_as(DmcConfig)
+    file = newest_evaluated(run, wanted, config.evaluation.every)
+    arrays, meta = run.load_strategy(0, file.iteration)
+    return Packed(config.model_dump(mode="json"), file.iteration, f"strategies/{file.path.name}", arrays, meta)
+
+
 def q_agent(game: RaggedGame, config: DmcConfig, weights: Mapping[str, Any], name: str) -> Agent:
     """Returns the agent of a Q-net and, if the training had one, its critic.
 
@@ -80,7 +95,10 @@ def q_agent(game: RaggedGame, config: DmcConfig, weights: Mapping[str, Any], nam
     check_weights(weights, _shapes(game, network) | critics)
     critic = CriticInference(full, dict(weights)) if critics else None
     learnt = config.tribute == "learnt"
-    agent: Any = QAgent(game, network, without_critic(dict(weights)), name, learnt, critic=critic)
+    outputs: Outputs = "logits" if training.objective == "policy" else "returns"
+    if training.critic == "all" and outputs == "returns":
+        outputs = "advantages"
+    agent: Any = QAgent(game, network, without_critic(dict(weights)), name, learnt, critic=critic, outputs=outputs)
     return agent
 
 

@@ -76,6 +76,7 @@ METHOD = Method(
     config=PolicyGradientConfig,
     train=lazily("dancfr.methods.policy_gradient.driver:train"),
     load_agent=lazily("dancfr.methods.policy_gradient.agent:load_agent"),
+    pack=lazily("dancfr.methods.policy_gradient.agent:pack"),
     presets=PRESETS,
     speed=Speed("selfplay/decisions_per_second", "decisions"),
     samples="samples/decisions",

@@ -4,9 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dancfr.errors import UsageError
 from dancfr.evaluation.server import NewestNets
+from dancfr.games.registry import make_game
 from dancfr.methods.agent_name import SHARE, AgentName
+from dancfr.methods.packed import Packed, refuse_nets
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
 from dancfr.methods.stored import check_weights, misfit, newest_evaluated, trained_game, value_net_shapes
 from dancfr.runs.run import Run
@@ -19,6 +23,9 @@ from learners.storage import arrays_under
 
 Nets = tuple[Weights, ...]
 """The weights of the net of all players, or of each player's net."""
+
+_OPTIONS = {"average": ("weights", "mixture", "last"), "threshold": SHARE}
+"""Options of the agents' names."""
 
 
 class GradientPolicies(NewestNets):
@@ -53,18 +60,67 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     Raises:
         UsageError: the run is of another game or has no nets yet, or the file is damaged.
     """
-    options = wanted.options({"average": ("weights", "mixture", "last"), "threshold": SHARE})
+    options = wanted.options(_OPTIONS)
     config = run.config_as(PolicyGradientConfig)
     trained_on = trained_game(wanted.base, config, game)
-    average = options.get("average", config.average)
-    if average == "mixture" != config.average:
-        raise UsageError(f"{wanted.text}: the run has no mixture: it was trained with average={config.average}")
+    average = _average(wanted, config, options)
     file = newest_evaluated(run, wanted, config.evaluation.every)
     nets, _ = run.load_strategy(0, file.iteration)
+    if average == "last" and not any(name.startswith("last.") for name in nets):
+        raise UsageError(f"{wanted.text}: {run.path} has been packed without the newest nets: leave out average=last")
     try:
         return _agent(trained_on, config, nets, average, wanted.text, wanted.share(options, "threshold"))
     except ValueError as error:
         raise misfit(file, error) from None
+
+
+def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
+    """What the agent of a name needs to play: its average and, if it is a mixture, the nets of that.
+
+    The newest nets take the place of the average if the name asks for them, or if a mixture has no nets yet.
+
+    Args:
+        run: The run.
+        wanted: Name of the agent, with the options of `load_agent`.
+        nets: Number of nets of the mixture to keep, evenly spread over those that it has; None: all.
+
+    Raises:
+        UsageError: see `load_agent`; or the agent is no mixture of so many nets.
+    """
+    options = wanted.options(_OPTIONS)
+    config = run.config_as(PolicyGradientConfig)
+    average = _average(wanted, config, options)
+    file = newest_evaluated(run, wanted, config.evaluation.every)
+    arrays, meta = run.load_strategy(0, file.iteration)
+    count = 1 if config.nets == "shared" else make_game(config.game, **config.game_options).spec.num_players
+    weights, last, kept = unpack_nets(arrays, count)
+    threshold = wanted.share(options, "threshold")
+    if average == "last" or (average == "mixture" and not kept):
+        threshold = 0.0 if average == "last" and threshold is None else threshold
+        average, weights = "weights", last
+    if average == "mixture":
+        if nets is not None and not 1 <= nets <= len(kept):
+            raise UsageError(f"--nets must be from 1 to {len(kept)}, the nets of {wanted.text}, got {nets}")
+        chosen = np.linspace(0, len(kept) - 1, nets or len(kept)).round().astype(int)
+        kept = [kept[place] for place in chosen]
+    else:
+        refuse_nets(wanted, nets)
+        kept = []
+    changed = config.model_dump(mode="json") | {"average": average}
+    changed |= {} if threshold is None else {"threshold": threshold}
+    return Packed(changed, file.iteration, f"strategies/{file.path.name}", pack_nets(weights, (), kept), meta)
+
+
+def _average(wanted: AgentName, config: PolicyGradientConfig, options: Mapping[str, str]) -> str:
+    """What the agent of a name plays by.
+
+    Raises:
+        UsageError: it is a mixture, and the run has none.
+    """
+    average = options.get("average", config.average)
+    if average == "mixture" != config.average:
+        raise UsageError(f"{wanted.text}: the run has no mixture: it was trained with average={config.average}")
+    return average
 
 
 def pack_nets(average: Nets, last: Nets, kept: Iterable[tuple[int, Nets]] = ()) -> Weights:

@@ -118,7 +118,7 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     Raises:
         UsageError: the run belongs to another game or has no net yet, or the file is damaged.
     """
-    wanted.options({})
+    wanted.options({}, searches=False)
     config = run.config_as(ValueNetConfig)
     trained_game(wanted.base, config, game)
     file = newest(run, wanted, "exploitability", f"at iteration {config.evaluation.every}")

@@ -13,7 +13,7 @@ RULES = Geister(ply_limit=PLY_LIMIT, forced_escape=False)
 ILLEGAL, OUT_OF_TIME, DISCONNECTED, NOISE = "illegal move", "out of time", "disconnected", "broke the limits"
 """Endings in addition to those of the rules; in each of them one player loses."""
 
-_SIDEWAYS = {(0, DIRECTIONS.index("WEST")), (5, DIRECTIONS.index("EAST"))}
+SIDEWAYS = {(0, DIRECTIONS.index("WEST")), (5, DIRECTIONS.index("EAST"))}
 """Square and direction of the second way off the board at each exit; the rules have the way to the north only."""
 
 
@@ -87,7 +87,7 @@ class Referee:
         if move is None:
             return None
         ghost, direction = move
-        if (int(self._states["square"][0, player, ghost]), direction) in _SIDEWAYS:
+        if (int(self._states["square"][0, player, ghost]), direction) in SIDEWAYS:
             direction = ESCAPE_DIRECTION
         action = 4 * ghost + direction
         return action if self._rules.legal(self._states)[0, action] else None

@@ -4,10 +4,12 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from dancfr.agents.by_name import make_agent
 from dancfr.games.registry import make_game, read_options
+from dancfr.runs.recorded_games import check_folder
 from dancfr.serve.commands import (
     check_at_least,
     check_seconds,
@@ -51,6 +53,7 @@ class ServeOptions:
     seed: int
     joker_bomb: JokerBomb
     options: Sequence[str] = ()
+    records: Path | None = None
 
 
 def serve(options: ServeOptions) -> dict[str, Any]:
@@ -84,7 +87,10 @@ def _check(options: ServeOptions) -> TableRules:
     check_seconds("--rate", options.rate)
     game_options = {"length": "match", "situation": "first"} | read_options("guandan", options.options)
     game: Any = make_game("guandan", **game_options)
-    return TableRules(game, options.matches, options.clock, options.joker_bomb, options.seed)
+    check_folder(options.records)
+    return TableRules(
+        game, options.matches, options.clock, options.joker_bomb, options.seed, options.records, game_options
+    )
 
 
 def _maker(name: str, game: GuanDan, seed: int) -> MakeClient:

@@ -2,17 +2,22 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dancfr.errors import warn
+from dancfr.runs.recorded_games import Player, Writer
 from dancfr.serve.guandan.notation import JokerBomb
 from dancfr.serve.guandan.table import Post, Table, closing, result
 from dancfr.serve.messages import as_text
+from dancfr.serve.position import plain_action
 from dancfr.serve.seats import Seat, UserSeat
 from envs.guandan import GuanDan
+from envs.guandan.game import describe
 from envs.guandan.state import SEATS
 
 DEFAULT_ACTION = 0
@@ -35,6 +40,8 @@ class TableRules:
         clock: Seconds for a user's decision.
         joker_bomb: How the bomb of four jokers is written.
         seed: Of all deals, together with the number of the table.
+        records: Folder in which matches are recorded, a file for each; None records none.
+        options: The options of the game, for the records.
     """
 
     game: GuanDan
@@ -42,6 +49,8 @@ class TableRules:
     clock: float = 30.0
     joker_bomb: JokerBomb = "competition"
     seed: int = 0
+    records: Path | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def deal_seed(self, table: int, match: int) -> int:
         """Seed of a match at a table, both from 1."""
@@ -107,17 +116,26 @@ class HostedTable:
 
     async def _play_match(self, match: int) -> None:
         rules, record = self._rules, self.record
-        table = Table(rules.game, rules.deal_seed(record.table, match), rules.joker_bomb)
+        deal = rules.deal_seed(record.table, match)
+        table = Table(rules.game, deal, rules.joker_bomb)
+        writer = Writer(rules.records, "guandan", dict(rules.options), 0, self._players(), deal)
+        ply = 0
         while not table.over:
             if table.round_ended:
                 for each in self._seats:
                     each.begin_round()
                 self._send(*table.opening())
             seat = table.seat
+            asked = time.monotonic()
             index = await self._ask(seat, table)
             record.decisions += 1
+            action, taken = table.options[index], round(1000 * (time.monotonic() - asked))
+            writer.move(ply, seat, plain_action(action), describe(action), taken)
+            ply += 1
             self._send(*table.play(index))
             record.rounds += table.round_ended
+        returns = [float(each) for each in rules.game.returns(table.states)[0]]
+        writer.end(str(rules.game.spec.endings[rules.game.endings(table.states)[0]]), returns, ply)
         record.matches += 1
         winner = int(table.state["winner"])
         for seat in (winner, winner + 2):
@@ -126,6 +144,10 @@ class HostedTable:
         pair, rounds = f"{record.names[winner]} and {record.names[winner + 2]}", int(table.state["number"]) + 1
         count = "1 round" if rounds == 1 else f"{rounds} rounds"
         warn(f"table {record.table}, match {match}: {pair} have won after {count}")
+
+    def _players(self) -> list[Player]:
+        """The seats as the records name them."""
+        return [Player(kind="user" if isinstance(seat, UserSeat) else "agent", name=seat.name) for seat in self._seats]
 
     async def _ask(self, seat: int, table: Table) -> int:
         """The index of the action that a seat chooses, or that is played for it when its time is up.

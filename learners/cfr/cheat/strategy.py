@@ -103,6 +103,12 @@ class CheatAgent:
         draws = rng.random(len(states)) * bounds[:, -1]
         return (bounds <= draws[:, None]).sum(axis=1)
 
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `envs.agent.StatesPolicy`."""
+        packed = self._game.observe(states, self._game.to_move(states))
+        policy = self.table(packed, self._game.legal(states))
+        return np.asarray(policy / policy.sum(axis=1, keepdims=True))
+
     def table(self, packed: NDArray[np.uint8], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Probabilities at packed infostates `uint8[B, P]` with legal actions `bool[B, A]`, `float64[B, A]`."""
         out = np.zeros(legal.shape)

@@ -240,12 +240,6 @@ def test_a_run_of_another_game_or_other_rules_is_refused(mini_run: Path) -> None
         make_agent(str(mini_run), FULL)
 
 
-def test_a_run_trained_with_random_layouts_cannot_choose_them(write_run: Any) -> None:
-    path = write_run("drawn-layouts", [])
-    with pytest.raises(UsageError, match=r"under other rules of geister: with 32 actions.* has 70"):
-        make_agent(str(path), Geister(random_setup=False))
-
-
 def test_a_run_without_strategies_is_refused(write_run: Any) -> None:
     with pytest.raises(UsageError, match=r"fresh has no .* yet: train"):
         make_agent(str(write_run("fresh", [])), FULL)
@@ -317,8 +311,8 @@ def test_evaluate_plays_rounds_of_a_run_of_dmc_unless_told_otherwise(dmc_run: Pa
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ("?average=last", "no options: leave out average"),
-        ("?threshold=0.5", "no options: leave out threshold"),
+        ("?average=last", "no option named .average.; there are: ms, search"),
+        ("?threshold=0.5", "no option named .threshold.; there are: ms, search"),
         ("@1", "has iterations 2 to 4, not 1"),
         ("@5", "has iterations 2 to 4, not 5"),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dancfr.agents.by_name import make_agent
+from dancfr.agents.searching import hurried
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
 from dancfr.games.registry import make_game
@@ -135,3 +136,16 @@ def test_a_served_game_keeps_the_clock(gradient_run: Path) -> None:
     assert record.ending in ("escape", "blues taken", "reds taken", "ply limit")
     assert results[0].decisions == len(spent) > 5
     assert 0.02 < np.median(spent) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("random", "random"),
+        ("runs/x@3?average=paper", "runs/x@3?average=paper"),
+        ("runs/x?depth=8&ms=20000", "runs/x?depth=8&ms=20"),
+        ("runs/x?search=100000", "runs/x?search=64"),
+    ],
+)
+def test_the_name_of_an_agent_in_a_hurry(name: str, expected: str) -> None:
+    assert hurried(name) == expected

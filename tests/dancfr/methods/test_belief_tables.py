@@ -79,8 +79,10 @@ def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
         ("@40", "has iterations 3 to 8, not 40"),
     ):
         assert said in refused(command("evaluate", f"{reference}{name}", "--against", "random", *match))
-    rules = command("evaluate", str(reference), "--game", "mini-geister", "--option", "random_setup=false")
-    assert "random_setup" in refused(rules)
+    chosen = command(
+        "evaluate", str(reference), "--game", "mini-geister", "--option", "random_setup=false", "--games", "20"
+    )
+    assert chosen.code == 0, chosen.err  # its colours are drawn, as in training
     other = command("evaluate", str(reference), "--game", "geister", "--against", "random")
     assert "was trained on mini-geister, not on geister" in refused(other)
 

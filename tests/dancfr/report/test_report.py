@@ -11,6 +11,7 @@ import pytest
 from dancfr.errors import RunError, UsageError
 from dancfr.report.report import duration
 from dancfr.report.report import report as report_command
+from dancfr.runs.recorded_games import Player, Writer
 from tests.dancfr.records import evaluation_row, train_row
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -247,6 +248,22 @@ def test_best_responses_in_the_folder_of_a_run_are_shown(write_run: Any) -> None
     assert "54,321 games from pretrained:geister, fresh" in text
     assert "0.123" not in text
     assert "0.456" not in text
+
+
+def test_recorded_games_of_a_run_are_listed(write_run: Any) -> None:
+    """Those in which one of its strategies has played, with the command that shows them."""
+    run = write_run("mine", record())
+    folder = run.parent / "games"
+    folder.mkdir(exist_ok=True)
+    for agent in (f"{run}@1", "random", f"{run.parent / 'other'}"):
+        players = [Player(kind="user", name="user"), Player(kind="agent", name=agent)]
+        writer = Writer(folder, "kuhn", {}, 1, players)
+        writer.move(0, 0, 0, "pass", 5)
+        writer.end("over", [-1.0, 1.0], 1)
+    page = Path(report_command([run])["report"]).read_text()
+    assert page.count("dancfr replay ") == 1
+    assert "over: -1, 1" in page
+    assert f"1: {run}@1" in page
 
 
 def test_names_are_escaped(write_run: Any) -> None:

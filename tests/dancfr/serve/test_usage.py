@@ -83,7 +83,6 @@ def test_an_error_is_one_line_that_names_the_cause(
         "serve guandan --second-port 1",
         "serve guandan --games 3",
         "serve guandan --reserve 1",
-        "serve guandan --records x",
         "serve guandan --pace 1",
         "serve --games 3",
         "serve geister --matches 1",

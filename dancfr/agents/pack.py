@@ -1,0 +1,364 @@
+"""`dancfr pack`: the agent of a run or a file as a small folder in half precision, with a card that says what it is."""
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dancfr.agents.by_name import make_agent, parse_agent
+from dancfr.agents.cards import CARD, Card, Exploitability, Match, Precision, Training, read_card
+from dancfr.agents.commands import evaluate_command
+from dancfr.agents.exploit import ExploitRequest, exploit
+from dancfr.agents.match_rules import match_rules
+from dancfr.agents.pretrained import PREFIX, STRATEGY
+from dancfr.agents.searching import split_search
+from dancfr.errors import RunError, UsageError, reason
+from dancfr.evaluation.agreement import agreement
+from dancfr.evaluation.exploitability import exploitability
+from dancfr.methods import all_methods, method_named
+from dancfr.methods.agent_name import AgentName
+from dancfr.methods.best_response.agent import starting_net
+from dancfr.methods.best_response.config import FRESH, two_player_game
+from dancfr.methods.method import Method
+from dancfr.methods.packed import Packed
+from dancfr.runs.config import differences
+from dancfr.runs.folder import write_json
+from dancfr.runs.keys import assignments
+from dancfr.runs.provenance import git_revision
+from dancfr.runs.run import Run
+from dancfr.runs.strategies import file_kind, read_strategy
+from learners.storage import halved, save_state
+
+COMPARED = 200
+"""Games in which a packed agent is compared with the one that it was packed from."""
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+@dataclass(frozen=True)
+class PackRequest:
+    """Arguments of `dancfr pack`.
+
+    Attributes:
+        agent: Name of the agent, with the iteration and the options to pack.
+        folder: Folder to write, which does not exist yet or is empty.
+        name: Name of the packed agent; None: that of the folder.
+        nets: Number of nets of a mixture to keep; None: all.
+        against: Opponents of the matches on the card.
+        games: Games of each match.
+        seed: Seed of the matches, of the comparison with the unpacked agent, and of the response.
+        response_minutes: CPU minutes for a response that bounds the exploitability; None: no response is trained.
+        description: One line; None: preset and iterations, or algorithm and iterations.
+        note: What the card says about the training beside its figures.
+
+    Raises:
+        UsageError: a number is out of range, or the name is not valid.
+    """
+
+    agent: str
+    folder: Path
+    name: str | None = None
+    nets: int | None = None
+    against: tuple[str, ...] = ()
+    games: int = 2000
+    seed: int = 11
+    response_minutes: float | None = None
+    description: str | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.wanted_name):
+            raise UsageError(
+                f"the name of a packed agent has small letters, digits and hyphens, got {self.wanted_name!r}: set --as"
+            )
+        for option, value, least in (("--games", self.games, 1), ("--seed", self.seed, 0)):
+            if value < least:
+                raise UsageError(f"{option} must be at least {least}, got {value}")
+        if self.nets is not None and self.nets < 1:
+            raise UsageError(f"--nets must be at least 1, got {self.nets}")
+        if self.response_minutes is not None and self.response_minutes <= 0:
+            raise UsageError(f"--response-minutes must be more than 0, got {self.response_minutes:g}")
+
+    @property
+    def wanted_name(self) -> str:
+        return self.folder.resolve().name if self.name is None else self.name
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What is packed: the game, what is known of the training, and the file to write.
+
+    Attributes:
+        info: Content of the packed ``config.json``; None for a tabular strategy.
+        file: Path of the file in the packed folder.
+        arrays, meta: Its content; arrays of nets are float32.
+    """
+
+    game: str
+    game_options: Mapping[str, Any]
+    training: Training
+    description: str
+    info: Mapping[str, Any] | None
+    file: str
+    arrays: Mapping[str, Any]
+    meta: Mapping[str, Any]
+
+
+def pack(request: PackRequest) -> dict[str, Any]:
+    """Packs an agent and measures what its card says; returns the result of `dancfr pack --json`.
+
+    Nothing is left in the folder unless everything has been measured.
+
+    Raises:
+        UsageError: the agent does not exist or cannot be packed, the folder is not empty, or an opponent is unknown.
+        RunError: the folder could not be written, or a measurement failed.
+    """
+    source, earlier = _source(request)
+    _check(request, source)
+    with _new_folder(request.folder) as aside:
+        precision = _write(aside, request, source)
+        card = Card(
+            name=request.wanted_name,
+            game=source.game,
+            game_options=dict(source.game_options),
+            description=request.description or source.description,
+            training=source.training,
+            packed=_command(request),
+            strength=tuple(_match(str(_playable(aside)), source.game, name, request) for name in request.against),
+            exploitability=_exploitability(_playable(aside), source, request),
+            precision=earlier.precision if earlier is not None and earlier.precision is not None else precision,
+        )
+        write_json(aside / CARD, card.model_dump(mode="json"))
+    size = sum(file.stat().st_size for file in request.folder.rglob("*") if file.is_file())
+    return {"agent": request.agent, "folder": str(request.folder), "bytes": size, "card": card.model_dump(mode="json")}
+
+
+def _source(request: PackRequest) -> tuple[_Source, Card | None]:
+    """Reads what is to be packed, and the card of an agent that has been packed before.
+
+    Raises:
+        UsageError: it does not exist, or cannot be packed.
+    """
+    wanted, search = split_search(parse_agent(request.agent))
+    if search is not None:
+        raise UsageError(f"{request.agent}: a search is not part of an agent: leave out its options")
+    base = Path(wanted.base)
+    earlier = _earlier(base if base.is_dir() else base.parent, wanted, request)
+    if (base / "config.json").is_file():
+        return _from_run(wanted, request, earlier), earlier
+    if not wanted.base.endswith(".safetensors"):
+        raise UsageError(
+            f"{request.agent} is neither a run nor a strategy of dancfr solve --out: there is nothing to pack"
+        )
+    if kind := file_kind(base):
+        raise UsageError(f"{request.agent} is the file of a {kind}: name the folder of its run")
+    if not wanted.plain or request.nets is not None:
+        raise UsageError(f"{request.agent} is one strategy: leave out --nets, iterations and options")
+    return _from_table(base, request, earlier), earlier
+
+
+def _earlier(folder: Path, wanted: AgentName, request: PackRequest) -> Card | None:
+    """The card of an agent that has been packed before, without what no longer holds of the one to be packed."""
+    if not (folder / CARD).is_file():
+        return None
+    card = read_card(folder)
+    same = wanted.plain and request.nets is None
+    training = card.training.model_copy(update={"note": request.note}) if request.note else card.training
+    return card.model_copy(update={"training": training, "precision": card.precision if same else None})
+
+
+def _from_run(wanted: AgentName, request: PackRequest, earlier: Card | None) -> _Source:
+    run = Run.open(wanted.base)
+    method = method_named(run.method)
+    if method.pack is None:
+        able = ", ".join(sorted(name for name, each in all_methods().items() if each.pack is not None))
+        raise UsageError(f"{wanted.base} is a run of {run.method}: dancfr pack takes runs of {able}")
+    packed: Packed = method.pack(run, wanted, request.nets)
+    kept = ("preset", "method", "created", "version", "git_revision", "python", "packages")
+    info = {"name": request.wanted_name, **{key: run.info[key] for key in kept if key in run.info}}
+    return _Source(
+        game=packed.config["game"],
+        game_options=packed.config["game_options"],
+        training=earlier.training if earlier is not None else _training(run, method, packed, request.note),
+        description=f"{run.preset}, {packed.iteration:,} iterations" if earlier is None else earlier.description,
+        info=info | {"config": packed.config},
+        file=packed.file,
+        arrays=packed.arrays,
+        meta=packed.meta,
+    )
+
+
+def _training(run: Run, method: Method, packed: Packed, note: str) -> Training:
+    """What a run's configuration and record say about its training."""
+    config = run.config_as(method.config)
+    preset = next((each for each in method.presets if each.name == run.preset), None)
+    changed = dict(differences(preset.config, config)) if preset is not None else {}
+    settings = [text for key, (_, value) in changed.items() for text in assignments(key, value)]
+    rows = [row for row in run.read_metrics("train") if row.get("iteration", 0) <= packed.iteration]
+    last = rows[-1] if rows else {}
+    seconds, samples = last.get("elapsed_s"), last.get(method.samples)
+    stages = [run.info, *run.info.get("resumed", [])]
+    return Training(
+        commands=(" ".join(["dancfr train", run.preset, *settings]),),
+        commits=tuple(dict.fromkeys(each["git_revision"] for each in stages if each.get("git_revision"))),
+        seed=config.seed,
+        iterations=packed.iteration,
+        minutes=None if seconds is None else round(seconds / 60, 1),
+        samples=None if samples is None else int(samples),
+        note=note,
+    )
+
+
+def _from_table(path: Path, request: PackRequest, earlier: Card | None) -> _Source:
+    arrays, about = read_strategy(path)
+    iterations, algorithm = int(about.get("iterations", 0)), str(about.get("algorithm", "unknown"))
+    options = [f"--option {text}" for key, value in about["game_options"].items() for text in assignments(key, value)]
+    settings = [text for key, value in (about.get("settings") or {}).items() for text in assignments(key, value)]
+    solve = ["dancfr solve", about["game"], *settings, "--algorithm", algorithm, "--iterations", str(iterations)]
+    commit = git_revision()
+    return _Source(
+        game=about["game"],
+        game_options=about["game_options"],
+        training=earlier.training
+        if earlier is not None
+        else Training(
+            commands=(" ".join([*solve, *options, "--out", path.name]),),
+            commits=(commit,) if commit else (),
+            seed=about.get("seed"),
+            iterations=iterations,
+            note=request.note,
+        ),
+        description=f"{algorithm}, {iterations:,} iterations" if earlier is None else earlier.description,
+        info=None,
+        file=STRATEGY,
+        arrays=arrays,
+        meta=about,
+    )
+
+
+def _check(request: PackRequest, source: _Source) -> None:
+    """Raises UsageError if an opponent does not exist, or a response to the agent cannot be trained."""
+    rules, _ = match_rules(source.game, (request.agent, *request.against))
+    for name in (request.agent, *request.against):
+        make_agent(name, rules)
+    if request.response_minutes is not None:
+        if source.info is None:
+            raise UsageError("the exploitability of a strategy is computed exactly: leave out --response-minutes")
+        two_player_game(rules)
+
+
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[Path]:
+    """A folder beside `folder`, which takes its place when the block ends without an error.
+
+    Raises:
+        UsageError: `folder` is a file or is not empty.
+        RunError: it could not be written.
+    """
+    aside = folder.with_name(f".{folder.name}.partial")
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise UsageError(f"{folder} is not an empty folder: choose another, or remove it")
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        yield aside
+        if folder.exists():
+            folder.rmdir()
+        aside.rename(folder)
+    except OSError as error:
+        raise RunError(f"{folder} could not be written: {reason(error)}") from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _write(folder: Path, request: PackRequest, source: _Source) -> Precision | None:
+    """Writes the agent without its card, nets in half precision, and returns how well that keeps its play.
+
+    Raises:
+        UsageError: half precision cannot hold the nets.
+    """
+    file = folder / source.file
+    file.parent.mkdir(exist_ok=True)
+    save_state(file, source.arrays, source.meta)
+    if source.info is None:  # a table stays as it is
+        return None
+    write_json(folder / "config.json", source.info)
+    rules, _ = match_rules(source.game, (str(folder),))
+    whole = make_agent(str(folder), rules)
+    try:
+        save_state(file, halved(source.arrays), source.meta)
+    except ValueError as error:
+        raise UsageError(f"{request.agent} cannot be packed: {error}") from None
+    decisions, same = agreement(
+        rules, whole, make_agent(str(folder), rules), COMPARED, np.random.default_rng(request.seed)
+    )
+    return Precision(decisions=decisions, same=same, games=COMPARED, seed=request.seed)
+
+
+def _playable(folder: Path) -> Path:
+    """The name by which a packed agent plays: its folder, or the file of a tabular strategy."""
+    return folder if (folder / "config.json").is_file() else folder / STRATEGY
+
+
+def _match(agent: str, game: str, opponent: str, request: PackRequest) -> Match:
+    found = evaluate_command(agent, game, opponent, request.games, request.seed)
+    return Match(
+        opponent=opponent,
+        games=request.games,
+        seed=request.seed,
+        win_rate=found["win_rate"],
+        ci95=found.get("ci95_pairs", found["ci95"]),
+        mean_return=found["mean_return"],
+        mean_return_ci95=found["mean_return_ci95"],
+    )
+
+
+def _exploitability(packed: Path, source: _Source, request: PackRequest) -> Exploitability | None:
+    """The exact exploitability of a strategy, or the return of a trained response if one is wanted."""
+    shown = f"{PREFIX}{request.wanted_name}"
+    rules, options = match_rules(source.game, (str(packed),))
+    if source.info is None:
+        found = exploitability(str(packed), make_agent(str(packed), rules), source.game, options)
+        command = shlex.join(["dancfr", "evaluate", shown, "--game", source.game, "--exploitability"])
+        value, largest = found["exploitability"], found["max_utility"]
+        return Exploitability(kind="exact", value=value, largest=largest, command=command)
+    if request.response_minutes is None:
+        return None
+    try:
+        starting_net(shown, make_agent(str(packed), rules))
+        starts: tuple[str, ...] = (str(packed), FRESH)
+    except UsageError:
+        starts = (FRESH, FRESH)
+    minutes = request.response_minutes
+    result = exploit(
+        ExploitRequest(str(packed), source.game, minutes=minutes, seed=request.seed, eval_games=4000, starts=starts)
+    )
+    named = [argument for name in starts for argument in ("--start", shown if name == str(packed) else name)]
+    numbers = ["--minutes", f"{minutes:g}", "--seed", str(request.seed), "--eval-games", "4000"]
+    return Exploitability(
+        kind="lower bound",
+        value=result["value"],
+        ci95=result["value_ci95"],
+        largest=result["max_return"],
+        command=shlex.join(["dancfr", "exploit", shown, "--game", source.game, *numbers, *named]),
+        games=result["games"],
+    )
+
+
+def _command(request: PackRequest) -> str:
+    """The command line that packs the agent again, with the last part of its path for the folder."""
+    base, mark, rest = request.agent.partition("?")
+    agent = base if base.startswith(PREFIX) else f"{Path(base).name}{mark}{rest}"
+    parts = ["dancfr", "pack", agent, request.wanted_name]
+    parts += [] if request.description is None else ["--description", request.description]
+    parts += [] if request.nets is None else ["--nets", str(request.nets)]
+    parts += [text for name in request.against for text in ("--against", name)]
+    parts += ["--games", str(request.games), "--seed", str(request.seed)] if request.against else []
+    if request.response_minutes is not None:
+        parts += ["--response-minutes", f"{request.response_minutes:g}"]
+    return shlex.join(parts)

@@ -1,0 +1,63 @@
+"""The command `dancfr pack`, which makes a small folder of an agent, with a card."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dancfr.cli import output
+from dancfr.cli.app import Command, Json, app
+
+
+@app.command(cls=Command)
+def pack(
+    agent: Annotated[
+        str,
+        typer.Argument(
+            metavar="AGENT",
+            help="A run, also with an iteration and options (runs/x@40, 'runs/x?average=weights'), a strategy of "
+            "`dancfr solve --out`, or a packed agent.",
+        ),
+    ],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write, new or empty.")],
+    name: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="Name of the packed agent; default: that of the folder.")
+    ] = None,
+    nets: Annotated[
+        int | None, typer.Option(metavar="N", help="Nets of a mixture to keep, evenly spread; default: all.")
+    ] = None,
+    against: Annotated[
+        list[str] | None, typer.Option(metavar="AGENT", help="Opponent of a match for the card; may be repeated.")
+    ] = None,
+    games: Annotated[int, typer.Option(metavar="N", help="Games of each match.")] = 2000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the matches and of the response.")] = 11,
+    response_minutes: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="CPU minutes to train a response that bounds the agent's exploitability."),
+    ] = None,
+    description: Annotated[str | None, typer.Option(metavar="TEXT", help="What the agent is, in one line.")] = None,
+    note: Annotated[str, typer.Option(metavar="TEXT", help="What else the card says about the training.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Pack an agent into a small folder, with a card of its figures."""
+
+    def compute() -> output.Result:
+        from dancfr.agents.pack import PackRequest
+        from dancfr.agents.pack import pack as pack_agent
+
+        chosen = tuple(against or ())
+        return pack_agent(
+            PackRequest(agent, folder, name, nets, chosen, games, seed, response_minutes, description, note)
+        )
+
+    output.deliver(compute, as_json, _describe)
+
+
+def _describe(result: output.Result) -> str:
+    from dancfr.agents.cards import Card, summary
+
+    card = Card.from_json(result["card"], result["folder"])
+    lines = [f"{result['folder']}: {result['bytes']:,} bytes", f"  {summary(card)}"]
+    if (found := card.precision) is not None:
+        lines.append(f"  acts as in single precision in {found.same:,} of {found.decisions:,} decisions")
+    return "\n".join(lines)

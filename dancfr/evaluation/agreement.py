@@ -1,0 +1,42 @@
+"""How often two agents act alike, with equal random draws, at the decisions of games that the first one plays."""
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from dancfr.evaluation.sides import sides_of
+from envs.agent import Agent
+from envs.game import Game, RaggedGame
+
+
+def agreement(
+    game: Game | RaggedGame, agent: Agent, other: Agent, games: int, rng: np.random.Generator
+) -> tuple[int, int]:
+    """Plays games of an agent with itself and asks another one for its action at each decision.
+
+    Args:
+        game: Rules of the game.
+        agent: The agent that plays.
+        other: The agent that is compared with it.
+        games: Number of games, all in lock step.
+        rng: Source of all random draws.
+
+    Returns:
+        The number of decisions, and of those in which both agents chose the same action.
+    """
+    rules: Any = game
+    chance, stream = rng.spawn(2)
+    agent.begin(rules, games, copy.deepcopy(stream))
+    other.begin(rules, games, stream)
+    sides = sides_of(game)
+    states, places = sides.start(games, chance), np.arange(games)
+    decisions = same = 0
+    while len(states):
+        actions = agent.act(states, places, copy.deepcopy(stream))
+        same += int((actions == other.act(states, places, stream)).sum())
+        decisions += len(states)
+        sides.step(states, actions, chance)
+        running = ~game.finished(states)
+        states, places = states[running], places[running]
+    return decisions, same

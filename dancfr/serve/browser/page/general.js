@@ -1,0 +1,61 @@
+// Any game with numbered actions: its facts or its line of text, and a button for each action.
+
+import { card, fill, html } from "./draw.js";
+
+export function mount(root, api) {
+  function who(player, view) {
+    return player === view.you ? api.t("general.yours") : api.t("general.of", { player: api.name(player) });
+  }
+
+  function heading(fact, view) {
+    const name = api.t(`general.${fact.key}`);
+    return fact.player === undefined ? name : `${name} (${who(fact.player, view)})`;
+  }
+
+  function rounds(fact, view) {
+    const won = (row) => (row.won === null ? "…" : row.won === 0 ? api.t("general.nobody") : api.name(row.won - 1));
+    const prizes = fact.rows.some((row) => row.prize !== null);
+    return html("table", {}, html("thead", {}, html("tr", {},
+      prizes && html("th", { scope: "col" }, api.t("general.prize")),
+      [0, 1].map((player) => html("th", { scope: "col" }, api.name(player))),
+      html("th", { scope: "col" }, api.t("general.won")))),
+    html("tbody", {}, fact.rows.map((row) => html("tr", {},
+      prizes && html("td", {}, `${row.prize}`),
+      row.bids.map((bid) => html("td", {}, bid === null ? "?" : `${bid}`)),
+      html("td", {}, won(row))))));
+  }
+
+  function content(fact, view) {
+    if (fact.kind === "cards") {
+      if (!fact.cards.length) return html("span", {}, "–");
+      return fact.cards.map((face) => card(face, face === null ? api.t("general.hidden") : face));
+    }
+    if (fact.kind === "rounds") return rounds(fact, view);
+    if (fact.kind === "track") {
+      const cells = Array.from({ length: fact.cells }, (_, i) => html("i", {}, i === fact.at ? "●" : ""));
+      const at = api.t("general.cell", { at: fact.at + 1, cells: fact.cells });
+      return html("div", { class: "general-cells", role: "img", "aria-label": at }, cells);
+    }
+    return html("strong", {}, fact.value === null ? "?" : `${fact.value}`);
+  }
+
+  function numbers(scene) {
+    return Object.entries(scene.numbers).map(([player, values]) => html("details", { open: true },
+      html("summary", {}, api.t("general.seen", { player: api.name(Number(player)) })),
+      html("table", { class: "general-numbers" }, html("tbody", {},
+        values.map(([index, value]) => html("tr", {}, html("th", { scope: "row" }, `${index}`), html("td", {}, `${value}`)))))));
+  }
+
+  function show(view) {
+    const { scene } = view;
+    fill(root,
+      scene.facts && html("div", { class: "general-facts" }, scene.facts.map((fact) => html("div", {},
+        html("span", { class: "name" }, heading(fact, view)), content(fact, view)))),
+      scene.text && html("p", { class: "general-text quiet" }, scene.text),
+      scene.numbers && numbers(scene),
+      html("div", { class: "general-choices", role: "group", "aria-label": api.t("choices") },
+        view.live ? view.choices.map((choice, i) => html("button", { class: "main", onclick: () => api.play(i) }, api.move(choice))) : []));
+  }
+
+  return { show, destroy: () => fill(root) };
+}

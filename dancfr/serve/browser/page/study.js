@@ -1,0 +1,144 @@
+// What an agent thinks of the position that is shown: its policy as bars, its belief, and its values over the game.
+
+import { fill, html, svg } from "./draw.js";
+
+const CHEAT_RANKS = "A23456789TJQK".split("");
+const GUANDAN_RANKS = [..."23456789TJQKA", "SB", "HR"];
+
+/**
+ * The study panel. `ask(ply)` requests an insight, `branch(seat)` plays on from the position that is shown; `describe`
+ * writes a move. Insights are kept by position, so that each is asked for once.
+ */
+export function makeStudy(root, { api, ask, branch }) {
+  let insights = new Map(), asked = new Set(), key = null, open = false, collecting = false, view = null;
+
+  function begin(table, studied) {
+    if (table.table !== key) {
+      insights = new Map();
+      asked = new Set();
+      collecting = false;
+      if (key === null) open = studied;
+      key = table.table;
+    }
+  }
+
+  function receive(ply, insight) {
+    insights.set(ply, insight);
+    if (collecting) collect();
+    if (view) show(view);
+  }
+
+  /** Asks for one position after the other; the server thinks about one at a time. */
+  function collect() {
+    collecting = true;
+    for (let ply = 0; ply < view.table.ply; ply += 1) {
+      if (!insights.has(ply)) {
+        asked.add(ply);
+        return ask(ply);
+      }
+    }
+    collecting = false;
+  }
+
+  function show(now) {
+    view = now;
+    const { table, ply } = view;
+    root.hidden = !table.study;
+    if (root.hidden) return;
+    const over = ply === table.ply && table.over;
+    if (open && !over && !insights.has(ply) && !asked.has(ply) && !collecting) {
+      asked.add(ply);
+      ask(ply);
+    }
+    const focused = document.activeElement?.dataset?.study;
+    const panel = html("details", { open }, html("summary", { "data-study": "summary" }, api.t("inside")),
+      open && [over ? html("p", { class: "quiet" }, api.t("ended")) : thoughts(insights.get(ply), view), values(), lines(view)]);
+    panel.addEventListener("toggle", () => {
+      if (panel.open !== open) {
+        open = panel.open;
+        show(view);
+      }
+    });
+    fill(root, panel);
+    if (focused) root.querySelector(`[data-study="${focused}"]`)?.focus();
+  }
+
+  function thoughts(insight) {
+    if (!insight) return html("p", { class: "quiet" }, "…");
+    if (insight.failed) return html("p", {}, insight.failed);
+    const searched = insight.source === "search";
+    return [
+      html("h2", {}, api.t("study_title", { player: insight.agent })),
+      html("p", { class: "quiet" }, [api.t(`source.${insight.source}`, { draws: insight.draws }),
+        insight.value !== null && ` ${api.t("value", { value: insight.value.toFixed(2) })} ${api.t(`value_from.${insight.value_from}`)}`]),
+      html("div", { role: "list" }, insight.moves.map((move) => bar(move, searched))),
+      insight.left_out > 0 && html("p", { class: "quiet" }, api.t("left_out", { count: insight.left_out })),
+      insight.beliefs && belief(insight.beliefs),
+    ];
+  }
+
+  function bar(move, searched) {
+    const share = searched && move.prior !== null ? move.prior : move.probability;
+    const percent = share === null ? "–" : `${(100 * share).toFixed(1)} %`;
+    const notes = [move.value !== null && api.t("worth", { value: move.value.toFixed(2) }), move.tries ? api.t("tries", { count: move.tries }) : null,
+      searched && move.probability > 0.5 && api.t("found"), move.played && api.t("chosen")].filter(Boolean).join(", ");
+    return html("div", { class: `bar${move.played ? " chosen" : ""}`, role: "listitem" },
+      html("span", {}, api.move(move), notes && html("span", { class: "quiet" }, ` (${notes})`)),
+      html("span", { class: "track", "aria-hidden": "true" }, html("i", { style: `width:${(100 * (share ?? 0)).toFixed(1)}%` })),
+      html("span", { class: "number" }, percent));
+  }
+
+  function belief(found) {
+    const title = html("h2", {}, `${api.t("belief")} (${api.t(`kind.${found.kind}`)})`);
+    const rows = found.about === "ghosts"
+      ? found.red.map((red, ghost) => (red === null ? null : share(api.t("is_red", { ghost: "ABCDEFGH"[ghost] }), red)))
+      : found.about === "hands" ? Object.entries(found.hands).map(([hand, weight]) => share(hand, weight)) : [cards(found)];
+    return [title, html("div", { role: "list" }, rows)];
+  }
+
+  const share = (name, weight) => html("div", { class: "bar", role: "listitem" }, html("span", {}, name),
+    html("span", { class: "track", "aria-hidden": "true" }, html("i", { style: `width:${(100 * weight).toFixed(1)}%` })),
+    html("span", { class: "number" }, `${(100 * weight).toFixed(0)} %`));
+
+  function cards(found) {
+    const count = found.others[0]?.ranks.length ?? 0;
+    const names = count === GUANDAN_RANKS.length ? GUANDAN_RANKS : CHEAT_RANKS.slice(0, count);
+    return html("div", { class: "wide" }, html("table", { class: "general-numbers" },
+      html("thead", {}, html("tr", {}, html("td", {}), names.map((rank) => html("th", { scope: "col" }, rank)))),
+      html("tbody", {}, found.others.map((other) => html("tr", {}, html("th", { scope: "row" }, api.name(other.seat)),
+        other.ranks.map((expected) => html("td", {}, expected.toFixed(1))))))));
+  }
+
+  /** The value to player 0, or to its team, over the game, as far as it is known. */
+  function values() {
+    const { table, ply } = view;
+    if (table.ply < 2) return null;
+    const points = [];
+    let most = 1e-9;
+    for (let at = 0; at < table.ply; at += 1) {
+      const found = insights.get(at);
+      if (!found || found.value === null || found.value === undefined) continue;
+      const mover = table.events[at]?.player ?? table.mover;
+      const sign = api.side(mover) === api.side(0) ? 1 : -1;
+      points.push([at, sign * found.value]);
+      most = Math.max(most, Math.abs(found.value));
+    }
+    const missing = Array.from({ length: table.ply }, (_, at) => at).some((at) => !insights.has(at));
+    if (!missing && points.length < 2) return null; // the agent values no positions
+    const x = (at) => 4 + (192 * at) / Math.max(1, table.ply), y = (value) => 30 - (26 * value) / most;
+    return [
+      html("h2", {}, api.t("values_title", { player: api.name(0) })),
+      points.length > 1 && svg("svg", { viewBox: "0 0 200 60", role: "img", width: "100%",
+        "aria-label": api.t("values_label", { last: points.at(-1)[1].toFixed(2), count: points.length }) },
+      svg("line", { x1: 4, x2: 196, y1: 30, y2: 30, stroke: "var(--line)" }),
+      svg("line", { x1: x(ply), x2: x(ply), y1: 2, y2: 58, stroke: "var(--quiet)", "stroke-dasharray": "2 2" }),
+      svg("polyline", { points: points.map(([at, value]) => `${x(at)},${y(value)}`).join(" "), fill: "none", stroke: "var(--accent)", "stroke-width": 1.5 })),
+      missing && html("button", { "data-study": "collect", disabled: collecting, onclick: () => { collect(); show(view); } }, api.t(collecting ? "collecting" : "collect")),
+    ];
+  }
+
+  const lines = ({ table }) => html("p", {}, html("span", {}, `${api.t("branch")} `), table.names.map((_, seat) =>
+    html("button", { "data-study": `branch-${seat}`, onclick: () => branch(seat) }, api.t("seat", { n: seat }))));
+
+  return { begin, receive, show };
+}

@@ -1,0 +1,294 @@
+"""The room: all tables of a server, what can be played at them, and the thread in which agents think."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dancfr.agents.insight import DRAWS, History, consult
+from dancfr.errors import UsageError, one_line
+from dancfr.runs.recorded_games import Player, Writer
+from dancfr.serve.browser.displays import display_of
+from dancfr.serve.browser.table import Plain, Seat, Step, Table
+from dancfr.serve.commands import seed_of
+from dancfr.serve.position import Position, actions_of, plain_action
+from envs.game import Game, States
+
+_SWEEP_S = 30.0
+
+_LEFT_S = 600.0
+"""Seconds after which a game without pages makes way for a new one where all tables are taken."""
+
+FEW_DRAWS = 16
+"""Draws from which the policy of a bot of GuanDan is estimated: the slowest one takes 4 ms or more for each."""
+
+MOST_MOVES = 20
+"""Moves whose probability is shown, the likeliest ones."""
+
+
+@dataclass(frozen=True)
+class RoomSettings:
+    """What is played, and how much of it at the same time.
+
+    Attributes:
+        name: Name of the game on the command line.
+        options: Its options.
+        agents: Names of the agents that may be chosen; the first ones are those of the command.
+        seats: Agent of each seat of a new table, None for a user.
+        seed: Seed of all tables.
+        records: Folder for records; None writes none.
+        pace: Least seconds between moves of agents.
+        study: Whether users may see what agents think while they play.
+        tables: Tables that may be open at the same time.
+        idle_s: Seconds after which a table without pages is closed.
+    """
+
+    name: str
+    options: dict[str, Any]
+    agents: tuple[str, ...]
+    seats: tuple[str | None, ...]
+    seed: int = 0
+    records: Path | None = None
+    pace: float = 0.5
+    study: bool = False
+    tables: int = 64
+    idle_s: float = 3600.0
+
+
+class Room:
+    """Opens tables and finds them by their keys.
+
+    Args:
+        game: The rules.
+        settings: See `RoomSettings`.
+        make_agent: Makes an agent for the game by its name.
+        version_of: Says which version of an agent plays, for the records.
+        thread: In which agents are made and move, one at a time.
+    """
+
+    def __init__(
+        self,
+        game: Any,
+        settings: RoomSettings,
+        make_agent: Callable[[str], Any],
+        thread: Executor,
+        version_of: Callable[[str], str] = lambda name: "",
+    ) -> None:
+        self.game, self.settings = game, settings
+        self._make_agent, self._thread = make_agent, thread
+        self._display = display_of(game)
+        self._tables: list[Table] = []
+        self._opened = 0
+        self._finished = 0
+        self.first: Table | None = None
+        self._agents: dict[str, Any] = {}
+        self._version_of = version_of
+        self._stopping: set[asyncio.Future[None]] = set()
+
+    def hello(self) -> Plain:
+        """The first message to a page."""
+        settings = self.settings
+        return {
+            "type": "hello",
+            "game": settings.name,
+            "page": self._display.page,
+            "players": self.game.spec.num_players,
+            "teams": list(self.game.spec.teams),
+            "agents": list(settings.agents),
+            "seats": list(settings.seats),
+            "study": settings.study,
+            "table": None if self.first is None else self.first.spectator,
+        }
+
+    def open(self, agents: Sequence[str | None]) -> tuple[Table, int | None]:
+        """Opens a table with an agent or a user, None, in each seat.
+
+        Returns:
+            The table, and the first user's seat; None if there is no user.
+
+        Raises:
+            UsageError: the agents do not fit the game, or too many tables are open.
+        """
+        players = self.game.spec.num_players
+        if len(agents) != players:
+            raise UsageError(f"{self.settings.name} has {players} seats, not {len(agents)}")
+        for name in agents:
+            if name is not None and name not in self.settings.agents:
+                raise UsageError(f"{name!r} is none of the agents that were offered")
+        seed = seed_of(self.settings.seed, self._opened)
+        return self._add(Position(self.game, seed), agents, ())
+
+    def branch(self, table: Table, ply: int, seat: int) -> tuple[Table, int | None]:
+        """Opens a table that goes on from an earlier position of another one, with a user in one seat.
+
+        Raises:
+            UsageError: the game that is played must not be looked into, or there is no such position or seat.
+        """
+        if not table.studied:
+            raise UsageError("another line can be played once the game has ended, or with --study")
+        if ply > table.position.ply or seat >= len(table.seats):
+            raise UsageError(f"there is no ply {ply} or no seat {seat}")
+        offered = self.settings.agents
+        sitting = [each.agent for each in table.seats if each.agent in offered]
+        agents: list[str | None] = [
+            each.agent if each.agent in offered else (sitting or offered)[0] for each in table.seats
+        ]
+        agents[seat] = None
+        return self._add(table.position.earlier(table.states(ply), ply), agents, table.steps[:ply])
+
+    def show(self, position: Position, steps: Sequence[Step], names: Sequence[str]) -> Table:
+        """Puts a recorded game on a table to be looked at; nobody plays on."""
+        seats = [Seat(name) for name in names]
+        table = self._make_table(position, seats, steps, Writer(None, "", {}, 0, ()))
+        table.set_pace(self.settings.pace, True)
+        self._tables.append(table)
+        self.first = table
+        return table
+
+    def watch(self) -> Table:
+        """Opens the table of agents alone that everybody looks on."""
+        table, _ = self._add(Position(self.game, seed_of(self.settings.seed, 0)), self.settings.seats, ())
+        self.first = table
+        return table
+
+    def _add(self, position: Position, agents: Sequence[str | None], steps: Sequence[Step]) -> tuple[Table, int | None]:
+        if len(self._tables) >= self.settings.tables:
+            self._make_way()
+        if len(self._tables) >= self.settings.tables:
+            raise UsageError(f"{self.settings.tables} tables are open: close the page of another one first")
+        seats = [Seat(name) for name in agents]
+        players = [
+            Player(kind="user", name="user")
+            if name is None
+            else Player(kind="agent", name=name, version=self._version_of(name))
+            for name in agents
+        ]
+        settings = self.settings
+        writer = Writer(settings.records, settings.name, settings.options, position.seed, players, position.deal)
+        later = [*(step.states for step in steps[1:]), position.states]
+        for ply, (step, after) in enumerate(zip(steps, later, strict=False)):
+            event = self._display.event(step.states[0], step.action, after[0], None)
+            writer.move(ply, step.player, plain_action(step.action), str(event["label"]), step.ms)
+        table = self._make_table(position, seats, steps, writer)
+        self._tables.append(table)
+        self._opened += 1
+        table.start()
+        return table, next((seat for seat, name in enumerate(agents) if name is None), None)
+
+    def _make_table(self, position: Position, seats: Sequence[Seat], steps: Sequence[Step], writer: Writer) -> Table:
+        alone = sum(seat.agent is None for seat in seats) < 2  # nobody may look into another user's opponent
+        study, pace = self.settings.study and alone, self.settings.pace
+        return Table(position, self._display, seats, self._agent, self._think, writer, pace, study, steps)
+
+    def find(self, key: str) -> tuple[Table, int | None]:
+        """The table and the seat that a key opens; the seat is None for those who look on.
+
+        Raises:
+            UsageError: no table has this key, or one must not look on there.
+        """
+        for table in self._tables:
+            for number, seat in enumerate(table.seats):
+                if seat.key == key and seat.agent is None:
+                    return table, number
+            if table.spectator == key and table.open:
+                return table, None
+        raise UsageError("this table has been closed: begin a new game")
+
+    def _agent(self, name: str) -> Any:
+        """An agent, loaded once: seats play with copies of it. Runs in the thread of the agents."""
+        if name not in self._agents:
+            self._agents[name] = self._make_agent(name)
+        return self._agents[name]
+
+    async def _think(self, work: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def consult(self, table: Table, ply: int) -> Plain | None:
+        """What an agent thinks at a position of a table; None if nobody is to move there or no agent can be asked.
+
+        The agent is the one whose move it is or, at a user's move, the first one at the table: what it would do there.
+
+        Returns:
+            ``agent``; ``moves``, the choices of the player to move with their ``probability``, ``value``, ``prior`` and
+            whether they were ``played``; and what `dancfr.agents.insight.Insight` has beside them.
+        """
+        states = table.states(ply)
+        mover = int(self.game.to_move(states)[0])
+        if mover < 0:
+            return None
+        offered = [seat.agent for seat in table.seats if seat.agent in self.settings.agents]
+        own = table.seats[mover].agent
+        name = own if own in self.settings.agents else (offered or self.settings.agents)[0]
+        played = table.steps[ply].action if ply < len(table.steps) else None
+        history = [(step.states, step.action) for step in table.steps[:ply] if step.player == mover]
+        seed = seed_of(table.position.seed, ply, mover)
+        return await self._think(lambda: self._consult(name, states, history, played, seed))
+
+    def _consult(self, name: str, states: States, history: History, played: Any, seed: int) -> Plain:
+        """See `consult`. Runs in the thread of the agents."""
+        try:
+            draws = DRAWS if isinstance(self.game, Game) else FEW_DRAWS
+            rng = np.random.default_rng(seed)
+            insight = consult(self._agent(name), self.game, states, history, rng, draws).to_json()
+        except Exception as error:  # whatever an agent does: the game goes on without its advice
+            return {"agent": name, "moves": [], "failed": one_line(error)}
+        moves = self._display.choices(states)
+        for name_of_list, field in (
+            ("policy", "probability"),
+            ("values", "value"),
+            ("prior", "prior"),
+            ("tries", "tries"),
+        ):
+            for move, each in zip(moves, insight.pop(name_of_list) or [None] * len(moves), strict=True):
+                move[field] = each
+        actions = actions_of(self.game, states)
+        for move, action in zip(moves, actions, strict=True):
+            move["played"] = played is not None and bool(action == played)
+        moves.sort(key=lambda move: -(move["probability"] or 0.0))
+        shown = [move for place, move in enumerate(moves) if place < MOST_MOVES or move["played"]]
+        return {"agent": name, "moves": shown, "left_out": len(moves) - len(shown), **insight}
+
+    async def sweep(self) -> None:
+        """Closes tables that nobody has looked at for long, again and again."""
+        while True:
+            await asyncio.sleep(_SWEEP_S)
+            self._drop_idle(self.settings.idle_s)
+
+    def _make_way(self) -> None:
+        """Closes tables without pages at which no user has moved, so that a page cannot fill the room by itself."""
+        self._drop_idle(_LEFT_S)
+        for table in list(self._tables):
+            if table is not self.first and table.empty and not table.begun:
+                self._drop(table)
+
+    def _drop_idle(self, seconds: float) -> None:
+        """Closes tables without pages: those that have ended, and those left alone for some time."""
+        now = time.monotonic()
+        for table in list(self._tables):
+            ended = table.position.over or bool(table.failed)
+            if table is not self.first and table.empty and (ended or now - table.used > seconds):
+                self._drop(table)
+
+    def _drop(self, table: Table) -> None:
+        self._tables.remove(table)
+        self._finished += table.position.over
+        stopping = asyncio.ensure_future(table.stop())
+        self._stopping.add(stopping)
+        stopping.add_done_callback(self._stopping.discard)
+
+    async def close(self) -> None:
+        """Ends all tables."""
+        await asyncio.gather(*(table.stop() for table in self._tables))
+
+    def summary(self) -> Plain:
+        """How many tables there were, and how many of their games have ended."""
+        ended = self._finished + sum(table.position.over for table in self._tables)
+        return {"tables": self._opened, "finished": ended}
+
+
+__all__ = ["Room", "RoomSettings"]

@@ -1,0 +1,290 @@
+"""A table: one game, its seats and those who look on. The table is the only one that knows hidden things."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from dancfr.agents.insight import bring
+from dancfr.errors import one_line, warn
+from dancfr.runs.recorded_games import Writer
+from dancfr.serve.browser.displays import Display, offered
+from dancfr.serve.position import Position, agent_stream, plain_action
+from envs.game import States
+
+Plain = dict[str, Any]
+
+Think = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs a function in the thread of the agents and returns its result."""
+
+
+class Onlooker(Protocol):
+    """A page at a table."""
+
+    def send(self, message: Plain) -> None:
+        """Queues a message."""
+        ...
+
+
+@dataclass
+class Seat:
+    """A seat.
+
+    Attributes:
+        agent: Name of the agent; None is a user.
+        key: Who knows it may sit here.
+    """
+
+    agent: str | None
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+
+
+class Step(NamedTuple):
+    """A move: the states before it, who made it, what it was, and how many milliseconds it took."""
+
+    states: States
+    player: int
+    action: Any
+    ms: int
+
+
+class Table:
+    """Plays one game to its end.
+
+    Args:
+        position: The game, perhaps some moves after its start.
+        display: Writes it down for viewers.
+        seats: A seat for each player.
+        load_agent: Loads an agent by its name, in the thread of the agents; seats play with copies of it.
+        think: Runs functions in that thread.
+        writer: Records the game.
+        pace: Least seconds between two moves of agents.
+        study: Whether users may see what agents think while the game runs.
+        steps: The moves before the present position.
+
+    Attributes:
+        seats: As given.
+        spectator: Key of those who look on; they see everything, so it opens nothing while a user plays.
+        used: When somebody was last at the table, by `time.monotonic`.
+        failed: Why the game cannot go on; empty while nothing is wrong.
+        begun: Whether a user has made a move.
+    """
+
+    def __init__(
+        self,
+        position: Position,
+        display: Display,
+        seats: Sequence[Seat],
+        load_agent: Callable[[str], Any],
+        think: Think,
+        writer: Writer,
+        pace: float = 0.5,
+        study: bool = False,
+        steps: Sequence[Step] = (),
+    ) -> None:
+        self.position, self.seats = position, list(seats)
+        self.spectator = secrets.token_urlsafe(12)
+        self.used = time.monotonic()
+        self.failed = ""
+        self.begun = False
+        self._display, self._writer = display, writer
+        self._load_agent, self._think = load_agent, think
+        self._agents: dict[int, Any] = {}
+        self._streams = [agent_stream(position.seed, player) for player in range(len(self.seats))]
+        self._pace, self._paused, self._study = pace, False, study
+        self._steps = list(steps)
+        self._onlookers: dict[Onlooker, int | None] = {}
+        self._wake = asyncio.Event()
+        self._asked_at = time.monotonic()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def steps(self) -> list[Step]:
+        """All moves so far."""
+        return self._steps
+
+    @property
+    def open(self) -> bool:
+        """Whether everything may be looked at: the game has ended, or no user plays it."""
+        return self.position.over or all(seat.agent is not None for seat in self.seats)
+
+    @property
+    def studied(self) -> bool:
+        """Whether what agents think may be looked at."""
+        return self.open or self._study
+
+    @property
+    def empty(self) -> bool:
+        """Whether nobody looks on."""
+        return not self._onlookers
+
+    def start(self) -> None:
+        """Lets the agents play."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def stop(self) -> None:
+        """Ends the table; its record keeps what was played."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def viewer_of(self, seat: int | None) -> int | None:
+        """As whom somebody in a seat sees the game: as its player while it runs, then as one who sees everything."""
+        return None if self.open else seat
+
+    def join(self, onlooker: Onlooker, seat: int | None) -> None:
+        """Somebody takes a seat, or looks on from none, and gets the game so far."""
+        self._onlookers[onlooker] = seat
+        self.used = time.monotonic()
+        onlooker.send(self._message(seat, 0))
+        self._wake.set()
+
+    def leave(self, onlooker: Onlooker) -> None:
+        """Somebody has gone."""
+        self._onlookers.pop(onlooker, None)
+        self.used = time.monotonic()
+
+    def play(self, seat: int | None, ply: int, choice: int) -> str:
+        """Plays a user's choice; returns why it cannot be played, or nothing."""
+        if seat is None or self.seats[seat].agent is not None:
+            return "you only look on at this table"
+        if self.position.over or self.failed:
+            return "the game has ended"
+        if ply != self.position.ply or seat != self.position.mover:
+            return "it is not your turn"
+        if choice >= len(self.position.actions):
+            return f"there are {len(self.position.actions)} choices, and this is number {choice}"
+        self.begun = True
+        try:
+            self._play(self.position.actions[choice])
+        except Exception as error:  # rules of other packages, such as a PettingZoo environment's
+            self._fail("the game", error)
+        self._wake.set()
+        return ""
+
+    def _fail(self, who: str, error: Exception) -> None:
+        """The game cannot go on, whatever the reason; other tables do."""
+        self.failed = f"{who} has failed: {one_line(error)}"
+        warn(self.failed)
+        self._tell(self.position.ply)
+
+    def set_pace(self, seconds: float, paused: bool) -> None:
+        """Sets the time between the moves of agents."""
+        self._pace, self._paused = seconds, paused
+        self._wake.set()
+        self._tell(self.position.ply)
+
+    def look(self, seat: int | None, ply: int) -> Plain | None:
+        """The position before decision `ply` with the move that led to it; None if there is none."""
+        if ply > self.position.ply:
+            return None
+        viewer = self.viewer_of(seat)
+        scene = self._display.scene(self.states(ply)[0], viewer)
+        event = self._event(ply - 1, viewer) if ply > 0 else None
+        return {"type": "at", "ply": ply, "scene": scene, "event": event, "insight": None}
+
+    def states(self, ply: int) -> States:
+        """The state before decision `ply`, `[1]`."""
+        return self.position.states if ply == self.position.ply else self._steps[ply].states
+
+    async def _run(self) -> None:
+        """Lets agents move until the game is over. Waits for users, and while nobody looks on."""
+        while not self.position.over and not self.failed:
+            seat = self.seats[self.position.mover]
+            if seat.agent is None or self._paused or self.empty:
+                await self._wake.wait()
+                self._wake.clear()
+                continue
+            try:
+                await self._move_agent(self.position.mover, seat.agent)
+            except Exception as error:  # whatever an agent does
+                self._fail(seat.agent, error)
+                return
+
+    async def _move_agent(self, player: int, name: str) -> None:
+        started = time.monotonic()
+        states, stream = self.position.states.copy(), self._streams[player]
+        action = await self._think(lambda: self._ask(player, name, states, stream))
+        taken = time.monotonic() - started
+        rest = self._pace - taken
+        while rest > 0 and not self._paused:  # a new pace counts at once
+            await asyncio.sleep(min(rest, 0.1))
+            rest = self._pace - (time.monotonic() - started)
+        self._play(action, round(1000 * taken))
+
+    def _ask(self, player: int, name: str, states: States, stream: Any) -> Any:
+        """The move of the agent in a seat. Runs in the thread of the agents, which brings it to the game at first."""
+        if player not in self._agents:
+            earlier = [(step.states, step.action) for step in self._steps if step.player == player]
+            self._agents[player] = bring(self._load_agent(name), self.position.game, earlier, stream)
+        return self._agents[player].act(states, np.zeros(1, np.int64), stream)[0]
+
+    def _play(self, action: Any, ms: int | None = None) -> None:
+        """Plays an action, writes it down, and tells everybody."""
+        position = self.position
+        before, player = position.states, position.mover
+        taken = round(1000 * (time.monotonic() - self._asked_at)) if ms is None else ms
+        position.play(action)
+        self._steps.append(Step(before, player, action, taken))
+        self._asked_at = self.used = time.monotonic()
+        label = str(self._event(position.ply - 1, None)["label"])
+        self._writer.move(position.ply - 1, player, plain_action(action), label, taken)
+        if position.over:
+            self._writer.end(str(position.ending), position.returns, position.ply)
+        # At the end the moves are told again from the first one, since now nothing about them is hidden.
+        self._tell(0 if position.over else position.ply - 1)
+
+    def _event(self, ply: int, viewer: int | None) -> Plain:
+        step = self._steps[ply]
+        event = self._display.event(step.states[0], step.action, self.states(ply + 1)[0], viewer)
+        # How long another player has thought may tell what the cards are, such as that there was no choice.
+        time_taken = {"ms": step.ms} if viewer in (None, step.player) else {}
+        return {"ply": ply, "player": step.player, **time_taken, **event}
+
+    def _tell(self, since: int) -> None:
+        messages: dict[int | None, Plain] = {}
+        for onlooker, seat in list(self._onlookers.items()):
+            if seat not in messages:
+                messages[seat] = self._message(seat, since)
+            onlooker.send(messages[seat])
+
+    def _message(self, seat: int | None, since: int) -> Plain:
+        """The game as somebody sees it, with the events from ply `since` on."""
+        position, viewer = self.position, self.viewer_of(seat)
+        asked = seat is not None and seat == position.mover and self.seats[seat].agent is None and not self.failed
+        return {
+            "type": "table",
+            "table": self.spectator if seat is None else self.seats[seat].key,
+            "you": seat,
+            "names": [each.agent or "" for each in self.seats],
+            "users": [each.agent is None for each in self.seats],
+            "invitations": self._invitations(seat),
+            "ply": position.ply,
+            "scene": self._display.scene(position.states[0], viewer),
+            "mover": position.mover,
+            "choices": offered(self._display, position.states) if asked else [],
+            "over": position.over,
+            "returns": position.returns if position.over else None,
+            "ending": position.ending,
+            "failed": self.failed,
+            "since": since,
+            "events": [self._event(ply, viewer) for ply in range(since, position.ply)],
+            "open": self.open,
+            "study": self.studied,
+            "record": None if self._writer.path is None else self._writer.path.name,
+            "clock": {"pace": self._pace, "paused": self._paused},
+        }
+
+    def _invitations(self, seat: int | None) -> dict[str, str]:
+        """The keys of the other users' seats, for the first user, who has opened the table."""
+        users = [player for player, each in enumerate(self.seats) if each.agent is None]
+        if not users or seat != users[0]:
+            return {}
+        return {str(player): self.seats[player].key for player in users[1:]}
+
+
+__all__ = ["Onlooker", "Seat", "Step", "Table"]

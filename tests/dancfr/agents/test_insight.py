@@ -1,0 +1,430 @@
+"""What agents of every kind think of a position: the policies that they play, and nothing that they cannot know."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dancfr.agents.by_name import make_agent
+from dancfr.agents.insight import Insight, bring, consult
+from dancfr.evaluation.bots import bots
+from dancfr.games.registry import make_game
+from dancfr.games.trees import make_tree
+from dancfr.methods import method_named
+from dancfr.runs.run import Run
+from envs.cheat.cards import pack, unpack
+from envs.cheat.turns import ANSWERING
+from envs.game import GameOver, RaggedGame, States
+from envs.geister.rules import layouts
+from learners.cfr.exact_evaluation import evaluate_policy
+from learners.cfr.sequence_form import sequence_form
+from tests.dancfr.methods.table_runs import run_preset
+from tests.dancfr.methods.test_every_method import small
+
+ZERO = np.zeros(1, np.int64)
+
+WIDE = {"history": True, "ply_limit": 300}
+BOTS = [
+    (game, name)
+    for game in ("geister", "mini-geister", "guandan", "cheat", "mini-cheat", "leduc", "goofspiel5")
+    for name in bots(make_game(game))
+]
+STORED = [
+    ("geister", "pretrained:geister"),
+    ("geister", "pretrained:geister?search=32&depth=4"),
+    ("geister", "pretrained:geister-own-view"),
+    ("geister", "pretrained:geister-own-view?search=32&depth=4&average=weights"),
+    ("geister", "pretrained:geister-response"),
+    ("guandan", "pretrained:guandan"),
+    ("guandan", "pretrained:guandan?search=16&depth=2&worlds=4"),
+]
+RUNS = ["dream", "policy-gradient", "value-net", "best-response", "belief-tables", "depth-limited", "cheat-cfr", "dmc"]
+
+
+def options_of(name: str) -> dict[str, Any]:
+    return WIDE if name == "geister" else {}
+
+
+def step(game: Any, states: States, action: Any, rng: np.random.Generator) -> None:
+    given = (rng,) if not isinstance(game, RaggedGame) else ()
+    game.step(states, np.asarray(action).reshape(1), *given)
+
+
+def decisions(game: Any, agent: Any, plies: int, seed: int = 0) -> list[tuple[States, list[tuple[States, Any]]]]:
+    """The decisions of one game in which the agent plays seat 0 and `random` the others: position and earlier ones."""
+    rng, other = np.random.default_rng(seed), make_agent("random", game)
+    for player in (agent, other):
+        player.begin(game, 1, rng)
+    states, met, found = game.reset(1, rng), {p: [] for p in range(game.spec.num_players)}, []
+    for _ in range(plies):
+        if game.finished(states)[0]:
+            break
+        mover = int(game.to_move(states)[0])
+        found.append((states.copy(), list(met[mover])))
+        action = (agent if mover == 0 else other).act(states, ZERO, rng)[0]
+        met[mover].append((states.copy(), action))
+        step(game, states, action, rng)
+    return found
+
+
+def number_of_actions(game: Any, states: States) -> int:
+    legal = game.legal(states)
+    return len(legal.rows) if isinstance(game, RaggedGame) else int(legal.sum())
+
+
+def check(found: Insight, game: Any, states: States) -> None:
+    """What holds for every insight."""
+    count = number_of_actions(game, states)
+    for part in (found.policy, found.prior):
+        if part is not None:
+            assert len(part) == count
+            assert min(part) >= 0
+            assert sum(part) == pytest.approx(1, abs=1e-6)
+    assert found.policy is not None
+    assert (found.draws is not None) == (found.source == "draws")
+    for listed in (found.values, found.tries):
+        assert listed is None or len(listed) == count
+    assert (found.values is None) == (found.values_are is None)
+    assert (found.value is None) == (found.value_from is None)
+    assert found.value is None or abs(found.value) <= game.spec.max_return
+    beliefs = found.beliefs or {}
+    if beliefs.get("about") == "ghosts":
+        assert all(red is None or 0 <= red <= 1 for red in beliefs["red"])
+    if beliefs.get("about") == "cards":
+        for other in beliefs["others"]:
+            assert min(other["ranks"]) >= 0
+            assert sum(other["ranks"]) == pytest.approx(other["cards"])
+    if beliefs.get("about") == "hands":
+        assert sum(beliefs["hands"].values()) == pytest.approx(1)
+    assert json.loads(json.dumps(found.to_json(), allow_nan=False)) == found.to_json()
+
+
+def exchanged(game: Any, states: States, history: list[tuple[States, Any]], seed: int) -> Any:
+    """The same position and decisions to the player to move, with other ghosts or cards where it cannot see them."""
+    changed = [states.copy(), *(before.copy() for before, _ in history)]
+    player, rng = game.to_move(states), np.random.default_rng(seed)
+    other = 1 - int(player[0])
+    if game.spec.name in ("geister", "mini-geister"):
+        chosen = rng.choice(np.flatnonzero(game.possible(states, player)[0]), 1)
+        for each in changed:
+            game.arrange(each, player, chosen)
+    elif game.spec.name == "guandan":
+        for each in changed:
+            game.redeal(each, player, rng.integers(0, 2**64, 1, np.uint64))
+    elif game.spec.name in ("kuhn", "leduc"):
+        cards = states["cards"][0]
+        taken = {int(cards[0]), int(cards[1]), int(states["board"][0]) if game.spec.name == "leduc" else -1}
+        free = [card for card in range(3 if game.spec.name == "kuhn" else 6) if card not in taken]
+        card = rng.choice(free)
+        for each in changed:
+            each["cards"][0, other] = card
+    elif game.spec.name in ("cheat", "mini-cheat") and states["phase"][0] == ANSWERING:
+        _exchange_discard(game, changed[0], other, rng)
+    return changed[0], [(before, action) for before, (_, action) in zip(changed[1:], history, strict=True)]
+
+
+def _exchange_discard(game: Any, states: States, other: int, rng: np.random.Generator) -> None:
+    """Lets the other player of Cheat have discarded other cards of its hand."""
+    before, hand, put = (
+        int(word) for word in (states["discard"][0], states["hand"][0, other], states["put"][0, other])
+    )
+    pool = np.repeat(np.arange(game.ranks), unpack(np.array(hand + before, np.uint64), game.ranks))
+    laid = rng.choice(pool, int(unpack(states["discard"], game.ranks).sum()), replace=False)
+    discard = int(pack(np.bincount(laid, minlength=game.ranks)))
+    states["discard"][0] = discard
+    states["hand"][0, other], states["put"][0, other] = hand + before - discard, put + discard - before
+
+
+def examine(game: Any, agent: Any, plies: int, every: int) -> int:
+    """Consults an agent at some of its decisions; returns in how many something was hidden and exchanged."""
+    hidden = 0
+    for states, history in decisions(game, agent, plies)[::every]:
+        found = consult(agent, game, states, history, np.random.default_rng(1), draws=32)
+        check(found, game, states)
+        seen, remembered = exchanged(game, states, history, 2)
+        hidden += (seen != states).any()
+        again = consult(agent, game, seen, remembered, np.random.default_rng(1), draws=32)
+        assert again == found, "the same for the same seed, whatever is hidden"
+    return hidden
+
+
+@pytest.mark.parametrize(("game", "name"), BOTS)
+def test_every_bot_can_be_consulted(game: str, name: str) -> None:
+    rules = make_game(game)
+    hidden = examine(rules, make_agent(name, rules), 16, 1 if "cheat" in game else 3)
+    assert hidden > 0 or game in ("mini-cheat", "goofspiel5"), "nothing was exchanged"
+
+
+@pytest.mark.parametrize(("game", "name"), STORED)
+def test_every_pretrained_agent_can_be_consulted(game: str, name: str) -> None:
+    rules = make_game(game, **options_of(game))
+    assert examine(rules, make_agent(name, rules), 24, 5) > 0
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The run of two iterations of a method, by its name."""
+    folder, made = tmp_path_factory.mktemp("runs"), dict[str, Path]()
+
+    def run(method: str) -> Path:
+        if method not in made:
+            made[method] = folder / method
+            run_preset(made[method], *small(method_named(method), "iterations=2"))
+        return made[method]
+
+    return run
+
+
+def game_of(run: Path) -> Any:
+    config: Any = Run.open(run).info["config"]
+    return make_game(config["game"], **config["game_options"])
+
+
+@pytest.mark.parametrize("method", RUNS)
+def test_a_run_of_every_method_can_be_consulted(method: str, trained: Any) -> None:
+    run = trained(method)
+    game = game_of(run)
+    agent = make_agent(str(run), game)
+    examine(game, agent, 20, 3)
+    found = [consult(agent, game, *each, np.random.default_rng(1), draws=8) for each in decisions(game, agent, 12)]
+    assert {each.source for each in found} <= ({"greedy", "settled"} if method == "dmc" else {"policy"})
+
+
+def frequencies(
+    agent: Any, game: Any, states: States, history: list[tuple[States, Any]], count: int
+) -> tuple[list[float], int]:
+    """How often `act` chooses each legal action in copies of the games in which it has played like in the history."""
+    made, rng, kept = (
+        bring(agent, game, [], np.random.default_rng(0), count),
+        np.random.default_rng(5),
+        np.arange(count),
+    )
+    for before, action in history:
+        kept = kept[made.act(np.repeat(before, len(kept)), kept, rng) == action]
+    chosen = made.act(np.repeat(states, len(kept)), kept, rng)
+    played = [float((chosen == action).sum()) / max(1, len(kept)) for action in np.flatnonzero(game.legal(states)[0])]
+    return played, len(kept)
+
+
+@pytest.mark.parametrize(
+    ("method", "query"),
+    [
+        ("dream", "?average=exact"),
+        ("dream", "?average=sampled"),
+        ("dream", "?average=sampled&threshold=0.4"),
+        ("dream", "?average=paper&threshold=0.3"),
+        ("dream", "?average=last"),
+        ("policy-gradient", ""),
+        ("policy-gradient", "?threshold=0"),
+        ("value-net", ""),
+        ("belief-tables", ""),
+        ("depth-limited", ""),
+    ],
+)
+def test_an_exact_policy_is_how_often_each_action_is_played(method: str, query: str, trained: Any) -> None:
+    """5,000 games each; those in which the agent has moved before count if it has made the same moves."""
+    run = trained(method)
+    game = game_of(run)
+    agent, compared = make_agent(f"{run}{query}", game), 0
+    for seed in range(24 if game.spec.name == "kuhn" else 6):
+        for states, history in decisions(game, agent, 4, seed):
+            policy = consult(agent, game, states, history, np.random.default_rng(1)).policy
+            assert policy is not None
+            played, count = frequencies(agent, game, states, history, 5000)
+            if count < 200 or len(policy) == 1:
+                continue
+            bound = 5 * np.sqrt(np.array(policy) * (1 - np.array(policy)) / count) + 3 / count
+            assert (np.abs(np.array(played) - policy) < bound).all(), (policy, played, count, len(history))
+            compared += bool(history)
+    assert compared > 2
+
+
+def test_an_estimated_policy_is_near_the_exact_one() -> None:
+    game = make_game("geister")
+    agent = make_agent("heuristic", game)
+
+    class Silent:
+        """The same agent, which does not say what it plays."""
+
+        name, begin, act = "silent", agent.begin, agent.act
+
+    for states, history in decisions(game, agent, 6):
+        exact = consult(agent, game, states, history, np.random.default_rng(1))
+        drawn = consult(Silent(), game, states, history, np.random.default_rng(1), draws=4000)
+        assert (exact.source, drawn.source, drawn.draws) == ("policy", "draws", 4000)
+        np.testing.assert_allclose(drawn.policy, exact.policy, atol=5 * 0.5 / np.sqrt(4000))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("game", "name"), [*STORED, ("geister", "heuristic"), ("guandan", "counter")])
+def test_an_agent_plays_on_as_if_it_had_not_been_consulted(game: str, name: str) -> None:
+    rules = make_game(game, **options_of(game))
+    past = decisions(rules, make_agent("random", rules), 30, seed=3)
+    plays = []
+    for consulted in (False, True):
+        agent, rng, chosen = make_agent(name, rules), np.random.default_rng(7), []
+        agent.begin(rules, 1, rng)
+        for ply, (states, history) in enumerate(past[:16]):
+            if consulted and ply % 4 == 0:
+                consult(agent, rules, *past[-1 - ply // 4], np.random.default_rng(1), draws=4)
+                consult(agent, rules, states, history, np.random.default_rng(1), draws=4)
+            if ply % rules.spec.num_players == 0:
+                chosen.append(agent.act(states, ZERO, rng)[0])
+        plays.append([np.asarray(action).tobytes() for action in chosen])
+    assert plays[0] == plays[1]
+
+
+@pytest.mark.parametrize("method", ["dream", "policy-gradient", "belief-tables", "depth-limited"])
+def test_an_agent_with_a_memory_plays_on_as_if_it_had_not_been_consulted(method: str, trained: Any) -> None:
+    run = trained(method)
+    game, plays = game_of(run), []
+    for consulted in (False, True):
+        agent, rng, chosen = make_agent(str(run), game), np.random.default_rng(7), []
+        agent.begin(game, 1, rng)
+        states, history = game.reset(1, rng), []
+        for ply in range(12):
+            if game.finished(states)[0]:
+                break
+            if ply % 2:
+                action = np.flatnonzero(game.legal(states)[0])[0]
+            else:
+                if consulted:
+                    consult(agent, game, states, history, np.random.default_rng(1))
+                action = agent.act(states, ZERO, rng)[0]
+                history.append((states.copy(), action))
+                chosen.append(int(action))
+            step(game, states, action, rng)
+        plays.append(chosen)
+    assert plays[0] == plays[1]
+
+
+@pytest.mark.parametrize("name", [STORED[1], STORED[3], STORED[6]], ids=lambda each: each[1])
+def test_an_insight_into_a_search_has_the_action_that_it_plays(name: tuple[str, str]) -> None:
+    game = make_game(name[0], **options_of(name[0]))
+    agent, searched = make_agent(name[1], game), 0
+    plain = make_agent("random", game)
+    for states, history in decisions(game, plain, 20)[::4]:
+        found = consult(agent, game, states, history, np.random.default_rng(1))
+        rng = np.random.default_rng(1)
+        played = bring(agent, game, history, rng).act(states, ZERO, rng)[0]
+        assert found.policy is not None
+        at = found.policy.index(1.0)
+        if isinstance(game, RaggedGame):
+            assert game.legal(states).rows[at] == played
+        else:
+            assert np.flatnonzero(game.legal(states)[0])[at] == played
+        if found.source == "search":
+            assert found.values is not None
+            assert found.tries is not None
+            assert [value is None for value in found.values] == [tries == 0 for tries in found.tries]
+            searched += sum(found.tries) > 0
+            assert found.prior is not None
+    assert searched > 0
+
+
+def test_a_belief_about_ghosts_counts_the_reds_that_are_left() -> None:
+    game = make_game("geister", **WIDE)
+    for name, kind in (("pretrained:geister-own-view", "tracked"), ("random", "uniform")):
+        agent = make_agent(name, game)
+        for states, history in decisions(game, agent, 40)[::6]:
+            beliefs = consult(agent, game, states, history, np.random.default_rng(1)).beliefs
+            assert beliefs is not None
+            assert beliefs["kind"] == kind
+            taken = int(states["taken"][0, 1 - int(game.to_move(states)[0]), 1])
+            assert sum(red for red in beliefs["red"] if red is not None) == pytest.approx(4 - taken, abs=1e-4)
+
+
+@pytest.mark.parametrize("method", ["belief-tables", "depth-limited"])
+def test_an_agent_with_beliefs_shows_them_and_learns_from_moves(method: str, trained: Any) -> None:
+    run = trained(method)
+    game, moved = game_of(run), 0
+    agent = make_agent(str(run), game)
+    for seed in range(3):
+        for states, history in decisions(game, agent, 8, seed):
+            beliefs = consult(agent, game, states, history, np.random.default_rng(1)).beliefs
+            assert beliefs is not None
+            assert (beliefs["about"], beliefs["kind"]) == ("ghosts", "tracked")
+            assert sum(beliefs["red"]) == pytest.approx(1, abs=1e-4)
+            moved += abs(beliefs["red"][0] - 0.5) > 0.02
+    assert moved > 3
+    assert len(layouts(game.size)) == 2
+
+
+def test_expected_cards_in_guandan_are_those_of_many_deals() -> None:
+    game = make_game("guandan")
+    states, history = decisions(game, make_agent("planner", game), 30)[-1]
+    beliefs = consult(make_agent("planner", game), game, states, history, np.random.default_rng(1), draws=1).beliefs
+    assert beliefs is not None
+    dealt = np.repeat(states, 3000)
+    game.redeal(dealt, game.to_move(dealt), np.arange(3000, dtype=np.uint64))
+    for other in beliefs["others"]:
+        low, high = dealt["low"][:, other["seat"]], dealt["high"][:, other["seat"]]
+        for rank, expected in enumerate(other["ranks"]):
+            word = low if rank < 8 else high
+            shifts = [8 * (rank % 8) + 2 * suit for suit in range(4)] if rank < 13 else [40 + 2 * (rank - 13)]
+            found = sum(((word >> np.uint64(shift)) & np.uint64(3)).astype(float) for shift in shifts)
+            assert found.mean() == pytest.approx(expected, abs=5 * max(found.std(), 0.02) / np.sqrt(3000))
+
+
+def test_the_hand_of_the_opponent_in_kuhn_follows_from_its_bet(strategy: Path) -> None:
+    """By Bayes' rule from the policy of the strategy itself: a bet of player 0 before a queen of player 1."""
+    game = make_game("kuhn")
+    agent = make_agent(str(strategy), game)
+    bets = []
+    for card in (0, 2):
+        states = game.initial(1)
+        for dealt in (card, 1):
+            game.apply(states, np.array([dealt]))
+        policy = consult(agent, game, states, [], np.random.default_rng(1)).policy
+        assert policy is not None
+        bets.append(policy[1])
+        game.apply(states, np.array([1]))
+        found = consult(agent, game, states, [], np.random.default_rng(1))
+        assert found.beliefs is not None
+        if card == 2:
+            assert found.beliefs["kind"] == "tracked"
+            assert found.beliefs["hands"]["2"] == pytest.approx(bets[1] / sum(bets))
+            assert found.beliefs["hands"]["0"] == pytest.approx(bets[0] / sum(bets))
+
+
+def test_the_values_of_the_first_hands_in_kuhn_make_the_value_of_the_strategy(strategy: Path) -> None:
+    game = make_game("kuhn")
+    agent = make_agent(str(strategy), game)
+    tree = make_tree("kuhn", {})
+    values = []
+    for card in range(3):
+        states = game.initial(1)
+        for dealt in (card, (card + 1) % 3):
+            game.apply(states, np.array([dealt]))
+        found = consult(agent, game, states, [], np.random.default_rng(1))
+        assert found.value_from == "self-play"
+        values.append(found.value)
+    expected = evaluate_policy(sequence_form(tree), agent.tree_policy(tree)).value  # type: ignore[attr-defined]
+    assert np.mean(values) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_net_for_guandan_shows_logits_as_a_policy_and_the_mean_of_its_critic() -> None:
+    game = make_game("guandan")
+    agent = make_agent("pretrained:guandan", game)
+    kinds = set()
+    for states, history in decisions(game, agent, 16):
+        found = consult(agent, game, states, history, np.random.default_rng(1))
+        kinds.add(found.source)
+        assert found.value_from == "critic"
+        assert found.values is None, "logits are no values"
+        if found.source == "greedy":
+            assert found.prior is not None
+            assert found.policy is not None
+            assert found.prior.index(max(found.prior)) == found.policy.index(1.0)
+    assert "greedy" in kinds
+
+
+def test_a_position_without_a_mover_is_refused() -> None:
+    game = make_game("kuhn")
+    rng, agent = np.random.default_rng(0), make_agent("random", game)
+    states = game.reset(1, rng)
+    while not game.finished(states)[0]:
+        step(game, states, 1, rng)
+    with pytest.raises(GameOver, match="nobody is to move"):
+        consult(agent, game, states, [], rng)
