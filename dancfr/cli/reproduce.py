@@ -27,6 +27,13 @@ def reproduce(
     game: Annotated[
         str | None, typer.Option(metavar="NAME", help="Game, for experiments on several; default: the first.")
     ] = None,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Compare this run, or the runs in this folder, finished or not, and train nothing; may be repeated.",
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Number of workers that play; default: the number of CPUs.")
     ] = None,
@@ -47,7 +54,7 @@ def reproduce(
             }
         if name not in EXPERIMENTS:
             raise UsageError(nearest(name, list(EXPERIMENTS), "experiment"))
-        return run_experiment(name, scale, out, chosen, workers, overrides or (), inline, game)
+        return run_experiment(name, scale, out, chosen, workers, overrides or (), inline, game, runs or ())
 
     def describe(result: output.Result) -> str:
         if "experiments" in result:

@@ -18,6 +18,7 @@ from dancfr.papers import (
     sokota2022,
     steinberger2020,
 )
+from dancfr.papers.given_runs import given_runs, unfinished
 from dancfr.papers.trainings import Experiment, Row, Scale, check_overrides, train_settings
 from dancfr.report.plots import number
 from dancfr.report.report import Table, evaluation_tables, prepare, runs_table, write_page
@@ -47,8 +48,9 @@ def reproduce(
     overrides: Sequence[str] = (),
     inline: bool = False,
     game: str | None = None,
+    runs: Sequence[str | Path] = (),
 ) -> Row:
-    """Trains the missing runs of an experiment and compares the results with those of the paper.
+    """Trains the missing runs of an experiment, or takes given ones, and compares the results with those of the paper.
 
     Args:
         name: One of `EXPERIMENTS`.
@@ -60,6 +62,8 @@ def reproduce(
             compares cannot be overridden.
         inline: Train in this process, without Ray.
         game: Game, for experiments on several games; None: the first.
+        runs: Runs, or folders of runs, to compare in place of training; each belongs to the setting whose
+            configuration it has, whatever its seed, and need not be finished.
 
     Returns:
         ``experiment``, ``rows`` (``cell``, ``paper``, ``ours``, ``sd``, ``note``), ``files`` (page and PNGs),
@@ -67,7 +71,8 @@ def reproduce(
 
     Raises:
         UsageError: the experiment, scale, game or a setting is unknown, a value or seed is not valid, an override
-            changes what the experiment compares, or the folder cannot be written or holds runs of other settings.
+            changes what the experiment compares, the folder cannot be written or holds runs of other settings, or
+            the given runs do not belong to the experiment.
         RunError: a training failed or was stopped; the same command resumes it.
     """
     if name not in EXPERIMENTS:
@@ -76,6 +81,8 @@ def reproduce(
     scales = _scales_of(name, experiment, game)
     if scale not in scales:
         raise UsageError(nearest(scale, list(scales), "scale"))
+    if runs and seeds is not None:
+        raise UsageError("--seeds chooses what to train, and with --runs nothing is trained: leave out one of them")
     started = perf_counter()
     chosen = scales[scale]
     seeds = _checked(chosen.seeds if seeds is None else seeds)
@@ -84,10 +91,15 @@ def reproduce(
     folder = "-".join(filter(None, (experiment.folder, chosen.game, scale)))
     out = Path("runs") / folder if out_dir is None else Path(out_dir)
     page = out / f"{name}.html"
+    given = given_runs([Path(run) for run in runs], chosen, overrides) if runs else None
+    lacking = unfinished(given, chosen, overrides) if given is not None else []
+    if given is not None and len(given) < len(chosen.settings) and not experiment.partial:
+        raise UsageError(f"{name} compares all of its settings. {lacking[0]}")
     prepare(page)
-    settings = train_settings(out, chosen, seeds, overrides, options)
+    settings = train_settings(out, chosen, seeds, overrides, options) if given is None else given
 
     shown = experiment.compare(settings, chosen)
+    left_out = [*lacking, *shown.left_out]
     note = "; ".join(filter(None, [chosen.note, f"also {', '.join(overrides)}" if overrides else ""]))
     rows = [
         row | {"note": "; ".join(filter(None, [row["note"], note if row["ours"] is not None else ""]))}
@@ -96,7 +108,7 @@ def reproduce(
     tables = [comparison_table(rows, shown.unit)] if rows else []
     tables += [*shown.tables, runs_table(settings), *evaluation_tables(settings)]
     title, text = ", ".join(filter(None, (name, chosen.game, f"{scale} scale"))), experiment.description
-    files = write_page(page, title, [text], tables, shown.figures, shown.left_out, settings)
+    files = write_page(page, title, [text], tables, shown.figures, left_out, settings)
     return {
         "experiment": name,
         "rows": rows,
@@ -105,7 +117,7 @@ def reproduce(
         "scale": scale,
         "game": chosen.game,
         "runs": [str(run.path) for runs in settings.values() for run in runs],
-        "warnings": shown.left_out,
+        "warnings": left_out,
     }
 
 

@@ -105,6 +105,7 @@ class Experiment:
         scales: Scales by name; of the first game, for experiments on several games.
         compare: Function that computes the results from the trained runs.
         games: Scales of each game, for experiments on several games.
+        partial: Whether `compare` takes some of the settings alone, where the others have no runs.
     """
 
     description: str
@@ -112,6 +113,7 @@ class Experiment:
     scales: Mapping[str, Scale]
     compare: Callable[[Settings, Scale], Comparison]
     games: Mapping[str, Mapping[str, Scale]] = field(default_factory=dict)
+    partial: bool = False
 
 
 def row(cell: str, paper: float | None, ours: float | None, sd: float | None, note: str) -> Row:

@@ -117,7 +117,7 @@ def test_scales_keep_the_proportions_of_the_paper() -> None:
 @pytest.fixture
 def few_traversals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reduces the number of traversals, in the proportions of the paper."""
-    for name in ("geister-fig4", "geister-fig5-8"):
+    for name in ("geister-fig3", "geister-fig4", "geister-fig5-8"):
         quick = EXPERIMENTS[name].scales["quick"]
         traversals = zip(quick.settings, (3, 3, 6, 8), strict=True)
         few = tuple(replace(setting, overrides=(f"traversals={count}",)) for setting, count in traversals)
@@ -149,6 +149,81 @@ def test_an_experiment_trains_its_runs_once_and_the_next_one_shares_them(tmp_pat
         reproduce("geister-fig4", "quick", **(arguments | {"overrides": (*SMALL, "sampling.epsilon=0.4")}))
     with pytest.raises(UsageError, match="ended after 2 iterations"):
         reproduce("geister-fig4", "quick", **(arguments | {"overrides": (*SMALL, "iterations=3")}))
+
+
+LENGTHLESS = tuple(each for each in SMALL if not each.startswith("iterations"))
+
+
+@pytest.fixture
+def given(tmp_path: Path, few_traversals: None) -> Path:
+    """A folder with runs of two settings of Fig. 4 by other names and seeds, and shorter than the experiment's."""
+    scale = EXPERIMENTS["geister-fig4"].scales["quick"]
+    for setting, count, seed in zip(scale.settings[1:3], (2, 4), (7, 8), strict=True):
+        changes = configuration(setting, scale, (*LENGTHLESS, f"iterations={count}"), seed)
+        train_run(tmp_path / "given" / f"run-{count}", setting.preset, changes, TrainOptions(inline=True))
+    return tmp_path / "given"
+
+
+def test_given_runs_are_compared_and_nothing_is_trained(given: Path, tmp_path: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in given.rglob("*")}
+    arguments: dict[str, Any] = {"out_dir": tmp_path / "out", "overrides": LENGTHLESS, "runs": [given]}
+    found = reproduce("geister-fig4", "quick", **arguments)
+    assert {path: path.stat().st_mtime_ns for path in given.rglob("*")} == before
+    assert found["runs"] == [str(given / "run-2"), str(given / "run-4")]
+    assert found["warnings"] == [
+        "geister-dream-no-baseline: none of the runs has this setting.",
+        "run-2 is unfinished: 2 of 20 iterations.",
+        "run-4 is unfinished: 4 of 20 iterations.",
+        "geister-dream-10240: none of the runs has this setting.",
+    ]
+    rows = by_cell(found["rows"])
+    assert "at iteration 4;" in rows["final win rate, geister-dream"]["note"]
+    assert "final win rate, geister-dream minus the best other" in rows
+    assert "final win rate, geister-dream-10240" not in rows
+    assert [Path(file).suffix for file in found["files"]] == [".html", ".png", ".png"]
+    one = reproduce("geister-fig5-8", "quick", **(arguments | {"runs": [given / "run-4"]}))
+    assert [row["cell"] for row in one["rows"]] == ["final win rate, run-4"]
+
+
+def test_times_are_those_of_the_iterations_that_all_runs_have(given: Path, tmp_path: Path) -> None:
+    found = reproduce("geister-fig3", "quick", tmp_path / "out", runs=[given], overrides=LENGTHLESS)
+    own = by_cell(found["rows"])["training time, geister-dream"]
+    assert "seconds of 2 iterations" in own["note"]
+    assert 0 < own["ours"] < History.read(given / "run-4").seconds
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("geister-fig4", {"seeds": (1,)}, "--seeds chooses what to train"),
+        ("geister-fig4", {"overrides": (*LENGTHLESS, "sampling.epsilon=0.4")}, "no run of this experiment in"),
+        ("cheat-fig1", {}, "no run of this experiment in .* its presets are cheat-memoryless, cheat-hp-aware"),
+        ("mini-geister-fig5", {"overrides": ()}, "trains nothing: leave out --runs"),
+    ],
+)
+def test_given_runs_that_do_not_fit_are_refused(
+    name: str, arguments: dict[str, Any], says: str, given: Path, tmp_path: Path
+) -> None:
+    overrides = LENGTHLESS if name.startswith("geister") else ()
+    with pytest.raises(UsageError, match=says):
+        reproduce(name, "quick", tmp_path / "out", **({"overrides": overrides, "runs": [given]} | arguments))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_given_run_says_why_it_does_not_belong(given: Path, tmp_path: Path) -> None:
+    def compare(name: str, *runs: Path, overrides: tuple[str, ...] = LENGTHLESS) -> None:
+        reproduce(name, "quick", tmp_path / "out", overrides=overrides, runs=runs)
+
+    other = (*LENGTHLESS, "sampling.epsilon=0.4")
+    with pytest.raises(UsageError, match=r"run-4 belongs to no setting .* sampling.epsilon: 0.4 -> 0.5"):
+        compare("geister-fig4", given / "run-4", overrides=other)
+    with pytest.raises(UsageError, match=r"it is a run of geister-dream, not of cheat-memoryless or"):
+        compare("cheat-fig1", given / "run-4", overrides=())
+    with pytest.raises(UsageError, match=r"is no run and no folder of runs"):
+        compare("geister-fig4", tmp_path)
+    shutil.copytree(given / "run-4", given / "copy")
+    with pytest.raises(UsageError, match=r"are runs of geister-dream with the same seed 8"):
+        compare("geister-fig4", given)
 
 
 def trained_by_hand(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:

@@ -223,6 +223,7 @@ function look(ply) {
   }
   looked = { ply: Math.max(0, ply), scene: null, event: null };
   server.send({ type: "look", ply: looked.ply });
+  fill(element("status"), status(false)); // the board follows with the answer
   drawSteps(looked.ply, false);
 }
 
