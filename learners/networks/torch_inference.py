@@ -25,25 +25,20 @@ class TorchInference:
         settings: Settings of the networks.
         nets: Weights of each network, from `ValueNet.inference_weights`.
         device: Device to compute on.
-        bf16: Compute in bfloat16, weights included; results are float32.
     """
 
-    def __init__(
-        self, settings: NetworkSettings, nets: Sequence[Weights], device: torch.device, bf16: bool = False
-    ) -> None:
+    def __init__(self, settings: NetworkSettings, nets: Sequence[Weights], device: torch.device) -> None:
         self.settings = settings
         self.nets = len(nets)
         self._device = device
-        self._type = torch.bfloat16 if bf16 else torch.float32
         self._weights = [
-            {name: torch.from_numpy(np.array(array)).to(device, self._type) for name, array in net.items()}
-            for net in nets
+            {name: torch.from_numpy(np.array(array)).to(device) for name, array in net.items()} for net in nets
         ]
 
     def subset(self, which: NDArray[np.int64]) -> "TorchInference":
         """The networks with these indices, as a `TorchInference` that shares their weights."""
         chosen = object.__new__(TorchInference)
-        chosen.settings, chosen._device, chosen._type = self.settings, self._device, self._type
+        chosen.settings, chosen._device = self.settings, self._device
         chosen._weights = [self._weights[net] for net in which]
         chosen.nets = len(chosen._weights)
         return chosen
@@ -56,7 +51,7 @@ class TorchInference:
         for net, w in enumerate(self._weights):
             parts = [self._outputs(w, _part(given, net, start)) for start in range(0, rows, DEVICE_ROWS)]
             nets.append(torch.cat(parts) if parts else torch.empty(0, w["out.w"].shape[1], device=self._device))
-        return torch.stack(nets).float().cpu().numpy()
+        return torch.stack(nets).cpu().numpy()
 
     @torch.inference_mode()
     def action_values(
@@ -68,7 +63,7 @@ class TorchInference:
         for net, w in enumerate(self._weights):
             parts = [
                 sum_outputs(
-                    self._outputs(w, _part(given, net, start)).float(),
+                    self._outputs(w, _part(given, net, start)),
                     layout[start : start + DEVICE_ROWS],
                     needed[start : start + DEVICE_ROWS],
                 )
@@ -82,7 +77,7 @@ class TorchInference:
         return values
 
     def _outputs(self, w: dict[str, Tensor], views: Sequence[Tensor]) -> Tensor:
-        """All outputs of one network, `[m, S]`, in its own precision."""
+        """All outputs of one network, `[m, S]`."""
         if self.settings.trunk == "conv":
             x = self._trunk(w, views)
         else:
@@ -108,9 +103,9 @@ class TorchInference:
 
     def _dense(self, view: View, *shape: int) -> Tensor:
         if not isinstance(view, Sparse):
-            return self._send(view).to(self._type)
-        place, value = self._send(view.place).long(), self._send(view.value).to(self._type)
-        zeros = torch.zeros(len(place), *shape, dtype=self._type, device=self._device)
+            return self._send(view)
+        place, value = self._send(view.place).long(), self._send(view.value)
+        zeros = torch.zeros(len(place), *shape, device=self._device)
         return zeros.scatter_add_(1, place, value)[None]
 
     def _send(self, array: NDArray) -> Tensor:

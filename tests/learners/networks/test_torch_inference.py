@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from learners.devices import choose_device
 from learners.networks import torch_inference
 from learners.networks.inference import Inference, encoder, make_forward
 from learners.networks.settings import NetworkSettings
@@ -71,15 +70,6 @@ def test_no_rows_give_no_values(trunk, gpu):
     assert forward(encoded).shape == (2, 0, GAME.spec.slots["square"])
     nothing = np.zeros((0, GAME.spec.num_actions), bool)
     assert forward.action_values(encoded, GAME.output_slots(packed, "square"), nothing).shape == (2, *nothing.shape)
-
-
-def test_bfloat16_is_near(gpu):
-    nets = weights(FLAT, 1, 1)
-    packed, _ = seen(300, 1)
-    encoded = [encoder(GAME, FLAT)(packed[0])]
-    found = TorchInference(FLAT, nets, choose_device(gpu), bf16=True)(encoded)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, Inference(FLAT, nets)(encoded), atol=0.05)
 
 
 def test_the_cpu_runs_compiled_kernels():
