@@ -1,6 +1,6 @@
 """Benchmark of DREAM's learners on real samples, compared with a large matrix product and with steps of torch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -26,7 +26,8 @@ def measure(seconds: float) -> dict[str, Any]:
 
     The limit is derived from the FLOP/s of a large float32 matrix product: a row takes three times the multiplications
     of a forward pass, with two operations each. In the detail, ``torch`` is a step of the bare network on dense inputs
-    with all outputs as targets.
+    with all outputs as targets, and ``inputs`` are the rows for which one core encodes infostates and output slots:
+    what a GPU cannot exceed, since it is the CPU that does this for it.
     """
     paper, quick = _measure("geister-dream", seconds / 2), _measure("geister-quick", seconds / 2)
     detail = {"limit": "FLOP/s of a 1024x1024 matrix product", "paper": paper, "quick": quick}
@@ -57,6 +58,8 @@ def _measure(preset: str, seconds: float) -> dict[str, Any]:
             "advantage": lambda: advantage.fit([rows["advantages"]], 1),
             "baseline": lambda: baseline.fit([rows["transitions"]], 1),
             "product": matrix_product(),
+            "advantage inputs": partial(_encode, advantage, [rows["advantages"]["infostate"]]),
+            "baseline inputs": partial(_encode, baseline, _pairs(rows["transitions"])),
             **others,
         },
         seconds,
@@ -70,12 +73,29 @@ def _measure(preset: str, seconds: float) -> dict[str, Any]:
         "limit": round(limit),
         "ratio": round(speed / limit, 3),
         "baseline rows/s": round(rate(BATCHES * batch, times["baseline"])),
+        "inputs rows/s": {n: round(rate(BATCHES * batch, times[f"{n} inputs"])) for n in ("advantage", "baseline")},
         "torch rows/s": {name: round(rate(batch, times[name])) for name in others},
         "multiplications a row": multiplications,
         "FLOP/s": round(speed * 6 * multiplications),
         "FLOP/s of the product": round(flops),
         "noise": noise(times["advantage"]),
     }
+
+
+def _pairs(transitions: NDArray[np.void]) -> list[NDArray[np.uint8]]:
+    """The infostates of both players, before and after each action."""
+    return [transitions[name][:, view] for name in ("infostates", "next_infostates") for view in (0, 1)]
+
+
+def _encode(learner: AdvantageLearner | BaselineLearner, views: Sequence[NDArray[np.uint8]]) -> None:
+    """Encodes the infostates of rows, and every other view's output slots, a minibatch at a time as a fit does."""
+    batch = learner.trainer.settings.batch
+    for start in range(0, len(views[0]), batch):
+        parts = [np.ascontiguousarray(view[start : start + batch]) for view in views]
+        for part in parts:
+            learner.encode(part)
+        for part, other in zip(parts[::2], parts[1::2] or (None,), strict=True):
+            learner.game.output_slots(part, learner.network.outputs, other)
 
 
 def _torch_steps(net: ValueNet, features: NDArray[np.float32], compiling: bool) -> dict[str, Callable[[], object]]:
