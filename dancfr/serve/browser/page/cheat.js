@@ -1,14 +1,15 @@
 // Cheat: everybody's cards, points and answers, the claim, and the own hand, from which cards are laid.
 
-import { card, fill, html, svg } from "./draw.js";
+import { card, fill, html, style, svg } from "./draw.js";
 import { describe, face, faces, move, texts } from "./cheat-texts.js";
 
 export { describe, move, texts };
 
+await style("cheat.css");
+
 const MOST_HEARTS = 10, MOST_BACKS = 8;
 
 export function mount(root, api) {
-  if (!document.querySelector('link[href="cheat.css"]')) document.head.append(html("link", { rel: "stylesheet", href: "cheat.css" }));
   const chosen = new Set(); // cards of the hand, "rank-number", that are to be laid
   let view = null;
   let queue = null;         // cards that are still to be picked, one decision each; then the discard ends
@@ -181,6 +182,7 @@ export function mount(root, api) {
     chosen.clear();
     sent = -1;
     advance();
+    draw(); // so that a second click does not end the discard early
   }
 
   /** Plays the next decision of a discard that is picked card by card. */

@@ -34,6 +34,13 @@ export function card(face, name) {
         "font-weight": 700, fill: red ? "var(--card-red)" : "var(--card-ink)" }, face));
 }
 
+/** Loads the style of a game: its module waits for it, so that a board never jumps under the pointer. */
+export function style(file) {
+  return new Promise((done) => {
+    document.head.append(html("link", { rel: "stylesheet", href: file, onload: done, onerror: done }));
+  });
+}
+
 /** Replaces what an element contains. */
 export function fill(element, ...children) {
   element.replaceChildren(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));

@@ -1,16 +1,17 @@
 // Geister: the board, the choice of colours, and moves by click, drag and keyboard.
 
-import { fill, html, svg } from "./draw.js";
+import { fill, html, style, svg } from "./draw.js";
 import { ghostShape } from "./ghosts.js";
 import { LETTERS, describe, move, nameOf, texts } from "./geister-texts.js";
 
 export { describe, move, texts };
 
+await style("geister.css");
+
 const CELL = 100, EDGE = 30, EXIT = 46; // lengths in the picture: a square, the border with the coordinates, the strip of the exits
 const FAR = 12;                         // how far a pointer goes before it drags
 
 export function mount(root, api) {
-  style("geister.css");
   const reds = new Set();   // while the colours are chosen
   let view = null, size = 0, picture = null, selected = null, focus = null, drag = null;
 
@@ -25,7 +26,9 @@ export function mount(root, api) {
   const play = (choice) => {
     selected = null;
     api.play(view.choices.indexOf(choice));
-    if (choice.kind === "move") view = { ...view, choices: [] }; // a second click while the answer is on its way does nothing
+    // A second click while the answer is on its way does nothing; the colours that were chosen stay to be seen.
+    const ghosts = view.scene.ghosts.map((ghost) => ({ ...ghost, colour: colourOf(ghost) }));
+    view = { ...view, choices: [], scene: { ...view.scene, ghosts } };
     draw();
   };
 
@@ -370,9 +373,4 @@ export function mount(root, api) {
   }
 
   return { show, destroy: () => fill(root) };
-}
-
-/** Loads the style of a game once. */
-function style(file) {
-  if (!document.querySelector(`link[href="${file}"]`)) document.head.append(html("link", { rel: "stylesheet", href: file }));
 }

@@ -1,11 +1,11 @@
 // The table of GuanDan: hands, the trick, tributes, and choosing cards to play.
 
-import { fill, html } from "./draw.js";
+import { fill, html, style } from "./draw.js";
 import { byCombination, byRank, cardName, keyOf, picture, rankName, read, sign, standIns, suggestions, title, told } from "./guandan_cards.js";
 
 export { texts } from "./guandan_texts.js";
 
-document.head.append(html("link", { rel: "stylesheet", href: "guandan.css" }));
+await style("guandan.css");
 
 let combined = false; // how the hand is sorted; kept when the language changes
 

@@ -62,6 +62,20 @@ const study = makeStudy(element("study"), {
   },
 });
 
+const shownPly = () => looked?.ply ?? table.ply;
+const stepButton = (sign, to) => html("button", { onclick: () => look(to(shownPly())) }, sign);
+
+// What stands below the board stays there while a game goes on: a new element would lose a click or what is being typed.
+const steps = {
+  first: stepButton("|◀", () => 0), back: stepButton("◀", (ply) => ply - 1), slider: html("input"),
+  forward: stepButton("▶", (ply) => ply + 1), last: stepButton("▶|", () => table.ply), label: html("span", { class: "quiet" }),
+  clock: html("button", { onclick: () => (table.over ? again() : setClock(table.clock.pace, !table.clock.paused)) }),
+  pace: html("label", { class: "quiet" }, "", html("input", { type: "number", min: 0, max: 60, step: 0.1, onchange: ({ target }) => {
+    target.value = Math.min(60, Math.max(0, Number(target.value) || 0));
+    setClock(Number(target.value), table.clock.paused);
+  } })),
+};
+
 const server = connect(token, {
   message: (message) => handlers[message.type]?.(message),
   lost: () => problem(t("lost")),
@@ -228,26 +242,30 @@ function look(ply) {
 }
 
 function drawSteps(ply, live) {
-  const nav = element("steps");
-  const focused = document.activeElement?.dataset?.step;
-  const button = (key, sign, to, off) => html("button", { "aria-label": t(key), title: t(key), "data-step": key, disabled: off, onclick: () => look(to) }, sign);
+  const nav = element("steps"), pace = steps.pace.lastChild;
+  if (!nav.childElementCount) fill(nav, Object.values(steps));
   const label = t("at ply", { ply, plies: table.ply });
-  const slider = html("input", { type: "range", min: 0, max: table.ply, "aria-label": label, title: label, "data-step": "slider", oninput: (event) => look(Number(event.target.value)) });
+  const slider = html("input", { type: "range", min: 0, max: table.ply, "aria-label": label, title: label, oninput: (event) => look(Number(event.target.value)) });
   slider.value = ply;
+  const slid = document.activeElement === steps.slider;
+  steps.slider.replaceWith(slider);
+  steps.slider = slider;
+  if (slid) slider.focus();
+  for (const [key, off] of Object.entries({ first: ply === 0, back: ply === 0, forward: live, last: live })) {
+    Object.assign(steps[key], { disabled: off, title: t(key), ariaLabel: t(key) });
+  }
+  fill(steps.label, label);
   const stands = table.over ? running === null : table.clock.paused;
-  const clock = (table.over || table.users.every((user) => !user)) && [
-    html("button", { "data-step": "clock", disabled: table.ply === 0, onclick: () => (table.over ? again() : setClock(table.clock.pace, !table.clock.paused)) },
-      t(!stands ? "pause" : table.over && live ? "again" : "play")),
-    html("label", { class: "quiet" }, `${t("pace")} `, html("input", { type: "number", min: 0, max: 60, step: 0.1, value: table.clock.pace, "data-step": "pace",
-      onchange: (event) => setClock(Math.min(60, Math.max(0, Number(event.target.value) || 0)), table.clock.paused) }))];
-  fill(nav, button("first", "|◀", 0, ply === 0), button("back", "◀", ply - 1, ply === 0), slider,
-    button("forward", "▶", ply + 1, live), button("last", "▶|", table.ply, live), html("span", { class: "quiet" }, label), clock);
-  if (focused) nav.querySelector(`[data-step="${focused}"]`)?.focus();
+  steps.clock.hidden = steps.pace.hidden = !table.over && table.users.some((user) => user);
+  steps.clock.disabled = table.ply === 0;
+  fill(steps.clock, t(!stands ? "pause" : table.over && live ? "again" : "play"));
+  steps.pace.firstChild.textContent = `${t("pace")} `;
+  if (document.activeElement !== pace) pace.value = table.clock.pace;
 }
 
 function setClock(seconds, paused) {
+  table.clock.pace = seconds; // of this page alone once the game has ended
   if (!table.over) return server.send({ type: "pace", seconds, paused });
-  table.clock.pace = seconds; // of this page alone
   if (running === null) return;
   stop();
   again();
@@ -289,9 +307,9 @@ function drawEvents(ply) {
 
 document.addEventListener("keydown", (event) => {
   if (table === null || event.altKey || event.ctrlKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-  const ply = looked?.ply ?? table.ply;
-  const steps = { "[": ply - 1, "]": ply + 1, "{": 0, "}": table.ply };
-  if (event.key in steps) look(steps[event.key]);
+  const ply = shownPly();
+  const to = { "[": ply - 1, "]": ply + 1, "{": 0, "}": table.ply };
+  if (event.key in to) look(to[event.key]);
 });
 
 fill(element("status"), t("connecting"));

@@ -10,14 +10,19 @@ const GUANDAN_RANKS = [..."23456789TJQKA", "SB", "HR"];
  * writes a move. Insights are kept by position, so that each is asked for once.
  */
 export function makeStudy(root, { api, ask, branch }) {
-  let insights = new Map(), asked = new Set(), key = null, open = false, collecting = false, view = null;
+  let insights = new Map(), asked = new Set(), key = null, collecting = false, view = null;
+
+  // These stay while thoughts arrive: a new button in place of another would lose a click.
+  const summary = html("summary"), content = html("div"), lines = html("p");
+  const collector = html("button", { "data-study": "collect", onclick: () => { collect(); show(view); } });
+  const panel = html("details", { ontoggle: () => view && show(view) }, summary, content, collector, lines);
 
   function begin(table, studied) {
     if (table.table !== key) {
       insights = new Map();
       asked = new Set();
       collecting = false;
-      if (key === null) open = studied;
+      if (key === null) panel.open = studied;
       key = table.table;
     }
   }
@@ -45,22 +50,18 @@ export function makeStudy(root, { api, ask, branch }) {
     const { table, ply } = view;
     root.hidden = !table.study;
     if (root.hidden) return;
+    if (!panel.isConnected) fill(root, panel);
     const over = ply === table.ply && table.over;
-    if (open && !over && !insights.has(ply) && !asked.has(ply) && !collecting) {
+    if (panel.open && !over && !insights.has(ply) && !asked.has(ply) && !collecting) {
       asked.add(ply);
       ask(ply);
     }
-    const focused = document.activeElement?.dataset?.study;
-    const panel = html("details", { open }, html("summary", { "data-study": "summary" }, api.t("inside")),
-      open && [over ? html("p", { class: "quiet" }, api.t("ended")) : thoughts(insights.get(ply), view), values(), lines(view)]);
-    panel.addEventListener("toggle", () => {
-      if (panel.open !== open) {
-        open = panel.open;
-        show(view);
-      }
-    });
-    fill(root, panel);
-    if (focused) root.querySelector(`[data-study="${focused}"]`)?.focus();
+    const missing = Array.from({ length: table.ply }, (_, at) => at).some((at) => !insights.has(at));
+    fill(summary, api.t("inside"));
+    fill(content, panel.open && [over ? html("p", { class: "quiet" }, api.t("ended")) : thoughts(insights.get(ply), view), values(missing)]);
+    Object.assign(collector, { hidden: table.ply < 2 || !missing, disabled: collecting });
+    fill(collector, api.t(collecting ? "collecting" : "collect"));
+    drawLines();
   }
 
   function thoughts(insight) {
@@ -110,7 +111,7 @@ export function makeStudy(root, { api, ask, branch }) {
   }
 
   /** The value to player 0, or to its team, over the game, as far as it is known. */
-  function values() {
+  function values(missing) {
     const { table, ply } = view;
     if (table.ply < 2) return null;
     const points = [];
@@ -123,7 +124,6 @@ export function makeStudy(root, { api, ask, branch }) {
       points.push([at, sign * found.value]);
       most = Math.max(most, Math.abs(found.value));
     }
-    const missing = Array.from({ length: table.ply }, (_, at) => at).some((at) => !insights.has(at));
     if (!missing && points.length < 2) return null; // the agent values no positions
     const x = (at) => 4 + (192 * at) / Math.max(1, table.ply), y = (value) => 30 - (26 * value) / most;
     return [
@@ -133,12 +133,16 @@ export function makeStudy(root, { api, ask, branch }) {
       svg("line", { x1: 4, x2: 196, y1: 30, y2: 30, stroke: "var(--line)" }),
       svg("line", { x1: x(ply), x2: x(ply), y1: 2, y2: 58, stroke: "var(--quiet)", "stroke-dasharray": "2 2" }),
       svg("polyline", { points: points.map(([at, value]) => `${x(at)},${y(value)}`).join(" "), fill: "none", stroke: "var(--accent)", "stroke-width": 1.5 })),
-      missing && html("button", { "data-study": "collect", disabled: collecting, onclick: () => { collect(); show(view); } }, api.t(collecting ? "collecting" : "collect")),
     ];
   }
 
-  const lines = ({ table }) => html("p", {}, html("span", {}, `${api.t("branch")} `), table.names.map((_, seat) =>
-    html("button", { "data-study": `branch-${seat}`, onclick: () => branch(seat) }, api.t("seat", { n: seat }))));
+  function drawLines() {
+    const written = `${api.lang()} ${view.table.names.length}`;
+    if (lines.dataset.written === written) return;
+    lines.dataset.written = written;
+    fill(lines, html("span", {}, `${api.t("branch")} `), view.table.names.map((_, seat) =>
+      html("button", { onclick: () => branch(seat) }, api.t("seat", { n: seat }))));
+  }
 
   return { begin, receive, show };
 }

@@ -10,8 +10,17 @@ import pytest
 from tests.dancfr.serve.processes import Processes
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-WAIT_MS = 60_000
+WAIT_MS = 180_000
 """Longest time that a page may take to show something: the kernels of a game may have to be compiled first."""
+
+TEST_S = 900
+"""Longest time of a test with a page, beside other work on the machine."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(TEST_S))
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +48,13 @@ def browser() -> Iterator[Any]:
     """The browser of a module, not of the session: while Playwright runs, no other test could run an event loop."""
     found = next(filter(None, map(shutil.which, CHROMIUM)), None)
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import expect, sync_playwright
     except ImportError:
         found = None
     if found is None:
         pytest.skip("no Chromium: apt-get install chromium, pip install playwright")
     sandbox = [] if os.geteuid() else ["--no-sandbox"]  # Chromium refuses its sandbox to root
+    expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=found, args=[*sandbox, "--disable-dev-shm-usage"])
         yield running
@@ -52,13 +62,25 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A window of its own, in English; a test fails if any script of its page did."""
-    context = browser.new_context(viewport={"width": 1000, "height": 800}, locale="en-US")
-    context.set_default_timeout(WAIT_MS)
-    opened = context.new_page()
+def new_page(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens windows of their own, in English; a test fails if any script of their pages did."""
+    contexts: list[Any] = []
     errors: list[str] = []
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    yield opened
-    context.close()
+
+    def open_page(**options: Any) -> Any:
+        usual = {"viewport": {"width": 1000, "height": 800}, "locale": "en-US"}
+        contexts.append(browser.new_context(**usual | options))
+        contexts[-1].set_default_timeout(WAIT_MS)
+        opened = contexts[-1].new_page()
+        opened.on("pageerror", lambda error: errors.append(str(error)))
+        return opened
+
+    yield open_page
+    for context in contexts:
+        context.close()
     assert not errors
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Any]) -> Any:
+    return new_page()

@@ -14,7 +14,7 @@ from dancfr.serve.browser.room import Room, RoomSettings
 from dancfr.serve.browser.server import ServerSettings, run_server
 
 TOKEN = "the-token"
-LIMIT_S = 60.0
+LIMIT_S = 180.0
 
 Plain = dict[str, Any]
 

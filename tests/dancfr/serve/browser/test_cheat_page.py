@@ -3,6 +3,10 @@
 import re
 from typing import Any
 
+import pytest
+
+expect = pytest.importorskip("playwright.sync_api").expect
+
 ENDED = re.compile("You have won|You have lost|A draw")
 AGENTS = ("--agent", "heuristic", "--pace", "0")
 FACES = ["A", *map(str, range(2, 11)), "J", "Q", "K"]
@@ -33,6 +37,15 @@ def wait_for_move(page: Any, before: int) -> None:
     page.wait_for_function("n => document.querySelectorAll('#events li').length > n", arg=before)
 
 
+def lay(page: Any, words: str) -> None:
+    """Lays the chosen cards, and waits for the end of a discard whose cards are picked one by one."""
+    laid = page.locator("#events li", has_text="You: ").filter(has_text="”, lays")
+    before = laid.count()
+    page.click("[data-focus=lay]")
+    expect(laid).to_have_count(before + 1)
+    expect(laid.last).to_contain_text(f"You: “{words}”, lays")
+
+
 def faces(page: Any) -> list[str]:
     """The faces of the own hand, from the left."""
     names = page.eval_on_selector_all(".cheat-card", "cards => cards.map(e => e.getAttribute('aria-label'))")
@@ -45,7 +58,7 @@ def current(page: Any) -> str:
 
 def test_a_game_by_mouse(serve_page: Any, page: Any) -> None:
     opened(page, serve_page("cheat", "--option", "health=2", *AGENTS))
-    assert page.get_by_role("img", name="2 of 2 health points").count() == 2
+    expect(page.get_by_role("img", name="2 of 2 health points")).to_have_count(2)
     for _ in range(60):
         to_do, before = wait_for_turn(page), moves(page)
         if to_do is None:
@@ -59,12 +72,11 @@ def test_a_game_by_mouse(serve_page: Any, page: Any) -> None:
         true = [i for i, each in enumerate(hand) if each == rank][:4]
         for i in true or [0]:
             page.click(f".cheat-card >> nth={i}")
-        assert page.locator(".cheat-card[aria-pressed=true]").count() == len(true or [0])
-        assert page.inner_text(".cheat-controls .quiet") == ("True." if true else "A lie.")
-        page.click("[data-focus=lay]")
-        page.wait_for_selector(f"#events >> text=You: “{len(true or [0])} \N{MULTIPLICATION SIGN} {rank}”, lays")
+        expect(page.locator(".cheat-card[aria-pressed=true]")).to_have_count(len(true or [0]))
+        expect(page.locator(".cheat-controls .quiet")).to_have_text("True." if true else "A lie.")
+        lay(page, f"{len(true or [0])} \N{MULTIPLICATION SIGN} {rank}")
     assert ENDED.search(page.inner_text("#status"))
-    assert page.locator(".cheat-open").count() == 1  # the other hand is open now
+    expect(page.locator(".cheat-open")).to_have_count(1)  # the other hand is open now
 
 
 def test_several_cards_are_laid_at_once(serve_page: Any, page: Any) -> None:
@@ -161,8 +173,10 @@ def test_a_table_of_six_on_a_phone(serve_page: Any, page: Any) -> None:
             break
         if to_do == "lay":
             page.click(".cheat-card >> nth=0")
-        page.click("[data-focus=lay]" if to_do == "lay" else "[data-focus=challenge]")
-        wait_for_move(page, before)
+            lay(page, f"1 \N{MULTIPLICATION SIGN} {current(page)}")
+        else:
+            page.click("[data-focus=challenge]")
+            wait_for_move(page, before)
     page.wait_for_selector(".cheat-shown .card")
 
 

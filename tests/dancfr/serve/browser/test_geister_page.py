@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 OWN = '[role="gridcell"][aria-label*=", your "]'
 ENDED = re.compile("You have won|You have lost|A draw")
 AGENTS = ("--agent", "heuristic", "--pace", "0")
@@ -74,7 +76,7 @@ def choose_colours(page: Any, ghosts: list[int]) -> None:
 def test_a_game_by_mouse(serve_page: Any, page: Any) -> None:
     opened(page, serve_page("geister", *AGENTS))
     confirm = page.get_by_role("button", name="Begin with these colours")
-    assert confirm.is_disabled()
+    expect(confirm).to_be_disabled()
     choose_colours(page, [0, 1, 4, 5])
     assert wait_for_turn(page)
     own = page.eval_on_selector_all(OWN, "cells => cells.map(e => e.getAttribute('aria-label'))")
@@ -82,10 +84,10 @@ def test_a_game_by_mouse(serve_page: Any, page: Any) -> None:
         *(("blue", ghost) for ghost in "CDGH"),
         *(("red", ghost) for ghost in "ABEF"),
     ]
-    assert page.locator('[aria-label*="unknown colour"]').count() == 8
+    expect(page.locator('[aria-label*="unknown colour"]')).to_have_count(8)
     run_for_the_exit(page, lambda place: page.click(cell(place)))
     assert ENDED.search(status(page))
-    assert page.locator('[aria-label*="unknown colour"]').count() == 0  # at the end all colours are shown
+    expect(page.locator('[aria-label*="unknown colour"]')).to_have_count(0)  # at the end all colours are shown
 
 
 def test_a_game_by_keyboard_alone(serve_page: Any, page: Any) -> None:
@@ -112,7 +114,7 @@ def test_a_game_by_keyboard_alone(serve_page: Any, page: Any) -> None:
         raise AssertionError(f"the keys do not lead to {place}")
 
     go(places(page, OWN)[0])
-    assert page.inner_text(".geister-count") == "1 of 1 red"
+    expect(page.locator(".geister-count")).to_have_text("1 of 1 red")
     for _ in range(3):
         page.keyboard.press("Tab")
         if page.evaluate("() => document.activeElement.dataset.control") == "confirm":
@@ -143,7 +145,7 @@ def test_a_ghost_is_dragged(serve_page: Any, page: Any, touch: bool) -> None:
         page.mouse.up()
     page.wait_for_selector("text=You: A b2 → b3")
     assert wait_for_turn(page)
-    assert "red ghost A" in page.get_attribute(cell((1, 3)), "aria-label")
+    expect(page.locator(cell((1, 3)))).to_have_attribute("aria-label", re.compile("red ghost A"))
 
 
 def test_a_ghost_dropped_elsewhere_stays(serve_page: Any, page: Any) -> None:
@@ -168,14 +170,14 @@ def test_the_second_player_sits_at_the_bottom_too(serve_page: Any, page: Any) ->
     run_for_the_exit(page, lambda place: page.click(cell(place)))
     own = page.locator(OWN).count()
     assert own > 0
-    assert page.locator('[aria-label*="unknown colour"]').count() == 0
+    expect(page.locator('[aria-label*="unknown colour"]')).to_have_count(0)
 
 
 def test_with_drawn_colours_there_is_no_choice(serve_page: Any, page: Any) -> None:
     opened(page, serve_page("geister", *AGENTS, "--option", "random_setup=true"))
     assert wait_for_turn(page)
     assert page.locator(".geister-count").count() == 0
-    assert page.locator('[aria-label*="your red"]').count() == 4
+    expect(page.locator('[aria-label*="your red"]')).to_have_count(4)
 
 
 def test_it_fits_a_phone_and_every_control_has_a_name(serve_page: Any, page: Any) -> None:

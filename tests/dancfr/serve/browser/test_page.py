@@ -12,6 +12,8 @@ import pytest
 from dancfr.runs.recorded_games import read_record
 from tests.dancfr.serve.processes import Process, Processes
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 Serve = Callable[..., str]
 
 QUICK = ("--pace", "0.05")
@@ -83,16 +85,16 @@ def test_a_whole_game_by_keys(serve_page: Serve, page: Any) -> None:
         page.wait_for_function(MOVED, arg=before)
     assert re.search(ENDED, page.locator("#status").inner_text())
     page.keyboard.press("{")
-    page.wait_for_function("() => /Move 0 of/.test(document.querySelector('#steps').textContent)")
-    assert "earlier position" in page.locator("#status").inner_text()
+    expect(page.locator("#steps")).to_contain_text("Move 0 of")
+    expect(page.locator("#status")).to_contain_text("earlier position")
 
 
 def test_a_closed_tab_is_opened_again(serve_page: Serve, page: Any) -> None:
     page.goto(serve_page("goofspiel", "--agent", "random", *QUICK))
     page.locator(".general-choices button").first.click()
     page.wait_for_function(SECOND_MOVE)
+    expect(page).to_have_url(re.compile("#"))
     hand, address, context = page.locator(".general-facts").inner_text(), page.url, page.context
-    assert "#" in address
     page.close()
     again = context.new_page()
     again.goto(address)
@@ -101,16 +103,15 @@ def test_a_closed_tab_is_opened_again(serve_page: Serve, page: Any) -> None:
     play_on(again)
 
 
-def test_two_people_at_one_table(serve_page: Serve, page: Any, browser: Any) -> None:
+def test_two_people_at_one_table(serve_page: Serve, page: Any, new_page: Callable[..., Any]) -> None:
     """The second comes by the link; neither page shows the other's card."""
     page.goto(serve_page("leduc", "--agents", "-,-", *QUICK))
     link = page.get_by_role("link", name="Link for Player 1").get_attribute("href")
-    context = browser.new_context(locale="en-US")
-    other = context.new_page()
+    other = new_page()
     other.goto(link)
     other.get_by_text("is to move").wait_for()
-    assert page.locator("svg[aria-label='hidden card']").count() == 1
-    assert other.locator("svg[aria-label='hidden card']").count() == 1
+    for each in (page, other):
+        expect(each.locator("svg[aria-label='hidden card']")).to_have_count(1)
     for _ in range(10):
         if re.search(r"won|lost|draw", page.locator("#status").inner_text()):
             break
@@ -125,19 +126,15 @@ def test_two_people_at_one_table(serve_page: Serve, page: Any, browser: Any) -> 
         ["You have lost.", "You have won."],
         ["A draw.", "A draw."],
     )
-    context.close()
 
 
-def test_no_page_is_wider_than_a_phone(serve_page: Serve, browser: Any) -> None:
+def test_no_page_is_wider_than_a_phone(serve_page: Serve, new_page: Callable[..., Any]) -> None:
     for game in ("leduc", "goofspiel", "oshi_zumo"):
-        phone = {"viewport": {"width": 360, "height": 700}, "has_touch": True, "color_scheme": "dark"}
-        context = browser.new_context(locale="en-US", **phone)
-        page = context.new_page()
+        page = new_page(viewport={"width": 360, "height": 700}, has_touch=True, color_scheme="dark")
         page.goto(serve_page(game, "--agent", "random", *QUICK))
         page.locator(".general-choices button").first.tap()
         page.wait_for_function("() => /Move [1-9]/.test(document.querySelector('#steps').textContent)")
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 360, game
-        context.close()
 
 
 def test_every_control_has_a_name(serve_page: Serve, page: Any) -> None:
@@ -173,21 +170,20 @@ def test_thoughts_are_shown_with_study(serve_page: Serve, page: Any) -> None:
     """Exact probabilities and values; the panel follows the position that is looked at."""
     page.goto(serve_page("leduc", "--agent", "pretrained:leduc", "--study", *QUICK))
     page.get_by_text("What").filter(has_text="thinks").wait_for()
-    assert page.locator("#study .bar .number").first.inner_text().endswith("%")
-    assert "Value:" in page.locator("#study").inner_text()
-    assert "Belief" in page.locator("#study").inner_text()
+    expect(page.locator("#study .bar .number").first).to_have_text(re.compile("%$"))
+    expect(page.locator("#study")).to_contain_text("Value:")
+    expect(page.locator("#study")).to_contain_text("Belief")
     play_on(page)
-    every = page.get_by_role("button", name="Ask at every move")
-    if every.count():  # the panel has not been shown at each position while the game was played
-        every.click()
-        every.wait_for(state="detached")
+    # Shown only while something is missing, so that it may go at any time: a click of the mouse could come too late.
+    page.locator("[data-study=collect]").dispatch_event("click")
+    expect(page.locator("[data-study=collect]")).to_be_hidden()
     page.locator("#study svg polyline").wait_for()
     page.get_by_role("button", name="First move").click()
     page.get_by_text("What").filter(has_text="thinks").wait_for()
-    assert page.locator("#study .bar.chosen").count() == 1
+    expect(page.locator("#study .bar.chosen")).to_have_count(1)  # not yet in what was thought before the move
     page.get_by_role("button", name="Seat 1").click()
     page.wait_for_function("() => /Your move|is thinking/.test(document.querySelector('#status').textContent)")
-    assert page.locator("#seats li").nth(1).inner_text() == "1: You"
+    expect(page.locator("#seats li").nth(1)).to_have_text("1: You")
     play_on(page)
 
 
@@ -195,15 +191,15 @@ def test_thoughts_of_nets(serve_page: Serve, page: Any) -> None:
     """Geister: an exact policy, the net's value and a belief about ghosts; GuanDan: expected cards."""
     page.goto(serve_page("geister", "--study", "--option", "random_setup=true", *QUICK))
     panel = page.locator("#study")
-    panel.get_by_text("Its policy.").wait_for(timeout=60_000)
-    assert "by its net" in panel.inner_text()
-    assert panel.get_by_text(re.compile(r"^[A-H] is red$")).count() == 8
+    panel.get_by_text("Its policy.").wait_for()
+    expect(panel).to_contain_text("by its net")
+    expect(panel.get_by_text(re.compile(r"^[A-H] is red$"))).to_have_count(8)
     shares = [float(each.removesuffix("%")) for each in panel.locator(".bar .number").all_inner_texts()[:-8]]
     assert sum(shares) == pytest.approx(100, abs=1)
     page.goto(serve_page("guandan", "--study", *QUICK))
-    panel.get_by_text("Belief").wait_for(timeout=60_000)
-    assert panel.locator("table tbody tr").count() == 3
-    assert panel.locator("table thead th").count() == 15
+    panel.get_by_text("Belief").wait_for()
+    expect(panel.locator("table tbody tr")).to_have_count(3)
+    expect(panel.locator("table thead th")).to_have_count(15)
 
 
 def test_thoughts_are_not_shown_before_the_end_without_study(serve_page: Serve, page: Any) -> None:
@@ -211,7 +207,7 @@ def test_thoughts_are_not_shown_before_the_end_without_study(serve_page: Serve, 
     page.locator(".general-choices button").first.wait_for()
     assert not page.locator("#study").is_visible()
     play_on(page)
-    assert page.locator("#study").is_visible()
+    expect(page.locator("#study")).to_be_visible()
 
 
 def test_a_recorded_game_is_replayed(server: Any, page: Any, tmp_path: Path) -> None:
@@ -227,15 +223,18 @@ def test_a_recorded_game_is_replayed(server: Any, page: Any, tmp_path: Path) -> 
     _, address = server("replay", str(file))
     page.goto(address)
     page.get_by_text("The game has ended.").wait_for()
-    assert page.locator("#events li").count() == len(moves)
+    expect(page.locator("#events li")).to_have_count(len(moves))
     returns = re.findall(r"-?\d+(?=[,)])", end)
     assert re.findall(r"-?\d+(?=[,)])", page.locator("#status").inner_text()) == returns
     page.get_by_role("button", name="First move").click()
     page.get_by_text("Move 0 of").wait_for()
-    page.get_by_label("Seconds a move").fill("0.1")
-    page.get_by_label("Seconds a move").press("Tab")
-    page.get_by_role("button", name="Go on").click()  # plays all moves
+    pace = page.get_by_label("Seconds a move")
+    pace.fill("60")  # so that it does not end before "Pause" is seen
+    pace.press("Tab")
+    page.get_by_role("button", name="Go on").click()
     page.get_by_role("button", name="Pause").wait_for()
+    pace.fill("0.1")
+    pace.press("Tab")  # plays all moves
     page.get_by_role("button", name="Play again").wait_for()
     page.get_by_text(f"Move {len(moves)} of {len(moves)}").wait_for()
 
@@ -256,30 +255,36 @@ def test_another_line_of_a_replay_outlives_its_page(server: Any, page: Any, tmp_
     page.get_by_text("Move 0 of").wait_for()
     page.get_by_role("button", name="Seat 0").click()
     page.get_by_text("Your move.").wait_for()
+    expect(page).to_have_url(re.compile("#"))
     address = page.url
-    assert "#" in address
     page.reload()
     page.get_by_text("Your move.").wait_for()
-    assert page.url == address
+    expect(page).to_have_url(address)
     page.go_back()
     page.get_by_text("You are watching.").wait_for()
     page.get_by_role("button", name="Begin").click()
     page.get_by_text("You are watching.").wait_for(state="detached")
-    assert page.locator("#seats").get_by_text("You").count() == 1
+    expect(page.locator("#seats").get_by_text("You")).to_have_count(1)
 
 
-def test_two_agents_are_watched(serve_page: Serve, page: Any) -> None:
-    page.goto(serve_page("goofspiel", "--agents", "random,random", "--pace", "0.3"))
-    page.get_by_role("button", name="Pause").click()
+def test_two_agents_are_watched(serve_page: Serve, page: Any, new_page: Callable[..., Any]) -> None:
+    """From two windows; a table that changes does not undo what is being typed."""
+    other = new_page()
+    address = serve_page("goofspiel", "--agents", "random,random", "--pace", "20")  # not over before both are open
+    for each in (page, other):
+        each.goto(address)
+    pace = page.get_by_label("Seconds a move")
+    pace.fill("0")
+    other.get_by_role("button", name="Pause").click()
     page.get_by_role("button", name="Go on").wait_for()
+    expect(pace).to_have_value("0")
     at = page.locator("#steps span").inner_text()
+    pace.press("Tab")
     page.wait_for_timeout(700)
     assert abs(_ply(page.locator("#steps span").inner_text()) - _ply(at)) <= 1
-    page.get_by_label("Seconds a move").fill("0")
-    page.get_by_label("Seconds a move").press("Tab")
     page.get_by_role("button", name="Go on").click()
     page.get_by_text("The game has ended.").wait_for()
-    assert _ply(page.locator("#steps span").inner_text()) == 10
+    expect(page.locator("#steps span")).to_have_text("Move 10 of 10")
 
 
 def _ply(text: str) -> int:
