@@ -22,6 +22,7 @@ const t = (key, values) => text(language, key, values);
 let hello = null;   // the first message of the server
 let table = null;   // the last message about the table, with all events so far
 let looked = null;  // an earlier position that is shown in place of the present one
+let sought = null;  // the ply of the request for an earlier position that has not been answered yet
 let board = null;   // the game's module
 let module = null;
 let wantsKey = keyInAddress();
@@ -67,7 +68,7 @@ const stepButton = (sign, to) => html("button", { onclick: () => look(to(shownPl
 
 // What stands below the board stays there while a game goes on: a new element would lose a click or what is being typed.
 const steps = {
-  first: stepButton("|◀", () => 0), back: stepButton("◀", (ply) => ply - 1), slider: html("input"),
+  first: stepButton("|◀", () => 0), back: stepButton("◀", (ply) => ply - 1), slider: html("input", { type: "range", min: 0, oninput: (event) => look(Number(event.target.value)) }),
   forward: stepButton("▶", (ply) => ply + 1), last: stepButton("▶|", () => table.ply), label: html("span", { class: "quiet" }),
   clock: html("button", { onclick: () => (table.over ? again() : setClock(table.clock.pace, !table.clock.paused)) }),
   pace: html("label", { class: "quiet" }, "", html("input", { type: "number", min: 0, max: 60, step: 0.1, onchange: ({ target }) => {
@@ -90,6 +91,7 @@ function problem(words) {
 const handlers = {
   async hello(message) {
     hello = message;
+    sought = null; // asked of a connection that was lost
     problem("");
     module = await import(`./${message.page}.js`);
     if (module.texts) add(module.texts);
@@ -112,15 +114,19 @@ const handlers = {
     const last = message.events.at(-1);
     if (last && last.player !== table.you && message.since > 0) api.say(`${name(last.player)}: ${describe(last)}`);
     draw();
+    if (looked?.scene === null) seek();
   },
   at(message) {
     if (message.insight) study.receive(message.ply, message.insight);
-    if (looked === null || looked.ply !== message.ply || looked.scene !== null) return;
+    if (message.ply === sought) sought = null;
+    if (looked === null || looked.scene !== null) return;
+    if (looked.ply !== message.ply) return seek();
     looked = message;
     draw();
   },
   error(message) {
     problem(message.text);
+    sought = null;
     if (wantsKey && table === null) {
       wantsKey = "";
       begin();
@@ -236,21 +242,24 @@ function look(ply) {
     return draw();
   }
   looked = { ply: Math.max(0, ply), scene: null, event: null };
-  server.send({ type: "look", ply: looked.ply });
+  seek();
   fill(element("status"), status(false)); // the board follows with the answer
   drawSteps(looked.ply, false);
+}
+
+/** Asks for the position that is wanted, one at a time: a slider that is drawn asks for more than the server allows. */
+function seek() {
+  if (sought !== null) return;
+  sought = looked.ply;
+  server.send({ type: "look", ply: sought });
 }
 
 function drawSteps(ply, live) {
   const nav = element("steps"), pace = steps.pace.lastChild;
   if (!nav.childElementCount) fill(nav, Object.values(steps));
   const label = t("at ply", { ply, plies: table.ply });
-  const slider = html("input", { type: "range", min: 0, max: table.ply, "aria-label": label, title: label, oninput: (event) => look(Number(event.target.value)) });
-  slider.value = ply;
-  const slid = document.activeElement === steps.slider;
-  steps.slider.replaceWith(slider);
-  steps.slider = slider;
-  if (slid) slider.focus();
+  Object.assign(steps.slider, { max: table.ply, title: label, ariaLabel: label }); // a drag goes on in the same element
+  if (Number(steps.slider.value) !== ply) steps.slider.value = ply;
   for (const [key, off] of Object.entries({ first: ply === 0, back: ply === 0, forward: live, last: live })) {
     Object.assign(steps[key], { disabled: off, title: t(key), ariaLabel: t(key) });
   }

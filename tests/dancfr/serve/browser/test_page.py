@@ -312,10 +312,37 @@ def test_a_flood_ends_in_one_line_on_the_page(serve_page: Serve, page: Any) -> N
     page.wait_for_function(SECOND_MOVE)
     page.evaluate(
         """() => {
-            const slider = document.querySelector('#steps input');
-            slider.value = 0;
-            for (let i = 0; i < 800; i += 1) slider.dispatchEvent(new Event('input'));
+            const pace = document.querySelector('#steps input[type=number]');
+            for (let i = 0; i < 800; i += 1) pace.dispatchEvent(new Event('change'));
         }"""
     )
     page.get_by_text("The server refuses this page: more than 20 messages a second").wait_for()
     assert page.locator("#problem").inner_text().count("\n") == 0
+
+
+def test_the_slider_is_dragged_through_a_game(serve_page: Serve, page: Any) -> None:
+    """Over far more positions than messages are allowed; the one at which it rests is shown."""
+    page.goto(serve_page("goofspiel", "--agents", "random,random", "--pace", "0"))
+    page.get_by_text("The game has ended.").wait_for()
+    slider = page.get_by_role("slider")
+    box = slider.bounding_box()
+    left, right, middle = box["x"] + 9, box["x"] + box["width"] - 9, box["y"] + box["height"] / 2
+    page.mouse.move(right, middle)
+    page.mouse.down()
+    page.mouse.move(left, middle, steps=20)
+    expect(slider).to_have_value("0")
+    slider.evaluate(
+        """slider => {
+            for (let i = 0; i < 800; i += 1) {
+                slider.value = i % 10;
+                slider.dispatchEvent(new Event('input'));
+            }
+        }"""
+    )
+    page.mouse.move((left + right) / 2, middle, steps=20)
+    page.mouse.up()
+    rest = slider.input_value()
+    assert 4 <= int(rest) <= 6
+    expect(page.locator("#steps span")).to_have_text(f"Move {rest} of 10")
+    expect(page.locator("#events .now")).to_have_attribute("data-ply", rest)
+    expect(page.locator("#problem")).to_be_hidden()
