@@ -51,6 +51,13 @@ class Stop:
         self._notice = notice
         try:
             yield
+        except SystemError as error:  # what becomes of OutOfTime in Ray's compiled code
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, OutOfTime):
+                cause = cause.__cause__
+            if cause is None:
+                raise
+            raise cause from None
         finally:
             self._notice = None
             if self._alarm_before is not None:

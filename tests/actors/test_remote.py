@@ -23,6 +23,7 @@ from actors.remote import (
     fetch,
 )
 from actors.threads import ThreadRuntime
+from dancfr.methods.stopping import OutOfTime, Stop, catching
 
 
 class OddError(Exception):
@@ -299,3 +300,16 @@ def test_ray_is_used_by_its_public_names_only() -> None:
     sources = [path for package in packages for path in (cluster.ROOT / package).rglob("*.py")]
     assert len(sources) > 100
     assert not [str(path) for path in sources if private.search(path.read_text())]
+
+
+def test_a_wait_is_left_when_the_notice_of_a_signal_is_over(ray_runtime: RayRuntime) -> None:
+    """Ray's compiled code turns the exception of the signal's handler into a SystemError."""
+    ref = ray_runtime.start(Counter).call("sleep", 60.0)
+
+    def wait(stop: Stop) -> None:
+        with stop.limited(0.2):
+            os.kill(os.getpid(), signal.SIGTERM)
+            ray_runtime.wait([ref], 1, 3.0)
+
+    with catching() as stop, pytest.raises(OutOfTime):
+        wait(stop)

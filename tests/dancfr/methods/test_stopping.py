@@ -74,3 +74,8 @@ def test_a_shield_puts_the_end_off() -> None:
     with catching() as stop, pytest.raises(OutOfTime):
         stopped_within(stop, 0.1, shield=0.5)
     assert time.monotonic() - started > 0.5
+
+
+def test_other_system_errors_pass_through() -> None:
+    with catching() as stop, pytest.raises(SystemError, match="something else"), stop.limited(0.2):
+        raise SystemError("something else")
