@@ -32,7 +32,8 @@ PAPER = DreamConfig(
     circular=2_150_400,
     average="paper",
     evaluation=EvaluationConfig(every=10, games=1000, average="paper", last=True),
-    checkpoint_every=10,
+    checkpoint_every=30,  # each waits for a baseline fit, some 50 s on two cores
+    checkpoint_minutes=20.0,
 )
 """Paper 000, 5 and 6.1: its network, buffers, warm starts of one epoch, unbounded targets."""
 
