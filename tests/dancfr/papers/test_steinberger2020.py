@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dancfr.papers.reproduce import reproduce
-from dancfr.papers.steinberger2020 import DREAM, OS_SDCFR, PUBLISHED, SCALES, SDCFR, compare
+from dancfr.papers.steinberger2020 import DREAM, OS_SDCFR, PUBLISHED, SCALES, SDCFR, UNLIKE, compare
 from dancfr.report.figures_exact import nash_conv_curves
 from dancfr.report.history import History
 from dancfr.report.report import report
@@ -23,20 +23,19 @@ TINY = (
 )
 
 
-def history(name: str, curve: dict[int, float]) -> History:
+def history(name: str, curve: dict[int, float], merge: bool = False) -> History:
     """A run that samples 8,000 decisions an iteration, with NashConv by iteration."""
     train = tuple(train_row(t, 0) | {"samples/decisions": 8000 * t} for t in range(1, max(curve) + 1))
     exact = tuple(
         {"kind": "exploitability", "iteration": t, "policy": "average", "nash_conv": v} for t, v in curve.items()
     )
-    return History(name, Path(name), {"preset": name, "config": {}}, train, (), exact)
+    return History(name, Path(name), {"preset": name, "config": {"merge": merge}}, train, (), exact)
 
 
 def test_rows_are_the_states_nearest_to_the_published_ones() -> None:
     runs = [history("a", {10: 1.5, 30: 0.7, 125: 0.3}), history("b", {10: 1.7, 30: 0.5, 125: 0.2})]
-    found = compare(
-        {DREAM: runs, OS_SDCFR: [history("c", {10: 2.0})], SDCFR: [history("d", {125: 0.1})]}, SCALES["paper"]
-    )
+    others = {OS_SDCFR: [history("c", {10: 2.0})], SDCFR: [history("d", {125: 0.1}, merge=True)]}
+    found = compare({DREAM: runs, **others}, SCALES["paper"])
     rows = {row["cell"]: row for row in found.rows}
     assert rows["DREAM, 81,000 nodes"]["paper"] == 1.40
     assert rows["DREAM, 81,000 nodes"]["ours"] == pytest.approx(1.6)
@@ -46,6 +45,7 @@ def test_rows_are_the_states_nearest_to_the_published_ones() -> None:
     assert rows["DREAM, 490,000 nodes"]["ours"] is None  # no state is near
     assert rows["OS-SDCFR, 1,000,000 nodes"]["note"] == "the runs are shorter"
     assert (rows["SD-CFR, 1,000,000 nodes"]["paper"], rows["SD-CFR, 1,000,000 nodes"]["ours"]) == (None, 0.1)
+    assert [cell for cell, each in rows.items() if UNLIKE in each["note"]] == ["SD-CFR, 1,000,000 nodes"]
     assert [figure.name for figure in found.figures] == ["nash-conv"]
     lines = [row[1] for row in found.figures[0].rows]
     assert lines == ["DREAM (2 runs)", "DREAM, published", "OS-SDCFR", "SD-CFR"]
@@ -70,3 +70,7 @@ def test_one_command_trains_and_compares(tmp_path: Path) -> None:
     assert all(row["ours"] is None for row in found["rows"])  # these few nodes are near no published figure
     page = report([tmp_path / "leduc-dream-quick-seed1"])
     assert any(str(file).endswith("nash-conv.png") for file in page["files"])
+
+    first = [tmp_path / "leduc-dream-quick-seed1"]
+    alone = reproduce("leduc-nash-conv", "quick", tmp_path / "alone", overrides=TINY, runs=first)
+    assert {row["cell"].partition(",")[0] for row in alone["rows"]} == {DREAM}
