@@ -66,6 +66,7 @@ class Geister:
             shapes={"planes": (6, self.size, self.size), "flat": (flat,)},
             slots={
                 "ghost": moves if self.random_setup else max(moves, len(layouts)),
+                "colour": moves if self.random_setup else max(moves, len(layouts)),
                 "square": 4 * area,
                 "move": 4 * area + observation.KINDS,
             },
@@ -153,9 +154,10 @@ class Geister:
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
         """See `Game.output_slots`.
 
-        Layout ``ghost`` has an output per ghost and direction; ``square`` per square and direction, because the planes
-        do not tell ghosts of one colour apart; ``move`` adds to ``square`` an output per kind of move, which all
-        squares share.
+        Layout ``ghost`` has an output per ghost and direction, with ghosts in the order of their starting squares;
+        ``colour`` the same with the own blue ghosts before the red ones; ``square`` one per square and direction,
+        because the planes do not tell ghosts of one colour apart; ``move`` adds to ``square`` an output per kind of
+        move, which all squares share.
         """
         _check_packed(packed, self.spec.packed_size)
         if other is not None and other.shape != packed.shape:
@@ -167,6 +169,8 @@ class Geister:
         slots = np.empty((len(packed), actions, 2 if layout == "move" else 1), np.int16)
         if layout == "move":
             observation.move_slots(packed, packed[:0] if other is None else other, self.size, moves, slots)
+        elif layout == "colour":
+            observation.colour_slots(packed, moves, slots)
         else:
             observation.square_slots(packed, self.size, moves, slots)
         return slots

@@ -150,6 +150,35 @@ def neighbours(squares, size):
 
 
 @kernel
+def colour_slots(packed, actions, slots):
+    """Writes the slot `4 * rank + direction` of each move into `slots`, `int16[B, A, 1]`.
+
+    The rank of a ghost is its place in the list of the own ghosts, on the board or not, that has the blue ones first,
+    each colour in the order of starting squares. While layouts are being chosen, action a has the slot a.
+
+    Args:
+        packed: Infostates, `uint8[B, P]`, of which the first 20 bytes are read.
+        actions: Number of moves, 4 per ghost.
+        slots: Written.
+    """
+    ghosts = actions >> 2
+    for b in range(packed.shape[0]):
+        if packed[b, 18]:
+            for a in range(slots.shape[1]):
+                slots[b, a, 0] = a
+            continue
+        rank = np.int16(0)
+        for colour in range(2):
+            for ghost in range(ghosts):
+                if (packed[b, 8] >> ghost) & 1 == colour:
+                    for direction in range(4):
+                        slots[b, 4 * ghost + direction, 0] = 4 * rank + direction
+                    rank += 1
+        for a in range(actions, slots.shape[1]):
+            slots[b, a, 0] = -1
+
+
+@kernel
 def square_slots(packed, size, actions, slots):
     """Writes the slot `4 * square + direction` of each move into `slots`, `int16[B, A, 1]`.
 

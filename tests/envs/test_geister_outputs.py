@@ -53,3 +53,27 @@ def test_moves_share_outputs_by_kind(size, forced_escape):
     assert len(met) > (25 if size == 6 else 15)
     assert any(kind % 24 >= 16 for kind in met)
     np.testing.assert_array_equal(slots[:, :, :1], game.output_slots(own, "square"))
+
+
+@pytest.mark.parametrize("random_setup", [True, False])
+@pytest.mark.parametrize("size", [4, 6])
+def test_blue_ghosts_come_before_red_ones(size, random_setup):
+    game = Geister(size=size, random_setup=random_setup)
+    ghosts = rules.ghost_count(size)
+    states = np.concatenate([random_positions(game, 100, plies, seed=plies) for plies in (2, 40)])
+    states = states[~game.finished(states)]
+    mover = game.to_move(states)
+    slots = game.output_slots(game.observe(states, mover), "colour")
+    for state, player, row in zip(states, mover, slots, strict=True):
+        red = [int(state["red"][player]) >> ghost & 1 for ghost in range(ghosts)]
+        order = sorted(range(ghosts), key=lambda ghost: (red[ghost], ghost))
+        expected = [4 * order.index(ghost) + direction for ghost in range(ghosts) for direction in range(4)]
+        assert row[: 4 * ghosts, 0].tolist() == expected
+        assert (row[4 * ghosts :] == -1).all()
+
+
+def test_layouts_are_chosen_by_outputs_of_their_own():
+    game = Geister(random_setup=False)
+    packed = game.observe(game.reset(3, np.random.default_rng(0)), np.zeros(3, np.int8))
+    assert game.spec.slots["colour"] == 70
+    np.testing.assert_array_equal(game.output_slots(packed, "colour")[:, :, 0], np.tile(np.arange(70), (3, 1)))

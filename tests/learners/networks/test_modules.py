@@ -71,7 +71,7 @@ def assert_same(found: torch.Tensor, exact: torch.Tensor, scale: float) -> None:
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer", "none"])
-@pytest.mark.parametrize("outputs", ["ghost", "square", "move"])
+@pytest.mark.parametrize("outputs", ["ghost", "colour", "square", "move"])
 @pytest.mark.parametrize("views", [1, 2])
 @pytest.mark.parametrize("trunk", ["flat", "conv"])
 def test_values_and_gradients_are_those_of_plain_torch(trunk, views, outputs, norm):
