@@ -265,5 +265,6 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except DancfrError as error:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # threads may take a while to end; a second Ctrl-C ends them
         warn(f"dancfr: {error}")
         sys.exit(error.exit_code)
