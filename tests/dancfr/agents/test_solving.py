@@ -207,8 +207,10 @@ def test_ctrl_c_ends_a_long_solution_at_once(tmp_path: Path) -> None:
     """The time between two evaluations may be hours, in which compiled loops handle no signal."""
     arguments = ("solve", "leduc", "--iterations", str(10**9), "--json")
     process = subprocess.Popen(
-        [sys.executable, "-m", "dancfr", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-m", "dancfr", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a shell's `&` has it ignored
+    )  # fmt: skip
     try:
         assert process.stderr is not None
         for line in process.stderr:
