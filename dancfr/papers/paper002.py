@@ -106,7 +106,11 @@ def compare_head_to_head(settings: Settings, scale: Scale) -> Comparison:
     found = _match(str(first.path), str(second.path), scale.games, seed=1)
     text = f"{first.name}, the worst of {len(ranked['full'])}, against {second.name}, the best of "
     text += f"{len(ranked['no-belief'])}, against heuristic"
-    rows = [_match_row("full/no-belief", found, f"{text}; the paper draws it and says significantly better")]
+    rows = [
+        _match_row(
+            "full/no-belief", found, f"{text}; the paper draws it and says significantly better; {FITTED_STATES}"
+        )
+    ]
     title = "Agent with belief states against agent without"
     figure: Plot = draw_shares("fig13", title, text, {title.lower(): shares_of(found.categories)}, f"{text}.")
     return Comparison(rows, [figure], unit=UNIT)

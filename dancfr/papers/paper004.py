@@ -70,7 +70,8 @@ SCALES = {
             Setting(ABLATED, "guandan-dmc-quick", _ABLATION, "guandan-dmc-quick-no-wild"),
         ),
         seeds=(1,),
-        note="scaled: the preset guandan-dmc-quick, minutes on few cores for 30 days on 160 CPUs; 200 of 1,000 matches",
+        note="scaled: the preset guandan-dmc-quick (3x128 units, Adam, averaged weights, single rounds, a floor of the "
+        "clip), one training a side, minutes on few cores for 30 days on 160 CPUs; 200 of 1,000 matches",
         games=200,
         checkpoints=6,
     ),

@@ -215,7 +215,7 @@ def test_a_given_run_says_why_it_does_not_belong(given: Path, tmp_path: Path) ->
         reproduce(name, "quick", tmp_path / "out", overrides=overrides, runs=runs)
 
     other = (*LENGTHLESS, "sampling.epsilon=0.4")
-    with pytest.raises(UsageError, match=r"run-4 belongs to no setting .* sampling.epsilon: 0.4 -> 0.5"):
+    with pytest.raises(UsageError, match=r"run-4 belongs to no setting .* sampling.epsilon: 0.4 -> 0.1"):
         compare("geister-fig4", given / "run-4", overrides=other)
     with pytest.raises(UsageError, match=r"it is a run of geister-dream, not of cheat-memoryless or"):
         compare("cheat-fig1", given / "run-4", overrides=())
@@ -294,7 +294,7 @@ def test_a_run_of_another_setting_in_its_place_is_refused(tmp_path: Path) -> Non
         ({"overrides": ("seed=1",)}, "^seed .*: leave it out and .* --seeds$"),
         ({"overrides": ("game_options.ply_limit=0",)}, "ply_limit must be"),
         ({"overrides": ("evaluation.opponents=rsh",)}, "did you mean rush"),
-        ({"overrides": ("network.outputs=nothing",)}, "has outputs ghost, square, move, not nothing"),
+        ({"overrides": ("network.outputs=nothing",)}, "has outputs ghost, colour, square, move, not nothing"),
         ({"name": "danzero-table1", "overrides": ("network.encoding=flat",)}, DIFFERENT_FLAGS),
         ({"name": "danzero-table1", "overrides": ("network.encoding=tribute",), "scale": "paper"}, DIFFERENT_FLAGS),
         ({"name": "danzero-table1", "overrides": ("game=geister",)}, "ragged actions"),
