@@ -1,6 +1,5 @@
 """The base of the actors of a run: where they run, how workers are started, and how their states are saved."""
 
-import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
@@ -8,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from actors.cluster import available_cpus
 from actors.pool import PoolEvent, WorkerPool
 from actors.remote import Handle, InlineRuntime, RayRuntime, Runtime
 from actors.threads import ThreadRuntime
@@ -42,6 +42,7 @@ class Placement:
     def __init__(self, options: TrainOptions, resources: Resources) -> None:
         self.options, self.resources = options, resources
         self.counts: Counter[str] = Counter()
+        self._said_fewer = False
 
     @cached_property
     def runtime(self) -> Runtime:
@@ -75,9 +76,21 @@ class Placement:
         if self.device == "cuda" and not self.options.inline:
             if self.resources.learner_gpus is None:  # NCCL requires a GPU for each rank
                 ranks = min(ranks, max(int(self.runtime.gpus / learners), 1))
+                if ranks < self.resources.learners:
+                    self._say_fewer_learners(ranks, learners)
             gpus = self.resources.learner_gpus or (1.0 if ranks > 1 else 1.0 / learners)
         cpus, deterministic = self.resources.learner_cpus, self.resources.deterministic
         return {"learners": ranks, "cpus": cpus, "gpus": gpus, "home": True, "deterministic": deterministic}
+
+    def _say_fewer_learners(self, ranks: int, kinds: int) -> None:
+        if self._said_fewer:
+            return  # actors are started again after each loss
+        self._said_fewer = True
+        wanted, gpus = self.resources.learners, f"{self.runtime.gpus:g}"
+        warn(
+            f"warning: {ranks} learner{'s' if ranks > 1 else ''} per net instead of resources.learners={wanted}, which "
+            f"needs {wanted * kinds} GPUs ({gpus} joined so far); resources.learner_gpus=1 waits for all of them"
+        )
 
     @property
     def buffer_options(self) -> dict[str, Any]:
@@ -167,7 +180,7 @@ class RunActors(ABC):
 def make_runtime(options: TrainOptions, patience_s: float = 0.0) -> Runtime:
     """Makes the runtime, on Ray or in this process; `patience_s` is the time to wait for resources."""
     if options.inline and options.device == "cuda":
-        return ThreadRuntime(max(min(os.cpu_count() or 1, MOST_THREADS), 2))  # with one, nobody plays while it waits
+        return ThreadRuntime(max(min(available_cpus(), MOST_THREADS), 2))  # with one, nobody plays while it waits
     if options.inline:
         return InlineRuntime()
     gpu_patience_s = GPU_PATIENCE_S if options.device == "cuda" and joins_cluster(options) else 0.0

@@ -64,6 +64,8 @@ def writing(run: Run, iteration: int, keep: int = 2) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
         kept = listed(run)
         state = f"the one of iteration {kept[-1].iteration} is intact" if kept else "no earlier one exists"
+        if isinstance(error, FileNotFoundError):
+            state += "; was it removed, or is an actor on a machine that does not share the run's folder?"
         raise CheckpointFailed(
             f"cannot write the checkpoint of iteration {iteration} in {root}: {reason(error)}; {state}"
         ) from None

@@ -144,9 +144,11 @@ class Reader:
         import wandb
 
         self._checkpoint = checkpoint.iteration
-        name = re.sub(r"[^\w.-]", "-", self._run.name)[:100]
+        name = re.sub(r"[^\w.-]", "-", self._run.name)[
+            :100
+        ]  # its id, since folders of two machines may be called alike
         about = {"iteration": checkpoint.iteration}
-        artifact = wandb.Artifact(f"{name}-checkpoint", type="checkpoint", metadata=about)
+        artifact = wandb.Artifact(f"{name}-{self._live.id}-checkpoint", type="checkpoint", metadata=about)
         manifest = self._run.path / "wandb" / f"manifest-{checkpoint.iteration:06d}.json"
         stored = [file.path for file in self._run.list_strategies() if file.iteration <= checkpoint.iteration]
         try:

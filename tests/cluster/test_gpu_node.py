@@ -62,10 +62,14 @@ def test_learners_wait_for_a_gpu_and_are_placed_on_the_node_that_brings_it(nodes
 
 
 def test_auto_is_the_gpu_of_another_machine(nodes: Nodes, tmp_path: Path) -> None:
-    """Where the driver runs there is none."""
+    """Where the driver runs there is none. Two learners of each net would need four."""
     before = placed_with_gpu(nodes)
-    done = nodes.dancfr("train", *TRAIN, "--run-dir", str(tmp_path / "run"), "--address", nodes.address)
+    words = ("--run-dir", str(tmp_path / "run"), "--address", nodes.address, "resources.learners=2")
+    done = nodes.dancfr("train", *TRAIN, *words)
     assert done.code == 0, done.err
+    (line,) = [line for line in done.err.splitlines() if "resources.learners=2" in line]
+    assert "1 learner per net instead" in line
+    assert "needs 4 GPUs (1 joined so far)" in line
     new = [placed for actor, placed in placed_with_gpu(nodes).items() if actor not in before]
     assert sorted(name for name, _, _ in new) == ["advantages-learner", "transitions-learner"]
 

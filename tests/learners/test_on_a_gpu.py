@@ -2,7 +2,7 @@
 fit."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,13 @@ import pytest
 import torch
 
 from actors.belief_sampling import BeliefSampler
-from actors.buffer import BufferServer
 from actors.data_parallel import start_learner
 from actors.external_sampling import ExternalTraverser
 from actors.runtime import InlineRuntime
 from actors.self_play import SelfPlayTask, SelfPlayWeights
 from actors.trajectories import TrajectoryPlayer, TrajectoryWeights
 from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
-from learners.buffers import ReservoirBuffer
-from learners.devices import choose_device
+from learners.devices import be_deterministic, choose_device
 from learners.dmc.learner import QLearner
 from learners.dmc.policy import ChoiceLearner
 from learners.dream.advantage import AdvantageLearner
@@ -155,21 +153,37 @@ def test_no_step_waits_for_the_device(name: str) -> None:
     assert counts[0] == counts[1]
 
 
-def test_deterministic_fits_are_equal_bit_for_bit(gpu: str) -> None:
-    """Of two processes' learners; otherwise a GPU adds up the gradients of shared outputs in any order."""
-    sample = LEARNERS["advantage"][1]
-    rows, runtime = sample(), InlineRuntime()
-    buffer = runtime.start(BufferServer, ReservoirBuffer, len(rows), rows.dtype)
-    runtime.get(buffer.call("add", (1, 0), rows, (1,)))
-    arguments = {"game": MINI, "network": CONV, "training": FIT.model_copy(update={"minibatches": 5}), "seed": 3}
+@pytest.fixture
+def deterministic() -> Iterator[None]:
+    """Deterministic algorithms, as `resources.deterministic` sets them for a learner's process."""
+    before = torch.are_deterministic_algorithms_enabled()
+    be_deterministic()
+    yield
+    torch.use_deterministic_algorithms(before)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.usefixtures("deterministic")
+def test_deterministic_fits_are_equal_bit_for_bit(name: str, gpu: str) -> None:
+    """Of two learners; otherwise a GPU adds up the gradients of shared outputs in any order."""
+    make, sample = LEARNERS[name]
+    rows = sample()
+    first, second = (make(device=choose_device(gpu), seed=3) for _ in range(2))
+    for iteration in (1, 2):
+        losses = [learner.fit(blocks(rows, 5), iteration)["loss"] for learner in (first, second)]
+        assert losses[0] == losses[1]
+    for key, array in first.weights().items():
+        np.testing.assert_array_equal(second.weights()[key], array, err_msg=key)
+
+
+def test_a_learner_is_deterministic_on_request(gpu: str) -> None:
+    runtime = InlineRuntime()
     before = torch.are_deterministic_algorithms_enabled()
     try:
-        fits = []
-        for _ in range(2):
-            learner = start_learner(runtime, AdvantageLearner, {0: arguments}, gpu, name="learner", deterministic=True)
-            assert torch.are_deterministic_algorithms_enabled()
-            fits.append(runtime.get(learner.call("fit", 0, 1, buffer, (7,)))[1])
+        for deterministic in (False, True):
+            torch.use_deterministic_algorithms(False)
+            arguments = {"game": MINI, "network": CONV, "training": FIT, "seed": 3}
+            start_learner(runtime, AdvantageLearner, {0: arguments}, gpu, name="learner", deterministic=deterministic)
+            assert torch.are_deterministic_algorithms_enabled() == deterministic
     finally:
         torch.use_deterministic_algorithms(before)
-    for key, array in fits[0].items():
-        np.testing.assert_array_equal(fits[1][key], array, err_msg=key)

@@ -83,6 +83,10 @@ def test_what_may_be_taken_away_holds_no_coordinator() -> None:
     assert types["head"]["resources"]["CPU"] == 0
 
 
+def test_workers_leave_the_cores_of_the_learner_alone() -> None:
+    assert CLOUD["available_node_types"]["learner"]["resources"] == {"CPU": 0, "GPU": 1}
+
+
 def test_the_autoscaler_has_limits() -> None:
     types = {name: each for name, each in CLOUD["available_node_types"].items() if name != CLOUD["head_node_type"]}
     for each in types.values():

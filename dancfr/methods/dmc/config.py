@@ -134,7 +134,8 @@ PAPER = DmcConfig(
     checkpoint_every=25,
 )
 """Network, optimiser, pool and staleness clip (`staleness_floor` 0) of paper 004 (IV and V-A); self-play of whole
-matches. Its learning rate makes the net a constant with minibatches of 2,048, see docs/danzero-on-guandan.md."""
+matches. At its learning rate the values swing far beyond the returns; `training.learning_rate=1e-4` learns, see
+docs/danzero-on-guandan.md."""
 
 SMALL = PAPER.varied(
     game_options={"length": "round", "situation": "drawn"},
@@ -199,7 +200,11 @@ STRONG = QUICK.varied(
 )
 
 PRESETS = (
-    Preset("guandan-dmc", PAPER, "paper 004: DanZero's Deep Monte-Carlo on whole matches of GuanDan"),
+    Preset(
+        "guandan-dmc",
+        PAPER,
+        "paper 004: DanZero's Deep Monte-Carlo on matches of GuanDan (training.learning_rate=1e-4 learns)",
+    ),
     Preset(
         "guandan-dmc-no-wild",
         PAPER.varied(network=QNetworkSettings(width=512, depth=5, encoding="no_wild_flags")),

@@ -218,7 +218,7 @@ class TestDream:
         result = run_training(tmp_path / "three", config)
         assert sorted(stored(tmp_path / "three"))[::2][0] == "p0-000001.safetensors"
         assert {name[:2] for name in stored(tmp_path / "three")} == {"p0", "p1", "p2"}
-        assert 0 <= result["metrics"]["average/random"] <= 1
+        assert 0 < result["metrics"]["average/random"] < 1, "each wins some"
         run_training(tmp_path / "cut", tiny(*NETS, *three, "baseline=false", "iterations=4", preset="cheat-dream-4x2"))
         run_training(tmp_path / "cut", config, resume=True)
         assert stored(tmp_path / "cut") == stored(tmp_path / "three")

@@ -95,6 +95,16 @@ def test_at_the_papers_scale_nets_are_the_papers() -> None:
                 assert (config.training.weight_average, config.network.zero_sum, config.asked) == (0, False, 0)
 
 
+def test_the_papers_scale_reaches_its_number_of_samples() -> None:
+    """50,000 samples, and all of its own data set on Leduc."""
+    most = {}
+    for game, scales in EXPERIMENTS["dlcfr-samples"].games.items():
+        counts = [int(setting.name.split()[0]) for setting in scales["paper"].settings]
+        assert counts == sorted(set(counts))
+        most[game] = counts[-1]
+    assert most == {"goofspiel5": 50_004, "oshi_zumo8_k1": 50_014, "oshi_zumo8_k3": 54_000, "leduc_2b2r": 70_644}
+
+
 def test_a_record_without_the_errors_that_are_compared_is_refused(tmp_path: Path) -> None:
     run = History("old", tmp_path, {}, (), (), ({"iteration": 1, "validation/linf": 1.0},))
     assert values_of(run, "validation/linf") == [1.0]

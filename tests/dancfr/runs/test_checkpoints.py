@@ -145,6 +145,13 @@ def test_an_exception_while_writing_leaves_nothing_behind(run: Run) -> None:
     assert stored(run) == ["000010"]
 
 
+def test_a_folder_that_is_not_there_is_explained(run: Run) -> None:
+    """As it is for an actor on a machine that does not share the folder of the run."""
+    with pytest.raises(CheckpointFailed, match="does not share the run's folder"), writing(run, 10) as partial:
+        (partial / "no such folder" / "learner.safetensors").write_bytes(b"")
+    assert stored(run) == []
+
+
 needs_mount = pytest.mark.skipif(not can_mount(), reason="may not mount a small disk")
 
 

@@ -114,6 +114,7 @@ def test_an_offline_run_holds_what_the_record_holds_and_goes_on_when_resumed(
         "manifest.json", "strategies/p0-000001.safetensors", "strategies/p0-000002.safetensors",
         "strategies/p0-000003.safetensors",
     }  # fmt: skip
+    assert artifact["name"] == f"a-run-{started['run_id']}-checkpoint"
     check_definitions(first)
 
 
