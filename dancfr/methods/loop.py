@@ -182,6 +182,7 @@ class Loop(ABC):
         The row is written before the checkpoint of its iteration, so that a resumed run does not repeat it. The time of
         the checkpoint is part of the next row.
         """
+        self.stop.expect(self.elapsed() - self.seconds)
         self.seconds, self._began = self.elapsed(), None
         self.iteration += 1
         row |= {"elapsed_s": self.seconds, **self._carried, **self._worker_row()}
@@ -371,12 +372,8 @@ class Loop(ABC):
 
     def result(self, iterations: int) -> Row:
         """Returns the result of `dancfr train --json`, given the number of iterations."""
-        return {
-            "iterations": iterations,
-            "seconds": self.seconds,
-            "samples": self.samples_offered(),
-            "metrics": self._latest,
-        }
+        samples = self.samples_offered()
+        return {"iterations": iterations, "seconds": self.seconds, "samples": samples, "metrics": self._latest}
 
 
 @contextmanager

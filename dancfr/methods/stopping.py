@@ -1,7 +1,8 @@
 """Handles Ctrl-C and SIGTERM: the first signal asks a run to stop, the second ends the process at once.
 
 A run that is asked to stop finishes its iteration and writes a checkpoint. If the iteration takes longer than the
-notice, the run ends without it, and `--resume` repeats the work after the last checkpoint, with the same result.
+notice, the run ends without it, and `--resume` repeats the work after the last checkpoint, with the same result. A
+person at the keyboard, who may press Ctrl-C again, is given more time than a machine that is about to be taken away.
 """
 
 import os
@@ -15,8 +16,11 @@ from typing import Any
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 NOTICE_S = 10.0
-"""Seconds that an iteration may still take after the first signal. Preempted machines of clouds have half a minute,
-in which the checkpoint must be written as well."""
+"""Seconds that an iteration may still take after SIGTERM, and at least after Ctrl-C. Preempted machines of clouds have
+half a minute, in which the checkpoint must be written as well."""
+
+PATIENCE = 2.0
+"""How long the iteration under way may take after Ctrl-C, relative to the one before it."""
 
 _active: "Stop | None" = None
 
@@ -37,14 +41,20 @@ class Stop:
 
     def __init__(self, then: str) -> None:
         self.requested = False
+        self._patience = 0.0
         self._then = then
         self._notice: float | None = None
         self._alarm_before: Any = None
         self._shielded = False
 
+    def expect(self, seconds: float) -> None:
+        """Says how long an iteration takes, by which Ctrl-C gives it longer than the notice."""
+        self._patience = PATIENCE * seconds
+
     @contextmanager
     def limited(self, notice: float = NOTICE_S) -> Iterator[None]:
-        """Raises OutOfTime in the main thread if the block is still running `notice` seconds after the first signal.
+        """Raises OutOfTime in the main thread if the block is still running `notice` seconds after the first signal,
+        or, after Ctrl-C, as long as `expect` allows.
 
         The exception is raised between any two bytecodes, even while the program waits for Ray or compiles.
         """
@@ -79,9 +89,10 @@ class Stop:
             raise KeyboardInterrupt(signal.Signals(number).name)
         self.requested = True
         if self._notice is not None:
+            notice = max(self._notice, self._patience) if number == signal.SIGINT else self._notice
             self._alarm_before = signal.signal(signal.SIGALRM, self._expire)
             # Repeated every second, since an exception in a callback from C code may get lost.
-            signal.setitimer(signal.ITIMER_REAL, self._notice, 1.0)
+            signal.setitimer(signal.ITIMER_REAL, notice, 1.0)
         name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
         with suppress(OSError):  # not through Python's buffers, which the signal may have interrupted
             os.write(2, f"{name}: {self._then}; a second signal aborts\n".encode())

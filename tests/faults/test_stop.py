@@ -1,5 +1,6 @@
 """A machine that is taken away says so with SIGTERM half a minute before: within 20 seconds the run has ended, with a
-checkpoint of the iteration under way where that ends in time, else with the one before it."""
+checkpoint of the iteration under way where that ends in time, else with the one before it. After Ctrl-C there is more
+time."""
 
 import signal
 import time
@@ -35,6 +36,21 @@ def test_an_iteration_that_takes_long_is_left_and_done_again(place: str, long_ca
     with training(tmp_path / "run", *LONG, *where, "--resume") as again:
         assert again.end(600) == 0, again.told()
     print(f"{place}: SIGTERM to the end of the process {took:.1f} s")
+    assert_as_if_undisturbed(tmp_path / "run", long_calm)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_after_ctrl_c_a_long_iteration_ends(long_calm: Path, tmp_path: Path) -> None:
+    """The same iteration, which SIGTERM cuts off."""
+    with training(tmp_path / "run", *LONG, "checkpoint_every=100", "--inline") as run:
+        run.reach(1, 600)
+        time.sleep(2)
+        run.process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        assert run.end(120) == 0, run.told()
+        assert time.monotonic() - begin > GRACE_S, "an iteration is too short for this test"
+    assert [folder.name for folder in (tmp_path / "run" / "checkpoints").iterdir()] == ["000002"]
     assert_as_if_undisturbed(tmp_path / "run", long_calm)
 
 

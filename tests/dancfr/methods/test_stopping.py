@@ -60,6 +60,20 @@ def test_what_outlasts_the_notice_is_left_once_and_the_alarm_is_given_back() -> 
         time.sleep(0.3)  # nothing comes after the block
 
 
+def test_ctrl_c_leaves_the_iteration_twice_the_time_of_the_last_one() -> None:
+    """It is somebody who may press it again; SIGTERM comes from a machine that does not wait."""
+    for number, long_enough in ((signal.SIGINT, True), (signal.SIGTERM, False)):
+        with catching() as stop:
+            stop.expect(30.0)
+            try:
+                with stop.limited(0.2):
+                    os.kill(os.getpid(), number)
+                    time.sleep(1)
+                assert long_enough
+            except OutOfTime:
+                assert not long_enough
+
+
 def test_what_ends_within_the_notice_is_not_disturbed() -> None:
     with catching() as stop:
         with stop.limited(0.3):
