@@ -6,14 +6,13 @@ import typer
 
 from dancfr.cli import output
 from dancfr.cli.app import Command, Json, app
-from dancfr.errors import UsageError, nearest
 
 
 @app.command(cls=Command)
 def games(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Name of a game; default: list all."),
+        typer.Argument(metavar="NAME", help="Name of a game, of PettingZoo or OpenSpiel too; default: list all."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -21,12 +20,9 @@ def games(
 
     def compute() -> output.Result:
         """Returns the games with their options, and the prefixes of games of other libraries."""
-        from dancfr.games.registry import OPENSPIEL, PETTINGZOO, describe_games
+        from dancfr.games.registry import OPENSPIEL, PETTINGZOO, describe_game, describe_games
 
-        described = describe_games()
-        if name is not None and name not in (known := [game["name"] for game in described]):
-            raise UsageError(nearest(name, known, "game"))
-        chosen = [game for game in described if name in (None, game["name"])]
+        chosen = describe_games() if name is None else [describe_game(name)]
         return {"games": chosen, "prefixes": [PETTINGZOO, OPENSPIEL]}
 
     def describe(result: output.Result) -> str:

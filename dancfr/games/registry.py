@@ -27,7 +27,7 @@ OPENSPIEL = "openspiel:"
 """Prefix of OpenSpiel games, with parameters in OpenSpiel's syntax: ``openspiel:liars_dice(numdice=1)``."""
 
 _OPENSPIEL_OPTIONS = {"compact": True, "reserve": 4096}  # by default the adapter determines whether the game is compact
-_ADAPTER_OPTIONS = ("max_plies", "max_return", "scale", "reserve")
+_ADAPTER_OPTIONS = {"max_plies": 256, "max_return": 1.0, "scale": 1.0, "reserve": 256}
 
 
 Bots = Callable[[], Mapping[str, Callable[[], Any]]]
@@ -298,23 +298,37 @@ def describe_games() -> list[dict[str, Any]]:
     Raises:
         UsageError: a game of an installed package cannot be made.
     """
-    described = []
-    for name, entry in all_games().items():
-        try:
-            spec = entry.make().spec
-        except Exception as error:  # whatever that package raises
-            raise UsageError(f"the game {name} cannot be made: {type(error).__name__}: {error}") from error
-        described.append(
-            {
-                "name": name,
-                "description": entry.description,
-                "players": spec.num_players,
-                "actions": spec.num_actions,
-                "max_plies": spec.max_plies,
-                "observation": {encoding: list(shape) for encoding, shape in spec.shapes.items()},
-                "outputs": dict(spec.slots),
-                "endings": list(spec.endings[1:]),
-                "options": dict(entry.options),
-            }
-        )
-    return described
+    return [describe_game(name) for name in all_games()]
+
+
+def describe_game(name: str) -> dict[str, Any]:
+    """Returns name, description, sizes and options of a game, of the registry or of another library.
+
+    Raises:
+        UsageError: the game does not exist, cannot be made, or its library is not installed.
+    """
+    options: Mapping[str, Any]
+    if name.startswith(PETTINGZOO):
+        text, options = "an environment of PettingZoo; further options go to the environment", _ADAPTER_OPTIONS
+    elif name.startswith(OPENSPIEL):
+        text, options = "a game of OpenSpiel", _OPENSPIEL_OPTIONS
+    else:
+        entry = entry_of(name)
+        text, options = entry.description, entry.options
+    try:
+        spec = make_game(name).spec
+    except UsageError:
+        raise
+    except Exception as error:  # whatever an installed package raises
+        raise UsageError(f"the game {name} cannot be made: {type(error).__name__}: {error}") from error
+    return {
+        "name": name,
+        "description": text,
+        "players": spec.num_players,
+        "actions": spec.num_actions,
+        "max_plies": spec.max_plies,
+        "observation": {encoding: list(shape) for encoding, shape in spec.shapes.items()},
+        "outputs": dict(spec.slots),
+        "endings": list(spec.endings[1:]),
+        "options": dict(options),
+    }

@@ -1,5 +1,6 @@
 """Tests of games by name, and of one-line errors for invalid names and options."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 from dancfr.agents.by_name import make_agent
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
-from dancfr.games.registry import GAMES, describe_games, make_game, read_options
+from dancfr.games.registry import GAMES, describe_game, describe_games, make_game, read_options
+from envs.aec import AecGame
 from envs.game import Game, RaggedGame
+from envs.openspiel import OpenSpielGame
 
 LEDUC = "pettingzoo:pettingzoo.classic.leduc_holdem_v4"
 
@@ -69,3 +72,16 @@ def test_the_list_of_games_is_complete() -> None:
     assert listed["geister"]["actions"] == 32
     assert listed["geister"]["options"]["ply_limit"] == 100
     assert listed["mini-geister"]["options"]["ply_limit"] == 30
+
+
+def test_games_of_other_libraries_are_described_with_the_options_of_their_adapters() -> None:
+    for name, adapter in ((LEDUC, AecGame), ("openspiel:kuhn_poker", OpenSpielGame)):
+        if adapter is OpenSpielGame:
+            pytest.importorskip("pyspiel")
+        described = describe_game(name)
+        assert described["players"] == 2
+        defaults = {key: each.default for key, each in inspect.signature(adapter).parameters.items()}
+        for option, value in described["options"].items():
+            assert defaults[option] in (value, None), "None: the adapter finds out"
+    with pytest.raises(UsageError, match="pettingzoo:MODULE or openspiel:GAME"):
+        describe_game("nothing")
