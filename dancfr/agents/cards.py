@@ -159,12 +159,16 @@ def section(name: str, card: Card) -> str:
         f"{_sentence(card.description)} Game: `{card.game}`{rules}. Licence: {card.licence}.",
         "",
     ]
-    lines += ["Trained and packed by:", "", *(f"    {line}" for line in (*card.training.commands, card.packed)), ""]
+    trained, packed = [f"    {line}" for line in card.training.commands], f"    {card.packed}"
+    if card.packed.startswith("dancfr pack pretrained:"):
+        lines += ["Trained by:", "", *trained, "", "Packed again, with new matches, by:", "", packed, ""]
+    else:
+        lines += ["Trained and packed by:", "", *trained, packed, ""]
     lines += [_facts(card), ""]
     if card.strength:
         evaluate = f"dancfr evaluate {name} --game {card.game} --against OPPONENT --games GAMES --seed SEED"
         lines += [
-            f"Strength, with 95 % intervals (`{evaluate}`):",
+            f"Strength, with 95 % intervals, by deals where each is played from both sides (`{evaluate}`):",
             "",
             "| opponent | games | seed | games won, in % | mean return |",
             "|---|---|---|---|---|",

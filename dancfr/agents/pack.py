@@ -37,6 +37,8 @@ from learners.storage import halved, save_state
 
 COMPARED = 200
 """Games in which a packed agent is compared with the one that it was packed from."""
+RUNS = "runs"
+"""Folder of the runs in the command lines of a card."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
@@ -204,7 +206,7 @@ def _training(run: Run, method: Method, packed: Packed, note: str) -> Training:
     seconds, samples = last.get("elapsed_s"), last.get(method.samples)
     stages = [run.info, *run.info.get("resumed", [])]
     return Training(
-        commands=(" ".join(["dancfr train", run.preset, *settings]),),
+        commands=(" ".join(["dancfr train", run.preset, *settings, f"--run-dir {RUNS}/{run.path.name}"]),),
         commits=tuple(dict.fromkeys(each["git_revision"] for each in stages if each.get("git_revision"))),
         seed=config.seed,
         iterations=packed.iteration,
@@ -351,10 +353,11 @@ def _exploitability(packed: Path, source: _Source, request: PackRequest) -> Expl
 
 
 def _command(request: PackRequest) -> str:
-    """The command line that packs the agent again, with the last part of its path for the folder."""
+    """The command line that packs the agent again, with the last parts of its path and of the folder's."""
     base, mark, rest = request.agent.partition("?")
-    agent = base if base.startswith(PREFIX) else f"{Path(base).name}{mark}{rest}"
-    parts = ["dancfr", "pack", agent, request.wanted_name]
+    folder = "" if base.endswith(".safetensors") else f"{RUNS}/"
+    agent = base if base.startswith(PREFIX) else f"{folder}{Path(base).name}{mark}{rest}"
+    parts = ["dancfr", "pack", agent, f"packed/{request.wanted_name}"]
     parts += [] if request.description is None else ["--description", request.description]
     parts += [] if request.nets is None else ["--nets", str(request.nets)]
     parts += [text for name in request.against for text in ("--against", name)]

@@ -23,7 +23,7 @@ def import_pyspiel() -> ModuleType:
         import pyspiel
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "games of OpenSpiel need the package open_spiel: pip install dancfr[openspiel]"
+            "games of OpenSpiel need the package open_spiel: run make setup, or pip install open_spiel"
         ) from None
     return pyspiel
 

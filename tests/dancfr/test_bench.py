@@ -81,4 +81,4 @@ def test_without_openspiel_there_is_nothing_to_compare_with(
     assert ended.value.code == 2
     out, err = capfd.readouterr()
     assert out == ""
-    assert err == "dancfr: games of OpenSpiel need the package open_spiel: pip install dancfr[openspiel]\n"
+    assert err == "dancfr: games of OpenSpiel need the package open_spiel: run make setup, or pip install open_spiel\n"

@@ -211,7 +211,7 @@ def test_what_cannot_be_adapted_is_said_in_one_line(text: str, expected: str) ->
 
 def test_without_openspiel_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspiel", None)
-    expected = r"^games of OpenSpiel need the package open_spiel: pip install dancfr\[openspiel\]$"
+    expected = r"^games of OpenSpiel need the package open_spiel: run make setup, or pip install open_spiel$"
     for attempt in (OpenSpielGame, openspiel_tree):
         with pytest.raises(ModuleNotFoundError, match=expected):
             attempt("kuhn_poker")

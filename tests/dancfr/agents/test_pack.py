@@ -93,7 +93,7 @@ def test_options_of_the_name_are_packed(run: Path, tmp_path: Path) -> None:
     assert isinstance(two, PolicyMixture)
     assert isinstance(whole, PolicyMixture)
     assert len(two.agents) == 2 < len(whole.agents)
-    assert read_card(tmp_path / "two").packed == "dancfr pack mixed two --nets 2"
+    assert read_card(tmp_path / "two").packed == "dancfr pack runs/mixed packed/two --nets 2"
 
 
 def test_an_agent_can_be_packed_again(run: Path, tmp_path: Path) -> None:
