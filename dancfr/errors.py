@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -25,6 +26,14 @@ def reason(error: OSError) -> str:
     """The reason of a system error in a few words; for an error from another process its last line."""
     lines = str(error.strerror or error).strip().splitlines()
     return lines[-1] if lines else type(error).__name__
+
+
+def cannot_write(path: Path, error: OSError) -> str:
+    """The message for a file of a run that could not be written, with the cure."""
+    cure = "make room and go on with --resume"
+    if isinstance(error, FileNotFoundError):
+        cure = "the folder was removed or moved: put it back and go on with --resume, or train into another one"
+    return f"cannot write {path}: {reason(error)}; {cure}"
 
 
 def one_line(error: BaseException) -> str:

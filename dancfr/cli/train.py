@@ -1,5 +1,6 @@
 """The command `dancfr train`, which trains a preset on this machine or on a Ray cluster."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +59,8 @@ def train(
             done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first iteration"
             given = {"--inline": inline, f"--device {device}": device != "auto", f"--address {address}": address}
             again = " ".join(["--resume", *(words for words, chosen in given.items() if chosen)])
-            warn(f"stopped {done}; continue with: dancfr train {preset} --run-dir {result['run_dir']} {again}")
+            folder = shlex.quote(result["run_dir"])
+            warn(f"stopped {done}; continue with: dancfr train {preset} --run-dir {folder} {again}")
         return result
 
     output.deliver(compute, as_json, output.describe_training)

@@ -163,10 +163,11 @@ class Loop(ABC):
         while not self.done() and not self.stop.requested:
             self._enter_stage()
             self._doing = f"iteration {self.iteration + 1}"
-            self._began, self._untimed = self.clock(), 0.0
+            self._began, self._untimed, started = self.clock(), 0.0, perf_counter()
             row: Row = {"kind": "train", "iteration": self.iteration + 1}
             yield self.iteration + 1, row
             self._end_iteration(row)
+            self.stop.expect(perf_counter() - started)
 
     def _enter_stage(self) -> None:
         """Switches the actors to the game of the next iteration, if a curriculum changes it."""
@@ -182,7 +183,6 @@ class Loop(ABC):
         The row is written before the checkpoint of its iteration, so that a resumed run does not repeat it. The time of
         the checkpoint is part of the next row.
         """
-        self.stop.expect(self.elapsed() - self.seconds)
         self.seconds, self._began = self.elapsed(), None
         self.iteration += 1
         row |= {"elapsed_s": self.seconds, **self._carried, **self._worker_row()}
@@ -343,11 +343,15 @@ class Loop(ABC):
     # The end
 
     def finish(self) -> Row:
-        """Evaluates and saves the last iteration, unless that has been done, and returns the result.
+        """Saves and evaluates the last iteration, unless that has been done, and returns the result.
 
         A run that was stopped is not evaluated, since it will be resumed. Rows and strategies that a longer run would
         not have are marked as final, and are removed when the run is resumed.
         """
+        newest, failed = checkpoints.listed(self.run), False
+        if self.iteration and (not newest or newest[-1].iteration != self.iteration):
+            self.save()  # first, since a signal may cut off the evaluation
+            failed = bool(self._save_failures)
         self._doing = "the last evaluation"
         self._final = {"final": True}
         if self._evaluated < self.iteration and not self.stop.requested:
@@ -356,11 +360,8 @@ class Loop(ABC):
         self.settle()
         self._collect_evaluations(wait=True)
         self.run.discard_strategies_after(self.iteration)
-        newest = checkpoints.listed(self.run)
-        if self.iteration and (not newest or newest[-1].iteration != self.iteration):
-            self.save()
-            if self._save_failures:
-                raise RunError("the last checkpoint could not be written: make room and go on with --resume")
+        if failed:
+            raise RunError("the last checkpoint could not be written: make room and go on with --resume")
         return self.result(self.iteration)
 
     def abandon(self) -> Row:

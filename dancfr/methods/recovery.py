@@ -1,6 +1,7 @@
 """Runs a training to its end, and recovers from the loss of actors; the same for all methods."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -63,7 +64,8 @@ def run_to_end(loop_class: Any, run: Run, config: RunConfig, tracker: Tracker, o
                             if loop.done():
                                 progress.event("the run is complete; for more, give a larger iterations= or minutes=")
                         loop.stop = stop
-                        if not loop.done():
+                        stop.expect(longest_iteration(run))
+                        if not loop.done() and not stop.requested:
                             loop.warm_up()
                         loop.learn()
                         return loop.finish()
@@ -78,6 +80,12 @@ def run_to_end(loop_class: Any, run: Run, config: RunConfig, tracker: Tracker, o
                     placement.stop_actors()
         finally:
             placement.close()
+
+
+def longest_iteration(run: Run) -> float:
+    """Returns the seconds of training of the longest iteration in the record of a run that is resumed."""
+    ends = [row["elapsed_s"] for row in run.read_metrics("train") if "elapsed_s" in row]
+    return max((end - start for start, end in pairwise([0.0, *ends])), default=0.0)
 
 
 class Recovery:

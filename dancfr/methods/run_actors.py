@@ -42,7 +42,7 @@ class Placement:
     def __init__(self, options: TrainOptions, resources: Resources) -> None:
         self.options, self.resources = options, resources
         self.counts: Counter[str] = Counter()
-        self._said_fewer = False
+        self._said_ranks = 0
 
     @cached_property
     def runtime(self) -> Runtime:
@@ -83,13 +83,14 @@ class Placement:
         return {"learners": ranks, "cpus": cpus, "gpus": gpus, "home": True, "deterministic": deterministic}
 
     def _say_fewer_learners(self, ranks: int, kinds: int) -> None:
-        if self._said_fewer:
-            return  # actors are started again after each loss
-        self._said_fewer = True
-        wanted, gpus = self.resources.learners, f"{self.runtime.gpus:g}"
+        joins, gpus = joins_cluster(self.options), self.runtime.gpus
+        if ranks == self._said_ranks or (not gpus and not joins):
+            return  # actors are started again after each loss; a machine without any GPU is refused
+        self._said_ranks, wanted = ranks, self.resources.learners
+        have = f"({gpus:g} joined so far); resources.learner_gpus=1 waits for all" if joins else f"of {gpus:g} here"
         warn(
             f"warning: {ranks} learner{'s' if ranks > 1 else ''} per net instead of resources.learners={wanted}, which "
-            f"needs {wanted * kinds} GPUs ({gpus} joined so far); resources.learner_gpus=1 waits for all of them"
+            f"needs {wanted * kinds} GPUs {have}"
         )
 
     @property

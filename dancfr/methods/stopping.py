@@ -20,7 +20,7 @@ NOTICE_S = 10.0
 half a minute, in which the checkpoint must be written as well."""
 
 PATIENCE = 2.0
-"""How long the iteration under way may take after Ctrl-C, relative to the one before it."""
+"""How long the iteration under way may take after Ctrl-C, relative to the longest one before it."""
 
 _active: "Stop | None" = None
 
@@ -42,14 +42,15 @@ class Stop:
     def __init__(self, then: str) -> None:
         self.requested = False
         self._patience = 0.0
+        self._signal: int | None = None
         self._then = then
         self._notice: float | None = None
         self._alarm_before: Any = None
         self._shielded = False
 
     def expect(self, seconds: float) -> None:
-        """Says how long an iteration takes, by which Ctrl-C gives it longer than the notice."""
-        self._patience = PATIENCE * seconds
+        """Says how long an iteration took. Ctrl-C gives the one under way twice as long as the longest so far."""
+        self._patience = max(self._patience, PATIENCE * seconds)
 
     @contextmanager
     def limited(self, notice: float = NOTICE_S) -> Iterator[None]:
@@ -59,6 +60,8 @@ class Stop:
         The exception is raised between any two bytecodes, even while the program waits for Ray or compiles.
         """
         self._notice = notice
+        if self._signal is not None:  # it came before the block
+            self._set_alarm(self._signal)
         try:
             yield
         except SystemError as error:  # what becomes of OutOfTime in Ray's compiled code
@@ -87,15 +90,19 @@ class Stop:
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
             raise KeyboardInterrupt(signal.Signals(number).name)
-        self.requested = True
+        self.requested, self._signal = True, number
+        self._set_alarm(number)
+        name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+        with suppress(OSError):  # not through Python's buffers, which the signal may have interrupted
+            os.write(2, f"{name}: {self._then}; a second signal aborts\n".encode())
+
+    def _set_alarm(self, number: int) -> None:
+        """Starts the notice of a signal, within `limited`."""
         if self._notice is not None:
             notice = max(self._notice, self._patience) if number == signal.SIGINT else self._notice
             self._alarm_before = signal.signal(signal.SIGALRM, self._expire)
             # Repeated every second, since an exception in a callback from C code may get lost.
             signal.setitimer(signal.ITIMER_REAL, notice, 1.0)
-        name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
-        with suppress(OSError):  # not through Python's buffers, which the signal may have interrupted
-            os.write(2, f"{name}: {self._then}; a second signal aborts\n".encode())
 
     def _expire(self, number: int, frame: FrameType | None) -> None:
         if not self._shielded:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dancfr.errors import UsageError
+from dancfr.errors import UsageError, warn
 from dancfr.methods import find_preset
 from dancfr.papers.trainings import Scale, configuration
 from dancfr.report.history import NOT_A_SETTING, History, Settings
@@ -17,7 +17,8 @@ def given_runs(folders: Sequence[Path], scale: Scale, overrides: Sequence[str]) 
     """Assigns each run to the setting of an experiment whose configuration it has, whatever its seed and length.
 
     Args:
-        folders: Runs, or folders of runs; the runs of other experiments in such a folder are skipped.
+        folders: Runs, or folders of runs; what does not fit in such a folder is left out, with a warning if it has a
+            preset of the experiment.
         scale: The scale of the experiment.
         overrides: ``key=value`` settings in which all runs differ from those of the scale.
 
@@ -35,20 +36,33 @@ def given_runs(folders: Sequence[Path], scale: Scale, overrides: Sequence[str]) 
         for setting in scale.settings
         for changes in [configuration(setting, scale, overrides)]
     }
+    presets = list(dict.fromkeys(preset for preset, _ in wanted.values()))
     found: dict[str, list[History]] = {name: [] for name in wanted}
+    unfit: list[str] = []
     for path, named in _runs_in(folders):
         run = Run.open(path)
         problems = {name: _differences(run, *each) for name, each in wanted.items()}
         fitting = [name for name, problem in problems.items() if not problem]
-        if fitting:
-            found[fitting[0]].append(History.read(path))
-        elif named:
-            raise UsageError(f"{path} belongs to no setting of this experiment: {_closest(run, wanted, problems)}")
+        if not fitting:
+            why = f"belongs to no setting of this experiment: {_closest(run, wanted, problems)}"
+        elif not (history := History.read(path)).train:
+            why = "has no complete iteration yet"
+        else:
+            found[fitting[0]].append(history)
+            continue
+        if named:
+            raise UsageError(f"{path} {why}")
+        if fitting or run.preset in presets:
+            unfit.append(f"{path} {why}")
+    if not any(found.values()) and unfit:
+        raise UsageError(f"no run of this experiment in {', '.join(map(str, folders))}: {unfit[0]}")
     if not any(found.values()):
         raise UsageError(
             f"no run of this experiment in {', '.join(map(str, folders))}: its presets are "
-            f"{', '.join(dict.fromkeys(setting.preset for setting in scale.settings))} (another --scale has others)"
+            f"{', '.join(presets)} (another --scale has other settings)"
         )
+    for each in unfit:
+        warn(f"warning: left out: {each}")
     return {name: _by_seed(name, runs) for name, runs in found.items() if runs}
 
 

@@ -1,6 +1,6 @@
 """Paper 000, Figs 3-8: four settings of DREAM on full Geister with four runs each, which all figures share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -69,7 +69,7 @@ def time_rows(settings: Settings) -> list[Row]:
         "geister-dream-no-baseline": "the paper: without training baseline nets it is shorter",
     }
     for preset, note in claims.items():
-        if base and preset in times:
+        if base and preset in times and np.mean(base) > 0:
             found = summarise([seconds / float(np.mean(base)) for seconds in times[preset]])
             rows.append(row(f"training time, {preset} / geister-dream-3840", None, found.mean, found.sd, note))
     return rows
@@ -83,15 +83,15 @@ def _seconds(run: History, iteration: int) -> float:
 
 def win_rate_rows(settings: Settings) -> list[Row]:
     """Returns rows for Fig. 4: mean and best win rates of the average policy against random, and their order."""
-    rows, finals = [], {}
-    for preset, runs in settings.items():
-        curves = _curves(preset, runs)
+    rows, finals, reached = [], {}, {}
+    for preset, runs in _evaluated(settings).items():
+        curves = [run.win_rates(OPPONENT)[1] for run in runs]
         final = summarise([float(curve[-1]) for curve in curves])
         best = summarise([float(curve.max()) for curve in curves])
         finals[preset] = final.mean
         top = max(float(curve.max()) for curve in curves)
         ends = sorted({int(run.win_rates(OPPONENT)[0][-1]) for run in runs})
-        at = f"at iteration {' and '.join(map(str, ends))}"
+        reached[preset] = at = f"at iteration {' and '.join(map(str, ends))}"
         note = f"mean over {count_runs(final.n)} {at}; the paper: about 80 % for every setting; {FITTED}"
         rows.append(row(f"final win rate, {preset}", MEAN_WIN_RATE, final.mean, final.sd, note))
         note = (
@@ -107,6 +107,8 @@ def win_rate_rows(settings: Settings) -> list[Row]:
         if preset not in finals or not others:
             continue
         rivals = max(others) if preset == "geister-dream" else min(others)
+        if len(set(reached.values())) > 1:
+            note += f"; not after equally many iterations: {', '.join(f'{name} {at}' for name, at in reached.items())}"
         cell = f"final win rate, {preset} minus the {'best' if preset == 'geister-dream' else 'worst'} other"
         rows.append(row(cell, None, finals[preset] - rivals, None, note))
     return rows
@@ -115,8 +117,8 @@ def win_rate_rows(settings: Settings) -> list[Row]:
 def single_run_rows(settings: Settings) -> list[Row]:
     """Returns rows for Figs 5-8: the win rate of each run, and the spread over the runs of a setting."""
     rows = []
-    for preset, runs in settings.items():
-        curves = _curves(preset, runs)
+    for preset, runs in _evaluated(settings).items():
+        curves = [run.win_rates(OPPONENT)[1] for run in runs]
         for run, curve in zip(runs, curves, strict=True):
             best = int(np.argmax(curve))
             at = int(run.win_rates(OPPONENT)[0][best])
@@ -129,18 +131,17 @@ def single_run_rows(settings: Settings) -> list[Row]:
     return rows
 
 
-def _curves(preset: str, runs: Sequence[History]) -> list[np.ndarray]:
-    """Returns the win rates of each run's average policy against random.
+def _evaluated(settings: Settings) -> Settings:
+    """Returns the runs whose average policies have played against random.
 
     Raises:
-        RunError: a run was not evaluated.
+        RunError: there are none.
     """
-    curves = [run.win_rates(OPPONENT)[1] for run in runs]
-    if any(not len(curve) for curve in curves):
-        raise RunError(
-            f"a run of {preset} has no evaluation against {OPPONENT}: set evaluation.every, or train for longer"
-        )
-    return curves
+    evaluated = {preset: [run for run in runs if len(run.win_rates(OPPONENT)[1])] for preset, runs in settings.items()}
+    if not any(evaluated.values()):
+        names = ", ".join(run.name for runs in settings.values() for run in runs)
+        raise RunError(f"{names}: no evaluation against {OPPONENT}; set evaluation.every, or train for longer")
+    return {preset: runs for preset, runs in evaluated.items() if runs}
 
 
 def _fig4(settings: Settings) -> list[Wanted]:

@@ -64,10 +64,10 @@ def writing(run: Run, iteration: int, keep: int = 2) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
         kept = listed(run)
         state = f"the one of iteration {kept[-1].iteration} is intact" if kept else "no earlier one exists"
-        if isinstance(error, FileNotFoundError):
-            state += "; was it removed, or is an actor on a machine that does not share the run's folder?"
+        gone = ": the run's folder was removed, or a machine with actors does not share it"
+        cause = f"{reason(error)}{gone if isinstance(error, FileNotFoundError) else ''}"
         raise CheckpointFailed(
-            f"cannot write the checkpoint of iteration {iteration} in {root}: {reason(error)}; {state}"
+            f"cannot write the checkpoint of iteration {iteration} in {root}: {cause}; {state}"
         ) from None
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)

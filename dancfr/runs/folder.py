@@ -44,7 +44,7 @@ def read_info(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} holds no run: {file} does not exist") from None
     except OSError as error:
         raise UsageError(f"cannot read {file}: {reason(error)}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UsageError(f"{file} is damaged: it is not JSON") from None
     kinds = {"name": str, "preset": str, "method": str, "config": dict}
     fits = isinstance(info, dict) and all(isinstance(info.get(key), kind) for key, kind in kinds.items())

@@ -117,7 +117,7 @@ def _read(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
         for line in file:
             try:
                 row = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(row, dict) and type(row.get("iteration", 0)) is int and line.endswith(b"\n"):
                 yield line, row

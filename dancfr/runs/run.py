@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from dancfr.errors import RunError, UsageError, reason
+from dancfr.errors import RunError, UsageError, cannot_write, reason
 from dancfr.runs.config import AnyConfig, Config, describe_differences, refuse_changes
 from dancfr.runs.folder import is_old, now, read_info, refuse_content, refuse_old, take_lock, write_json
 from dancfr.runs.metrics import MetricsLog
@@ -240,7 +240,7 @@ class Run:
             path.parent.mkdir(exist_ok=True)
             save_state(path, arrays, {**meta, "player": player, "iteration": iteration})
         except OSError as error:
-            raise RunError(f"cannot write {path}: {reason(error)}; make room and go on with --resume") from None
+            raise RunError(cannot_write(path, error)) from None
         return path
 
     def _strategy_path(self, player: int, iteration: int, average: bool) -> Path:

@@ -72,6 +72,17 @@ def test_a_short_iteration_comes_to_its_end(calm: Path, tmp_path: Path) -> None:
     assert len(run.rows()) == done + 2
 
 
+def test_the_last_evaluation_may_be_cut_off(tmp_path: Path) -> None:
+    """All iterations are done, and none of them is lost."""
+    much = ("evaluation.every=100", "evaluation.games=400000", "evaluation.opponents=random,heuristic,rush")
+    with training(tmp_path / "run", "iterations=4", "checkpoint_every=100", *much, "--inline") as run:
+        run.wait_for((tmp_path / "run" / "checkpoints" / "000004").exists, 120)
+        time.sleep(1)
+        stop(run)
+    assert [folder.name for folder in (tmp_path / "run" / "checkpoints").iterdir()] == ["000004"]
+    assert "the last evaluation did not end in time: --resume goes on after iteration 4" in run.told()
+
+
 def stop(run) -> float:
     """Seconds from SIGTERM to the end of the process, by when the checkpoint is written."""
     begin = time.monotonic()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.errors import RunError, UsageError, reason
+from dancfr.errors import RunError, UsageError, cannot_write, reason
 from learners.storage import DamagedFile, load_state, replacing, save_state
 
 FORMAT = "dancfr-values-1"
@@ -105,7 +105,7 @@ class ValueData:
         try:
             save_state(path, {"rows": rows}, {"seed": list(seed), "kind": kind, "about": self._about, "stats": stats})
         except OSError as error:
-            raise RunError(f"cannot write {path}: {reason(error)}; make room and go on with --resume") from None
+            raise RunError(cannot_write(path, error)) from None
 
     def shards(self) -> list[dict[str, Any]]:
         """Lists the existing shards: ``file``, ``seed``, ``iteration``, ``chunk``, ``kind``, ``bytes`` of each."""

@@ -74,6 +74,22 @@ def test_ctrl_c_leaves_the_iteration_twice_the_time_of_the_last_one() -> None:
                 assert not long_enough
 
 
+def test_the_longest_iteration_counts() -> None:
+    with catching() as stop:
+        for seconds in (1.0, 0.01):
+            stop.expect(seconds)
+        with stop.limited(0.1):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.5)
+
+
+def test_a_signal_before_the_block_limits_it_too() -> None:
+    with catching() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(OutOfTime), stop.limited(0.2):
+            time.sleep(30)
+
+
 def test_what_ends_within_the_notice_is_not_disturbed() -> None:
     with catching() as stop:
         with stop.limited(0.3):

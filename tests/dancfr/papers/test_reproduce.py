@@ -98,7 +98,7 @@ def test_figs_5_to_8_have_every_run_and_their_spread() -> None:
 
 def test_runs_that_were_never_evaluated_are_named() -> None:
     with pytest.raises(
-        RunError, match=r"geister-dream-no-baseline has no evaluation against random: set evaluation\.every"
+        RunError, match=r"geister-dream-no-baseline-seed1.*: no evaluation against random; set evaluation\.every"
     ):
         win_rate_rows(settings_with({preset: [[]] for preset in PRESETS}))
 
@@ -178,7 +178,8 @@ def test_given_runs_are_compared_and_nothing_is_trained(given: Path, tmp_path: P
     ]
     rows = by_cell(found["rows"])
     assert "at iteration 4;" in rows["final win rate, geister-dream"]["note"]
-    assert "final win rate, geister-dream minus the best other" in rows
+    order = rows["final win rate, geister-dream minus the best other"]["note"]
+    assert "not after equally many iterations: geister-dream-3840 at iteration 2, geister-dream at iteration 4" in order
     assert "final win rate, geister-dream-10240" not in rows
     assert [Path(file).suffix for file in found["files"]] == [".html", ".png", ".png"]
     one = reproduce("geister-fig5-8", "quick", **(arguments | {"runs": [given / "run-4"]}))
@@ -196,7 +197,11 @@ def test_times_are_those_of_the_iterations_that_all_runs_have(given: Path, tmp_p
     ("name", "arguments", "says"),
     [
         ("geister-fig4", {"seeds": (1,)}, "--seeds chooses what to train"),
-        ("geister-fig4", {"overrides": (*LENGTHLESS, "sampling.epsilon=0.4")}, "no run of this experiment in"),
+        (
+            "geister-fig4",
+            {"overrides": (*LENGTHLESS, "sampling.epsilon=0.4")},
+            "no run of this experiment in .*unlike geister-dream",
+        ),
         ("cheat-fig1", {}, "no run of this experiment in .* its presets are cheat-memoryless, cheat-hp-aware"),
         ("mini-geister-fig5", {"overrides": ()}, "trains nothing: leave out --runs"),
     ],
@@ -210,7 +215,9 @@ def test_given_runs_that_do_not_fit_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_given_run_says_why_it_does_not_belong(given: Path, tmp_path: Path) -> None:
+def test_a_given_run_says_why_it_does_not_belong(
+    given: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     def compare(name: str, *runs: Path, overrides: tuple[str, ...] = LENGTHLESS) -> None:
         reproduce(name, "quick", tmp_path / "out", overrides=overrides, runs=runs)
 
@@ -219,6 +226,15 @@ def test_a_given_run_says_why_it_does_not_belong(given: Path, tmp_path: Path) ->
         compare("geister-fig4", given / "run-4", overrides=other)
     with pytest.raises(UsageError, match=r"it is a run of geister-dream, not of cheat-memoryless or"):
         compare("cheat-fig1", given / "run-4", overrides=())
+    shutil.copytree(given / "run-2", given / "begun")
+    (given / "begun" / "metrics.jsonl").write_text("[" * 100_000 + "\n")
+    with pytest.raises(UsageError, match=r"begun has no complete iteration yet"):
+        compare("geister-fig4", given / "begun")
+    capfd.readouterr()
+    compare("geister-fig4", given)
+    assert "warning: left out" in (told := capfd.readouterr().err)
+    assert "begun has no complete iteration yet" in told
+    shutil.rmtree(tmp_path / "out")
     with pytest.raises(UsageError, match=r"is no run and no folder of runs"):
         compare("geister-fig4", tmp_path)
     shutil.copytree(given / "run-4", given / "copy")
