@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
+from inspect import signature
 from typing import Any
 
 from dancfr.errors import UsageError, nearest, one_line
@@ -27,7 +28,9 @@ OPENSPIEL = "openspiel:"
 """Prefix of OpenSpiel games, with parameters in OpenSpiel's syntax: ``openspiel:liars_dice(numdice=1)``."""
 
 _OPENSPIEL_OPTIONS = {"compact": True, "reserve": 4096}  # by default the adapter determines whether the game is compact
-_ADAPTER_OPTIONS = {"max_plies": 256, "max_return": 1.0, "scale": 1.0, "reserve": 256}
+_ADAPTER_OPTIONS = {
+    key: each.default for key, each in signature(AecGame).parameters.items() if each.kind is each.KEYWORD_ONLY
+}
 
 
 Bots = Callable[[], Mapping[str, Callable[[], Any]]]

@@ -34,19 +34,20 @@ class Stop:
 
     Args:
         then: Consequence of the first signal, for the line that is printed when it arrives.
-
-    Attributes:
-        requested: Whether the first signal has arrived.
     """
 
     def __init__(self, then: str) -> None:
-        self.requested = False
         self._patience = 0.0
         self._signal: int | None = None
         self._then = then
         self._notice: float | None = None
         self._alarm_before: Any = None
         self._shielded = False
+
+    @property
+    def requested(self) -> bool:
+        """Whether the first signal has arrived."""
+        return self._signal is not None
 
     def expect(self, seconds: float) -> None:
         """Says how long an iteration took. Ctrl-C gives the one under way twice as long as the longest so far."""
@@ -90,7 +91,7 @@ class Stop:
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
             raise KeyboardInterrupt(signal.Signals(number).name)
-        self.requested, self._signal = True, number
+        self._signal = number
         self._set_alarm(number)
         name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
         with suppress(OSError):  # not through Python's buffers, which the signal may have interrupted
@@ -98,7 +99,7 @@ class Stop:
 
     def _set_alarm(self, number: int) -> None:
         """Starts the notice of a signal, within `limited`."""
-        if self._notice is not None:
+        if self._notice is not None and self._alarm_before is None:  # a signal may come while `limited` begins
             notice = max(self._notice, self._patience) if number == signal.SIGINT else self._notice
             self._alarm_before = signal.signal(signal.SIGALRM, self._expire)
             # Repeated every second, since an exception in a callback from C code may get lost.

@@ -144,10 +144,9 @@ class Reader:
         import wandb
 
         self._checkpoint = checkpoint.iteration
-        name = re.sub(r"[^\w.-]", "-", self._run.name)[
-            :100
-        ]  # its id, since folders of two machines may be called alike
+        name = re.sub(r"[^\w.-]", "-", self._run.name)[:100]
         about = {"iteration": checkpoint.iteration}
+        # With the id, since runs of two machines may have the same name.
         artifact = wandb.Artifact(f"{name}-{self._live.id}-checkpoint", type="checkpoint", metadata=about)
         manifest = self._run.path / "wandb" / f"manifest-{checkpoint.iteration:06d}.json"
         stored = [file.path for file in self._run.list_strategies() if file.iteration <= checkpoint.iteration]

@@ -81,6 +81,8 @@ def test_the_longest_iteration_counts() -> None:
         with stop.limited(0.1):
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.5)
+            ended = True
+        assert ended, "OutOfTime was not raised after 0.1 s, nor after twice 0.01 s"
 
 
 def test_a_signal_before_the_block_limits_it_too() -> None:
