@@ -68,7 +68,7 @@ def _run(arguments: list[str] | None) -> int:
     except DancfrError as error:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return _fail("aborted; a run can be resumed from its last checkpoint", 1)
+        return _fail("aborted", 1)
     except BrokenPipeError:  # the reader has closed the pipe, as in `dancfr presets | head -1`
         sys.stderr.close()
         return 1

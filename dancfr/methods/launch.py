@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dancfr.errors import DancfrError, RunError, UsageError
+from dancfr.errors import DancfrError, RunError, UsageError, warn
 from dancfr.methods import Method, Preset, find_preset, method_of
 from dancfr.methods.options import TrainOptions, check_place, joins_cluster, resolve_device
 from dancfr.methods.settings import RunConfig
 from dancfr.methods.stopping import catching
+from dancfr.runs import checkpoints
 from dancfr.runs.config import Config, apply_overrides
 from dancfr.runs.run import Run, default_run_dir, find_runs
 from dancfr.watch.tracking import Tracker, choose_mode
@@ -57,7 +58,13 @@ def train(request: TrainRequest) -> dict[str, Any]:
     mode = choose_mode(request.wandb)
     with catching() as stop:
         run, config = _resume(request, preset, method) if fresh is None else _start(request, preset, method, fresh)
-        with run, one_line_errors(), _fresh_start(run, options.resume), Tracker(run, mode, method.speed) as tracker:
+        with (
+            _aborting(run),
+            run,
+            one_line_errors(),
+            _fresh_start(run, options.resume),
+            Tracker(run, mode, method.speed) as tracker,
+        ):
             result = method.train(run, config, tracker, options)
     return {"run_dir": str(run.path), **result, "stopped": stop.requested}
 
@@ -98,6 +105,18 @@ def _resume(request: TrainRequest, preset: Preset, method: Method) -> tuple[Run,
         run.close()
         raise
     return run, config
+
+
+@contextmanager
+def _aborting(run: Run) -> Iterator[None]:
+    """Says from where a run can be resumed that a second signal ends."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        saved = checkpoints.listed(run)
+        where = f"after iteration {saved[-1].iteration}" if saved else "from its start: it has no checkpoint yet"
+        warn(f"{run.path} can be resumed {where}")
+        raise
 
 
 @contextmanager

@@ -79,6 +79,7 @@ class Loop(ABC):
         self._final: dict[str, bool] = {}  # marks rows and strategies that exist only because the run ends
         self._evaluated = 0
         self._newest_checkpoint = 0  # its iteration
+        self._saved_result: Row | None = None  # the result up to there
         self.saved_here = False
         self._saved_at = perf_counter()
         self._carried: Row = {}  # metrics measured after the last row, for the next one
@@ -160,6 +161,7 @@ class Loop(ABC):
         Yields:
             The number of the iteration, from 1, and its row of metrics, for the driver to fill in.
         """
+        self._saved_result = self.result(self.iteration)
         while not self.done() and not self.stop.requested:
             self._enter_stage()
             self._doing = f"iteration {self.iteration + 1}"
@@ -308,6 +310,7 @@ class Loop(ABC):
         else:
             self._save_failures = 0
             self._newest_checkpoint, self.saved_here = self.iteration, True
+            self._saved_result = self.result(self.iteration)
 
     def load_newest(self) -> tuple[Row, Path] | None:
         """Restores the actors and the record from the newest intact checkpoint.
@@ -369,12 +372,12 @@ class Loop(ABC):
         saved = self._newest_checkpoint
         start = f"goes on after iteration {saved}" if saved else "starts from the first iteration"
         self.progress.event(f"{self._doing} did not end in time: --resume {start}")
-        return self.result(saved)
+        return self.result(saved) if self._saved_result is None else self._saved_result
 
     def result(self, iterations: int) -> Row:
         """Returns the result of `dancfr train --json`, given the number of iterations."""
         samples = self.samples_offered()
-        return {"iterations": iterations, "seconds": self.seconds, "samples": samples, "metrics": self._latest}
+        return {"iterations": iterations, "seconds": self.seconds, "samples": samples, "metrics": dict(self._latest)}
 
 
 @contextmanager

@@ -83,6 +83,30 @@ def test_the_last_evaluation_may_be_cut_off(tmp_path: Path) -> None:
     assert "the last evaluation did not end in time: --resume goes on after iteration 4" in run.told()
 
 
+def test_a_second_signal_ends_at_once_and_says_from_where_to_go_on(tmp_path: Path) -> None:
+    endless = ("advantage_training.minibatches=1000000", "checkpoint_every=1", "--inline")
+    with training(tmp_path / "new", *endless) as run:
+        run.wait_for((tmp_path / "new" / "config.json").exists, 60)
+        abort(run)
+    assert "can be resumed from its start: it has no checkpoint yet" in run.told()
+    with training(tmp_path / "old", "iterations=1", "checkpoint_every=1", "--inline") as run:
+        assert run.end() == 0, run.told()
+    with training(tmp_path / "old", *endless, "iterations=2", "--resume", "--allow-changes") as run:
+        run.wait_for(lambda: "resumed after iteration 1" in run.told(), 60)
+        abort(run)
+    assert "can be resumed after iteration 1" in run.told()
+
+
+def abort(run) -> None:
+    """Sends two signals to a run that is starting or in an endless iteration; the second ends the process."""
+    time.sleep(2)
+    run.process.send_signal(signal.SIGINT)
+    run.wait_for(lambda: "a second signal aborts" in run.told(), 10)
+    run.process.send_signal(signal.SIGINT)
+    assert run.end(10) == 1, run.told()
+    assert run.told().splitlines()[-1] == "dancfr: aborted"
+
+
 def stop(run) -> float:
     """Seconds from SIGTERM to the end of the process, by when the checkpoint is written."""
     begin = time.monotonic()
