@@ -18,7 +18,7 @@ def given_runs(folders: Sequence[Path], scale: Scale, overrides: Sequence[str]) 
 
     Args:
         folders: Runs, or folders of runs; what does not fit in such a folder is left out, with a warning if it has a
-            preset of the experiment.
+            preset of the experiment or cannot be read.
         scale: The scale of the experiment.
         overrides: ``key=value`` settings in which all runs differ from those of the scale.
 
@@ -40,8 +40,14 @@ def given_runs(folders: Sequence[Path], scale: Scale, overrides: Sequence[str]) 
     found: dict[str, list[History]] = {name: [] for name in wanted}
     unfit: list[str] = []
     for path, named in _runs_in(folders):
-        run = Run.open(path)
-        problems = {name: _differences(run, *each) for name, each in wanted.items()}
+        try:
+            run = Run.open(path)
+            problems = {name: _differences(run, *each) for name, each in wanted.items()}
+        except UsageError as error:  # a damaged config.json, or one of another version
+            if named:
+                raise
+            unfit.append(str(error))
+            continue
         fitting = [name for name, problem in problems.items() if not problem]
         if not fitting:
             why = f"belongs to no setting of this experiment: {_closest(run, wanted, problems)}"
@@ -49,6 +55,8 @@ def given_runs(folders: Sequence[Path], scale: Scale, overrides: Sequence[str]) 
             why = "has no complete iteration yet"
         else:
             found[fitting[0]].append(history)
+            if damaged := run.metrics.unreadable():
+                warn(f"warning: {run.metrics.path}: {damaged} lines cannot be read, and are left out")
             continue
         if named:
             raise UsageError(f"{path} {why}")

@@ -1,5 +1,6 @@
 """Paper 003, Table 2, Fig. 2 and exploitability: DL-CFR+ with value nets on goofspiel, oshi-zumo and Leduc hold'em."""
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -163,7 +164,9 @@ def compare_solvers(settings: Settings, scale: Scale) -> Comparison:
     ]
     for cell, algorithm, function, count, note in compared:
         solver = DepthLimitedSolver(split, function, algorithm)
-        solver.run(count)
+        for part in np.array_split(np.arange(count), 10):  # at the paper's scale, some minutes each
+            print(f"{scale.game}, {cell}: {solver.iteration:,} of {count:,} iterations", file=sys.stderr)
+            solver.run(len(part))
         rows.append(row(cell, None, _normalised(evaluator, split, solver.average_policies()), None, note))
     rows.append(row("CFR+", None, full_cfr(split, evaluator), None, "1000 iterations of the whole game, its trunk"))
     return Comparison(rows, [], unit=UNIT)

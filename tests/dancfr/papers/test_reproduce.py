@@ -234,6 +234,16 @@ def test_a_given_run_says_why_it_does_not_belong(
     compare("geister-fig4", given)
     assert "warning: left out" in (told := capfd.readouterr().err)
     assert "begun has no complete iteration yet" in told
+    with (given / "run-4" / "metrics.jsonl").open("a") as record:
+        record.write('{"kind": "train", "iter')
+    (given / "begun" / "config.json").write_text("{")
+    compare("geister-fig4", given)
+    told = capfd.readouterr().err
+    assert "run-4/metrics.jsonl: 1 lines cannot be read" in told
+    assert "warning: left out: " in told
+    assert "begun/config.json" in told
+    with pytest.raises(UsageError, match=r"begun/config\.json"):
+        compare("geister-fig4", given / "begun")
     shutil.rmtree(tmp_path / "out")
     with pytest.raises(UsageError, match=r"is no run and no folder of runs"):
         compare("geister-fig4", tmp_path)
