@@ -52,6 +52,7 @@ class Loop(ABC):
         iteration: Number of completed iterations.
         last_iteration: Iteration after which the run ends.
         seconds: Seconds of training in the completed iterations.
+        saved: The result of the training up to its newest checkpoint.
         saved_here: Whether this object has written a checkpoint.
         stop: Whether the run was asked to stop.
     """
@@ -78,8 +79,7 @@ class Loop(ABC):
         self._evaluations: list[tuple[int, float, Ref, dict[str, bool]]] = []
         self._final: dict[str, bool] = {}  # marks rows and strategies that exist only because the run ends
         self._evaluated = 0
-        self._newest_checkpoint = 0  # its iteration
-        self._saved_result: Row | None = None  # the result up to there
+        self.saved: Row = {"iterations": 0, "seconds": 0.0, "samples": 0, "metrics": {}}
         self.saved_here = False
         self._saved_at = perf_counter()
         self._carried: Row = {}  # metrics measured after the last row, for the next one
@@ -161,7 +161,6 @@ class Loop(ABC):
         Yields:
             The number of the iteration, from 1, and its row of metrics, for the driver to fill in.
         """
-        self._saved_result = self.result(self.iteration)
         while not self.done() and not self.stop.requested:
             self._enter_stage()
             self._doing = f"iteration {self.iteration + 1}"
@@ -309,8 +308,7 @@ class Loop(ABC):
             self.progress.event(str(failure))
         else:
             self._save_failures = 0
-            self._newest_checkpoint, self.saved_here = self.iteration, True
-            self._saved_result = self.result(self.iteration)
+            self.saved, self.saved_here = self.result(), True
 
     def load_newest(self) -> tuple[Row, Path] | None:
         """Restores the actors and the record from the newest intact checkpoint.
@@ -335,7 +333,6 @@ class Loop(ABC):
             with reading(checkpoint.folder):
                 state = json.loads((checkpoint.folder / "driver.json").read_bytes())
                 self.iteration, self.seconds = int(state["iteration"]), float(state["seconds"])
-            self._newest_checkpoint = self.iteration
         self.run.truncate_metrics(self.iteration, finals=self.done())
         for row in [*self.run.read_metrics("evaluation"), *self.run.read_metrics("exploitability")]:
             self._evaluated = max(self._evaluated, row["iteration"])
@@ -365,19 +362,19 @@ class Loop(ABC):
         self.run.discard_strategies_after(self.iteration)
         if failed:
             raise RunError("the last checkpoint could not be written: make room and go on with --resume")
-        return self.result(self.iteration)
+        return self.result()
 
     def abandon(self) -> Row:
         """Returns the result up to the newest checkpoint, for a run that did not stop within the notice."""
-        saved = self._newest_checkpoint
+        saved = self.saved["iterations"]
         start = f"goes on after iteration {saved}" if saved else "starts from the first iteration"
         self.progress.event(f"{self._doing} did not end in time: --resume {start}")
-        return self.result(saved) if self._saved_result is None else self._saved_result
+        return self.saved
 
-    def result(self, iterations: int) -> Row:
-        """Returns the result of `dancfr train --json`, given the number of iterations."""
-        samples = self.samples_offered()
-        return {"iterations": iterations, "seconds": self.seconds, "samples": samples, "metrics": dict(self._latest)}
+    def result(self) -> Row:
+        """Returns the result of `dancfr train --json` up to the last completed iteration."""
+        done = {"iterations": self.iteration, "seconds": self.seconds, "samples": self.samples_offered()}
+        return done | {"metrics": dict(self._latest)}
 
 
 @contextmanager
