@@ -28,9 +28,10 @@ def choose_device(name: Literal["cpu", "cuda", "auto"] | str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name == "cuda" and stand_in:
-        if stand_in != "cpu":
-            raise DeviceMissing(f"{STAND_IN} must be cpu or unset, got {stand_in!r}")
-        return torch.device(stand_in)
+        try:
+            return torch.device(stand_in)
+        except RuntimeError:
+            raise DeviceMissing(f"{STAND_IN}: torch knows no device {stand_in!r}") from None
     if name == "cuda" and not torch.cuda.is_available():
         raise DeviceMissing(
             f"no CUDA device is visible to torch {torch.__version__} on {socket.gethostname()}: use --device cpu, or "

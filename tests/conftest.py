@@ -5,6 +5,8 @@ that tests start inherit it.
 """
 
 import os
+import warnings
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -117,12 +119,35 @@ def has_gpu() -> bool:
     return torch.cuda.is_available()
 
 
-@pytest.fixture(params=["stand-in", pytest.param("gpu", marks=pytest.mark.cuda)])
-def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The device ``cuda``: a GPU, and on every machine the CPU in its place, with the same code."""
-    if request.param == "stand-in":
-        monkeypatch.setenv("DANCFR_CUDA_DEVICE", "cpu")
-    return "cuda"
+@pytest.fixture(params=["apart", pytest.param("gpu", marks=pytest.mark.cuda)])
+def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The device ``cuda``: a GPU, and on every machine, with the same code, the device of `tests.apart`."""
+    if request.param == "gpu":
+        yield "cuda"
+        return
+    apart = pytest.importorskip("tests.apart", exc_type=ImportError)  # torch may be too old for it
+    monkeypatch.setenv("DANCFR_CUDA_DEVICE", apart.NAME)
+    with apart.device_apart(monkeypatch):
+        yield "cuda"
+
+
+@pytest.fixture
+def waits(request: pytest.FixtureRequest, gpu: str) -> Iterator[Callable[[], int]]:
+    """How often the program has waited for the device of `gpu` so far."""
+    if request.node.callspec.params["gpu"] == "apart":
+        from tests import apart
+
+        yield lambda: len(apart.waits())
+        return
+    import torch
+
+    torch.cuda.set_sync_debug_mode("warn")
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            yield lambda: sum("synchroniz" in str(each.message) for each in told)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

@@ -25,14 +25,15 @@ from learners.networks.inference import MANY_OUTPUTS, View
 from learners.networks.kernels import chosen_outputs, chosen_outputs_gradient
 from learners.networks.settings import CONV_CHANNELS, CONV_KERNEL, NetworkSettings, Weights
 
-TRUNK_ROWS = {"cpu": 256, "cuda": 65_536}
+TRUNK_ROWS, GPU_TRUNK_ROWS = 256, 65_536
 """Rows per pass through a trunk. Its intermediate results then stay in the second-level cache of a CPU, and fill a
 GPU."""
 
 
 def tanh(x: Tensor) -> Tensor:
     """Computes tanh(x) in the memory of x, which must be the result of a linear layer."""
-    if x.is_cuda or x.dtype != torch.float32:  # the difference in `_Tanh` would cancel the few digits of bfloat16
+    # The difference in `_Tanh` would cancel the few digits of bfloat16.
+    if x.device.type != "cpu" or x.dtype != torch.float32:
         return torch.tanh(x)
     return _Tanh.apply(x)
 
@@ -79,7 +80,8 @@ class PatchTrunk(nn.Module):
         weight = torch.block_diag(*[layer.weight for layer in first])
         bias = torch.cat([layer.bias for layer in first])
         outputs = []
-        for parts in zip(*[view.flatten(1).split(TRUNK_ROWS[views[0].device.type]) for view in views], strict=True):
+        at_once = TRUNK_ROWS if views[0].device.type == "cpu" else GPU_TRUNK_ROWS
+        for parts in zip(*[view.flatten(1).split(at_once) for view in views], strict=True):
             rows = _beside([part.index_select(1, patches).reshape(-1, shape[0] * CONV_KERNEL**2) for part in parts])
             hidden = tanh(functional.linear(rows, weight, bias))
             outputs.append(tanh(self.second(hidden)).reshape(len(parts[0]), -1))

@@ -39,7 +39,9 @@ class NetworkSettings(Settings):
         if self.encoding not in spec.shapes:
             raise ValueError(f"game {spec.name} has no {self.encoding} encoding: use network.trunk=flat")
         if self.outputs not in spec.slots:
-            raise ValueError(f"game {spec.name} has outputs {', '.join(spec.slots)}, not {self.outputs or 'an empty name'}")
+            raise ValueError(
+                f"game {spec.name} has outputs {', '.join(spec.slots)}, not {self.outputs or 'an empty name'}"
+            )
 
 
 def network_for(spec: GameSpec) -> NetworkSettings:

@@ -12,7 +12,7 @@ from learners.networks.inference import Floats
 from learners.networks.q_inference import ROWS, check_lists
 from learners.networks.settings import Weights
 
-CUDA_ROWS = 131_072
+GPU_ROWS = 131_072
 """Actions per pass through all layers on a GPU, which need 256 MiB between two layers of 512 units."""
 
 
@@ -34,7 +34,7 @@ class TorchQInference:
         self._dtype = torch.bfloat16 if bf16 else torch.float32
         self._weights = {name: torch.from_numpy(array).to(self.device, self._dtype) for name, array in weights.items()}
         self._squash = torch.tanh_ if settings.activation == "tanh" else torch.relu_
-        self._rows = CUDA_ROWS if self.device.type == "cuda" else ROWS
+        self._rows = ROWS if self.device.type == "cpu" else GPU_ROWS
 
     @torch.inference_mode()
     def __call__(self, states: Floats, offsets: NDArray[np.int64], actions: Sparse) -> Floats:

@@ -1,7 +1,6 @@
 """Every learner on a GPU: it learns what it learns on a CPU, goes on from a checkpoint, and waits for the device once a
 fit."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -41,6 +40,9 @@ from tests.learners.geister_beliefs.nets import NETWORK, VALUE, random_weights
 from tests.learners.value_function import test_learner as values
 
 CONV = NetworkSettings(trunk="conv", width=16, depth=2, norm="batch", outputs="move")
+UNDONE = "hidden1.b"
+"""Of `CONV`: batch normalisation takes away again what this adds to a unit that all rows activate. The gradient is then
+rounding alone, which Adam scales to the size of any other."""
 BATCH = 64
 FIT = TrainingSettings(batch=BATCH, learning_rate=1e-3, clip=1.0, weight_average=2.0)
 
@@ -113,7 +115,8 @@ def test_it_learns_what_it_learns_on_a_cpu(name: str, gpu: str) -> None:
         assert found["rows"] == expected["rows"] > 0
         assert found["loss"] == pytest.approx(expected["loss"], rel=5e-3, abs=1e-4)
     for key, array in cpu.weights().items():
-        np.testing.assert_allclose(other.weights()[key], array, atol=5e-3, err_msg=key)
+        if key != UNDONE or name not in ("advantage", "baseline"):
+            np.testing.assert_allclose(other.weights()[key], array, atol=5e-3, err_msg=key)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -133,24 +136,17 @@ def test_it_goes_on_from_a_checkpoint(name: str, gpu: str) -> None:
     assert losses[1:] == pytest.approx([losses[0]] * 2, rel=5e-3, abs=1e-4)
 
 
-@pytest.mark.cuda
 @pytest.mark.parametrize("name", LEARNERS)
-def test_no_step_waits_for_the_device(name: str) -> None:
-    """Twelve minibatches have no more synchronisations than two."""
+def test_no_step_waits_for_the_device(name: str, gpu: str, waits: Callable[[], int]) -> None:
+    """Twelve minibatches wait no more often than two."""
     make, sample = LEARNERS[name]
-    rows, learner = sample(), make(device=torch.device("cuda"), seed=3)
+    rows, learner = sample(), make(device=choose_device(gpu), seed=3)
     learner.fit(blocks(rows, 2), 1)
-    counts = []
-    torch.cuda.set_sync_debug_mode("warn")
-    try:
-        for batches in (2, 12):
-            with warnings.catch_warnings(record=True) as told:
-                warnings.simplefilter("always")
-                learner.fit(blocks(rows, batches), 2)
-            counts.append(sum("synchroniz" in str(each.message) for each in told))
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
-    assert counts[0] == counts[1]
+    counts = [waits()]
+    for batches in (2, 12):
+        learner.fit(blocks(rows, batches), 2)
+        counts.append(waits())
+    assert counts[2] - counts[1] == counts[1] - counts[0] > 0
 
 
 @pytest.fixture

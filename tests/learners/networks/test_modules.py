@@ -78,7 +78,7 @@ def test_values_and_gradients_are_those_of_plain_torch(trunk, views, outputs, no
     torch.manual_seed(0)
     net = ValueNet(NetworkSettings(trunk=trunk, width=24, depth=3, norm=norm, outputs=outputs), GAME.spec, views)
     exact = copy.deepcopy(net).double()
-    packed, legal, target = samples(TRUNK_ROWS["cpu"] + 44, views)
+    packed, legal, target = samples(TRUNK_ROWS + 44, views)
     slots = GAME.output_slots(packed[0], outputs, packed[-1] if views == 2 else None)
     ours, theirs = values(net, packed, slots, legal), plain(exact, packed, slots, legal)
     torch.testing.assert_close(ours.double(), theirs, rtol=1e-4, atol=1e-5 * float(theirs.detach().abs().max()))
