@@ -51,7 +51,7 @@ class Case:
 
 _DREAM = "docs/dream-on-geister.md, By exploitability, first row"
 _LIMITED = "docs/depth-limited.md, Results"
-_GUANDAN = "README.md, GuanDan"
+_GUANDAN = "docs/danzero-on-guandan.md, How strong its agents are"
 _CHEAT = "docs/cheat.md, Larger decks"
 
 CASES = (
