@@ -20,6 +20,9 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.setup-done
 LOG := $(VENV)/setup.log
 PIP := $(PY) -m pip --disable-pip-version-check
+# A path in a .pth file, not setuptools' finder of packages: Python would find the folder of the checkout before the
+# finder is asked, if it starts in the folder above, and take it for the package dancfr.
+EDITABLE := --config-settings editable_mode=compat
 # Tools are run through the interpreter: their scripts name a path that breaks when the checkout moves or has spaces.
 RUFF := $(PY) -m ruff
 DANCFR := $(PY) -m dancfr
@@ -131,7 +134,7 @@ $(STAMP): pyproject.toml constraints.txt
 	    exit 1; }
 	@$(PIP) install --quiet -c constraints.txt setuptools
 	@set -o pipefail; \
-	$(PIP) install --progress-bar off -c constraints.txt --no-build-isolation -e '.[dev,bench]' 2>&1 | tee $(LOG) | { \
+	$(PIP) install --progress-bar off -c constraints.txt --no-build-isolation $(EDITABLE) -e '.[dev,bench]' 2>&1 | tee $(LOG) | { \
 	    count=0; \
 	    while IFS= read -r line; do case "$$line" in \
 	        "Collecting "*|"Processing "*) \

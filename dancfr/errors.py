@@ -58,7 +58,8 @@ def nearest(name: str, known: list[str] | tuple[str, ...], what: str) -> str:
     import difflib
 
     lower = {candidate.lower(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
+    typed = name.lower().replace("_plus", "+").replace("plus", "+")  # cfr+ is hard to say in a name
+    close = difflib.get_close_matches(typed if typed in lower else name.lower(), list(lower), n=1, cutoff=0.5)
     if close:
         return f"no {what} named {name!r}; did you mean {lower[close[0]]}?"
     if not known:

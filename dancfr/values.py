@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from dancfr.errors import UsageError, nearest
 
-_NONE = {"none", "null", ""}
+_NONE = {"none", "null"}
 
 
 def show(value: Any) -> str:

@@ -14,6 +14,7 @@ x/best-response.safetensors      the nets of a best response trained by `dancfr 
 
 import difflib
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from dancfr.errors import UsageError, nearest
 from dancfr.evaluation.bots import bots, describe_bot
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import AgentName, parse_name
+from dancfr.runs.folder import no_run
 from dancfr.runs.run import Run
 from dancfr.runs.strategies import describe_file, file_kind, read_strategy
 from dancfr.runs.strategies import load_agent as load_strategy_agent
@@ -84,7 +86,7 @@ def _load_stored(wanted: AgentName, game: Game | RaggedGame) -> Agent:
         return _load_file(wanted, game)
     if os.path.exists(wanted.base) or Path(wanted.base).parent != Path("."):
         near = _near_run(wanted.base)
-        raise UsageError(f"{wanted.base} holds no run" + (f"; did you mean {near}?" if near else ""))
+        raise UsageError(f"{wanted.base} holds no run; did you mean {near}?" if near else no_run(Path(wanted.base)))
     raise UsageError(nearest(wanted.base, [each["name"] for each in list_agents(game)], f"agent for {game.spec.name}"))
 
 
@@ -109,21 +111,28 @@ def identity(name: str, game: Game | RaggedGame) -> AgentName:
     return replace(wanted, text="", base=base)
 
 
+def game_of(names: Sequence[str], default: str) -> str:
+    """Returns the game of the first agent that belongs to one, as runs and strategies do, or the default."""
+    games = (_described(name).get("game") for name in names)
+    return next((game for game in games if isinstance(game, str)), default)
+
+
 def game_options_of(name: str, game: str) -> dict[str, Any]:
     """Returns the options of the game under which a run or strategy was made; empty for bots and for other games."""
+    about = _described(name)
+    options = about.get("game_options") if about.get("game") == game else None
+    return dict(options) if isinstance(options, dict) else {}
+
+
+def _described(name: str) -> dict[str, Any]:
+    """What a run's configuration or a strategy's file says about itself; empty for bots."""
     base = parse_agent(name).base
     if base.endswith(".safetensors"):
-        about = read_strategy(base)[1] if not file_kind(base) else describe_file(base)
-        return _options(about, game)
+        return describe_file(base) if file_kind(base) else read_strategy(base)[1]
     if not os.path.exists(os.path.join(base, "config.json")):  # os.path.exists accepts any text
         return {}
-    return _options(Run.open(base).info["config"], game)
-
-
-def _options(stored: Any, game: str) -> dict[str, Any]:
-    """The options of a game in what a file says about itself; empty if it is about another game."""
-    options = stored.get("game_options") if isinstance(stored, dict) and stored.get("game") == game else None
-    return dict(options) if isinstance(options, dict) else {}
+    config = Run.open(base).info["config"]
+    return config if isinstance(config, dict) else {}
 
 
 def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dancfr.errors import UsageError, nearest, warn
-from dancfr.games.registry import make_game, read_options
+from dancfr.games.registry import known_options, make_game, read_options
 from dancfr.games.trees import make_tree
 from dancfr.methods.value_net.solving import VARIANTS as LIMITED
 from dancfr.methods.value_net.solving import options as limited_options
@@ -75,6 +75,9 @@ def solve(
     _check_numbers(iterations, seed, warm_weight)
     options = read_options(game, game_settings)
     types = {name: parameter.annotation for name, parameter in algorithm_options(algorithm).items()}
+    for key in (setting.partition("=")[0].strip() for setting in settings):
+        if key not in types and key in (known_options(game) or ()):
+            raise UsageError(f"{key} is an option of the game, not of {algorithm}: write --option {key}=...")
     chosen = parse_options(settings, types, algorithm)
     if out is not None:
         check_target(out)

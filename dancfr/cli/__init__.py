@@ -5,6 +5,7 @@ Commands import heavy packages when they run, so that `dancfr --help` starts qui
 
 import os
 import sys
+from typing import Any
 
 from actors.cluster import THREADS
 
@@ -74,11 +75,23 @@ def _run(arguments: list[str] | None) -> int:
         return 1
     except Exception as error:
         if hasattr(error, "format_message"):  # usage errors of the parser, and the help of a command without arguments
-            text, context = error.format_message(), getattr(error, "ctx", None)
-            command = "dancfr" if context is None else context.command_path
-            warn(text if "\n" in text else f"dancfr: {text.removesuffix('.')} (see {command} --help)")
+            warn(_wrong_use(error, sys.argv[1:] if arguments is None else arguments))
             return 2
         raise
+
+
+def _wrong_use(error: Any, arguments: list[str]) -> str:
+    """Formats a usage error of the parser, or the help of a command without arguments."""
+    text, context = error.format_message(), getattr(error, "ctx", None)
+    if "\n" in text:
+        return str(text)
+    name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
+    command = f"dancfr {name}".strip() if context is None else context.command_path
+    unknown = getattr(error, "option_name", "") if text.startswith("No such option") else ""
+    if unknown and command.endswith((" train", " submit")):
+        key = unknown.lstrip("-").replace("-", "_")
+        return f"dancfr: {text.removesuffix('.')}; settings have no dashes: {key}=VALUE (see {command} --help)"
+    return f"dancfr: {text.removesuffix('.')} (see {command} --help)"
 
 
 def _fail(message: str, code: int) -> int:

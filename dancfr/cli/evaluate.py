@@ -18,7 +18,10 @@ def evaluate(
             help="A bot (see `dancfr agents`) or a run: runs/x, runs/x@40, 'runs/x?average=exact', 'runs/x?ms=50'.",
         ),
     ],
-    game: Annotated[str, typer.Option(metavar="NAME", help="Name of a game, see `dancfr games`.")] = "geister",
+    game: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Game, see `dancfr games`; default: that of the agents, or geister."),
+    ] = None,
     against: Annotated[str, typer.Option(metavar="AGENT", help="Opponent.")] = "random",
     games: Annotated[int, typer.Option(metavar="N", help="Number of games, half of them in each seat.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random draws.")] = 0,
@@ -42,8 +45,10 @@ def evaluate(
         raise UsageError(f"--seed must be at least 0, got {seed}")
 
     def compute() -> output.Result:
+        from dancfr.agents.by_name import game_of
         from dancfr.agents.commands import evaluate_command
 
-        return evaluate_command(agent, game, against, games, seed, ply_limit, option or (), exploitability)
+        played = game or game_of((agent, against), "geister")
+        return evaluate_command(agent, played, against, games, seed, ply_limit, option or (), exploitability)
 
     output.deliver(compute, as_json, output.describe_match)

@@ -89,9 +89,9 @@ def describe_match(result: Result) -> str:
     low, high = result["ci95"]
     games = result["games"]
     lines = [
-        f"wins {_percent(result['win_rate'])} of {games:,} games "
+        f"{result['agent']} against {result['against']}: wins {_percent(result['win_rate'])} of {games:,} games "
         f"(95 % interval {_percent(low)} to {_percent(high)}): {result['wins']:,} won, {result['draws']:,} drawn, "
-        f"{result['losses']:,} lost; {result['games_per_second']:.0f} games/s"
+        f"{result['losses']:,} lost; {_pace(result['games_per_second'])}"
     ]
     if "ci95_pairs" in result:
         low, high = result["ci95_pairs"]
@@ -118,6 +118,10 @@ def describe_match(result: Result) -> str:
         lines += _exploitability(result)
     lines += [f"\n{table(rows, list(rows[0]))}" for rows in (seats, endings) if rows]
     return "\n".join(lines)
+
+
+def _pace(per_second: float) -> str:
+    return f"{per_second:.0f} games/s" if per_second >= 1 else f"{1 / max(per_second, 1e-9):.1f} s a game"
 
 
 def _equal_share(share: float, seats: int) -> str:

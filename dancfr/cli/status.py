@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @app.command(cls=Command)
 def status(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs.")],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs; default: runs."),
+    ] = None,
     watch: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Repeat at this interval until all runs have ended.")
     ] = None,
@@ -33,7 +36,7 @@ def status(
     from dancfr.cli.status_text import describe
     from dancfr.watch.status import Watched, find_runs
 
-    folders, several = find_runs(runs)
+    folders, several = find_runs(runs or [Path("runs")])
     watched = [Watched(folder, facts_of) for folder in folders]
 
     def look() -> output.Result:

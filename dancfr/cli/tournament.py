@@ -15,7 +15,10 @@ def tournament(
         list[str],
         typer.Argument(metavar="AGENT", help="Two or more bots or runs: random, greedy, runs/x, runs/x@40."),
     ],
-    game: Annotated[str, typer.Option(metavar="NAME", help="Name of a game, see `dancfr games`.")] = "geister",
+    game: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Game, see `dancfr games`; default: that of the agents, or geister."),
+    ] = None,
     games: Annotated[int, typer.Option(metavar="N", help="Games per pair, half of them in each seat.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random draws.")] = 0,
     option: GameOptions = None,
@@ -26,8 +29,9 @@ def tournament(
         raise UsageError(f"--games must be at least 1, got {games}")
 
     def compute() -> output.Result:
+        from dancfr.agents.by_name import game_of
         from dancfr.agents.tournament import tournament as play_tournament
 
-        return play_tournament(agents, game, games, seed, option or ())
+        return play_tournament(agents, game or game_of(agents, "geister"), games, seed, option or ())
 
     output.deliver(compute, as_json, output.describe_tournament)

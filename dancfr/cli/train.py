@@ -18,7 +18,7 @@ def train(
         list[str] | None,
         typer.Argument(
             metavar="KEY=VALUE",
-            help="Settings to change in the preset; `dancfr presets PRESET` lists all with their meaning.",
+            help="Settings to change in the preset, e.g. minutes=2 seed=7; `dancfr presets PRESET` lists all.",
         ),
     ] = None,
     run_dir: Annotated[
@@ -44,6 +44,9 @@ def train(
 ) -> None:
     """Train a preset; Ctrl-C stops it, and --resume continues it."""
     check_training(device, wandb)
+    for key, _, value in (override.partition("=") for override in overrides or ()):
+        if key in ("workers", "address", "device", "wandb", "run_dir", "run-dir"):
+            raise UsageError(f"{key} is no setting but an option: --{key.replace('_', '-')} {value}")
     if dashboard and (inline or address is not None):
         raise UsageError("--dashboard requires a Ray that this command starts: leave out --inline and --address")
 

@@ -4,6 +4,7 @@ from functools import cache
 
 from dancfr.errors import UsageError, nearest
 from dancfr.extensions import load_extensions
+from dancfr.games.registry import all_games
 from dancfr.methods.belief_tables import METHOD as BELIEF_TABLES
 from dancfr.methods.best_response import METHOD as BEST_RESPONSE
 from dancfr.methods.cheat_cfr import METHOD as CHEAT_CFR
@@ -87,7 +88,11 @@ def find_preset(name: str) -> Preset:
     """
     presets = all_presets()
     if name not in presets:
-        raise UsageError(nearest(name, list(presets), "preset"))
+        if name in all_games():
+            own = [preset.name for preset in presets.values() if getattr(preset.config, "game", None) == name]
+            cure = f"presets of it are {', '.join(own)}" if own else f"e.g. dancfr train leduc-dream game={name}"
+            raise UsageError(f"{name} is a game, and a training needs a preset: {cure}")
+        raise UsageError(f"{nearest(name, list(presets), 'preset')} (dancfr presets lists all)")
     return presets[name]
 
 

@@ -144,11 +144,10 @@ class Loop(ABC):
         self.report_compilation(compiled, perf_counter() - started)
 
     def report_compilation(self, kernels: Sequence[str], seconds: float) -> None:
-        """Shows which kernels were compiled, if any. They are not recorded, since they depend on the cache."""
-        names = sorted(set(kernels))
-        if names:
-            shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-            self.progress.event(f"compiled {len(names)} kernels in {seconds:.1f} s, before the clock started: {shown}")
+        """Shows how many kernels were compiled, if any. It is not recorded, since it depends on the cache."""
+        if count := len(set(kernels)):
+            what = "a kernel" if count == 1 else f"{count} kernels"
+            self.progress.event(f"compiled {what} in {seconds:.1f} s, before the clock started")
 
     # Iterations
 

@@ -31,6 +31,18 @@ def refuse_content(path: Path) -> None:
         raise UsageError(f"{path} is not empty: choose another folder")
 
 
+def no_run(path: Path) -> str:
+    """The message for a path that is not the folder of a run, with the runs that are below it, if any."""
+    if not path.exists():
+        looked = "" if path.is_absolute() else f" in {Path.cwd()}"
+        return f"{path} holds no run: it does not exist{looked}"
+    inner = sorted(str(file.parent) for file in path.glob("*/config.json"))
+    if not inner:
+        return f"{path} holds no run: {path / 'config.json'} does not exist"
+    more = f" and {len(inner) - 3} more" if len(inner) > 3 else ""
+    return f"{path} holds no run itself, but those of {', '.join(inner[:3])}{more}: name one of them"
+
+
 def read_info(path: Path) -> dict[str, Any]:
     """The content of a run's config.json.
 
@@ -41,7 +53,7 @@ def read_info(path: Path) -> dict[str, Any]:
     try:
         info = json.loads(file.read_bytes())
     except FileNotFoundError:
-        raise UsageError(f"{path} holds no run: {file} does not exist") from None
+        raise UsageError(no_run(path)) from None
     except OSError as error:
         raise UsageError(f"cannot read {file}: {reason(error)}") from None
     except (ValueError, RecursionError):

@@ -129,6 +129,18 @@ def test_make_runs_from_elsewhere_and_lists_its_targets(tmp_path: Path) -> None:
         assert f"make {target} " in result.stdout
 
 
+def test_the_package_is_found_from_the_folder_above_the_checkout(tmp_path: Path) -> None:
+    """Where a checkout named dancfr has no `__init__.py`, but comes first on the path."""
+    (tmp_path / "dancfr").symlink_to(ROOT)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    script = "import dancfr.agents.by_name as found; print(found.__file__)"
+    result = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip().endswith("dancfr/agents/by_name.py")
+
+
 def test_a_demo_has_one_run_folder(tmp_path: Path) -> None:
     """Named by the time, which goes on while the recipe runs; a clock that jumps at each call shows a second name."""
     clock = tmp_path / "date"

@@ -194,7 +194,10 @@ def _seats(wanted: PlayOptions, players: int) -> tuple[str | None, ...]:
     if wanted.agents:
         names = [part.strip() for part in wanted.agents.split(",")]
         if len(names) != players:
-            raise UsageError(f"--agents names {len(names)} seats, but {wanted.game} has {players}; - is a user")
+            raise UsageError(
+                f"--agents needs {players} names with commas between them, got {len(names)}: - is you, and for one "
+                "opponent --agent NAME is enough"
+            )
         return tuple(None if name in ("", USER) else name for name in names)
     seat = 0 if wanted.seat is None else wanted.seat
     if not 0 <= seat < players:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dancfr.agents.by_name import AgentName, bots, list_agents, make_agent, parse_name
+from dancfr.agents.by_name import AgentName, bots, game_of, list_agents, make_agent, parse_name
 from dancfr.agents.commands import evaluate_command
 from dancfr.agents.pretrained import pretrained_names
 from dancfr.errors import UsageError
@@ -185,6 +185,17 @@ def test_evaluate_counts_games_of_a_run(mini_run: Path, average: str) -> None:
     assert sum(found["categories"].values()) == 60
     assert (found["ply_limit"], found["seed"], found["against"]) == (30, 5, "random")
     assert found["mean_plies"] <= 30
+
+
+def test_the_game_is_that_of_the_agents(mini_run: Path, tmp_path: Path) -> None:
+    assert (
+        game_of((str(mini_run), "random"), "geister") == game_of(("rush", f"{mini_run}@4"), "leduc") == "mini-geister"
+    )
+    assert game_of(("random", "pretrained:guandan?ms=5"), "geister") == "guandan"
+    assert game_of(("pretrained:leduc",), "geister") == "leduc"
+    assert game_of(("random", "rush"), "geister") == "geister"
+    with pytest.raises(UsageError, match=f"holds no run itself, but those of {mini_run}"):
+        make_agent(str(mini_run.parent), MINI)
 
 
 def test_agents_with_and_without_history_play_each_other(mini_run: Path, mini_history_run: Path) -> None:

@@ -179,6 +179,7 @@ def test_folders_of_runs_take_a_line_each_and_what_is_no_run_is_refused(tmp_path
     damaged.mkdir()
     (damaged / "config.json").write_text("{")
     lines = command("status", "runs").out.splitlines()
+    assert command("status").out.splitlines()[1:] == lines[1:], "runs is the default"
     assert [line.split()[:4] for line in lines[1:]] == [
         ["runs/a", "quick", "finished", "20/20"],
         ["runs/b", "quick", "stopped", "7/20"],
