@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import Any
 
 from dancfr.values import show
@@ -243,6 +244,8 @@ def _fit_of_ratings(result: Result) -> list[str]:
     return lines
 
 
+FEW = 3
+"""More figures than these are not listed one by one."""
 _OUTCOMES = {"won": "wins", "drawn": "draws", "lost": "losses"}
 
 
@@ -286,7 +289,12 @@ def describe_files(result: Result) -> str:
     ]
     lines = [table(rows, list(rows[0]))] if rows else []
     lines += [f"warning: {warning}" for warning in result.get("warnings", [])]
-    return "\n".join([*lines, *(str(file) for file in result.get("files", []))])
+    files = [Path(file) for file in result.get("files", [])]
+    figures = [file for file in files if file.suffix == ".png"]
+    if len(figures) > FEW:
+        files = [file for file in files if file not in figures]
+        lines.append(f"{len(figures)} figures in {figures[0].parent}")
+    return "\n".join([*lines, *map(str, files)])
 
 
 def describe_bench(result: Result) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dancfr.errors import DancfrError, RunError, UsageError, warn
+from dancfr.games.registry import make_game
 from dancfr.methods import Method, Preset, find_preset, method_of
 from dancfr.methods.options import TrainOptions, check_place, joins_cluster, resolve_device
 from dancfr.methods.settings import RunConfig
@@ -16,6 +17,7 @@ from dancfr.runs import checkpoints
 from dancfr.runs.config import Config, apply_overrides
 from dancfr.runs.run import Run, default_run_dir, find_runs
 from dancfr.watch.tracking import Tracker, choose_mode
+from envs.extensive import ExtensiveGame
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ def train(request: TrainRequest) -> dict[str, Any]:
     fresh = None if request.options.resume else _configured(request.base or preset.config, request)
     options = check_options(request.options)
     mode = choose_mode(request.wandb)
+    if fresh is not None:
+        _note_other_game(request.base or preset.config, fresh)
     with catching() as stop:
         run, config = _resume(request, preset, method) if fresh is None else _start(request, preset, method, fresh)
         with (
@@ -83,6 +87,16 @@ def _configured(base: Config, request: TrainRequest) -> Config:
     config = apply_overrides(base, request.overrides)
     config.check()
     return config
+
+
+def _note_other_game(base: Config, config: Config) -> None:
+    """Says what a configuration loses where `game=` names another game than its own."""
+    if not isinstance(base, RunConfig) or not isinstance(config, RunConfig) or base.game == config.game:
+        return
+    inexact = getattr(config.evaluation, "exploitability", True) is False
+    has_tree = isinstance(make_game(config.game, **config.game_options), ExtensiveGame)
+    exact = "; for exact NashConv along the run, add evaluation.exploitability=true" if inexact and has_tree else ""
+    warn(f"game={config.game}: options, curriculum and opponents of {base.game} are left out{exact}")
 
 
 def _start(request: TrainRequest, preset: Preset, method: Method, config: Config) -> tuple[Run, Config]:

@@ -429,3 +429,10 @@ def test_a_reader_that_leaves_early_is_no_failure_to_shout_about() -> None:
     assert process.stderr is not None
     assert process.stderr.read() == ""
     assert process.wait(30) == 1
+
+
+def test_a_preset_says_what_another_game_takes_from_it(tmp_path: Path, command: Command) -> None:
+    done = command(*training(tmp_path / "run", "game=kuhn"))
+    assert done.code == 0, done.err
+    assert "game=kuhn: options, curriculum and opponents of mini-geister are left out; for exact NashConv" in done.err
+    assert "are left out" not in command(*training(tmp_path / "other")).err
