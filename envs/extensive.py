@@ -146,16 +146,29 @@ class FactoredGame(ListedChance):
     """Whether every player sees every action, as in poker; not where bids or discards are hidden."""
 
     @abstractmethod
-    def public(self, states: States) -> NDArray[np.int64]: ...
+    def public(self, states: States) -> NDArray[np.int64]:
+        """Returns what all players saw of the last transition, as a code from 0, `int64[B]`.
+
+        The tree asks after every `apply`, also after that which ended a game; never for initial states.
+        """
 
     @abstractmethod
-    def private(self, states: States, player: int) -> NDArray[np.int64]: ...
+    def private(self, states: States, player: int) -> NDArray[np.int64]:
+        """Returns what `player` alone saw of the last transition, as a code from 0, `int64[B]`; 0 for nothing.
+
+        Asked for each player when `public` is. It omits the own action, which the tree adds to the player's history.
+        """
 
     @abstractmethod
-    def observe(self, states: States, players: NDArray[np.int8]) -> Packed: ...
+    def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        """Returns the packed infostate of `players[b]` in game b, `uint8[B, P]`: all that the player may know so far.
+
+        It may contain less than `public`, `private` and the own actions have shown since the start, but never more.
+        """
 
     @abstractmethod
-    def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]: ...
+    def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
+        """Unpacks infostates `uint8[B, P]` for a network, `float32[B, *spec.shapes[encoding]]`."""
 
     @abstractmethod
     def describe(self, state: np.void, view: int | None = None) -> str:

@@ -345,8 +345,7 @@ def assemble(
     _check_chance(tree)
     _check_actions(tree, counts)
     _link_slots(tree, met)
-    if (observed[decisions] != tree.observed[infoset[decisions]]).any():
-        raise ValueError(f"{name}: a packed infostate reveals more than the player has observed")
+    _check_observed(tree, observed, met)
     object.__setattr__(tree, "seconds", time.perf_counter() - started)
     return tree
 
@@ -358,6 +357,26 @@ def _check_chance(tree: Tree) -> None:
         raise ValueError(
             f"{tree.name}: the probabilities of chance must sum to 1, got {sums[wrong[0]]:.6g} at node {wrong[0]}"
         )
+
+
+def _check_observed(tree: Tree, observed: NDArray[np.uint8], met: NDArray[np.int64]) -> None:
+    """Raises a ValueError if packed infostates differ within an infoset; `met` is the first node of each infoset."""
+    decisions = np.flatnonzero(tree.mover >= 0)
+    leaks = decisions[(observed[decisions] != tree.observed[tree.infoset[decisions]]).any(axis=1)]
+    if len(leaks):
+        node = leaks[0]
+        pair = [int(met[tree.infoset[node]]), int(node)]
+        paths, rows = [_choices(tree, each) for each in pair], observed[pair].tolist()
+        raise ValueError(
+            f"{tree.name}: a packed infostate reveals more than the player has observed: player {tree.mover[node]} has "
+            f"observed the same after the choices {paths[0]} and {paths[1]}, but the packed rows are {rows[0]} and "
+            f"{rows[1]}"
+        )
+
+
+def _choices(tree: Tree, node: int) -> list[int]:
+    """Returns the outcomes of chance and the actions of both players that lead to a node."""
+    return [*_choices(tree, int(tree.parent[node])), int(tree.action[node])] if node else []
 
 
 def _check_actions(tree: Tree, counts: NDArray[np.int64]) -> None:

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from dancfr.cli import output
-from dancfr.cli.app import Command, Json, app
+from dancfr.cli.app import Command, GameOptions, Json, app
+from dancfr.errors import UsageError
 
 
 @app.command(cls=Command)
@@ -14,9 +15,23 @@ def games(
         str | None,
         typer.Argument(metavar="NAME", help="Name of a game, of PettingZoo or OpenSpiel too; default: list all."),
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Play random games and check the game against its interface, and its tree if it has one."
+        ),
+    ] = False,
+    option: GameOptions = None,
     as_json: Json = False,
 ) -> None:
-    """List the games, or the options of a game."""
+    """List the games, or the options of a game, or check a game of your own."""
+    if option and not check:
+        raise UsageError("--option is the option of a game to --check: give --check too")
+    if check:
+        if name is None:
+            raise UsageError("--check needs the NAME of a game, see `dancfr games`")
+        output.deliver(lambda: _check(name, option or []), as_json, _describe_check)
+        return
 
     def compute() -> output.Result:
         """Returns the games with their options, and the prefixes of games of other libraries."""
@@ -38,3 +53,19 @@ def games(
         )
 
     output.deliver(compute, as_json, describe)
+
+
+def _check(name: str, settings: list[str]) -> output.Result:
+    from dancfr.games.checks import check_game
+    from dancfr.games.registry import read_options
+
+    return check_game(name, read_options(name, settings))
+
+
+def _describe_check(result: output.Result) -> str:
+    """Formats the result of `check_game`: a line for each part of the interface, then the warnings."""
+    width = max(map(len, result["checked"]))
+    lines = [f"{part.ljust(width)}  {found}" for part, found in result["checked"].items()]
+    lines += [f"warning: {warning}" for warning in result["warnings"]]
+    played = f"{result['games']} random games" if result["games"] else "no games played"
+    return "\n".join([f"{result['game']}: {played}, no error found", *lines])

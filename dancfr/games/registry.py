@@ -215,7 +215,7 @@ def make_game(name: str, **options: Any) -> Any:
         An `envs.game.Game`, or an `envs.game.RaggedGame`.
 
     Raises:
-        UsageError: the game or an option does not exist, or a value is not valid.
+        UsageError: the game or an option does not exist, a value is not valid, or the class of the game is abstract.
     """
     if name.startswith(PETTINGZOO):
         return _make_pettingzoo(name, options)
@@ -233,6 +233,8 @@ def make_game(name: str, **options: Any) -> Any:
         return entry_of(name).make(**options)
     except (ModuleNotFoundError, ValueError) as error:
         raise UsageError(f"{name}: {error}") from None
+    except TypeError as error:  # for example of a class that lacks an abstract method
+        raise UsageError(f"{name}: the game cannot be made: {one_line(error)}") from error
     except RuntimeError as error:  # of OpenSpiel, whose game refuses its parameters at its first deal
         raise UsageError(f"{name}: {one_line(error)}") from None
 

@@ -1,0 +1,434 @@
+"""Tests of `dancfr games NAME --check`: our games pass, and each bug of a new game is refused in one line."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dancfr.errors import UsageError
+from dancfr.games import registry
+from dancfr.games.checks import check_game
+from dancfr.games.registry import GAMES, GameEntry, make_game
+from envs.extensive import OVER, ExtensiveGame, FactoredGame
+from envs.game import GameSpec, IllegalAction, States
+from envs.kuhn import Kuhn
+from envs.kuhn.rules import NONE
+from envs.openspiel import OpenSpielGame
+from tests import games as small
+from tests.dancfr.outcomes import Command
+
+ZOO, SPIEL = "pettingzoo:pettingzoo.classic.tictactoe_v3", "openspiel:kuhn_poker"
+NODES = {"kuhn": 58, "leduc": 9457, "oshi_zumo": 15321, "oshi_zumo8_k1": 15321, "oshi_zumo8_k3": 19305, SPIEL: 58}
+"""Sizes of the trees that are small enough for this test, as docs/trees-and-cfr.md has them."""
+
+
+@pytest.mark.parametrize("name", [*registry.all_games(), ZOO, SPIEL])
+def test_every_game_passes(name: str) -> None:
+    if name == SPIEL:
+        pytest.importorskip("pyspiel")
+    result = check_game(name, {}, games=32, most_nodes=20_000)
+    assert result["warnings"] == []
+    if name == "guandan":
+        assert (result["games"], list(result["checked"])) == (0, ["spec", "rules"])
+        return
+    parts = ["spec", "decisions", "step", "infostates", "returns", "endings", "repetition", "tree"]
+    assert list(result["checked"]) == parts
+    counts = [int(part.rsplit(" ", 1)[1]) for part in result["checked"]["endings"].split(", ")]
+    assert sum(counts) == result["games"] == 32
+    assert (result["tree"] or {}).get("nodes") == NODES.get(name)
+    if result["tree"] is None:
+        lists = isinstance(make_game(name), (ExtensiveGame, OpenSpielGame))
+        assert result["checked"]["tree"].startswith("not checked: ")
+        assert result["checked"]["tree"].endswith("is not an envs.extensive.ExtensiveGame") != lists
+
+
+def test_games_of_more_players_pass_without_a_tree() -> None:
+    result = check_game("cheat", {"players": 4, "ranks": 4}, games=16)
+    assert result["checked"]["spec"].startswith("4 players, ")
+    assert result["checked"]["tree"] == "not checked: a tree needs two players and returns that sum to 0"
+    assert result["warnings"] == []
+
+
+def test_options_reach_the_checked_game() -> None:
+    assert check_game("kuhn", {"cards": 5}, games=16)["tree"] == {"nodes": 186, "infosets_by_player": [10, 10]}
+
+
+@dataclass(frozen=True)
+class Own(Kuhn):
+    """Kuhn poker whose first action has to be a pass, so that there are illegal actions; the base of what follows."""
+
+    changes: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "spec", replace(self.spec, name="own", **self.changes))
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        legal = super().legal(states)
+        legal[states["length"] == 0, 1] = False
+        return legal
+
+
+@pytest.fixture
+def register(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], None]:
+    """Registers a function that makes a game as ``own``."""
+
+    def add(make: Callable[..., Any]) -> None:
+        entry = GameEntry("own", make, {}, "a game of one's own")
+        monkeypatch.setattr(registry, "all_games", lambda: {**GAMES, "own": entry})
+
+    return add
+
+
+def variant(**methods: Any) -> Callable[[], Any]:
+    """Returns a class of `Own` with other methods."""
+    return type("Variant", (Own,), methods)
+
+
+def told(spec: Any = None, **changes: Any) -> Callable[[], Any]:
+    """Returns a function that makes an `Own` with other constants."""
+    return lambda: Own(changes=changes)
+
+
+def other(method: str, change: Callable[[Any, Any], Any]) -> Callable[[], Any]:
+    """Returns a class of `Own` whose `method` returns `change` of what it should return and of its first argument."""
+    right = getattr(Own, method)
+    return variant(**{method: lambda self, first, *rest: change(right(self, first, *rest), first)})
+
+
+def late(game: Any, states: States, actions: Any, rng: Any) -> None:
+    """Plays in a loop, and so has played some actions when one is refused."""
+    for b in np.flatnonzero(game.to_move(states) >= 0):
+        one = states[b : b + 1]
+        if not game.legal(one)[0, actions[b]]:
+            raise IllegalAction(f"game {b}")
+        game.apply(one, actions[b : b + 1])
+
+
+def careless(game: Any, states: States, actions: Any, rng: Any) -> None:
+    """Plays whatever it is told."""
+    game.apply(states, np.asarray(actions))
+
+
+def noisy(game: Any, states: States, actions: Any, rng: Any) -> None:
+    """Changes games that have ended."""
+    ended = game.finished(states)
+    Own.step(game, states, actions, rng)
+    states["stake"][ended] += 1
+
+
+def hurried(game: Any, states: States, actions: Any, rng: Any) -> None:
+    """Refuses by another exception."""
+    running = states["mover"] >= 0
+    if not game.legal(states)[np.arange(len(states)), actions][running].all():
+        raise KeyError("illegal")
+    Own.step(game, states, actions, rng)
+
+
+def unlike(game: Any, batch: int, rng: Any) -> States:
+    """Draws from a generator of its own."""
+    return Own.reset(game, batch, np.random.default_rng())
+
+
+def peek(packed: Any, states: States) -> Any:
+    """Adds the sum of both cards to the infostate."""
+    packed[:, -1] = np.where(states["cards"][:, 1] == NONE, 0, states["cards"].sum(axis=1))
+    return packed
+
+
+class Forgetful(Own):
+    """Loses an attribute when it is sent to a worker, and then deals otherwise."""
+
+    dealt = False
+
+    def __reduce__(self) -> Any:
+        return Swapped, ()
+
+
+class Swapped(Own):
+    """Deals other cards."""
+
+    def reset(self, batch: int, rng: np.random.Generator) -> States:
+        return super().reset(batch, np.random.default_rng(5))
+
+
+class Unpicklable(Own):
+    """Cannot be sent."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("no")
+
+
+F32, I8 = np.float32, np.int8
+
+BUGS: dict[str, tuple[Callable[[], Any], str]] = {
+    "other name": (Kuhn, "spec.name is 'kuhn', expected 'own', the name on the command line"),
+    "no actions": (told(num_actions=0), "spec.num_actions is 0, expected a positive number"),
+    "no bytes": (told(packed_size=0), "spec.packed_size is 0, expected a positive number"),
+    "no plies": (told(max_plies=0), "spec.max_plies is 0, expected a positive number"),
+    "no return": (told(max_return=0.0), "spec.max_return is 0.0, expected a positive number"),
+    "no shapes": (told(shapes={}), "spec.shapes is {}, expected named shapes of positive lengths"),
+    "shape of 0": (told(shapes={"flat": (0,)}), "spec.shapes is {'flat': (0,)}, expected named shapes"),
+    "shape is no tuple": (told(shapes={"flat": 11}), "reading its spec raised TypeError: "),
+    "few outputs": (told(slots={"action": 1}), "spec.slots is {'action': 1}, expected 2 outputs in the first layout"),
+    "no layouts": (told(slots={}), "spec.slots is {}, expected 2 outputs in the first layout"),
+    "no endings": (told(endings=("over",)), "spec.endings is ('over',), expected a name of running games"),
+    "default endings": (
+        told(endings=("running", "fold", "call")),
+        "spec.endings is ('running', 'fold', 'call'), but endings is not overridden and returns only 0 and 1",
+    ),
+    "no methods": (lambda: Lacking(), "Lacking lacks reset, to_move, "),
+    "reset": (variant(reset=lambda self, batch, rng: [0]), "reset returned list of shape (1,), expected a structured"),
+    "reset of another size": (
+        variant(reset=lambda self, batch, rng: Own.reset(self, 3, rng)),
+        "reset returned ndarray of shape (3,), expected a structured array of 64 records",
+    ),
+    "an exception": (other("legal", lambda found, states: found[:, 5]), "legal raised IndexError: index 5 is out of"),
+    "its line": (other("legal", lambda found, states: found[:, 5]), f" ({__file__}, line "),
+    "finished type": (
+        other("finished", lambda found, s: found.astype(I8)),
+        "finished returned int8[64], expected bool[64]",
+    ),
+    "to_move type": (
+        other("to_move", lambda found, s: found.astype(int)),
+        "to_move returned int64[64], expected int8[64]",
+    ),
+    "mover of ended": (
+        other("to_move", lambda found, s: np.maximum(found, 0)),
+        "to_move returned 0 for a game that has ended, expected -1",
+    ),
+    "mover unknown": (
+        other("to_move", lambda found, s: np.where(found == 1, 2, found).astype(I8)),
+        "to_move returned 2 for a game that still runs, expected a player from 0 to 1",
+    ),
+    "legal shape": (other("legal", lambda found, s: found[:, :1]), "legal returned bool[64, 1], expected bool[64, 2]"),
+    "nothing legal": (
+        other("legal", lambda found, s: found & (s["length"] < 1)[:, None]),
+        "legal returned [False, False] for a game that still runs, expected at least one legal action",
+    ),
+    "legal after the end": (
+        other("legal", lambda found, s: found | (s["mover"] == OVER)[:, None]),
+        "legal returned [True, True] for a game that has ended, expected no action",
+    ),
+    "observe shape": (
+        other("observe", lambda found, s: found[:, 1:]),
+        "observe returned uint8[64, 4], expected uint8[64, 5]",
+    ),
+    "observe type": (
+        other("observe", lambda found, s: found.astype(F32)),
+        "observe returned float32[64, 5], expected uint8",
+    ),
+    "encode shape": (
+        other("encode", lambda found, packed: found[:, :10]),
+        'encode(..., "flat") returned float32[64, 10], expected float32[64, 11], since spec.shapes["flat"] is (11,)',
+    ),
+    "encode type": (
+        other("encode", lambda found, p: found.astype(float)),
+        'encode(..., "flat") returned float64[64, 11]',
+    ),
+    "encode not finite": (
+        other("encode", lambda found, packed: found / F32(0)),
+        'encode(..., "flat") returned numbers that are not finite',
+    ),
+    "slots type": (
+        other("output_slots", lambda found, packed: found.astype(int)),
+        'output_slots(..., "action") returned int64[64, 2, 1], expected int16[64, 2, K]',
+    ),
+    "slots too high": (
+        other("output_slots", lambda found, packed: found + np.int16(1)),
+        'output_slots(..., "action") returned values from 1 to 2, expected -1 to 1',
+    ),
+    "slots missing": (
+        other("output_slots", lambda found, packed: np.where(found == 1, np.int16(-1), found)),
+        'output_slots(..., "action") returned only -1 for the legal action 1, expected at least one output',
+    ),
+    "illegal is played": (variant(step=careless), "step played the illegal action 1, expected envs.game.IllegalAction"),
+    "illegal is refused otherwise": (
+        variant(step=hurried),
+        "step raised KeyError: 'illegal' for the illegal action 1, expected",
+    ),
+    "illegal is late": (
+        variant(step=late),
+        "step refused the illegal action 1 but changed states: check all actions first",
+    ),
+    "ended changes": (variant(step=noisy), "step changed a game that had ended: (-1, "),
+    "return type": (
+        other("returns", lambda found, s: found.astype(float)),
+        "returns returned float64[64, 2], expected float32",
+    ),
+    "return while running": (
+        other("returns", lambda found, s: np.where(s["mover"][:, None] == 1, F32(1), found)),
+        "returns returned [1.0, 1.0] for a game that still runs, expected zeros",
+    ),
+    "return too large": (
+        told(max_return=1.0),
+        "] for a game that has ended, expected at most 1, spec.max_return",
+    ),
+    "too long": (
+        told(max_plies=1),
+        "finished returned False for a game that still runs, expected True after 1 decisions, spec.max_plies",
+    ),
+    "ending while running": (
+        other("endings", lambda found, s: np.ones_like(found)),
+        "endings returned 1 for a game that still runs, expected 0",
+    ),
+    "ending unknown": (
+        other("endings", lambda found, s: found * I8(2)),
+        "endings returned 2 for a game that has ended, expected 1 to 1, see spec.endings",
+    ),
+    "another generator": (variant(reset=unlike), "the same seed gave other games in a second play, after 0 decisions"),
+    "another after pickling": (
+        Forgetful,
+        "the same seed gave other games after a pickle round trip, after 0 decisions",
+    ),
+    "not picklable": (Unpicklable, "pickle, which sends games to workers, raised TypeError: no"),
+}
+
+
+class Lacking:
+    """A game with nothing but a spec."""
+
+    spec: GameSpec = Own().spec
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_is_told_in_one_line(bug: str, register: Callable[[Any], None]) -> None:
+    make, expected = BUGS[bug]
+    register(make)
+    with np.errstate(all="ignore"), pytest.raises(UsageError, match=re.escape(expected)) as caught:
+        check_game("own", {}, games=64)
+    assert str(caught.value).startswith("game own: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_base_of_the_bugs_has_none(register: Callable[[Any], None]) -> None:
+    register(Own)
+    result = check_game("own", {}, games=64)
+    assert result["checked"]["step"] == "illegal actions are refused; finished games do not change"
+    assert result["checked"]["endings"] == "over 64"
+    assert result["tree"] == {"nodes": 1 + 3 + 6 + 6 + 12 + 12, "infosets_by_player": [6, 3]}
+
+
+def test_a_game_that_lists_no_chances_passes_without_a_tree(register: Callable[[Any], None]) -> None:
+    game = small.random_game(3)
+    object.__setattr__(game, "spec", replace(game.spec, name="own"))
+    register(lambda: game)
+    result = check_game("own", {}, games=64)
+    assert result["tree"] is None
+    assert result["checked"]["step"].startswith("illegal actions are refused")
+    assert result["checked"]["infostates"] == "observe, encode flat, output_slots action, dense, sum"
+
+
+def test_returns_that_do_not_sum_to_zero_are_a_warning(register: Callable[[Any], None]) -> None:
+    register(Generous)
+    result = check_game("own", {}, games=64)
+    assert result["warnings"] == ["the returns of a game sum to -2; most learners, and trees, need a sum of 0"]
+    assert result["checked"]["tree"] == "not checked: a tree needs two players and returns that sum to 0"
+    assert result["tree"] is None
+
+
+class Generous(Own):
+    """The winner gets nothing."""
+
+    def utilities(self, states: States) -> NDArray[np.float64]:
+        return np.minimum(super().utilities(states), 0)
+
+
+class Leaky(Own):
+    """Shows both cards to both players."""
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> NDArray[np.uint8]:
+        return peek(super().observe(states, players), states)
+
+
+class Blind(Own):
+    """Two bets differ in the legal answers, which the players do not see."""
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        legal = super().legal(states)
+        legal[(states["length"] == 1) & (states["cards"][:, 0] == 0), 1] = False
+        return legal
+
+
+class Broken(Own):
+    """Cannot list what it deals, because of a bug that random games do not meet."""
+
+    def private(self, states: States, player: int) -> NDArray[np.int64]:
+        return states["cards"][:, player + 1].astype(np.int64)
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (
+            Leaky,
+            r"own: a packed infostate reveals more than the player has observed: player 0 has observed the same after "
+            r"the choices \[0, 1\] and \[0, 2\], but the packed rows are "
+            r"\[0, 0, 255, 255, 1\] and \[0, 0, 255, 255, 2\]",
+        ),
+        (Blind, "own: an infoset has nodes with different legal actions"),
+        (Broken, r"game own: building its tree raised IndexError: .* \(.*test_checks\.py, line \d+\)"),
+    ],
+)
+def test_what_only_the_tree_shows(make: Callable[[], Any], expected: str, register: Callable[[Any], None]) -> None:
+    register(make)
+    with pytest.raises(UsageError, match=f"^{expected}$"):
+        check_game("own", {}, games=64)
+
+
+def test_large_trees_are_not_built(register: Callable[[Any], None]) -> None:
+    register(Own)
+    for most, built in ((40, True), (39, False)):
+        result = check_game("own", {}, games=8, most_nodes=most)
+        assert (result["tree"] is not None) == built
+    assert result["checked"]["tree"] == "not checked: it has more than 39 nodes, or more than fit into memory"
+
+
+class Unfinished(FactoredGame):
+    """Lacks all methods."""
+
+
+def test_an_abstract_class_is_refused_in_one_line(register: Callable[[Any], None]) -> None:
+    register(Unfinished)
+    expected = (
+        r"^own: the game cannot be made: TypeError: Can't instantiate abstract class Unfinished [^\n]*chance[^\n]*$"
+    )
+    with pytest.raises(UsageError, match=expected):
+        make_game("own")
+
+
+def test_the_command_prints_lines_or_one_object(command: Command) -> None:
+    text = command("games", "kuhn", "--check", "--option", "cards=5")
+    assert text.code == 0
+    lines = text.out.splitlines()
+    assert lines[0] == "kuhn: 256 random games, no error found"
+    assert lines[-1] == "tree        186 nodes, 10 and 10 infosets; no leak in observe, perfect recall"
+    assert [line.split()[0] for line in lines[1:]] == [
+        *("spec", "decisions", "step", "infostates", "returns", "endings", "repetition", "tree")
+    ]
+    told = json.loads(command("games", "kuhn", "--check", "--option", "cards=5", "--json").out)
+    assert told["tree"] == {"nodes": 186, "infosets_by_player": [10, 10]}
+    assert command("games", "guandan", "--check").out.startswith("guandan: no games played, no error found\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--check"], "dancfr: --check needs the NAME of a game, see `dancfr games`\n"),
+        (["kuhn", "--option", "cards=5"], "dancfr: --option is the option of a game to --check: give --check too\n"),
+        (["kuhn", "--check", "--option", "card=5"], "dancfr: no option of kuhn named 'card'; did you mean cards?\n"),
+        (
+            ["kuhm", "--check"],
+            "dancfr: no game named 'kuhm'; did you mean kuhn? (or pettingzoo:MODULE or openspiel:GAME)\n",
+        ),
+        (["kuhn", "--check", "--option", "cards=1"], "dancfr: kuhn: cards must be from 2 to 100, got 1\n"),
+    ],
+)
+def test_wrong_use_is_told_in_one_line(arguments: list[str], expected: str, command: Command) -> None:
+    outcome = command("games", *arguments)
+    assert (outcome.code, outcome.err, outcome.out) == (2, expected, "")
