@@ -24,7 +24,7 @@ def games(
     option: GameOptions = None,
     as_json: Json = False,
 ) -> None:
-    """List the games, or the options of a game, or check a game of your own."""
+    """List the games, or the options of a game, or check it."""
     if option and not check:
         raise UsageError("--option is the option of a game to --check: give --check too")
     if check:
