@@ -147,7 +147,7 @@ class Three(Pennies):
     [
         (Forgetful, ImperfectRecall, "pennies: an infoset has nodes with different legal actions"),
         (OtherActions, ImperfectRecall, "pennies: an infoset has nodes with different legal actions"),
-        (Leaky, ValueError, "pennies: a packed infostate reveals more than the player has observed"),
+        (Leaky, ValueError, r"pennies: a packed infostate reveals more than the player has observed: player 1 [^\n]+"),
         (Generous, ValueError, r"trees need a zero-sum game; pennies has returns \[2.0, 2.0\]"),
         (Stuck, ValueError, "pennies: a state that has not ended has no legal action"),
         (Biased, ValueError, r"pennies: [^\n]* sum to 1, got 0\.9 at node \d+"),

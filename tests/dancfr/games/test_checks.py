@@ -282,11 +282,11 @@ BUGS: dict[str, tuple[Callable[[], Any], str]] = {
         "endings returned 2 for a game that has ended, expected 1 to 1, see spec.endings",
     ),
     "another generator": (variant(reset=unlike), "the same seed gave other games in a second play, after 0 decisions"),
-    "another after pickling": (
+    "another as a copy": (
         Forgetful,
-        "the same seed gave other games after a pickle round trip, after 0 decisions",
+        "the same seed gave other games by a copy, after 0 decisions",
     ),
-    "not picklable": (Unpicklable, "pickle, which sends games to workers, raised TypeError: no"),
+    "not picklable": (Unpicklable, "pickling, by which games are sent to workers, raised TypeError: no"),
 }
 
 
