@@ -111,14 +111,16 @@ class Apart(TorchDispatchMode):
 
 
 @cache
-def _register() -> None:
+def register() -> None:
+    """Makes the device known to torch. To be called before the first `backward` of the process, when autograd counts the
+    devices."""
     _setup_privateuseone_for_python_backend(NAME)
 
 
 @contextmanager
 def device_apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Makes `torch.device(NAME)` usable in this thread, and in those of `actors.threads`."""
-    _register()
+    register()
     waits: list[str] = []
     monkeypatch.setattr("actors.threads._take_stream", lambda: _enter(waits))
     apart = _enter(waits)

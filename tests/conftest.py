@@ -7,6 +7,7 @@ that tests start inherit it.
 import os
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -152,7 +153,12 @@ def waits(request: pytest.FixtureRequest, gpu: str) -> Iterator[Callable[[], int
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of slow files, and leaves out those of a GPU where there is none."""
+    """Marks the tests of slow files, leaves out those of a GPU where there is none, and registers what stands for one."""
+    if any("gpu" in getattr(item, "fixturenames", ()) or item.path.name == "test_apart.py" for item in items):
+        with suppress(ImportError):  # torch is too old for it
+            from tests.apart import register
+
+            register()
     for item in items:
         if item.get_closest_marker("cuda") is not None and not has_gpu():
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
