@@ -112,8 +112,8 @@ class Apart(TorchDispatchMode):
 
 @cache
 def register() -> None:
-    """Makes the device known to torch. To be called before the first `backward` of the process, when autograd counts the
-    devices."""
+    """Makes the device known to torch. To be called before the first `backward` of the process, when autograd counts
+    the devices."""
     _setup_privateuseone_for_python_backend(NAME)
 
 

@@ -153,7 +153,7 @@ def waits(request: pytest.FixtureRequest, gpu: str) -> Iterator[Callable[[], int
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of slow files, leaves out those of a GPU where there is none, and registers what stands for one."""
+    """Marks the tests of slow files, and leaves out those of a GPU where there is none, whose stand-in it registers."""
     if any("gpu" in getattr(item, "fixturenames", ()) or item.path.name == "test_apart.py" for item in items):
         with suppress(ImportError):  # torch is too old for it
             from tests.apart import register
