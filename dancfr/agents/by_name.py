@@ -28,7 +28,7 @@ from dancfr.errors import UsageError, nearest
 from dancfr.evaluation.bots import bots, describe_bot
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import AgentName, parse_name
-from dancfr.runs.folder import no_run
+from dancfr.runs.folder import no_run, runs_below
 from dancfr.runs.run import Run
 from dancfr.runs.strategies import describe_file, file_kind, read_strategy
 from dancfr.runs.strategies import load_agent as load_strategy_agent
@@ -150,7 +150,7 @@ def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, An
         if card.game == game.spec.name:
             about = {"iterations": card.training.iterations, "description": summary(card)}
             found.append({"name": name, "kind": "pretrained", **about, "card": card.model_dump(mode="json")})
-    for folder in _run_folders(root):
+    for folder in runs_below(root):
         try:
             run = Run.open(folder)
         except UsageError:  # a damaged run, which is reported by the command that uses it
@@ -168,13 +168,9 @@ def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, An
     return found
 
 
-def _run_folders(root: Path = RUNS) -> list[Path]:
-    return sorted(file.parent for file in root.glob("*/config.json"))
-
-
 def _near_run(path: str) -> str | None:
     """Returns the run next to a non-existent path whose name is most similar, or None."""
 
-    siblings = {folder.name: folder for folder in _run_folders(Path(path).parent)}
+    siblings = {folder.name: folder for folder in runs_below(Path(path).parent)}
     close = difflib.get_close_matches(Path(path).name, list(siblings), n=1, cutoff=0.5)
     return str(siblings[close[0]]) if close else None

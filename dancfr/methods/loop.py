@@ -36,6 +36,8 @@ LOOK_EVERY_S = 0.5
 """Interval at which a wait for actors checks whether Ray is still running."""
 
 Row = dict[str, Any]
+NOTHING: Row = {"iterations": 0, "seconds": 0.0, "samples": 0, "metrics": {}}
+"""The result of a run without a checkpoint, see `Loop.result`."""
 
 
 class Loop(ABC):
@@ -79,7 +81,7 @@ class Loop(ABC):
         self._evaluations: list[tuple[int, float, Ref, dict[str, bool]]] = []
         self._final: dict[str, bool] = {}  # marks rows and strategies that exist only because the run ends
         self._evaluated = 0
-        self.saved: Row = {"iterations": 0, "seconds": 0.0, "samples": 0, "metrics": {}}
+        self.saved = NOTHING
         self.saved_here = False
         self._saved_at = perf_counter()
         self._carried: Row = {}  # metrics measured after the last row, for the next one

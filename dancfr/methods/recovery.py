@@ -7,7 +7,7 @@ from typing import Any
 
 from actors.remote import BlockLost, WorkerDied
 from dancfr.errors import RunError
-from dancfr.methods.loop import Loop
+from dancfr.methods.loop import NOTHING, Loop
 from dancfr.methods.method import Method
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.run_actors import Placement
@@ -71,11 +71,7 @@ def run_to_end(loop_class: Any, run: Run, config: RunConfig, tracker: Tracker, o
                         loop.learn()
                         return loop.finish()
                 except OutOfTime:
-                    return (
-                        {"iterations": 0, "seconds": 0.0, "samples": 0, "metrics": {}}
-                        if loop is None
-                        else loop.abandon()
-                    )
+                    return NOTHING if loop is None else loop.abandon()
                 except (WorkerDied, BlockLost) as error:
                     recovery.note(error, loop)
                     placement.stop_actors()

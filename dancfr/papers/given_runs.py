@@ -10,6 +10,7 @@ from dancfr.methods import find_preset
 from dancfr.papers.trainings import Scale, configuration
 from dancfr.report.history import NOT_A_SETTING, History, Settings
 from dancfr.runs.config import apply_overrides, describe_differences, differences
+from dancfr.runs.folder import runs_below
 from dancfr.runs.run import Run
 
 
@@ -96,7 +97,7 @@ def _runs_in(folders: Sequence[Path]) -> list[tuple[Path, bool]]:
         if (folder / "config.json").exists():
             runs[folder.resolve()] = (folder, True)
             continue
-        inner = sorted(file.parent for file in folder.glob("*/config.json"))
+        inner = runs_below(folder)
         if not inner:
             raise UsageError(f"--runs: {folder} is no run and no folder of runs")
         for path in inner:

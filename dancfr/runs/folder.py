@@ -31,12 +31,17 @@ def refuse_content(path: Path) -> None:
         raise UsageError(f"{path} is not empty: choose another folder")
 
 
+def runs_below(path: Path) -> list[Path]:
+    """Returns the folders of runs directly below a folder, in the order of their names."""
+    return sorted(file.parent for file in path.glob("*/config.json"))
+
+
 def no_run(path: Path) -> str:
     """The message for a path that is not the folder of a run, with the runs that are below it, if any."""
     if not path.exists():
         looked = "" if path.is_absolute() else f" in {Path.cwd()}"
         return f"{path} holds no run: it does not exist{looked}"
-    inner = sorted(str(file.parent) for file in path.glob("*/config.json"))
+    inner = list(map(str, runs_below(path)))
     if not inner:
         return f"{path} holds no run: {path / 'config.json'} does not exist"
     more = f" and {len(inner) - 3} more" if len(inner) > 3 else ""

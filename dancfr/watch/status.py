@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from dancfr.errors import UsageError, reason
 from dancfr.runs import checkpoints
+from dancfr.runs.folder import runs_below
 from dancfr.runs.run import Run
 from dancfr.watch.following import Following, is_number
 from dancfr.watch.progress import Budget, Speed, time_left
@@ -213,8 +214,8 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[Path], bool]:
     found: list[Path] = []
     several = len(paths) > 1
     for path in paths:
-        inner = [] if (path / "config.json").exists() else sorted(path.glob("*/config.json"))
-        found += [config.parent for config in inner] or [path]
+        inner = [] if (path / "config.json").exists() else runs_below(path)
+        found += inner or [path]
         several = several or bool(inner)
     return found, several
 
