@@ -13,18 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.chanceless import extensive
-from envs.extensive import CHANCE, OVER, ExtensiveGame
-from envs.game import Game, States
+from envs.extensive import CHANCE
+from envs.game import Game
+from envs.tree_layers import Layer, TreeTooLarge, join, number_histories
 from envs.tree_size import estimate_nodes
 
 MOST_NODES = 20_000_000
 """Default limit on the nodes: 4 to 5 GB while the tree is built, 1 GB afterwards."""
 
 Ints = NDArray[np.int32]
-
-
-class TreeTooLarge(ValueError):
-    """The tree has more nodes than allowed."""
 
 
 class ImperfectRecall(ValueError):
@@ -165,120 +162,20 @@ def compile_tree(game: Game, most_nodes: int = MOST_NODES) -> Tree:
             f"{game.spec.name} has more nodes than the {most_nodes:,} allowed, some {roughly:.0e} or more: choose "
             "smaller options of the game, or allow more"
         )
-    layers = [_Layer.root(game)]
+    layers = [Layer.root(game)]
     count = 1
     while layers[-1].running:
         layers.append(layers[-1].expand(game, most_nodes - count, count - len(layers[-1].mover)))
         count += len(layers[-1].mover)
     widths = [len(layer.mover) for layer in layers]
-    _number_histories(layers)
-    joined = {name: _join(layers, name) for name in _Layer.FIELDS}
-    history, public, observed = (_join(layers, name) for name in ("history", "public", "observed"))
+    number_histories(layers)
+    joined = {name: join(layers, name) for name in Layer.FIELDS}
+    history, public, observed = (join(layers, name) for name in ("history", "public", "observed"))
     decisions = joined["mover"] >= 0
     keys = np.where(decisions, history[np.arange(count), np.maximum(joined["mover"], 0)], -1)
     return assemble(
         game.spec.name, game.spec.num_actions, widths, joined, keys, observed, history, public, started=started
     )
-
-
-class _Layer:
-    """The nodes of one depth, with their states."""
-
-    FIELDS = ("mover", "parent", "action", "probability", "utility")
-
-    def __init__(
-        self,
-        game: ExtensiveGame,
-        states: States,
-        parent: NDArray[np.int64],
-        action: NDArray[np.integer],
-        probability: NDArray[np.float64],
-        public: NDArray[np.int64],
-        history: NDArray[np.int64],
-    ) -> None:
-        self.states, self.parent, self.action, self.probability = states, parent, action, probability
-        self.public, self.history = public, history  # numbered within the layer
-        self.mover = game.mover(states)
-        returns = game.utilities(states)
-        excess = np.abs(returns.sum(axis=1))
-        if excess.max() > 1e-9:
-            found = returns[excess.argmax()].tolist()
-            raise ValueError(f"trees need a zero-sum game; {game.spec.name} has returns {found}")
-        self.utility = np.where(self.mover == OVER, returns[:, 0], 0.0)
-        self.observed = np.zeros((len(states), game.spec.packed_size), np.uint8)
-        if len(at := np.flatnonzero(self.mover >= 0)):
-            self.observed[at] = game.observe(states[at], self.mover[at])
-
-    @classmethod
-    def root(cls, game: ExtensiveGame) -> "_Layer":
-        nothing = np.zeros(1, np.int64)
-        return cls(game, game.initial(1), nothing - 1, nothing - 1, np.ones(1), nothing, np.zeros((1, 2), np.int64))
-
-    @property
-    def running(self) -> bool:
-        return bool((self.mover != OVER).any())
-
-    def expand(self, game: ExtensiveGame, limit: int, offset: int) -> "_Layer":
-        """Builds the next layer of at most `limit` nodes; `offset` is the number of this layer's first node."""
-        rows, choices, probability = self._moves(game)
-        if len(rows) > limit:
-            raise TreeTooLarge(
-                f"{game.spec.name} has more nodes than the {limit + offset + len(self.mover):,} allowed: "
-                "choose smaller options of the game, or allow more"
-            )
-        states = self.states[rows]
-        self.states = self.states[:0].copy()  # frees the memory of these states
-        game.apply(states, choices)
-        seen = game.public(states)
-        history = np.empty((len(rows), 2), np.int64)
-        for player in (0, 1):
-            own = np.where(self.mover[rows] == player, choices + 1, 0)
-            history[:, player] = _number(self.history[rows, player], own, seen, game.private(states, player))
-        public = _number(self.public[rows], seen)
-        return _Layer(game, states, rows + offset, choices, probability, public, history)
-
-    def _moves(self, game: ExtensiveGame) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Lists node, choice and probability of every child, ordered by node."""
-        legal, by_chance = game.legal(self.states), np.flatnonzero(self.mover == CHANCE)
-        weight = np.zeros((len(self.mover), legal.shape[1]))
-        weight[legal & (self.mover >= 0)[:, None]] = 1.0
-        if len(by_chance):
-            chances = game.chance(self.states[by_chance])
-            weight = np.pad(weight, ((0, 0), (0, max(0, chances.shape[1] - weight.shape[1]))))
-            weight[by_chance, : chances.shape[1]] = chances
-        if ((self.mover != OVER) & ~weight.any(axis=1)).any():
-            raise ValueError(f"{game.spec.name}: a state that has not ended has no legal action")
-        rows, choices = np.nonzero(weight)
-        return rows, choices, weight[rows, choices]
-
-
-def _join(layers: Sequence[_Layer], name: str) -> NDArray:
-    """Joins an array of all layers and deletes it from them: large trees would not fit in memory twice."""
-    whole = np.concatenate([getattr(layer, name) for layer in layers])
-    for layer in layers:
-        delattr(layer, name)
-    return whole
-
-
-def _number(*columns: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Numbers the rows of `columns` from 0 so that equal rows have equal numbers."""
-    number = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        if column.max(initial=0) > len(column):  # otherwise the product below might overflow
-            column = np.unique(column, return_inverse=True)[1]
-        _, number = np.unique(number * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
-    return number
-
-
-def _number_histories(layers: Sequence[_Layer]) -> None:
-    """Renumbers histories and public states in place, from numbers within a layer to numbers within the tree."""
-    histories = publics = 0
-    for layer in layers:
-        for player in (0, 1):
-            layer.history[:, player] += histories
-            histories = int(layer.history[:, player].max()) + 1
-        layer.public += publics
-        publics = int(layer.public.max()) + 1
 
 
 def assemble(
@@ -376,7 +273,11 @@ def _check_observed(tree: Tree, observed: NDArray[np.uint8], met: NDArray[np.int
 
 def _choices(tree: Tree, node: int) -> list[int]:
     """Returns the outcomes of chance and the actions of both players that lead to a node."""
-    return [*_choices(tree, int(tree.parent[node])), int(tree.action[node])] if node else []
+    found = []
+    while node:
+        found.append(int(tree.action[node]))
+        node = int(tree.parent[node])
+    return found[::-1]
 
 
 def _check_actions(tree: Tree, counts: NDArray[np.int64]) -> None:
