@@ -17,7 +17,8 @@ from numpy.typing import DTypeLike, NDArray
 from dancfr.errors import UsageError, one_line
 from dancfr.games.registry import make_game
 from dancfr.games.trees import make_tree
-from envs.extensive import ExtensiveGame, ListedChance
+from envs.chanceless import ChanceDrawn
+from envs.extensive import ExtensiveGame, FactoredGame, ListedChance
 from envs.game import Game, GameSpec, IllegalAction, RaggedGame, States
 from envs.openspiel import OpenSpielGame
 from envs.tree import TreeTooLarge
@@ -51,11 +52,15 @@ def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_
     before: States | None = None
     for states in _plies(subject, games, seed):
         _check_states(subject, states, before)
+        if isinstance(game, FactoredGame):
+            _check_words(subject, states[0], first=before is None)
         before = states.copy()
     returns, counts = game.returns(states), np.bincount(game.endings(states), minlength=len(spec.endings))
     checked["decisions"] = f"at most {len(subject.shown) - 2} a game, where {spec.max_plies} are allowed"
     checked["step"] = f"{subject.refusal}; finished games do not change"
     checked["infostates"] = f"observe, encode {', '.join(spec.shapes)}, output_slots {', '.join(spec.slots)}"
+    if isinstance(game, FactoredGame):
+        checked["words"] = f"describe, describe_hand, describe_action of {spec.num_actions} actions"
     checked["returns"] = f"from {returns.min():g} to {returns.max():g}, where {spec.max_return:g} is allowed"
     checked["endings"] = ", ".join(f"{spec.endings[k]} {counts[k]}" for k in range(1, len(counts)))
     excess = max(returns.sum(axis=1).tolist(), key=abs)
@@ -66,9 +71,7 @@ def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_
     copied = subject.attempt("copying", deepcopy, game)  # by the same methods; nothing is unpickled in this program
     _check_repetition(subject, copied, games, seed, "by a copy")
     checked["repetition"] = "the same seed and actions give the same games, by a copy too; it can be pickled"
-    if not isinstance(game, (ExtensiveGame, OpenSpielGame)):
-        checked["tree"] = "not checked: the game is not an envs.extensive.ExtensiveGame"
-    elif spec.num_players != 2 or unbalanced:
+    if spec.num_players != 2 or unbalanced:
         checked["tree"] = "not checked: a tree needs two players and returns that sum to 0"
     else:
         checked["tree"], result["tree"] = _check_tree(subject, options, most_nodes)
@@ -194,6 +197,20 @@ def _check_infostates(subject: _Subject, states: States, mover: NDArray[np.int8]
             raise subject.wrong(f"{called} only -1 for the legal action {lost[0, 1]}, expected at least one output")
 
 
+def _check_words(subject: _Subject, state: np.void, first: bool) -> None:
+    """Checks the words for a state, which error messages and boards show, and the `first` time those for actions."""
+    spec = subject.game.spec
+    calls: list[tuple[str, tuple[Any, ...]]] = [("describe", (state,))]
+    for player in range(spec.num_players):
+        calls += [("describe", (state, player)), ("describe_hand", (state, player))]
+    if first:
+        calls += [("describe_action", (action,)) for action in range(spec.num_actions)]
+    for method, arguments in calls:
+        found = subject.attempt(method, getattr(subject.game, method), *arguments)
+        if not isinstance(found, str) or len(found.splitlines()) != 1:
+            raise subject.wrong(f"{method} returned {found!r}, expected one line of text")
+
+
 def _check_refusal(subject: _Subject, states: States, legal: Bools, running: Bools) -> None:
     """Checks that `step` refuses an illegal action, if there is one, and leaves all games as they were."""
     if not (illegal := np.argwhere(~legal & running[:, None])).size:
@@ -224,16 +241,21 @@ def _check_repetition(subject: _Subject, game: Any, games: int, seed: int, when:
 def _check_tree(subject: _Subject, options: Plain, most_nodes: int) -> tuple[str, Plain | None]:
     """Builds the tree; describes it, and counts its nodes and infosets."""
     try:
-        subject.attempt("chance", lambda: subject.game.chance(subject.game.initial(1)))
+        if isinstance(subject.game, ExtensiveGame):
+            subject.attempt("chance", lambda: subject.game.chance(subject.game.initial(1)))
         tree = subject.attempt("building its tree", make_tree, subject.name, options, most_nodes)
     except UsageError as error:
         if isinstance(error.__context__, TreeTooLarge):  # `make_tree` put a line that names --max-nodes in its place
             return f"not checked: it has more than {most_nodes:,} nodes, or more than fit into memory", None
+        if isinstance(error.__context__, ChanceDrawn):
+            return "not checked: it draws at random without listing the outcomes (envs.extensive.ExtensiveGame)", None
         if isinstance(error.__cause__, ValueError):  # Cheat's, which refuses to list too many deals
             return f"not checked: {error.__cause__}", None
         raise
     first, second = tree.num_infosets
-    text = f"{tree.num_nodes:,} nodes, {first:,} and {second:,} infosets; no leak in observe, perfect recall"
+    # Of a game without chance events, observe itself is what the players have seen, so it cannot leak.
+    leaks = "no leak in observe, " if isinstance(subject.game, (ExtensiveGame, OpenSpielGame)) else ""
+    text = f"{tree.num_nodes:,} nodes, {first:,} and {second:,} infosets; {leaks}perfect recall"
     return text, {"nodes": tree.num_nodes, "infosets_by_player": [first, second]}
 
 
