@@ -365,11 +365,15 @@ class Loop(ABC):
             raise RunError("the last checkpoint could not be written: make room and go on with --resume")
         return self.result()
 
-    def abandon(self) -> Row:
-        """Returns the result up to the newest checkpoint, for a run that did not stop within the notice."""
+    def abandon(self, kept: bool) -> Row:
+        """Returns the result up to the newest checkpoint, for a run that did not stop within the notice.
+
+        Args:
+            kept: Whether the run's folder is kept, and the run can be resumed.
+        """
         saved = self.saved["iterations"]
         start = f"goes on after iteration {saved}" if saved else "starts from the first iteration"
-        self.progress.event(f"{self._doing} did not end in time: --resume {start}")
+        self.progress.event(f"{self._doing} did not end in time" + (f": --resume {start}" if kept else ""))
         return self.saved
 
     def result(self) -> Row:

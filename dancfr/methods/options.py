@@ -20,6 +20,7 @@ class TrainOptions:
             machine.
         inline: Run everything in this process, without Ray.
         resume: Continue from the newest checkpoint of the run.
+        kept: Whether the run's folder outlives the command; if not, nobody is told to resume it.
         progress: Show progress on standard error.
         dashboard: Serve the dashboard, if Ray is started on this machine.
         make_agent: Function ``make_agent(name, game)`` that returns an agent, for methods that train against other
@@ -31,6 +32,7 @@ class TrainOptions:
     device: str = "cpu"
     inline: bool = False
     resume: bool = False
+    kept: bool = True
     progress: bool = True
     dashboard: bool = False
     make_agent: Callable[[str, Any], Any] = make_bot

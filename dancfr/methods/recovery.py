@@ -68,11 +68,14 @@ def run_to_end(loop_class: Any, run: Run, config: RunConfig, tracker: Tracker, o
                         stop.expect(longest_iteration(run))
                         if not loop.done() and not stop.requested:
                             loop.warm_up()
+                        stop.then = "stopping after this iteration"
                         loop.learn()
+                        stop.then = "stopping after the last evaluation"
                         return loop.finish()
                 except OutOfTime:
-                    return NOTHING if loop is None else loop.abandon()
+                    return NOTHING if loop is None else loop.abandon(options.kept)
                 except (WorkerDied, BlockLost) as error:
+                    stop.then = "stopping before the next iteration"
                     recovery.note(error, loop)
                     placement.stop_actors()
         finally:

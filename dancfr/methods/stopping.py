@@ -32,14 +32,14 @@ class OutOfTime(BaseException):
 class Stop:
     """Whether a signal has asked the run to stop.
 
-    Args:
-        then: Consequence of the first signal, for the line that is printed when it arrives.
+    Attributes:
+        then: Consequence of the first signal at this moment, for the line that is printed when it arrives.
     """
 
     def __init__(self, then: str) -> None:
         self._patience = 0.0
         self._signal: int | None = None
-        self._then = then
+        self.then = then
         self._notice: float | None = None
         self._alarm_before: Any = None
         self._shielded = False
@@ -95,7 +95,7 @@ class Stop:
         self._set_alarm(number)
         name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
         with suppress(OSError):  # not through Python's buffers, which the signal may have interrupted
-            os.write(2, f"{name}: {self._then}; a second signal aborts\n".encode())
+            os.write(2, f"{name}: {self.then}; a second signal aborts\n".encode())
 
     def _set_alarm(self, number: int) -> None:
         """Starts the notice of a signal, within `limited`."""
@@ -111,14 +111,14 @@ class Stop:
 
 
 @contextmanager
-def catching(then: str = "stopping after this iteration") -> Iterator[Stop]:
+def catching(then: str = "stopping before an iteration begins") -> Iterator[Stop]:
     """Turns signals into a flag within the block; nested blocks share it. Restores the previous handlers afterwards.
 
     A second signal raises KeyboardInterrupt in the main thread. Other threads receive no signals, so their flag is
     never set.
 
     Args:
-        then: Consequence of the first signal, for the line that is printed when it arrives.
+        then: Consequence of the first signal, see `Stop`, until the block says otherwise.
     """
     global _active
     if _active is not None:

@@ -29,6 +29,16 @@ def test_the_first_signal_sets_the_flag_and_the_second_aborts(
         assert not fresh.requested
 
 
+@pytest.mark.parametrize("then", ["stopping before an iteration begins", "stopping after this iteration"])
+def test_the_first_signal_says_what_it_leads_to_at_this_moment(then: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with catching() as stop:
+        if "after" in then:  # what a run sets once its iterations begin
+            stop.then = then
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.requested
+    assert capfd.readouterr().err == f"Ctrl-C: {then}; a second signal aborts\n"
+
+
 def test_other_threads_have_a_flag_that_stays_down() -> None:
     seen: list[bool] = []
 
