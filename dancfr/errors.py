@@ -1,6 +1,7 @@
 """Errors that are shown to people: one line each, and the exit code of the command."""
 
 import sys
+import traceback
 from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
@@ -39,6 +40,13 @@ def cannot_write(path: Path, error: OSError) -> str:
 def one_line(error: BaseException) -> str:
     """An error of a part that is not ours, with its kind, in at most one line of some 300 characters."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+
+
+def place_of(error: BaseException) -> str:
+    """Where an error was raised, as file and line, by the last code that is not NumPy's."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [each for each in frames if "/numpy/" not in each.filename] or list(frames)
+    return f"{own[-1].filename}, line {own[-1].lineno}" if own else "nowhere"
 
 
 def warn(text: str) -> None:

@@ -3,7 +3,7 @@
 from importlib.metadata import entry_points
 from typing import TypeVar
 
-from dancfr.errors import UsageError
+from dancfr.errors import UsageError, one_line
 
 Kind = TypeVar("Kind")
 
@@ -28,8 +28,10 @@ def load_extensions(group: str, kind: type[Kind]) -> list[tuple[str, Kind]]:
         try:
             offered = entry.load()
         except Exception as error:  # whatever that package raises
-            raise UsageError(f"{source} cannot be loaded: {type(error).__name__}: {error}") from error
+            raise UsageError(f"{source} cannot be loaded: {one_line(error)}; mend or uninstall {package}") from error
         if not isinstance(offered, kind):
-            raise UsageError(f"{source} is a {type(offered).__name__}, not a {kind.__name__}")
+            raise UsageError(
+                f"{source} is a {type(offered).__name__}, not a {kind.__name__}: mend or uninstall {package}"
+            )
         found.append((source, offered))
     return found

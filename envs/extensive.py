@@ -18,6 +18,13 @@ from envs.game import Game, GameSpec, IllegalAction, Packed, States
 OVER, CHANCE = -1, -2
 """Movers that are not players: the game has ended, or chance is to move."""
 
+MOST_OUTCOMES = 10_000
+"""Outcomes of chance in a row after which a game is taken to be one whose chance never ends."""
+
+
+class TooManyOutcomes(ValueError):
+    """A game has too many outcomes of chance to list them."""
+
 
 @runtime_checkable
 class ExtensiveGame(Game, Protocol):
@@ -122,10 +129,25 @@ class ListedChance(ABC):
             states[running] = part
 
     def _draw_chance(self, states: States, rng: np.random.Generator) -> None:
-        """Draws chance events until a player is to move, or the game is over, everywhere."""
+        """Draws chance events until a player is to move, or the game is over, everywhere.
+
+        Raises:
+            ValueError: the probabilities of `chance` are negative or do not sum to 1, or chance does not stop moving.
+        """
+        drawn = 0
         while len(at := np.flatnonzero(states["mover"] == CHANCE)):
+            if (drawn := drawn + 1) > MOST_OUTCOMES:
+                raise ValueError(
+                    f"{self.spec.name}: after {MOST_OUTCOMES:,} outcomes of chance in a row chance is still to move; "
+                    "`apply` has to change the states that it is given, and to name the next mover in them"
+                )
             part = states[at]
-            bounds = np.cumsum(self.chance(part), axis=1)
+            probabilities = self.chance(part)
+            bounds = np.cumsum(probabilities, axis=1)
+            sound = (probabilities >= 0).all(axis=1) & (np.abs(bounds[:, -1] - 1) <= 1e-6)
+            if not sound.all():
+                found = probabilities[sound.argmin()].tolist()
+                raise ValueError(f"{self.spec.name}: chance returned {found}, expected probabilities that sum to 1")
             draws = rng.random(len(part)) * bounds[:, -1]
             self.apply(part, (bounds <= draws[:, None]).sum(axis=1))
             states[at] = part
@@ -201,4 +223,7 @@ def check_types(game: object, types: Mapping[str, type]) -> None:
             raise TypeError(f"{name} must be {wanted}, got {value!r}")
 
 
-__all__ = ["CHANCE", "OVER", "ExtensiveGame", "FactoredGame", "ListedChance", "check_types", "one_hot"]
+__all__ = [
+    "CHANCE", "MOST_OUTCOMES", "OVER", "ExtensiveGame", "FactoredGame", "ListedChance", "TooManyOutcomes",
+    "check_types", "one_hot",
+]  # fmt: skip

@@ -248,12 +248,16 @@ def assemble(
 
 
 def _check_chance(tree: Tree) -> None:
-    """Raises a ValueError if the probabilities at a chance node do not sum to 1."""
+    """Raises a ValueError if the probabilities at a chance node are negative or do not sum to 1."""
     sums = np.bincount(tree.parent[1:], tree.probability[1:], tree.num_nodes)
-    if len(wrong := np.flatnonzero((tree.mover == CHANCE) & (np.abs(sums - 1) > 1e-9))):
+    if len(wrong := np.flatnonzero((tree.mover == CHANCE) & ~(np.abs(sums - 1) <= 1e-9))):
+        off = sums[wrong[0]] - 1
         raise ValueError(
             f"{tree.name}: the probabilities of chance must sum to 1, got {sums[wrong[0]]:.6g} at node {wrong[0]}"
+            + (f" (off by {off:.1g}: compute them in float64)" if abs(off) < 1e-6 else "")
         )
+    if len(wrong := np.flatnonzero(tree.probability < 0)):
+        raise ValueError(f"{tree.name}: chance has the probability {tree.probability[wrong[0]]:.6g}")
 
 
 def _check_observed(tree: Tree, observed: NDArray[np.uint8], met: NDArray[np.int64]) -> None:

@@ -50,7 +50,7 @@ class Layer:
         self.mover = game.mover(states)
         returns = game.utilities(states)
         excess = np.abs(returns.sum(axis=1))
-        if excess.max() > 1e-9:
+        if not excess.max() <= 1e-9:  # or not a number
             found = returns[excess.argmax()].tolist()
             raise ValueError(f"trees need a zero-sum game; {game.spec.name} has returns {found}")
         self.utility = np.where(self.mover == OVER, returns[:, 0], 0.0)

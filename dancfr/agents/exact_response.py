@@ -4,7 +4,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-from dancfr.agents.by_name import make_agent
+from dancfr.agents.by_name import game_of, make_agent
 from dancfr.agents.exploit import GAME, SEED, ExploitRequest
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import UsageError, warn
@@ -25,7 +25,7 @@ def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = war
         UsageError: the game is not Mini Geister, the agent is not memoryless, or a name is unknown.
     """
     started = perf_counter()
-    game = request.game or GAME
+    game = request.game or game_of((request.agent,), GAME)
     rules, options = match_rules(game, (request.agent,), request.settings, request.ply_limit)
     if not isinstance(rules, Geister) or rules.size != 4:
         cure = "dancfr evaluate --exploitability is for games with a tree, and " if rules.spec.name != "geister" else ""

@@ -35,7 +35,7 @@ from dancfr.cli import (  # noqa: F401
 
 # isort: on
 from dancfr.cli.app import app
-from dancfr.errors import DancfrError, warn
+from dancfr.errors import DancfrError, place_of, warn
 
 _INTERRUPTED = 130
 """Exit code that typer returns after Ctrl-C."""
@@ -70,6 +70,8 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _fail("aborted", 1)
+    except SystemExit as error:  # no command of this program calls sys.exit
+        return _fail(f"code of a game or an agent called sys.exit({error.code!r}) ({place_of(error)})", 1)
     except BrokenPipeError:  # the reader has closed the pipe, as in `dancfr presets | head -1`
         sys.stderr.close()
         return 1

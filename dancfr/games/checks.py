@@ -4,24 +4,22 @@ They find the ordinary bugs of a new game: a wrong shape or type, a return while
 after the end. `B` games are played in lock step; `A` is the number of actions.
 """
 
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from itertools import islice, zip_longest
 from multiprocessing.reduction import ForkingPickler
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from dancfr.errors import UsageError, one_line
+from dancfr.errors import one_line
 from dancfr.games.registry import make_game
-from dancfr.games.trees import make_tree
-from envs.chanceless import ChanceDrawn
-from envs.extensive import ExtensiveGame, FactoredGame, ListedChance
+from dancfr.games.subject import Subject
+from dancfr.games.tree_checks import check_tree
+from envs.extensive import FactoredGame, ListedChance
 from envs.game import Game, GameSpec, IllegalAction, RaggedGame, States
-from envs.openspiel import OpenSpielGame
-from envs.tree import TreeTooLarge
 
 Bools = NDArray[np.bool_]
 Plain = dict[str, Any]
@@ -41,7 +39,7 @@ def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_
     Raises:
         UsageError: the game cannot be made or breaks the interface: one line that says where.
     """
-    subject = _Subject(name)
+    subject = Subject(name)
     subject.game = game = subject.attempt("its class", make_game, name, **options)
     result: Plain = {"game": name, "games": games, "checked": {}, "tree": None, "warnings": []}
     checked, spec = result["checked"], subject.attempt("reading its spec", _check_spec, subject)
@@ -74,51 +72,11 @@ def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_
     if spec.num_players != 2 or unbalanced:
         checked["tree"] = "not checked: a tree needs two players and returns that sum to 0"
     else:
-        checked["tree"], result["tree"] = _check_tree(subject, options, most_nodes)
+        checked["tree"], result["tree"] = check_tree(subject, options, games, seed, most_nodes)
     return result
 
 
-class _Subject:
-    """The game that is checked, what it showed after each decision, and what became of illegal ones."""
-
-    def __init__(self, name: str, game: Any = None) -> None:
-        self.name, self.game, self.refusal = name, game, "no action was illegal"
-        self.shown: list[int] = []
-
-    def wrong(self, text: str) -> UsageError:
-        return UsageError(f"game {self.name}: {' '.join(text.split())}")  # records may be printed in several lines
-
-    def attempt(self, what: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Calls a function; whatever the game of someone else raises becomes a UsageError that names the line."""
-        try:
-            return function(*arguments, **options)
-        except UsageError:
-            raise
-        except Exception as error:
-            last = [each for each in traceback.extract_tb(error.__traceback__) if "/numpy/" not in each.filename][-1]
-            raise self.wrong(f"{what} raised {one_line(error)} ({last.filename}, line {last.lineno})") from error
-
-    def array(self, method: str, kind: DTypeLike, shape: tuple[Any, ...], *arguments: Any, why: str = "") -> NDArray:
-        """Calls a method that has to return an array of this type and shape; None in the shape is any length."""
-        label = next((f'{method}(..., "{each}")' for each in arguments if isinstance(each, str)), method)
-        found = self.attempt(label, getattr(self.game, method), *arguments)
-        fits = isinstance(found, np.ndarray) and found.dtype == kind and found.ndim == len(shape)
-        if not fits or any(length not in (None, got) for length, got in zip(shape, found.shape, strict=True)):
-            lengths = ", ".join("K" if length is None else str(length) for length in shape)
-            got = f"{found.dtype}{list(found.shape)}" if isinstance(found, np.ndarray) else type(found).__name__
-            raise self.wrong(f"{label} returned {got}, expected {np.dtype(kind)}[{lengths}]{why}")
-        if not np.isfinite(found).all():
-            raise self.wrong(f"{label} returned numbers that are not finite")
-        return np.asarray(found)
-
-    def require(self, right: Bools, finished: Bools, method: str, found: NDArray, end: str, run: str) -> None:
-        """Refuses the first of B games that is not `right`; `end` and `run` are expected of ended and running games."""
-        if (at := np.flatnonzero(~right)).size:
-            expected, which = (end, "that has ended") if finished[at[0]] else (run, "that still runs")
-            raise self.wrong(f"{method} returned {found[at[0]].tolist()} for a game {which}, expected {expected}")
-
-
-def _check_spec(subject: _Subject) -> GameSpec:
+def _check_spec(subject: Subject) -> GameSpec:
     """Checks the constants of the game, which it returns, and that the game has all methods."""
     game, ragged = subject.game, isinstance(subject.game, RaggedGame)
     if not ragged and (lacking := [name for name in vars(Game) if name[0] != "_" and not hasattr(game, name)]):
@@ -126,11 +84,15 @@ def _check_spec(subject: _Subject) -> GameSpec:
     spec: GameSpec = game.spec
     if spec.name != subject.name:
         raise subject.wrong(f"spec.name is {spec.name!r}, expected {subject.name!r}, the name on the command line")
-    for size in ("num_players", "num_actions", "packed_size", "max_plies", "max_return"):
-        if not getattr(spec, size) > 0:
-            raise subject.wrong(f"spec.{size} is {getattr(spec, size)}, expected a positive number")
-    if not spec.shapes or not all(name and shape and min(shape) > 0 for name, shape in spec.shapes.items()):
-        raise subject.wrong(f"spec.shapes is {spec.shapes}, expected named shapes of positive lengths")
+    for size in ("num_players", "num_actions", "packed_size", "max_plies"):
+        if not _is_length(getattr(spec, size)):
+            raise subject.wrong(f"spec.{size} is {getattr(spec, size)!r}, expected a positive whole number")
+    if not (isinstance(spec.max_return, Real) and 0 < spec.max_return < float("inf")):
+        raise subject.wrong(f"spec.max_return is {spec.max_return!r}, expected a positive number")
+    shapes = spec.shapes if isinstance(spec.shapes, Mapping) else {}
+    sound = [isinstance(shape, tuple) and shape and all(map(_is_length, shape)) for shape in shapes.values()]
+    if not sound or not all(sound):
+        raise subject.wrong(f"spec.shapes is {spec.shapes}, expected named shapes, tuples of positive whole numbers")
     if not ragged and next(iter(spec.slots.values()), 0) != spec.num_actions:
         raise subject.wrong(f"spec.slots is {spec.slots}, expected {spec.num_actions} outputs in the first layout")
     if len(spec.endings) < 2:
@@ -140,7 +102,11 @@ def _check_spec(subject: _Subject) -> GameSpec:
     return spec
 
 
-def _plies(subject: _Subject, games: int, seed: int) -> Iterator[States]:
+def _is_length(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value > 0)
+
+
+def _plies(subject: Subject, games: int, seed: int) -> Iterator[States]:
     """Plays random games, and one step more; yields the same array before and after each step."""
     game, rng, choose = subject.game, np.random.default_rng(seed), np.random.default_rng((seed, 1))
     states = subject.attempt("reset", game.reset, games, rng)
@@ -155,7 +121,7 @@ def _plies(subject: _Subject, games: int, seed: int) -> Iterator[States]:
         yield states
 
 
-def _check_states(subject: _Subject, states: States, before: States | None) -> None:
+def _check_states(subject: Subject, states: States, before: States | None) -> None:
     """Checks what all methods return for B states, and that games that had ended `before` did not change."""
     game, spec, size = subject.game, subject.game.spec, len(states)
     finished = subject.array("finished", np.bool_, (size,), states)
@@ -180,7 +146,7 @@ def _check_states(subject: _Subject, states: States, before: States | None) -> N
     subject.shown.append(_shown(game, states))
 
 
-def _check_infostates(subject: _Subject, states: States, mover: NDArray[np.int8], legal: Bools) -> None:
+def _check_infostates(subject: Subject, states: States, mover: NDArray[np.int8], legal: Bools) -> None:
     """Checks the infostates of B running games, and what networks read of them."""
     spec, size = subject.game.spec, len(states)
     for players in (*(np.full(size, player, np.int8) for player in range(spec.num_players)), mover):
@@ -197,7 +163,7 @@ def _check_infostates(subject: _Subject, states: States, mover: NDArray[np.int8]
             raise subject.wrong(f"{called} only -1 for the legal action {lost[0, 1]}, expected at least one output")
 
 
-def _check_words(subject: _Subject, state: np.void, first: bool) -> None:
+def _check_words(subject: Subject, state: np.void, first: bool) -> None:
     """Checks the words for a state, which error messages and boards show, and the `first` time those for actions."""
     spec = subject.game.spec
     calls: list[tuple[str, tuple[Any, ...]]] = [("describe", (state,))]
@@ -211,7 +177,7 @@ def _check_words(subject: _Subject, state: np.void, first: bool) -> None:
             raise subject.wrong(f"{method} returned {found!r}, expected one line of text")
 
 
-def _check_refusal(subject: _Subject, states: States, legal: Bools, running: Bools) -> None:
+def _check_refusal(subject: Subject, states: States, legal: Bools, running: Bools) -> None:
     """Checks that `step` refuses an illegal action, if there is one, and leaves all games as they were."""
     if not (illegal := np.argwhere(~legal & running[:, None])).size:
         return
@@ -230,39 +196,26 @@ def _check_refusal(subject: _Subject, states: States, legal: Bools, running: Boo
     subject.refusal = "illegal actions are refused"
 
 
-def _check_repetition(subject: _Subject, game: Any, games: int, seed: int, when: str) -> None:
+def _check_repetition(subject: Subject, game: Any, games: int, seed: int, when: str) -> None:
     """Checks that the same seed and actions give the same games, decision by decision."""
-    plies = islice(_plies(_Subject(subject.name, game), games, seed), len(subject.shown) + 1)
+    plies = islice(_plies(Subject(subject.name, game), games, seed), len(subject.shown) + 1)
     shown = subject.attempt(f"playing {when}", lambda: [_shown(game, states) for states in plies])
     if other := [ply for ply, pair in enumerate(zip_longest(shown, subject.shown)) if pair[0] != pair[1]]:
         raise subject.wrong(f"the same seed gave other games {when}, after {other[0]} decisions: draw from rng alone")
 
 
-def _check_tree(subject: _Subject, options: Plain, most_nodes: int) -> tuple[str, Plain | None]:
-    """Builds the tree; describes it, and counts its nodes and infosets."""
-    try:
-        if isinstance(subject.game, ExtensiveGame):
-            subject.attempt("chance", lambda: subject.game.chance(subject.game.initial(1)))
-        tree = subject.attempt("building its tree", make_tree, subject.name, options, most_nodes)
-    except UsageError as error:
-        if isinstance(error.__context__, TreeTooLarge):  # `make_tree` put a line that names --max-nodes in its place
-            return f"not checked: it has more than {most_nodes:,} nodes, or more than fit into memory", None
-        if isinstance(error.__context__, ChanceDrawn):
-            return "not checked: it draws at random without listing the outcomes (envs.extensive.ExtensiveGame)", None
-        if isinstance(error.__cause__, ValueError):  # Cheat's, which refuses to list too many deals
-            return f"not checked: {error.__cause__}", None
-        raise
-    first, second = tree.num_infosets
-    # Of a game without chance events, observe itself is what the players have seen, so it cannot leak.
-    leaks = "no leak in observe, " if isinstance(subject.game, (ExtensiveGame, OpenSpielGame)) else ""
-    text = f"{tree.num_nodes:,} nodes, {first:,} and {second:,} infosets; {leaks}perfect recall"
-    return text, {"nodes": tree.num_nodes, "infosets_by_player": [first, second]}
-
-
 def _changed(before: States, after: States) -> Bools:
     """Returns which records differ, `bool[B]`."""
     names, size = before.dtype.names or (), len(before)
-    return np.any([(before[name] != after[name]).reshape(size, -1).any(axis=1) for name in names], axis=0)
+    return np.any([_differ(before[name], after[name]).reshape(size, -1).any(axis=1) for name in names], axis=0)
+
+
+def _differ(before: NDArray, after: NDArray) -> Bools:
+    """Returns where two arrays differ; what is not a number is equal to itself."""
+    different = np.asarray(before != after)
+    if before.dtype.kind in "fc":
+        different &= ~(np.isnan(before) & np.isnan(after))
+    return different
 
 
 def _shown(game: Any, states: States) -> int:

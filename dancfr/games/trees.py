@@ -1,13 +1,17 @@
 """Trees of the registered games."""
 
+from pathlib import Path
 from typing import Any
 
 import psutil
 
-from dancfr.errors import UsageError
+import envs
+from dancfr.errors import UsageError, one_line, place_of
 from dancfr.games.registry import make_game
 from envs.openspiel import OpenSpielGame, openspiel_tree
 from envs.tree import MOST_NODES, Tree, TreeTooLarge, compile_tree
+
+_ENVS = str(Path(envs.__file__).parent)
 
 BYTES_A_NODE = 300
 """Peak memory of making a tree, roughly."""
@@ -34,4 +38,6 @@ def make_tree(name: str, options: dict[str, Any], most_nodes: int = MOST_NODES) 
         cure = "" if most_nodes <= fitting else f"; the free memory holds {fitting:,}"
         raise UsageError(f"{error} (--max-nodes){cure}") from None
     except (TypeError, ValueError) as error:
-        raise UsageError(str(error)) from None
+        at = place_of(error)  # of this project's own code, which refuses a game in one line, or of the game's
+        told = str(error) if at.startswith(_ENVS) else f"game {name}: building its tree raised {one_line(error)} ({at})"
+        raise UsageError(told) from None

@@ -335,6 +335,10 @@ class Loop(ABC):
                 state = json.loads((checkpoint.folder / "driver.json").read_bytes())
                 self.iteration, self.seconds = int(state["iteration"]), float(state["seconds"])
         self.run.truncate_metrics(self.iteration, finals=self.done())
+        recorded = max((row["iteration"] for row in self.run.read_metrics("train")), default=0)
+        if recorded < self.iteration:  # a checkpoint is written after the row of its iteration
+            lost = f"{recorded + 1} to {self.iteration}"
+            self.progress.event(f"warning: {self.run.metrics.path} lacks the rows of iterations {lost}: it was damaged")
         for row in [*self.run.read_metrics("evaluation"), *self.run.read_metrics("exploitability")]:
             self._evaluated = max(self._evaluated, row["iteration"])
             self._note(row)

@@ -10,6 +10,9 @@ from dancfr.methods.curriculum import Curriculum
 from dancfr.runs.config import Config
 from learners.networks.settings import NetworkSettings, network_for
 
+MOST_MINUTES = 1e6
+"""Longest training and longest time between checkpoints: some two years."""
+
 
 class EvaluationSettings(Config):
     """Evaluation during training.
@@ -134,10 +137,10 @@ class RunConfig(Config):
     curriculum: Curriculum = Curriculum()
     seed: int = Field(1, ge=0, lt=2**32)
     iterations: int = Field(200, ge=1)
-    minutes: float | None = Field(None, gt=0)
+    minutes: float | None = Field(None, gt=0, le=MOST_MINUTES)
     evaluation: EvaluationSettings = EvaluationSettings()
     checkpoint_every: int = Field(25, ge=1)
-    checkpoint_minutes: float | None = Field(5.0, gt=0)
+    checkpoint_minutes: float | None = Field(5.0, gt=0, le=MOST_MINUTES)
     resources: Resources = Resources()
 
     @model_validator(mode="after")

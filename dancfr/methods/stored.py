@@ -81,7 +81,9 @@ def trained_game(base: str, config: RunConfig, game: Any) -> Any:
     trained_on = make_game(config.game, **config.game_options)
     here, there = game.spec, trained_on.spec
     if there.name != here.name:
-        raise UsageError(f"{base} was trained on {there.name}, not on {here.name}: use --game {there.name}")
+        raise UsageError(
+            f"{base} was trained on {there.name}, not on {here.name}: `dancfr agents {here.name}` lists those of it"
+        )
     if isinstance(game, FactoredGame) and is_dataclass(game):
         for key in (each.name for each in fields(game) if each.init and each.name not in game.may_differ):
             own, other = getattr(trained_on, key), getattr(game, key)

@@ -20,6 +20,7 @@ from dancfr.report.games import games_of
 from dancfr.report.history import History, Row, Settings, by_setting
 from dancfr.report.plots import Plot, number, shown
 from dancfr.report.response import read_responses
+from dancfr.runs.run import Run
 from learners.storage import replacing
 
 TEMPLATE = "report.html.j2"
@@ -52,6 +53,9 @@ def read_histories(paths: Sequence[str | os.PathLike[str]]) -> list[History]:
     histories = [History.read(path) for path in once.values()]
     for history in histories:
         if not history.train and not history.evaluations:
+            if Run.open(history.path).list_strategies():
+                lost = history.path / "metrics.jsonl"
+                raise UsageError(f"{history.path} has been trained, but its record is gone: restore {lost} from a copy")
             raise UsageError(f"{history.path} has no metrics yet: train it for at least one iteration")
     return histories
 
@@ -73,6 +77,8 @@ def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] 
     histories = read_histories(paths)
     page = page_path(histories[0].path if out is None else out)
     prepare(page)
+    damaged = {h.path / "metrics.jsonl": Run.open(h.path).metrics.unreadable() for h in histories}
+    unreadable = [f"{path}: {n} lines cannot be read, and are left out" for path, n in damaged.items() if n]
     settings = by_setting(histories)
     figures, left_out = all_figures(settings)
     title = f"Report on {histories[0].name}" if len(histories) == 1 else f"Report on {len(histories)} runs"
@@ -85,7 +91,7 @@ def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] 
         "runs": [str(history.path) for history in histories],
         "settings": {setting: [run.name for run in runs] for setting, runs in settings.items()},
         "figures": [figure.name for figure in figures],
-        "warnings": left_out,
+        "warnings": [*unreadable, *left_out],
     }
 
 

@@ -104,8 +104,9 @@ def load_agent(path: str, game: Game) -> TabularAgent:
         UsageError: see `read_strategy`; or the strategy is for another game, or for other rules.
     """
     arrays, about = read_strategy(path)
-    if (made_for := about.get("game")) != game.spec.name:
-        raise UsageError(f"{path} is a strategy of {made_for}, not of {game.spec.name}: use --game {made_for}")
+    name = game.spec.name
+    if (made_for := about.get("game")) != name:
+        raise UsageError(f"{path} is a strategy of {made_for}, not of {name}: `dancfr agents {name}` lists those of it")
     shape = arrays["observed"].shape[1], arrays["policy"].shape[1]
     other = isinstance(game, FactoredGame) and make_game(game.spec.name, **about["game_options"]) != game
     if other or shape != (game.spec.packed_size, game.spec.num_actions):

@@ -117,7 +117,9 @@ class Watched:
             },
             "wandb": _wandb(self.path),
         }
-        return status | {"warnings": list(self._warnings(status))}
+        # With more strategies than are trained between two checkpoints, `Loop.load_newest` does not start over.
+        unsaved = run.info["config"].get("checkpoint_every", 0)
+        return status | {"warnings": list(self._warnings(status, unsaved))}
 
     def _standing(self, run: Run, facts: Facts) -> Status:
         """Returns the state of the run, its progress, and the time it needs."""
@@ -185,7 +187,7 @@ class Watched:
                 missing = [f"p{player}-{t:06d}.safetensors" for t, player in sorted(wanted) if (t, player) not in have]
         return {"stored": len(stored), "newest": stored[-1].iteration if stored else None, "missing": missing}
 
-    def _warnings(self, status: Status) -> Iterator[str]:
+    def _warnings(self, status: Status, unsaved: int) -> Iterator[str]:
         tail, checkpoint, missing = self._record.tail, status["checkpoint"], status["strategies"]["missing"]
         torn = tail.torn + (tail.unfinished and status["state"] != "running")
         if torn:
@@ -194,7 +196,12 @@ class Watched:
             before = " (--resume takes the one before it)" if checkpoint["count"] > 1 else ""
             yield f"{checkpoint['damage']}{before}"
         saved = 0 if checkpoint is None else checkpoint["iteration"]
-        if status["state"] not in OPEN and status["iteration"] > saved:
+        stored = status["strategies"]["newest"] or 0
+        if checkpoint is not None and status["iteration"] < saved:
+            yield f"metrics.jsonl lacks rows before the checkpoint of iteration {saved}: it was damaged or removed"
+        if checkpoint is None and status["state"] not in OPEN and stored > unsaved:
+            yield f"the checkpoints are gone: restore {self.path / 'checkpoints'} from a copy to go on with --resume"
+        elif status["state"] not in OPEN and status["iteration"] > saved:
             start = f"the checkpoint of iteration {saved}" if saved else "the start, as there is no checkpoint"
             again = count(status["iteration"] - saved, "iteration")
             yield f"{again} will be trained again: --resume goes on from {start}"

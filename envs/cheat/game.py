@@ -13,7 +13,7 @@ from envs.cheat import rules
 from envs.cheat.cards import MOST_COPIES, MOST_RANKS, absolute, list_discards, pack, unpack
 from envs.cheat.observation import Layout, encode, observe
 from envs.cheat.turns import Rules, make_rules
-from envs.extensive import CHANCE, FactoredGame, check_types
+from envs.extensive import CHANCE, FactoredGame, TooManyOutcomes, check_types
 from envs.game import GameSpec, IllegalAction, Packed, States
 
 FACES = "A23456789TJQK"
@@ -297,7 +297,9 @@ def _list_deals(
         else {}
     )
     if not hands or prod(len(hands[size]) for size in sizes) > MOST_DEALS:
-        raise ValueError(f"{name} has too many deals to list, and therefore no tree: use fewer ranks, copies or cards")
+        raise TooManyOutcomes(
+            f"{name} has too many deals to list, and therefore no tree: use fewer ranks, copies or cards"
+        )
     found, weights = [], []
     for deal in product(*(hands[size] for size in sizes)):
         left, weight = [copies] * ranks, 1

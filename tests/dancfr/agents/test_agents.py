@@ -247,7 +247,7 @@ def test_iterations_that_a_run_does_not_have_are_refused(mini_run: Path) -> None
 
 
 def test_a_run_of_another_game_or_other_rules_is_refused(mini_run: Path) -> None:
-    with pytest.raises(UsageError, match="was trained on mini-geister, not on geister: use --game mini-geister"):
+    with pytest.raises(UsageError, match="was trained on mini-geister, not on geister: `dancfr agents geister`"):
         make_agent(str(mini_run), FULL)
 
 
@@ -372,7 +372,7 @@ def test_a_run_of_dream_whose_network_was_edited_is_refused(
 
 
 def test_a_run_of_dmc_cannot_play_another_game_and_is_listed_for_its_own(dmc_run: Path) -> None:
-    with pytest.raises(UsageError, match="was trained on guandan, not on geister: use --game guandan"):
+    with pytest.raises(UsageError, match="was trained on guandan, not on geister: `dancfr agents geister`"):
         make_agent(str(dmc_run), FULL)
     listed = list_agents(GUANDAN, dmc_run.parent)
     bots = ["random", "greedy", "planner", "counter"]

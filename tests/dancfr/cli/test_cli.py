@@ -226,6 +226,13 @@ def test_a_damaged_checkpoint_costs_what_was_done_since_the_one_before(command: 
     assert (copy / "metrics.jsonl").stat().st_size > 0
 
 
+def test_a_record_that_is_gone_is_said_at_a_resume(command: Command, copy: Path) -> None:
+    (copy / "metrics.jsonl").unlink()
+    outcome = command(*training(copy, "--resume", "--json"))
+    assert outcome.code == 0, outcome.err
+    assert f"warning: {copy / 'metrics.jsonl'} lacks the rows of iterations 1 to 2: it was damaged" in outcome.err
+
+
 def test_a_training_that_cannot_start_leaves_no_folder(command: Command, tmp_path: Path) -> None:
     arguments = [part for part in training(tmp_path / "run") if part != "--inline"]
     outcome = command(*arguments, "--workers", "100000")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +17,7 @@ from dancfr.games.checks import check_game
 from dancfr.games.registry import GAMES, GameEntry, make_game
 from envs.extensive import OVER, FactoredGame
 from envs.game import GameSpec, IllegalAction, States
+from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
 from envs.kuhn.rules import NONE
 from tests import games as small
@@ -100,6 +102,13 @@ def other(method: str, change: Callable[[Any, Any], Any]) -> Callable[[], Any]:
     return variant(**{method: lambda self, first, *rest: change(right(self, first, *rest), first)})
 
 
+def listed(method: str, change: Callable[[Any, Any], Any]) -> Callable[[], Any]:
+    """The same, for what random games do not show: sent to a worker, it is an `Own`."""
+    right = getattr(Own, method)
+    changed = lambda self, first, *rest: change(right(self, first, *rest), first)  # noqa: E731
+    return variant(**{method: changed, "__reduce__": lambda self: (Own, ())})
+
+
 def late(game: Any, states: States, actions: Any, rng: Any) -> None:
     """Plays in a loop, and so has played some actions when one is refused."""
     for b in np.flatnonzero(game.to_move(states) >= 0):
@@ -167,13 +176,13 @@ F32, I8 = np.float32, np.int8
 
 BUGS: dict[str, tuple[Callable[[], Any], str]] = {
     "other name": (Kuhn, "spec.name is 'kuhn', expected 'own', the name on the command line"),
-    "no actions": (told(num_actions=0), "spec.num_actions is 0, expected a positive number"),
-    "no bytes": (told(packed_size=0), "spec.packed_size is 0, expected a positive number"),
-    "no plies": (told(max_plies=0), "spec.max_plies is 0, expected a positive number"),
+    "no actions": (told(num_actions=0), "spec.num_actions is 0, expected a positive whole number"),
+    "no bytes": (told(packed_size=0), "spec.packed_size is 0, expected a positive whole number"),
+    "no plies": (told(max_plies=0), "spec.max_plies is 0, expected a positive whole number"),
     "no return": (told(max_return=0.0), "spec.max_return is 0.0, expected a positive number"),
-    "no shapes": (told(shapes={}), "spec.shapes is {}, expected named shapes of positive lengths"),
+    "no shapes": (told(shapes={}), "spec.shapes is {}, expected named shapes, tuples of"),
     "shape of 0": (told(shapes={"flat": (0,)}), "spec.shapes is {'flat': (0,)}, expected named shapes"),
-    "shape is no tuple": (told(shapes={"flat": 11}), "reading its spec raised TypeError: "),
+    "shape is no tuple": (told(shapes={"flat": 11}), "spec.shapes is {'flat': 11}, expected named shapes"),
     "few outputs": (told(slots={"action": 1}), "spec.slots is {'action': 1}, expected 2 outputs in the first layout"),
     "no layouts": (told(slots={}), "spec.slots is {}, expected 2 outputs in the first layout"),
     "no endings": (told(endings=("over",)), "spec.endings is ('over',), expected a name of running games"),
@@ -268,6 +277,22 @@ BUGS: dict[str, tuple[Callable[[], Any], str]] = {
         other("describe_action", lambda found, action: ["pass"][action]),
         "describe_action raised IndexError: list index out of range",
     ),
+    "exits": (other("legal", lambda found, states: sys.exit(0)), "legal raised SystemExit: 0"),
+    "part of a player": (told(num_players=2.0), "spec.num_players is 2.0, expected a positive whole number"),
+    "endless": (told(max_plies=float("inf")), "spec.max_plies is inf, expected a positive whole number"),
+    "infinite return": (told(max_return=float("inf")), "spec.max_return is inf, expected a positive number"),
+    "chance stays": (
+        variant(apply=lambda self, states, choices: Own.apply(self, states.copy(), choices)),
+        "reset raised ValueError: own: after 10,000 outcomes of chance in a row chance is still to move; `apply` has",
+    ),
+    "chance is not a number": (
+        other("chance", lambda found, states: found * np.nan),
+        "reset raised ValueError: own: chance returned [nan, nan, nan",
+    ),
+    "chance is negative": (
+        other("chance", lambda found, states: found - np.eye(1, found.shape[1]) + np.eye(1, found.shape[1], 1)),
+        "reset raised ValueError: own: chance returned [-0.",
+    ),
     "return type": (
         other("returns", lambda found, s: found.astype(float)),
         "returns returned float64[64, 2], expected float32",
@@ -336,6 +361,46 @@ def test_a_game_that_lists_no_chances_passes_without_a_tree(register: Callable[[
     assert result["checked"]["infostates"] == "observe, encode flat, output_slots action, dense, sum"
 
 
+class Unset(Own):
+    """Has a field that nothing fills."""
+
+    def initial(self, batch: int) -> States:
+        plain = super().initial(batch)
+        states = np.zeros(batch, np.dtype([*plain.dtype.descr, ("unset", float)]))
+        for name in plain.dtype.names or ():
+            states[name] = plain[name]
+        states["unset"] = np.nan
+        return states
+
+
+def test_a_game_that_exits_is_no_success(register: Callable[[Any], None], command: Command) -> None:
+    register(other("legal", lambda found, states: sys.exit(0)))
+    outcome = command("evaluate", "random", "--game", "own", "--against", "random", "--games", "20", "--json")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert re.match(r"dancfr: code of a game or an agent called sys\.exit\(0\) \(.*, line \d+\)$", outcome.err)
+
+
+def test_a_state_may_hold_what_is_not_a_number(register: Callable[[Any], None]) -> None:
+    register(Unset)
+    assert check_game("own", {}, games=64)["tree"] == {"nodes": 40, "infosets_by_player": [6, 3]}
+
+
+class Certain(Goofspiel):
+    """Lists no chance, as it has none."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "spec", replace(self.spec, name="own"))
+
+    def chance(self, states: States) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+
+def test_chance_is_asked_only_where_it_is_to_move(register: Callable[[Any], None]) -> None:
+    register(lambda: Certain(3))
+    assert check_game("own", {}, games=16)["tree"] is not None
+
+
 def test_a_game_without_chance_has_a_tree_whatever_it_implements() -> None:
     result = check_game("mini-geister", {"random_setup": False, "ply_limit": 2, "observation_limit": 2}, games=16)
     assert re.fullmatch(r"[\d,]+ nodes, [\d,]+ and [\d,]+ infosets; perfect recall", result["checked"]["tree"])
@@ -390,7 +455,33 @@ class Broken(Own):
             r"\[0, 0, 255, 255, 1\] and \[0, 0, 255, 255, 2\]",
         ),
         (Blind, "own: an infoset has nodes with different legal actions"),
-        (Broken, r"game own: building its tree raised IndexError: .* \(.*test_checks\.py, line \d+\)"),
+        (
+            listed("chance", lambda found, states: found.astype(F32)),
+            r"game own: chance returned float32\[64, \d\], expected float64\[64, K\]",
+        ),
+        (
+            listed("chance", lambda found, states: found.astype(F32).astype(float)),
+            r"game own: chance returned \[.*\], which sum to 1 \+ \(3e-08\), expected probabilities that sum to 1",
+        ),
+        (
+            listed("mover", lambda found, states: np.where(found == OVER, I8(5), found)),
+            r"game own: mover returned 5, expected a player, -1 \(over\) or -2 \(chance\)",
+        ),
+        (
+            listed("public", lambda found, states: found.astype(float)),
+            r"game own: public returned float64\[64\], expected int64\[64\]",
+        ),
+        (listed("public", lambda found, states: found - 9), r"game own: public returned -\d, expected codes from 0"),
+        (listed("private", lambda found, states: None), r"game own: private returned NoneType, expected int64\[64\]"),
+        (
+            listed("apply", lambda found, states: states),
+            "game own: apply returned something, but has to change the states that it is given",
+        ),
+        (
+            listed("utilities", lambda found, states: found.astype(F32)),
+            r"game own: utilities returned float32\[64, 2\], expected float64\[64, 2\]",
+        ),
+        (Broken, r"game own: private raised IndexError: .* \(.*test_checks\.py, line \d+\)"),
     ],
 )
 def test_what_only_the_tree_shows(make: Callable[[], Any], expected: str, register: Callable[[Any], None]) -> None:

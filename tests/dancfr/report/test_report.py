@@ -6,12 +6,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dancfr.errors import RunError, UsageError
 from dancfr.report.report import duration
 from dancfr.report.report import report as report_command
 from dancfr.runs.recorded_games import Player, Writer
+from dancfr.runs.run import Run
 from tests.dancfr.records import evaluation_row, train_row
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -127,8 +129,20 @@ def test_what_is_no_run_is_refused_in_one_line(write_run: Any, tmp_path: Path) -
         report_command([tmp_path / "nothing"])
     with pytest.raises(UsageError, match="has no metrics yet"):
         report_command([write_run("empty", [])])
+    lost = write_run("lost", [])
+    Run.open(lost).save_strategy(0, 4, {"w": np.zeros(3)}, {})
+    with pytest.raises(UsageError, match=r"has been trained, but its record is gone: restore .*lost/metrics\.jsonl"):
+        report_command([lost])
     with pytest.raises(UsageError, match="at least one run"):
         report_command([])
+
+
+def test_lines_that_cannot_be_read_are_counted(write_run: Any) -> None:
+    run = write_run("torn", record())
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write('{"kind":"tra\nnull\n')
+    told = report_command([run])["warnings"]
+    assert told[0] == f"{run / 'metrics.jsonl'}: 2 lines cannot be read, and are left out"
 
 
 @pytest.mark.parametrize(

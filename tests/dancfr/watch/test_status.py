@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -114,6 +115,22 @@ def test_a_run_that_was_killed_says_what_is_lost(tmp_path: Path, command: Comman
     text = command("status", "run").out
     assert re.search(r"checkpoint  of iteration 10, \d+ s old, DAMAGED", text)
     assert "buffer.safetensors is damaged: its content has changed since it was written" in text
+
+
+def test_a_run_whose_checkpoints_or_record_are_gone_is_told_apart(tmp_path: Path, command: Command) -> None:
+    def warnings() -> list[str]:
+        found: list[str] = json.loads(command("status", "run", "--json").out)["warnings"]
+        return found
+
+    with trained(tmp_path / "run", iterations=12, saved=10) as run:
+        pass
+    record = (run.path / "metrics.jsonl").read_bytes()
+    (run.path / "metrics.jsonl").write_bytes(record.split(b"\n", 3)[0] + b"\n")
+    assert any("metrics.jsonl lacks rows before the checkpoint of iteration 10" in each for each in warnings())
+    (run.path / "metrics.jsonl").write_bytes(record)
+    shutil.rmtree(run.path / "checkpoints")
+    (gone,) = warnings()
+    assert "the checkpoints are gone: restore " in gone
 
 
 def test_faults_so_far_are_added_up_over_resumptions(tmp_path: Path, command: Command) -> None:
@@ -247,7 +264,11 @@ def test_a_training_is_watched_until_it_ends(tmp_path: Path) -> None:
         os.close(theirs)
         assert plain.stdout is not None
         first = plain.stdout.readline()
-        screen = os.read(ours, 4096)
+        screen = b""
+        while b"running: process" not in screen:  # what it draws before that is how it draws
+            part = _read(ours)
+            assert part, screen
+            screen += part
         training.send_signal(signal.SIGTERM)
         assert training.wait(30) == 0
         rest, _ = plain.communicate(timeout=30)

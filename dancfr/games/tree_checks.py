@@ -1,0 +1,80 @@
+"""Checks what only a tree shows of a game: chance events, observations, leaks and recall."""
+
+from typing import Any
+
+import numpy as np
+
+from dancfr.errors import UsageError
+from dancfr.games.subject import Subject
+from dancfr.games.trees import make_tree
+from envs.chanceless import ChanceDrawn
+from envs.extensive import CHANCE, MOST_OUTCOMES, OVER, ExtensiveGame, TooManyOutcomes
+from envs.openspiel import OpenSpielGame
+from envs.tree import TreeTooLarge
+
+Plain = dict[str, Any]
+
+
+def check_tree(subject: Subject, options: Plain, games: int, seed: int, most_nodes: int) -> tuple[str, Plain | None]:
+    """Checks what a tree is built of, and builds it, unless it is too large; returns a description and its sizes.
+
+    Args:
+        subject: The game, of two players, whose returns sum to 0.
+        options, games, seed, most_nodes: See `dancfr.games.checks.check_game`.
+
+    Raises:
+        UsageError: the game lists chance events or observations wrongly, or its tree has a fault.
+    """
+    try:
+        if isinstance(subject.game, ExtensiveGame):
+            _check_listing(subject, games, seed)
+        tree = subject.attempt("building its tree", make_tree, subject.name, options, most_nodes)
+    except UsageError as error:
+        cause = error.__cause__ or error.__context__
+        if isinstance(cause, TreeTooLarge):  # `make_tree` put a line that names --max-nodes in its place
+            return f"not checked: it has more than {most_nodes:,} nodes, or more than fit into memory", None
+        if isinstance(cause, ChanceDrawn):
+            return "not checked: it draws at random without listing the outcomes (envs.extensive.ExtensiveGame)", None
+        if isinstance(cause, TooManyOutcomes):
+            return f"not checked: {cause}", None
+        raise
+    first, second = tree.num_infosets
+    # Of a game without chance events, observe itself is what the players have seen, so it cannot leak.
+    leaks = "no leak in observe, " if isinstance(subject.game, (ExtensiveGame, OpenSpielGame)) else ""
+    text = f"{tree.num_nodes:,} nodes, {first:,} and {second:,} infosets; {leaks}perfect recall"
+    return text, {"nodes": tree.num_nodes, "infosets_by_player": [first, second]}
+
+
+def _check_listing(subject: Subject, games: int, seed: int) -> None:
+    """Plays B random games by the methods of an `ExtensiveGame` and checks what they return."""
+    game, spec, rng = subject.game, subject.game.spec, np.random.default_rng((seed, 2))
+    states = subject.attempt("initial", game.initial, games)
+    for _ in range(spec.max_plies + MOST_OUTCOMES):
+        mover = subject.array("mover", np.int8, (len(states),), states)
+        if (strange := mover[(mover < CHANCE) | (mover >= spec.num_players)]).size:
+            raise subject.wrong(f"mover returned {strange[0]}, expected a player, {OVER} (over) or {CHANCE} (chance)")
+        states, mover = states[mover != OVER], mover[mover != OVER]
+        if not len(states):
+            return
+        weight = subject.attempt("legal", game.legal, states).astype(np.float64)
+        by_chance = np.flatnonzero(mover == CHANCE)
+        if by_chance.size:
+            chances = subject.array("chance", np.float64, (len(by_chance), None), states[by_chance])
+            sums = chances.sum(axis=1)
+            if (bad := np.flatnonzero((chances < 0).any(axis=1) | (np.abs(sums - 1) > 1e-9))).size:
+                found = f"{chances[bad[0]].tolist()}, which sum to 1 + ({sums[bad[0]] - 1:.2g})"
+                raise subject.wrong(f"chance returned {found}, expected probabilities that sum to 1")
+            weight = np.pad(weight, ((0, 0), (0, max(0, chances.shape[1] - weight.shape[1]))))
+            weight[by_chance] = np.pad(chances, ((0, 0), (0, weight.shape[1] - chances.shape[1])))
+        choices = (weight * rng.random(weight.shape)).argmax(axis=1)
+        if subject.attempt("apply", game.apply, states, choices) is not None:
+            raise subject.wrong("apply returned something, but has to change the states that it is given")
+        for method, arguments in (("public", ()), ("private", (0,)), ("private", (1,))):
+            codes = subject.array(method, np.int64, (len(states),), states, *arguments)
+            if codes.min() < 0:
+                raise subject.wrong(f"{method} returned {codes.min()}, expected codes from 0")
+        subject.array("utilities", np.float64, (len(states), spec.num_players), states)
+    raise subject.wrong("games played by initial, chance and apply do not end")
+
+
+__all__ = ["check_tree"]
