@@ -70,7 +70,10 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _fail("aborted", 1)
-    except SystemExit as error:  # no command of this program calls sys.exit
+    except SystemExit as error:  # no command of this program calls sys.exit; typer does for a closed pipe
+        if isinstance(error.__context__, BrokenPipeError):
+            sys.stderr.close()
+            return 1
         return _fail(f"code of a game or an agent called sys.exit({error.code!r}) ({place_of(error)})", 1)
     except BrokenPipeError:  # the reader has closed the pipe, as in `dancfr presets | head -1`
         sys.stderr.close()
