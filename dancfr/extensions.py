@@ -1,5 +1,6 @@
-"""Loads the methods and games that installed packages register by entry points."""
+"""Loads the methods and games that installed packages register by entry points, and finds faults in their code."""
 
+import traceback
 from importlib.metadata import entry_points
 from typing import TypeVar
 
@@ -35,3 +36,27 @@ def load_extensions(group: str, kind: type[Kind]) -> list[tuple[str, Kind]]:
             )
         found.append((source, offered))
     return found
+
+
+def fault_of_others(error: BaseException) -> str | None:
+    """Where code of a registered package or of a PettingZoo environment raised an error, as file and line; else None.
+
+    The innermost frame of such code counts, even if a library that it called raised the error.
+    """
+    groups = ("dancfr.games", "dancfr.methods")
+    packages = {entry.module.partition(".")[0] for group in groups for entry in entry_points(group=group)}
+    place, caller = None, ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__"))
+        package = module.partition(".")[0]
+        if package in packages or (caller == _ADAPTER and package not in _ADAPTED_BY):
+            place = f"{frame.f_code.co_filename}, line {line}"
+        caller = module
+    return place
+
+
+_ADAPTER = "envs.aec"
+"""The module that calls PettingZoo environments."""
+
+_ADAPTED_BY = {"envs", "numpy", "gymnasium"}
+"""Packages that the adapter calls besides environments."""

@@ -35,7 +35,8 @@ from dancfr.cli import (  # noqa: F401
 
 # isort: on
 from dancfr.cli.app import app
-from dancfr.errors import DancfrError, place_of, warn
+from dancfr.errors import DancfrError, one_line, place_of, warn
+from dancfr.extensions import fault_of_others
 
 _INTERRUPTED = 130
 """Exit code that typer returns after Ctrl-C."""
@@ -82,6 +83,8 @@ def _run(arguments: list[str] | None) -> int:
         if hasattr(error, "format_message"):  # usage errors of the parser, and the help of a command without arguments
             warn(_wrong_use(error, sys.argv[1:] if arguments is None else arguments))
             return 2
+        if (place := fault_of_others(error)) is not None:
+            return _fail(f"{one_line(error)} (raised at {place}); `dancfr games NAME --check` checks a game", 1)
         raise
 
 

@@ -113,3 +113,62 @@ def test_an_entry_point_that_cannot_be_used_is_named(installed: Path, tmp_path: 
     done = dancfr(tmp_path, tmp_path, "games")
     assert done.returncode == 2
     assert "broken = json:dumps of broken is a function, not a GameEntry" in done.stderr
+
+
+FAULTY_GAME = """
+from pennies.game import Pennies
+from dancfr.games.registry import GameEntry
+
+class Faulty(Pennies):
+    def returns(self, states):
+        raise KeyError("no score")
+
+ENTRY = GameEntry("faulty", Faulty, {}, "a game with a fault")
+"""
+
+FAULTY_ENVIRONMENT = """
+from pettingzoo.classic import tictactoe_v3
+
+class Faulty(tictactoe_v3.raw_env):
+    def step(self, action):
+        super().step(action)
+        if action == 4:
+            raise KeyError("no board")
+
+def raw_env():
+    return Faulty()
+"""
+
+
+@pytest.mark.parametrize(
+    ("game", "module", "entry", "code", "told"),
+    [
+        ("faulty", "faulty_game", "faulty_game:ENTRY", FAULTY_GAME, "KeyError: 'no score' (raised at {file}, line 7)"),
+        (
+            "pettingzoo:faulty_env",
+            "faulty_env",
+            None,
+            FAULTY_ENVIRONMENT,
+            "KeyError: 'no board' (raised at {file}, line 8)",
+        ),
+    ],
+)
+def test_a_fault_in_a_game_of_ones_own_is_one_line_that_says_where(
+    game: str, module: str, entry: str | None, code: str, told: str, installed: Path, tmp_path: Path
+) -> None:
+    about = tmp_path / "faulty-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1\n")
+    (about / "entry_points.txt").write_text(f"[dancfr.games]\nfaulty = {entry}\n" if entry else "")
+    file = tmp_path / f"{module}.py"
+    file.write_text(code)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(installed), str(tmp_path)])}
+    command = [sys.executable, "-m", "dancfr", "evaluate", "random", "--game", game, "--against", "random"]
+    done = subprocess.run(
+        [*command, "--games", "50"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    assert (
+        done.stderr.splitlines()[-1] == f"dancfr: {told.format(file=file)}; `dancfr games NAME --check` checks a game"
+    )
+    assert "Traceback" not in done.stderr

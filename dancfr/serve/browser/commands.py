@@ -198,7 +198,9 @@ def _seats(wanted: PlayOptions, players: int) -> tuple[str | None, ...]:
                 f"--agents needs {players} names with commas between them, got {len(names)}: - is you, and for one "
                 "opponent --agent NAME is enough"
             )
-        return tuple(None if name in ("", USER) else name for name in names)
+        if "" in names:
+            raise UsageError(f"--agents has an empty name, got {wanted.agents!r}: write - for your seat")
+        return tuple(None if name == USER else name for name in names)
     seat = 0 if wanted.seat is None else wanted.seat
     if not 0 <= seat < players:
         raise UsageError(f"--seat must be from 0 to {players - 1}, got {seat}")

@@ -119,6 +119,7 @@ def test_cards_are_dealt_anew_each_time(processes: Processes, tmp_path: Path) ->
         (["leduc", "--agent", "randon"], "did you mean random"),
         (["leduc", "--seat", "2"], "--seat must be from 0 to 1, got 2"),
         (["leduc", "--agents", "random"], "--agents needs 2 names with commas between them, got 1"),
+        (["leduc", "--agents", "random,"], "--agents has an empty name, got 'random,': write - for your seat"),
         (["leduc", "--agents", "-,random", "--seat", "0"], "leave out --agent and --seat"),
         (["leduc", "--port", "99999"], "--port must be from 0 to 65535"),
         (["leduc", "--pace", "-1"], "--pace must be at least 0"),
