@@ -1,9 +1,10 @@
 """Paper 003's other experiments with value nets (unseen public states, ranges, numbers of samples, architectures and
 losses), and its future work: nets trained on the ranges that the solver queries."""
 
+import itertools
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,9 @@ UNSEEN = {"goofspiel5": 2.6, "oshi_zumo8_k1": 0.1, "oshi_zumo8_k3": 0.1, "leduc_
 """Largest errors at a public state excluded from training, as stated in the paper."""
 ENOUGH_SAMPLES = 50_000
 """Samples with which a Huber loss of 0.001 is reached, as stated in the paper of its medium-sized games."""
+
+QUERIES = {"quick": (100, 200), "paper": (1000, 1000)}
+"""Iterations in trunk and bottom of the solvers whose ranges `dlcfr-ranges` compares."""
 
 
 def _scales(
@@ -111,46 +115,82 @@ def _ranges_scales(game: str) -> dict[str, Scale]:
 
 
 def compare_ranges(settings: Settings, scale: Scale) -> Comparison:
-    """Compares the ranges that DL-CFR+ and CFR-D query with those of random strategies."""
-    run = settings["net"][0]
+    """Compares the ranges that DL-CFR+ and CFR-D query with those of random strategies, over the nets of all runs."""
     split = cut_game(scale.game, {}, LIMITS[scale.game])
-    stored = Run.open(run.path)
-    function = load_net(stored, stored.config_as(ValueNetConfig), split, stored.list_strategies()[-1].iteration)
-    trunk, bottom = (1000, 1000) if scale.games else (100, 200)
-    asked = {
-        "DL-CFR+": _ask(split, function, "dl-cfr+", trunk),
-        "CFR-D": _ask(split, SolvedValues(split, bottom), "cfr-d", trunk),
-    }
-    rng, solving = np.random.default_rng(1), ValueSolving()
-    asked["random"] = random_plans(split, trunk, solving, rng)
-    ranges = {name: normalise(split, ranges_of(split, plans))[0] for name, plans in asked.items()}
+    trunk, bottom = QUERIES["paper" if scale.games else "quick"]
+    searched = _ask(split, SolvedValues(split, bottom), "cfr-d", trunk)
+    found = [_query(split, run, searched, trunk, np.random.default_rng(i)) for i, run in enumerate(settings["net"], 1)]
+    count = count_runs(len(found))
     rows: list[Row] = []
-    for first, second, said in (
-        ("DL-CFR+", "CFR-D", "strong similarity"),
-        ("DL-CFR+", "random", "substantially different"),
-        ("CFR-D", "random", "substantially different"),
-    ):
-        apart = _distance(split, ranges[first], ranges[second])
-        note = f"mean total variation, iteration by iteration; the paper: {said}"
-        rows.append(row(f"distance {first} to {second}", None, apart, None, note))
-    entropies = {name: _entropy(split, own) for name, own in ranges.items()}
-    for name, curve in entropies.items():
-        rows.append(row(f"entropy/{name}", None, float(curve.mean()), None, "1 for uniform ranges"))
-    for name in ("random", "CFR-D", "DL-CFR+"):
-        chosen = rng.choice(trunk, min(trunk, 64), replace=False)
-        plans = tuple(np.ascontiguousarray(plan[:, chosen]) for plan in asked[name])
-        samples, _ = solve_samples(split, (plans[0], plans[1]), solving, rng)
-        assert isinstance(function, NetValues)
-        errors = validation_losses(function.net, samples)
-        note = f"{len(samples):,} new samples; l1 {errors['l1']:.4f}, largest error {errors['largest']:.3f}"
-        rows.append(row(f"huber on ranges of {name}", None, errors["huber"], None, note))
+    for cell, note in _RANGE_ROWS.items():
+        mean = summarise([each.values[cell] for each in found])
+        rows.append(row(cell, None, mean.mean, mean.sd, f"{note}, mean over {count}"))
     steps = np.arange(1.0, trunk + 1)
-    lines = [Line(name, over_iterations([(steps, entropies[name])]), i) for i, name in enumerate(("DL-CFR+", "CFR-D"))]
-    level = (float(entropies["random"].mean()), "random strategies")
+    curve = {name: over_iterations([(steps, each.entropies[name]) for each in found]) for name in ("DL-CFR+", "CFR-D")}
+    lines = [Line(name, band, i) for i, (name, band) in enumerate(curve.items())]
+    level = (float(np.mean([each.entropies["random"] for each in found])), "random strategies")
     panel = Panel("", "iteration", "entropy (1 for uniform)", lines, reference=level)
     title = f"Entropy of the queried ranges, {scale.game}"
     figure = draw_lines("dlcfr-ranges", title, "Mean over players and public states.", [panel], "share")
     return Comparison(rows, [figure], unit="Shares; errors are of counterfactual values in the game's unit.")
+
+
+_APART = "mean total variation, iteration by iteration; the paper: "
+_FRESH = "64 new plans of the trunk or fewer, solved"
+_RANGE_ROWS = {
+    "distance DL-CFR+ to CFR-D": f"{_APART}strong similarity",
+    "distance DL-CFR+ to random": f"{_APART}substantially different",
+    "distance CFR-D to random": f"{_APART}substantially different",
+    **{f"entropy/{name}": "1 for uniform ranges" for name in ("DL-CFR+", "CFR-D", "random")},
+    **{
+        f"{loss} on ranges of {name}": _FRESH
+        for name in ("random", "CFR-D", "DL-CFR+")
+        for loss in ("huber", "l1", "largest")
+    },
+}
+"""Rows of `dlcfr-ranges`, with a note each."""
+
+
+class _Queried(NamedTuple):
+    """What a run's net shows: the values of `_RANGE_ROWS`, and the entropy of ranges by iteration, `float64[T]`."""
+
+    values: dict[str, float]
+    entropies: dict[str, NDArray[np.float64]]
+
+
+def _query(split: Split, run: History, searched: Pair, trunk: int, rng: np.random.Generator) -> _Queried:
+    """Returns what distinguishes the ranges that DL-CFR+ queries with a run's net from those of CFR-D and random ones.
+
+    Args:
+        split: The game, cut.
+        run: Run of the net.
+        searched: Plans of CFR-D, see `_ask`.
+        trunk: Iterations of DL-CFR+, as many as those of CFR-D.
+        rng: Draws the random plans, and those that are solved for the errors.
+    """
+    stored = Run.open(run.path)
+    function = load_net(stored, stored.config_as(ValueNetConfig), split, stored.list_strategies()[-1].iteration)
+    assert isinstance(function, NetValues)
+    solving = ValueSolving()
+    asked = {
+        "DL-CFR+": _ask(split, function, "dl-cfr+", trunk),
+        "CFR-D": searched,
+        "random": random_plans(split, trunk, solving, rng),
+    }
+    ranges = {name: normalise(split, ranges_of(split, plans))[0] for name, plans in asked.items()}
+    values = {
+        f"distance {first} to {second}": _distance(split, ranges[first], ranges[second])
+        for first, second in itertools.combinations(asked, 2)
+    }
+    entropies = {name: _entropy(split, own) for name, own in ranges.items()}
+    values |= {f"entropy/{name}": float(curve.mean()) for name, curve in entropies.items()}
+    for name, plans in asked.items():
+        chosen = rng.choice(trunk, min(trunk, 64), replace=False)
+        first, second = (np.ascontiguousarray(plan[:, chosen]) for plan in plans)
+        samples, _ = solve_samples(split, (first, second), solving, rng)
+        errors = validation_losses(function.net, samples)
+        values |= {f"{loss} on ranges of {name}": errors[loss] for loss in ("huber", "l1", "largest")}
+    return _Queried(values, entropies)
 
 
 def _ask(split: Split, function: ValueFunction, algorithm: str, iterations: int) -> Pair:

@@ -10,6 +10,7 @@ from dancfr.errors import RunError, UsageError
 from dancfr.methods import find_preset
 from dancfr.methods.options import TrainOptions
 from dancfr.papers.paper003 import ITERATIONS, QUERIED, RANDOM, compare_solvers, values_of
+from dancfr.papers.paper003_nets import QUERIES
 from dancfr.papers.reproduce import EXPERIMENTS, reproduce
 from dancfr.papers.trainings import train_settings
 from dancfr.report.history import History
@@ -63,6 +64,23 @@ def test_left_out_public_states_are_what_is_measured(tmp_path: Path) -> None:
     shown = cells(found)
     assert 0 < (shown["unseen/linf"] or 0) <= (shown["unseen/largest"] or 0), "the net has not seen these states"
     assert shown["unseen/linf"] == pytest.approx(sum(shown[f"without {state}/linf"] or 0 for state in (0, 8, 16)) / 3)
+
+
+def test_ranges_are_compared_with_the_net_of_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CFR-D has no net: with any number of runs its ranges are the same, and only the random ones differ."""
+    monkeypatch.setitem(QUERIES, "quick", (8, 5))
+    reproduced: dict[str, Any] = {"overrides": TINY, "inline": True, "game": "oshi_zumo8_k1"}
+    found = reproduce("dlcfr-ranges", out_dir=tmp_path, seeds=(1, 2), **reproduced)
+    rows = {row["cell"]: row for row in found["rows"]}
+    own = cells(found)
+    assert all("mean over 2 runs" in row["note"] for row in rows.values())
+    assert rows["entropy/CFR-D"]["sd"] == 0 < rows["entropy/DL-CFR+"]["sd"], "nets of two seeds ask for other ranges"
+    assert all(0 < (own[f"distance {pair}"] or 0) < 1 for pair in ("DL-CFR+ to CFR-D", "CFR-D to random"))
+    alone = cells(reproduce("dlcfr-ranges", out_dir=tmp_path, seeds=(1,), **reproduced))
+    assert own["distance DL-CFR+ to CFR-D"] != alone["distance DL-CFR+ to CFR-D"]
+    assert own["entropy/CFR-D"] == alone["entropy/CFR-D"]
+    for name in ("random", "CFR-D", "DL-CFR+"):
+        assert 0 < (own[f"huber on ranges of {name}"] or 0) < (own[f"largest on ranges of {name}"] or 0)
 
 
 def test_queried_ranges_are_a_row_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
