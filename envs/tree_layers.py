@@ -60,8 +60,8 @@ class Layer:
 
     @classmethod
     def root(cls, game: ExtensiveGame) -> "Layer":
-        nothing = np.zeros(1, np.int64)
         """Returns the layer of the start."""
+        nothing = np.zeros(1, np.int64)
         return cls(game, game.initial(1), nothing - 1, nothing - 1, np.ones(1), nothing, np.zeros((1, 2), np.int64))
 
     @property

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.extensive import CHANCE, OVER, ExtensiveGame
+from envs.extensive import CHANCE, MOST_OUTCOMES, OVER, ExtensiveGame
 from envs.game import States
 
 PATHS = 256
@@ -24,15 +24,19 @@ def estimate_below(game: ExtensiveGame, states: States, rng: np.random.Generator
         states: First states of the paths, `[B]` records; changed in place.
         rng: Draws the paths.
         enough: The estimation stops at the first depth at which the estimate exceeds this number.
+
+    Raises:
+        ValueError: a path does not end.
     """
     paths = len(states)
     ways, total = np.ones(paths), 1.0
-    while len(states):
+    longest = game.spec.max_plies + MOST_OUTCOMES
+    for _ in range(longest):
         mover = game.mover(states)
         open_paths = np.flatnonzero(mover != OVER)
         states, mover, ways = states[open_paths], mover[open_paths], ways[open_paths]
         if len(states) == 0 or total > enough:
-            break
+            return total
         legal = game.legal(states)
         by_chance = np.flatnonzero(mover == CHANCE)
         if len(by_chance):
@@ -45,7 +49,10 @@ def estimate_below(game: ExtensiveGame, states: States, rng: np.random.Generator
         total += float(ways.sum()) / paths
         chosen = (legal.cumsum(axis=1) <= (rng.random(len(states)) * counts)[:, None]).sum(axis=1)
         game.apply(states, chosen)
-    return total
+    raise ValueError(
+        f"{game.spec.name}: after {longest:,} choices of players and of chance a game still runs; `apply` has to "
+        "change the states that it is given, and to name the next mover in them"
+    )
 
 
 __all__ = ["estimate_below", "estimate_nodes"]

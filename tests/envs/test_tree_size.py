@@ -1,8 +1,12 @@
 """Knuth's estimate of a tree's size."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from envs.game import States
 from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
 from envs.leduc import Leduc
@@ -31,3 +35,19 @@ def test_a_hopeless_tree_is_refused_before_it_is_begun() -> None:
         TreeTooLarge, match=r"^goofspiel has more nodes than the 1,000,000 allowed, some \de\+\d+ or more"
     ):
         compile_tree(Goofspiel(12), 1_000_000)
+
+
+@dataclass(frozen=True)
+class Endless(Kuhn):
+    """Kuhn poker whose cards are never dealt: chance has one outcome, which changes nothing."""
+
+    def chance(self, states: States) -> NDArray[np.float64]:
+        return np.ones((len(states), 1))
+
+    def apply(self, states: States, choices: NDArray[np.integer]) -> None:
+        pass
+
+
+def test_a_game_that_never_ends_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^kuhn: after 10,003 choices of players and of chance a game still runs"):
+        compile_tree(Endless())
