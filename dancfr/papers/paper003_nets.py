@@ -124,7 +124,7 @@ def compare_ranges(settings: Settings, scale: Scale) -> Comparison:
     rows: list[Row] = []
     for cell, note in _RANGE_ROWS.items():
         mean = summarise([each.values[cell] for each in found])
-        rows.append(row(cell, None, mean.mean, mean.sd, f"{note}, mean over {count}"))
+        rows.append(row(cell, None, mean.mean, mean.sd, f"mean over {count}; {note}"))
     steps = np.arange(1.0, trunk + 1)
     curve = {name: over_iterations([(steps, each.entropies[name]) for each in found]) for name in ("DL-CFR+", "CFR-D")}
     lines = [Line(name, band, i) for i, (name, band) in enumerate(curve.items())]
@@ -135,8 +135,8 @@ def compare_ranges(settings: Settings, scale: Scale) -> Comparison:
     return Comparison(rows, [figure], unit="Shares; errors are of counterfactual values in the game's unit.")
 
 
-_APART = "mean total variation, iteration by iteration; the paper: "
-_FRESH = "64 new plans of the trunk or fewer, solved"
+_APART = "total variation, iteration by iteration; the paper: "
+_FRESH = "samples of 64 plans that the net was not trained on"
 _RANGE_ROWS = {
     "distance DL-CFR+ to CFR-D": f"{_APART}strong similarity",
     "distance DL-CFR+ to random": f"{_APART}substantially different",
