@@ -6,6 +6,15 @@ from typing import TypeVar
 
 from dancfr.errors import UsageError, one_line
 
+GAME_GROUP, METHOD_GROUP = "dancfr.games", "dancfr.methods"
+"""Entry points by which installed packages register games and methods."""
+
+_ADAPTER = "envs.aec"
+"""The module that calls PettingZoo environments."""
+
+_ADAPTED_BY = {"envs", "numpy", "gymnasium"}
+"""Packages that the adapter calls besides environments."""
+
 Kind = TypeVar("Kind")
 
 
@@ -13,7 +22,7 @@ def load_extensions(group: str, kind: type[Kind]) -> list[tuple[str, Kind]]:
     """Loads the objects that installed packages register under an entry point.
 
     Args:
-        group: Group of the entry points, ``dancfr.methods`` or ``dancfr.games``.
+        group: `GAME_GROUP` or `METHOD_GROUP`.
         kind: Required class of the objects.
 
     Returns:
@@ -43,8 +52,8 @@ def fault_of_others(error: BaseException) -> str | None:
 
     The innermost frame of such code counts, even if a library that it called raised the error.
     """
-    groups = ("dancfr.games", "dancfr.methods")
-    packages = {entry.module.partition(".")[0] for group in groups for entry in entry_points(group=group)}
+    registered = (*entry_points(group=GAME_GROUP), *entry_points(group=METHOD_GROUP))
+    packages = {entry.module.partition(".")[0] for entry in registered}
     place, caller = None, ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         module = str(frame.f_globals.get("__name__"))
@@ -53,10 +62,3 @@ def fault_of_others(error: BaseException) -> str | None:
             place = f"{frame.f_code.co_filename}, line {line}"
         caller = module
     return place
-
-
-_ADAPTER = "envs.aec"
-"""The module that calls PettingZoo environments."""
-
-_ADAPTED_BY = {"envs", "numpy", "gymnasium"}
-"""Packages that the adapter calls besides environments."""

@@ -8,7 +8,7 @@ from inspect import signature
 from typing import Any
 
 from dancfr.errors import UsageError, nearest, one_line
-from dancfr.extensions import load_extensions
+from dancfr.extensions import GAME_GROUP, load_extensions
 from dancfr.values import describe_type, parse_options, show
 from envs.aec import AecGame
 from envs.cheat import Cheat
@@ -194,7 +194,7 @@ def all_games() -> dict[str, GameEntry]:
         UsageError: an installed package registers an object that is not a `GameEntry`, or a name that exists already.
     """
     games = dict(GAMES)
-    for source, entry in load_extensions("dancfr.games", GameEntry):
+    for source, entry in load_extensions(GAME_GROUP, GameEntry):
         if entry.name in games:
             raise UsageError(f"{source} registers the game {entry.name}, which exists already: rename it")
         games[entry.name] = entry

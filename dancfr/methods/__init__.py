@@ -3,7 +3,7 @@
 from functools import cache
 
 from dancfr.errors import UsageError, nearest
-from dancfr.extensions import load_extensions
+from dancfr.extensions import METHOD_GROUP, load_extensions
 from dancfr.games.registry import all_games
 from dancfr.methods.belief_tables import METHOD as BELIEF_TABLES
 from dancfr.methods.best_response import METHOD as BEST_RESPONSE
@@ -32,7 +32,7 @@ def all_methods() -> dict[str, Method]:
     """
     methods = {method.name: method for method in OWN}
     presets = {preset.name for method in OWN for preset in method.presets}
-    for source, method in load_extensions("dancfr.methods", Method):
+    for source, method in load_extensions(METHOD_GROUP, Method):
         if wrong := _wrong_part(method):
             raise UsageError(f"{source} registers a method whose {wrong}")
         names = [preset.name for preset in method.presets]

@@ -47,6 +47,8 @@ ENOUGH_SAMPLES = 50_000
 
 QUERIES = {"quick": (100, 200), "paper": (1000, 1000)}
 """Iterations in trunk and bottom of the solvers whose ranges `dlcfr-ranges` compares."""
+MOST_PLANS = 64
+"""Plans of each kind that are solved for the errors of a net on their ranges, at most."""
 
 
 def _scales(
@@ -136,7 +138,7 @@ def compare_ranges(settings: Settings, scale: Scale) -> Comparison:
 
 
 _APART = "total variation, iteration by iteration; the paper: "
-_FRESH = "samples of 64 plans that the net was not trained on"
+_FRESH = f"samples of {MOST_PLANS} plans that the net was not trained on"
 _RANGE_ROWS = {
     "distance DL-CFR+ to CFR-D": f"{_APART}strong similarity",
     "distance DL-CFR+ to random": f"{_APART}substantially different",
@@ -185,7 +187,7 @@ def _query(split: Split, run: History, searched: Pair, trunk: int, rng: np.rando
     entropies = {name: _entropy(split, own) for name, own in ranges.items()}
     values |= {f"entropy/{name}": float(curve.mean()) for name, curve in entropies.items()}
     for name, plans in asked.items():
-        chosen = rng.choice(trunk, min(trunk, 64), replace=False)
+        chosen = rng.choice(trunk, min(trunk, MOST_PLANS), replace=False)
         first, second = (np.ascontiguousarray(plan[:, chosen]) for plan in plans)
         samples, _ = solve_samples(split, (first, second), solving, rng)
         errors = validation_losses(function.net, samples)
