@@ -7,7 +7,8 @@ from typing import ClassVar, Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Optimiser = Literal["adam", "rmsprop"]
+Optimiser = Literal["adam", "rmsprop", "rmsprop_tf"]
+"""``rmsprop`` as torch computes it, ``rmsprop_tf`` as TensorFlow 1 does, see `learners.optimisers`."""
 
 
 class Settings(BaseModel):
@@ -52,7 +53,8 @@ class Fitting(Protocol):
 
     @property
     def epsilon(self) -> float:
-        """Term that the optimiser adds to the root mean square of a gradient before it divides by it."""
+        """Term that the optimiser adds to the root mean square of a gradient before it divides by it, or to the mean
+        square (``rmsprop_tf``)."""
         ...
 
     @property

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from learners.data_parallel import Ranks
 from learners.devices import keep_freed_memory, send
 from learners.networks.settings import Weights
+from learners.optimisers import TensorFlowRmsProp
 from learners.settings import Fitting
 from learners.storage import ForeignState
 
@@ -278,6 +279,8 @@ def _state(net: nn.Module) -> list[Tensor]:
 def _optimiser(parameters: Iterable[nn.Parameter], settings: Fitting) -> torch.optim.Optimizer:
     if settings.optimiser == "rmsprop":
         return torch.optim.RMSprop(parameters, lr=settings.learning_rate, eps=settings.epsilon)
+    if settings.optimiser == "rmsprop_tf":
+        return TensorFlowRmsProp(parameters, lr=settings.learning_rate, eps=settings.epsilon)
     return torch.optim.Adam(parameters, lr=settings.learning_rate, eps=settings.epsilon, fused=True)
 
 

@@ -78,9 +78,11 @@ class DmcTrainingSettings(Settings):
     Attributes:
         batch: Rows per minibatch.
         minibatches: Minibatches per fit. An iteration has one fit, after which the weights are sent to the actors.
-        optimiser: The optimiser.
+        optimiser: ``adam``; ``rmsprop``, as torch computes it; or ``rmsprop_tf``, as TensorFlow 1 does, see
+            `learners.optimisers`.
         learning_rate: Learning rate of the optimiser.
-        epsilon: Term that the optimiser adds to the root mean square of a gradient before it divides by it.
+        epsilon: Term that the optimiser adds to the root mean square of a gradient before it divides by it; with
+            ``rmsprop_tf``, to the mean square.
         clip: Maximum norm of the gradient; None does not clip it.
         staleness: Lambda (paper 004, eq. 1 and 2): a sample has no gradient if its value differs from the value that
             the actor saw by more than this share of the latter; None trains on all samples.

@@ -123,7 +123,7 @@ PAPER = DmcConfig(
     training=DmcTrainingSettings(
         batch=32_768,
         minibatches=2,
-        optimiser="rmsprop",
+        optimiser="rmsprop_tf",
         learning_rate=1e-3,
         epsilon=1e-5,
         staleness=0.65,
@@ -134,7 +134,7 @@ PAPER = DmcConfig(
     checkpoint_every=25,
 )
 """Network, optimiser, pool and staleness clip (`staleness_floor` 0) of paper 004 (IV and V-A); self-play of whole
-matches. At its learning rate the values swing far beyond the returns; `training.learning_rate=1e-4` learns, see
+matches. RMSProp is TensorFlow's: with torch's, values swing far beyond the returns at the paper's learning rate, see
 docs/danzero-on-guandan.md."""
 
 SMALL = PAPER.varied(
@@ -203,7 +203,7 @@ PRESETS = (
     Preset(
         "guandan-dmc",
         PAPER,
-        "paper 004: DanZero's Deep Monte-Carlo on matches of GuanDan (training.learning_rate=1e-4 learns)",
+        "paper 004: DanZero's Deep Monte-Carlo on matches of GuanDan",
     ),
     Preset(
         "guandan-dmc-no-wild",
