@@ -134,8 +134,8 @@ PAPER = DmcConfig(
     checkpoint_every=25,
 )
 """Network, optimiser, pool and staleness clip (`staleness_floor` 0) of paper 004 (IV and V-A); self-play of whole
-matches. RMSProp is TensorFlow's: with torch's, values swing far beyond the returns and then vanish for half an hour, see
-docs/danzero-on-guandan.md."""
+matches. RMSProp is TensorFlow's: with torch's, values swing far beyond the returns and then vanish for half an hour,
+see docs/danzero-on-guandan.md."""
 
 SMALL = PAPER.varied(
     game_options={"length": "round", "situation": "drawn"},
