@@ -13,9 +13,10 @@ endif
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-rest test-all test-faults test-strength coverage test-hosts lint format cards bench gpu constraints hashes clean distclean
+.PHONY: help setup demo test test-rest test-all test-faults test-strength coverage test-hosts docs lint format cards bench gpu constraints hashes clean distclean
 
 VENV := .venv
+export NO_MKDOCS_2_WARNING := 1
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.setup-done
 LOG := $(VENV)/setup.log
@@ -77,9 +78,13 @@ test-strength: $(STAMP) ## train four presets and hold their strength against bo
 test-hosts: $(STAMP) ## `ray up` on three hosts over ssh (network namespaces: needs root, iproute2, sshd, rsync)
 	DANCFR_TEST_HOSTS=1 $(PY) -m pytest -s tests/cluster/test_ray_up.py $(ARGS)
 
-lint: $(STAMP) ## style, types and the direction of imports: the checks of CI besides the tests
+docs: $(STAMP) ## make the site of the documents, with the API, in site/
+	$(PY) -m mkdocs build --strict
+
+lint: $(STAMP) ## style, types, the direction of imports, links of documents, prose: the checks of CI beside the tests
 	@failed=; \
-	for check in "-m ruff check ." "-m ruff format --check ." "-m mypy" "$(VENV)/bin/lint-imports --no-logo"; do \
+	for check in "-m ruff check ." "-m ruff format --check ." "-m mypy" "$(VENV)/bin/lint-imports --no-logo" \
+	    "-m mkdocs build --strict -d $(VENV)/site" "-m tests.packaging.prose"; do \
 	    name=$${check#-m }; name=$${name##*/}; name=$${name% --no-logo}; echo "$$name"; \
 	    $(PY) $$check || failed="$$failed$${failed:+, }$$name"; \
 	done; \
@@ -90,13 +95,13 @@ format: $(STAMP) ## put the source into the house's format
 	$(RUFF) check --fix .
 	$(RUFF) format .
 
-cards: $(STAMP) ## rewrite docs/pretrained.md by the cards of the pretrained agents
+cards: $(STAMP) ## rewrite docs/reference/pretrained.md by the cards of the pretrained agents
 	$(PY) -m dancfr.agents.pretrained_page
 
-bench: $(STAMP) ## run every benchmark, write docs/benchmarks.json and the table in README.md
+bench: $(STAMP) ## run every benchmark, write docs/results/benchmarks.json and the table beside it
 	$(PY) -m dancfr.bench.table
 
-gpu: $(STAMP) ## everything that needs a GPU, in 40 minutes: tests, rates, paper 000, GuanDan; called again, it goes on
+gpu: $(STAMP) ## everything that needs a GPU, in 40 minutes: tests, rates, paper 000, GuanDan; a second call resumes
 	OMP_NUM_THREADS=1 $(PY) -m dancfr.bench.gpu "$(GPU)" $(ARGS)
 
 # Without $(STAMP): after an edit of pyproject.toml the set-up would put the old versions back first.
@@ -119,7 +124,7 @@ distclean: clean ## remove .venv too
 
 # --- set-up ----------------------------------------------------------------------------------------------------------
 
-# A .venv that an interrupted set-up left without pip, or that an old Python made, is made anew. setuptools comes first
+# A .venv that an interrupted set-up left without pip, or that an old Python made, is made again. setuptools comes first
 # and build isolation is off, so that the pinned setuptools builds what has to be built and a later `make setup` that
 # finds everything in place needs no network.
 $(STAMP): pyproject.toml constraints.txt
@@ -134,7 +139,7 @@ $(STAMP): pyproject.toml constraints.txt
 	    exit 1; }
 	@$(PIP) install --quiet -c constraints.txt setuptools
 	@set -o pipefail; \
-	$(PIP) install --progress-bar off -c constraints.txt --no-build-isolation $(EDITABLE) -e '.[dev,bench]' 2>&1 | tee $(LOG) | { \
+	$(PIP) install --progress-bar off -c constraints.txt --no-build-isolation $(EDITABLE) -e '.[all,dev,bench]' 2>&1 | tee $(LOG) | { \
 	    count=0; \
 	    while IFS= read -r line; do case "$$line" in \
 	        "Collecting "*|"Processing "*) \

@@ -137,7 +137,7 @@ class BufferServer:
         return len(self.buffer)
 
     def load(self, path: str | os.PathLike[str]) -> int:
-        """Restores what `save` has written. Returns the number of rows.
+        """Restores the state that `save` has written. Returns the number of rows.
 
         Raises:
             DamagedFile: The file is damaged.

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from actors.cluster import make_metrics
 from actors.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -64,12 +65,7 @@ class Counters:
             self._guard(self._make)
 
     def _make(self) -> None:
-        from ray.util.metrics import Counter, Gauge
-
-        tags = ("run", "method", "kind")
-        made: dict[str, Any] = {name: Counter(name, text, tag_keys=tags) for name, text in COUNTERS.items()}
-        made |= {name: Gauge(name, text, tag_keys=tags) for name, text in GAUGES.items()}
-        self._metrics = made
+        self._metrics = make_metrics(COUNTERS, GAUGES, ("run", "method", "kind"))
 
     def feed(self, row: Row) -> None:
         """Adds the metrics of an iteration.
@@ -110,7 +106,7 @@ class Counters:
     def _guard(self, call: Any) -> None:
         try:
             call()
-        except Exception as error:  # whatever Ray raises, the training goes on
+        except Exception as error:  # whatever Ray raises, the training continues
             log.warning("no counters in Ray's dashboard: %s", error)
             self._metrics = None
 

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.buffer import BufferServer
+from actors.cluster import own_address
 from actors.learning import Learner, LearnerServer, draws, rows_of_fit
-from actors.remote import Handle, RayHandle, Ref, Runtime, WorkerDied
+from actors.remote import Handle, Ref, Runtime, WorkerDied, end
 from learners.data_parallel import ProcessRanks, RankLost, find_store, open_store, use_interface_of
 from learners.devices import choose_device
 from learners.networks.settings import Weights
 
 TIMEOUT_S = 300.0
 """Seconds after which a rank that the others wait for counts as lost. This is for a process that hangs, since one that
-ends is noticed at once, and it must exceed the time in which kernels compile."""
+ends is noticed immediately, and it must exceed the time in which kernels compile."""
 
 GRACE_S = 5.0
 """Seconds in which rank 0 has to report a loss; after that, the others assume that rank 0 itself hangs."""
@@ -64,7 +66,7 @@ class DataParallelServer(LearnerServer):
 
         It listens only on the address of this machine within Ray: 127.0.0.1 unless other machines may join.
         """
-        address = _own_address()
+        address = own_address()
         self._store, port = open_store(address, self._timeout_s)
         return address, port
 
@@ -76,7 +78,7 @@ class DataParallelServer(LearnerServer):
         """
         try:
             if self._store is None:
-                use_interface_of(_own_address())
+                use_interface_of(own_address())
                 self._store = find_store(*address, self._timeout_s)
             self._joined = ProcessRanks(self.rank, self.ranks, self._store, self._device, self._timeout_s)
         except RankLost as error:
@@ -85,7 +87,7 @@ class DataParallelServer(LearnerServer):
             learner.trainer.join(self._joined)
 
     def fit(
-        self, player: int, iteration: int, buffer: Handle, seed: tuple[int, ...]
+        self, player: int, iteration: int, buffer: Handle[BufferServer], seed: tuple[int, ...]
     ) -> tuple[dict[str, float], Weights]:
         """One fit of a player's net by all ranks; see `LearnerServer.fit`.
 
@@ -104,7 +106,14 @@ class DataParallelServer(LearnerServer):
             joined.leave(f"{type(error).__name__}: {error}")
             raise
 
-    def assist(self, first: Handle, player: int, iteration: int, buffer: Handle, seed: tuple[int, ...]) -> None:
+    def assist(
+        self,
+        first: Handle[LearnerServer],
+        player: int,
+        iteration: int,
+        buffer: Handle[BufferServer],
+        seed: tuple[int, ...],
+    ) -> None:
         """Runs the part of a rank other than 0 in a fit.
 
         Rank 0 reports the failures of all ranks. If rank 0 itself hangs, this method ends the process of rank 0, for
@@ -114,7 +123,7 @@ class DataParallelServer(LearnerServer):
             self.fit(player, iteration, buffer, seed)
         except WorkerDied:
             time.sleep(GRACE_S)
-            _end(first)
+            end(first)
         except Exception:
             return  # rank 0 reports the failure, see `fit`
 
@@ -125,7 +134,9 @@ class DataParallelServer(LearnerServer):
     def after(self, *done: None) -> None:
         """Returns None; called with refs, its result is ready when all of them are."""
 
-    def _draws(self, learner: Learner, buffer: Handle, seed: tuple[int, ...]) -> Iterator[NDArray[np.void]]:
+    def _draws(
+        self, learner: Learner, buffer: Handle[BufferServer], seed: tuple[int, ...]
+    ) -> Iterator[NDArray[np.void]]:
         """This rank's part of every minibatch, or the whole buffer where a learner makes its minibatches itself."""
         joined, settings = self._others(), learner.trainer.settings
         if learner.whole_buffer:
@@ -140,7 +151,7 @@ class DataParallelServer(LearnerServer):
         return self._joined
 
 
-class LearnerGroup:
+class LearnerGroup(Handle[LearnerServer]):
     """A `Handle` of several learner servers that train the same nets; see `DataParallelServer`.
 
     Args:
@@ -148,26 +159,26 @@ class LearnerGroup:
         ranks: Handles of the servers, rank 0 first.
     """
 
-    def __init__(self, name: str, ranks: Sequence[Handle]) -> None:
+    def __init__(self, name: str, ranks: Sequence[Handle[DataParallelServer]]) -> None:
         self.name = name
         self.ranks = tuple(ranks)
-        address = self.ranks[0].call("open")
-        self._met = [rank.call("join", address) for rank in self.ranks]
+        address = self.ranks[0].call(DataParallelServer.open)
+        self._met = [rank.call(DataParallelServer.join, address) for rank in self.ranks]
 
-    def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
-        """See `Handle.call`. All ranks fit and load; rank 0 does everything else, and returns all results."""
+    def send(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], returns: int = 1) -> Any:
+        """See `Handle.send`. All ranks fit and load; rank 0 does everything else, and returns all results."""
         first, *others = self.ranks
-        if method == "fit":
+        if method == LearnerServer.fit.__name__:
             for other in others:
-                other.call("assist", first, *args, **kwargs)
-        if method == "load":
-            return first.call("after", *[rank.call(method, *args, **kwargs) for rank in self.ranks])
-        return first.call(method, *args, returns=returns, **kwargs)
+                other.send(DataParallelServer.assist.__name__, (first, *args), kwargs)
+        if method == LearnerServer.load.__name__:
+            return first.call(DataParallelServer.after, *[rank.send(method, args, kwargs) for rank in self.ranks])
+        return first.send(method, args, kwargs, returns)
 
     def ready(self) -> Ref:
         """See `Handle.ready`: all servers have been made and are connected."""
         made = [rank.ready() for rank in self.ranks]
-        return self.ranks[0].call("after", *made, *self._met)
+        return self.ranks[0].call(DataParallelServer.after, *made, *self._met)
 
 
 def start_learner(
@@ -181,7 +192,7 @@ def start_learner(
     timeout_s: float = TIMEOUT_S,
     deterministic: bool = False,
     **resources: Any,
-) -> Handle:
+) -> Handle[LearnerServer]:
     """Starts a learner server in an actor, or several that train together.
 
     Args:
@@ -214,19 +225,3 @@ def start_learner(
         for rank in range(learners)
     ]
     return LearnerGroup(name, ranks)
-
-
-def _end(handle: Handle) -> None:
-    """Ends an actor from within another one; its calls fail with `WorkerDied`."""
-    import ray
-
-    if isinstance(handle, RayHandle):
-        ray.kill(handle.actor, no_restart=True)
-
-
-def _own_address() -> str:
-    """Address of this machine as other machines of the same Ray know it."""
-    import ray
-
-    address: str = ray.util.get_node_ip_address()
-    return address

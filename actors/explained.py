@@ -2,7 +2,7 @@
 
 
 class Explained(RuntimeError):
-    """A failure whose message says in one line what is wrong and what to do. It ends a run with that line.
+    """A failure whose message names the cause and the cure in one line. It ends a run with that line.
 
     Attributes:
         wrong_use: Whether the cause is a wrong request, in which case the program ends with exit code 2.

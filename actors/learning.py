@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from actors.buffer import BufferServer
 from actors.remote import Handle, Ref, fetch
 from learners.devices import be_deterministic, choose_device
 from learners.networks.settings import Weights
@@ -80,7 +81,7 @@ class LearnerServer:
         self._learners = {player: kind(**arguments, device=chosen) for player, arguments in players.items()}
 
     def fit(
-        self, player: int, iteration: int, buffer: Handle, seed: tuple[int, ...]
+        self, player: int, iteration: int, buffer: Handle[BufferServer], seed: tuple[int, ...]
     ) -> tuple[dict[str, float], Weights]:
         """Runs one fit of a player's network on rows drawn from a buffer.
 
@@ -104,7 +105,9 @@ class LearnerServer:
         metrics["steps"] = learner.trainer.steps
         return metrics, learner.weights()
 
-    def _draws(self, learner: Learner, buffer: Handle, seed: tuple[int, ...]) -> Iterator[NDArray[np.void]]:
+    def _draws(
+        self, learner: Learner, buffer: Handle[BufferServer], seed: tuple[int, ...]
+    ) -> Iterator[NDArray[np.void]]:
         """The rows of one fit, in blocks."""
         return draws(buffer, seed, learner.trainer.settings, learner.whole_buffer)
 
@@ -114,7 +117,7 @@ class LearnerServer:
 
     def save(self, path: str) -> None:
         """Writes the networks and optimisers of all players to a file."""
-        arrays: dict[str, NDArray] = {}
+        arrays: dict[str, NDArray[Any]] = {}
         meta: dict[str, Any] = {}
         for player, learner in self._learners.items():
             own, meta[str(player)] = learner.state_arrays()
@@ -140,7 +143,11 @@ class LearnerServer:
 
 
 def draws(
-    buffer: Handle, seed: tuple[int, ...], settings: Fitting, whole: bool = False, share: Share | None = None
+    buffer: Handle[BufferServer],
+    seed: tuple[int, ...],
+    settings: Fitting,
+    whole: bool = False,
+    share: Share | None = None,
 ) -> Iterator[NDArray[np.void]]:
     """Draws the rows of one fit from a buffer, in blocks.
 
@@ -158,7 +165,7 @@ def draws(
     def request(start: int) -> Ref | None:
         if start >= rows:
             return None
-        return buffer.call("draw", seed, start, min(step, rows - start), epoch, share)
+        return buffer.call(BufferServer.draw, seed, start, min(step, rows - start), epoch, share)
 
     ahead = request(0)
     for start in range(step, rows + step, step):
@@ -167,10 +174,10 @@ def draws(
         yield block
 
 
-def rows_of_fit(buffer: Handle, settings: Fitting, whole: bool = False) -> int:
+def rows_of_fit(buffer: Handle[BufferServer], settings: Fitting, whole: bool = False) -> int:
     """Number of rows that one fit draws; arguments as for `draws`."""
     if whole or settings.minibatches is None:
-        return int(fetch(buffer.call("stats"))["rows"])
+        return int(fetch(buffer.call(BufferServer.stats))["rows"])
     return settings.minibatches * settings.batch
 
 
@@ -184,7 +191,7 @@ class _Stopwatch:
     def elapsed(self) -> float:
         return perf_counter() - self._start
 
-    def timed(self, blocks: Iterator[NDArray]) -> Iterator[NDArray]:
+    def timed(self, blocks: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
         while True:
             start = perf_counter()
             block = next(blocks, None)

@@ -15,9 +15,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Concatenate, Generic, Literal, TypeVar
 
 from actors.runtime import Handle, Ref, Runtime, WorkerDied
+
+S = TypeVar("S")
+W_co = TypeVar("W_co", covariant=True)
 
 Task = tuple[Any, ...]
 """Arguments of one call. The first one stands for the chunk and its seed in messages. Refs arrive as their values."""
@@ -89,7 +92,7 @@ class _Flight:
 @dataclass
 class _Worker:
     number: int
-    handle: Handle
+    handle: Handle[Any]
     flights: deque[_Flight] = field(default_factory=deque)
     started: bool = False
 
@@ -109,11 +112,13 @@ class _Run:
         self._source = iter(tasks)
         self._exhausted = False
 
-    def draw(self, limit: int) -> int | None:
-        """Index of the next chunk to hand out, replays first; None at the end, or while `limit` chunks are open."""
-        if self.again:
-            self.again.sort()
-            return self.again.pop(0)
+    def draw(self, limit: int, alone: bool) -> int | None:
+        """Index of the next chunk to hand out, replays first, failed ones only if the worker has no other (`alone`);
+        None at the end, or while `limit` chunks are open."""
+        self.again.sort()
+        for place, index in enumerate(self.again):
+            if alone or index not in self.failures:
+                return self.again.pop(place)
         if self._exhausted or len(self.tasks) >= limit:
             return None
         try:
@@ -144,12 +149,12 @@ class _Run:
         return f"{index} of {self.method}: {shown[:200]}"
 
 
-class WorkerPool:
+class WorkerPool(Generic[W_co]):
     """A fixed number of equal workers that compute chunks.
 
     Args:
         runtime: Runs the workers. The inline runtime has one, which computes in this process; an exception of a method
-            then ends the run at once.
+            then ends the run immediately.
         factory: Creates a worker from `args` and `kwargs` in its own process.
         args: Arguments of `factory`; refs among them arrive as values.
         size: Number of workers.
@@ -173,7 +178,7 @@ class WorkerPool:
     def __init__(
         self,
         runtime: Runtime,
-        factory: Callable[..., Any],
+        factory: Callable[..., W_co],
         args: Task = (),
         size: int = 1,
         *,
@@ -191,7 +196,9 @@ class WorkerPool:
         self.name = name
         self._runtime = runtime
         start = partial(runtime.start, factory, *args, cpus=cpus, gpus=gpus, **(kwargs or {}))
-        self._start = lambda number, preflight: start(name=f"{name} {number}", preflight=preflight)
+        self._start: Callable[[int, bool], Handle[W_co]] = lambda number, preflight: start(
+            name=f"{name} {number}", preflight=preflight
+        )
         self._deadline_s = deadline_s
         self._start_s = start_s
         self._max_failures = max_failures if runtime.processes else 1
@@ -210,7 +217,7 @@ class WorkerPool:
     def __len__(self) -> int:
         return len(self._workers)
 
-    def __enter__(self) -> "WorkerPool":
+    def __enter__(self) -> "WorkerPool[W_co]":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -225,7 +232,9 @@ class WorkerPool:
         deepest, self._deepest = self._deepest, 0
         return deepest
 
-    def run(self, method: str, tasks: Iterable[Task]) -> Iterator[Result]:
+    def run(
+        self, method: Callable[Concatenate[W_co, ...], tuple[S, Any]], tasks: Iterable[Task]
+    ) -> Iterator[tuple[Task, S, Ref]]:
         """Calls `method(*task)` for each task on a free worker, and yields each result once, in the order of the tasks.
 
         The method returns a small and a large value. Only the small one is fetched; the large one stays where it is,
@@ -236,14 +245,14 @@ class WorkerPool:
         and the driver can run the same tasks again, since buffers ignore chunks that they already hold.
 
         Args:
-            method: Name of a method of the workers.
+            method: A method of the workers, as an attribute of their class.
             tasks: Arguments of the method, one tuple per chunk.
 
         Raises:
             ChunkFailed: A chunk failed `max_failures` times: an exception, a dead worker, or a missed deadline.
             StartFailed: The constructor of a worker raised an exception, or no worker could be started.
         """
-        run = _Run(method, tasks)
+        run = _Run(method.__name__, tasks)
         try:
             while True:
                 self._settle(wait=False)
@@ -270,16 +279,22 @@ class WorkerPool:
         return worker
 
     def _give_out(self, run: _Run) -> None:
-        """Hands out chunks to the workers that have started, first to those with the fewest calls in flight."""
+        """Hands out chunks to the workers that have started, first to those with the fewest calls in flight.
+
+        A chunk that has failed gets a worker alone: when a worker dies, the result of the chunk before may be lost too,
+        and counts as a failure of that one.
+        """
         limit = AHEAD * self._depth * len(self._workers) if self._runtime.parallel else 1
         for depth in range(self._depth):
             for worker in self._workers:
                 if not worker.started or len(worker.flights) != depth:
                     continue
-                index = run.draw(limit)
+                if any(flight.index in run.failures for flight in worker.flights if flight.run is run):
+                    continue
+                index = run.draw(limit, alone=depth == 0)
                 if index is None:
                     return
-                small, block = worker.handle.call(run.method, *run.tasks[index], returns=2)
+                small, block = worker.handle.send(run.method, run.tasks[index], {}, returns=2)
                 worker.flights.append(_Flight(run, index, small, block, time.monotonic()))
                 out = sum(len(each.flights) for each in self._workers if each.started)
                 self._deepest = max(self._deepest, out)

@@ -1,14 +1,15 @@
 """Plain classes as Ray actors: `RayRuntime` implements the interface that `actors.runtime` describes."""
 
-import copy
+import contextlib
 import itertools
 import os
-import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from actors import cluster
+from actors import addresses, cluster, machine
+from actors.cores import available_cpus
+from actors.ray_errors import portable, translated
 from actors.runtime import (
     BlockLost,
     Gathered,
@@ -18,9 +19,9 @@ from actors.runtime import (
     RayLost,
     Ref,
     RemoteError,
-    RemoteTraceback,
     ResourcesMissing,
     Runtime,
+    T,
     WorkerDied,
     name_of,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "ResourcesMissing",
     "Runtime",
     "WorkerDied",
+    "end",
     "fetch",
 ]
 
@@ -58,8 +60,16 @@ def fetch(ref: Ref) -> Any:
     try:
         return ray.get(ref)
     except ray.exceptions.RayError as error:
-        translated = _translated(error)
-        raise translated from translated.__cause__
+        known = translated(error)
+        raise known from known.__cause__
+
+
+def end(handle: Handle[Any]) -> None:
+    """Ends an actor from within another one; its calls fail with `WorkerDied`. Does nothing to other objects."""
+    import ray
+
+    if isinstance(handle, RayHandle):
+        ray.kill(handle.actor, no_restart=True)
 
 
 class _Host:
@@ -67,15 +77,20 @@ class _Host:
 
     An exception in the constructor does not end the actor. Every call raises it instead, so that the caller learns the
     cause rather than "the actor died".
+
+    Its process works in the folder of the process that has started it, where that folder exists, so that relative paths
+    mean the same in both: Ray's workers stay in the folder in which Ray was started.
     """
 
-    def __init__(self, factory: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, folder: str, factory: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
         self._target: Any = None
         self._failure: Exception | None = None
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
         try:
             self._target = factory(*args, **kwargs)
         except Exception as error:
-            self._failure = _portable(error)
+            self._failure = portable(error)
 
     def ready(self) -> None:
         if self._failure is not None:
@@ -86,10 +101,10 @@ class _Host:
         try:
             return getattr(self._target, method)(*args, **kwargs)
         except Exception as error:
-            raise _portable(error) from error
+            raise portable(error) from error
 
 
-class RayHandle:
+class RayHandle(Handle[T]):
     """A plain object in a Ray actor."""
 
     def __init__(self, name: str, actor: Any) -> None:
@@ -97,8 +112,8 @@ class RayHandle:
         self.actor = actor
         self.stopped = False  # Ray ends an actor asynchronously, and may still answer a call after `ray.kill`
 
-    def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
-        """See `Handle.call`.
+    def send(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], returns: int = 1) -> Any:
+        """See `Handle.send`.
 
         Raises:
             WorkerDied: The object was stopped.
@@ -120,13 +135,13 @@ class RayRuntime:
     Ray neither restarts actors nor repeats calls: the callers know which calls can be repeated (see `actors.pool`).
 
     Args:
-        address: `auto` or `host:port` of a running Ray. None means the cluster of the job that this process belongs to
-            (`RAY_ADDRESS`), and outside of a job a new local Ray, which listens on 127.0.0.1 only.
+        address: `auto` or `host:port` of a running Ray, or `local` for a new one, which listens on 127.0.0.1 only. None
+            means the Ray that the variable RAY_ADDRESS names, as it does in a job of a cluster, or else `local`.
         workers: Number of one-core workers; by default the number of CPUs.
         dashboard: Serve Ray's dashboard on 127.0.0.1. Only for a local Ray.
         patience_s: Seconds to wait for missing resources, which are requested from the autoscaler if there is one.
         gpu_patience_s: The same for an object on a GPU, if that is longer.
-        say: Called with one line when a wait begins; by default nothing is said.
+        say: Called with one line that says which Ray is used, and one when a wait begins; by default nothing is said.
 
     Attributes:
         patience_s: As above; may be changed at any time.
@@ -151,21 +166,31 @@ class RayRuntime:
         self._say = say or (lambda line: None)
         self._requested: list[dict[str, float]] = []
         self.dashboard_url: str | None = None
-        self._handles: dict[str, tuple[RayHandle, float, float]] = {}  # by actor name: handle, CPUs, GPUs
+        self._handles: dict[str, tuple[RayHandle[Any], float, float]] = {}  # by actor name: handle, CPUs, GPUs
         self._actors = itertools.count(1)
         self._home: str | None = None
-        address = address or os.environ.get("RAY_ADDRESS")
-        if address is None:
-            cpus = cluster.available_cpus()
+        choice = addresses.choose(address)
+        if choice.address is None:
+            cpus = available_cpus()
             _check_workers(workers, cpus, "this machine")  # first, since starting Ray takes seconds
         self._owner = not cluster.running()
-        if self._owner and address is None:
-            self.dashboard_url = cluster.start_local(cpus, dashboard)
-        elif self._owner and address is not None:
-            cluster.join(address)
+        if not self._owner:
+            cluster.check_packages()
+        elif choice.address is None:
+            self.dashboard_url = cluster.start_local(cpus, dashboard, self._say)
+            self._say(f"Ray: started on this machine for {cpus} CPUs{choice.reason}")
+        else:
+            choice.check()
+            try:
+                cluster.join(choice.address, self._say)
+            except cluster.RayUnavailable as error:
+                raise cluster.RayUnavailable(f"{error}{choice.cure}") from error
         import ray
 
-        self._watchdog = Watchdog(ray.get_runtime_context().gcs_address)
+        joined = ray.get_runtime_context().gcs_address
+        if self._owner and choice.address is not None:
+            self._say(f"Ray: joined {joined}{choice.reason}")
+        self._watchdog = Watchdog(joined)
         try:
             self._await_workers(workers)
         except ResourcesMissing:
@@ -191,7 +216,7 @@ class RayRuntime:
         self._patiently(lambda: _check_workers(workers, self._cpus(), "Ray"), self.patience_s, bundles)
 
     def _patiently(self, check: Callable[[], None], patience_s: float, bundles: list[dict[str, float]]) -> None:
-        """Repeats a check that raises ResourcesMissing until it passes or so many seconds have gone by; before the
+        """Repeats a check that raises ResourcesMissing until it passes or `patience_s` seconds have passed. Before the
         first wait it asks the autoscaler, if there is one, for machines that also hold these bundles of resources."""
         deadline = time.monotonic() + patience_s
         for tries in itertools.count():
@@ -212,7 +237,7 @@ class RayRuntime:
 
     def start(
         self,
-        factory: Callable[..., Any],
+        factory: Callable[..., T],
         *args: Any,
         cpus: float = 1.0,
         gpus: float = 0.0,
@@ -220,7 +245,7 @@ class RayRuntime:
         preflight: bool = True,
         home: bool = False,
         **kwargs: Any,
-    ) -> RayHandle:
+    ) -> Handle[T]:
         """See `Runtime.start`."""
         import ray
 
@@ -240,8 +265,8 @@ class RayRuntime:
             # Ray ignores a soft affinity of an actor that requests no resources.
             soft = cpus + gpus > 0
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._home_node(gpus), soft=soft)
-        actor = host.options(**options).remote(factory, *args, **kwargs)
-        handle = RayHandle(name, actor)
+        actor = host.options(**options).remote(machine.current_folder(), factory, *args, **kwargs)
+        handle: RayHandle[T] = RayHandle(name, actor)
         self._handles[options["name"]] = (handle, cpus, gpus)
         return handle
 
@@ -274,8 +299,8 @@ class RayRuntime:
         except ray.exceptions.GetTimeoutError:
             raise TimeoutError(f"no result within {timeout:g} s") from None
         except ray.exceptions.RayError as error:
-            translated = _translated(error)
-            raise translated from translated.__cause__
+            known = translated(error)
+            raise known from known.__cause__
 
     def wait(self, refs: Sequence[Ref], count: int = 1, timeout: float | None = None) -> list[Ref]:
         """See `Runtime.wait`."""
@@ -285,7 +310,7 @@ class RayRuntime:
             return []
         return ray.wait(list(refs), num_returns=min(count, len(refs)), timeout=timeout, fetch_local=False)[0]
 
-    def stop(self, handle: Handle) -> None:
+    def stop(self, handle: Handle[Any]) -> None:
         """See `Runtime.stop`."""
         import ray
 
@@ -318,7 +343,7 @@ class RayRuntime:
             self._handles.clear()
         self.stop_all()
         if self._owner:
-            ray.shutdown()
+            cluster.leave()
 
     def _check_resources(self, name: str, cpus: float, gpus: float) -> None:
         """Raises ResourcesMissing in cases in which Ray would let an actor wait forever without a message."""
@@ -341,58 +366,5 @@ class RayRuntime:
 
 def _check_workers(workers: int | None, cpus: int, where: str) -> None:
     if workers is not None and not 1 <= workers <= cpus:
-        raise ResourcesMissing(f"{workers} workers do not fit: {where} has {cpus} CPUs; use 1 to {cpus} workers")
-
-
-def _portable(error: Exception) -> Exception:
-    """The exception itself if it can be pickled and restored, else a `RemoteError` with its type and message."""
-    from ray import cloudpickle
-
-    try:
-        cloudpickle.dumps(error)
-        if str(copy.copy(error)) == str(error):  # a copy calls the constructor, as unpickling does
-            return error
-    except Exception:
-        pass  # for instance a constructor whose arguments are not the message
-    return RemoteError(f"{type(error).__name__}: {error}")
-
-
-def _translated(error: Exception) -> Exception:
-    """Ray's exceptions as those of `actors.runtime`, and the exception of a method as the method raised it."""
-    import ray.exceptions as known
-
-    if isinstance(error, known.RayTaskError):
-        cause = error.cause
-        while isinstance(cause, known.RayTaskError):  # the task failed because one of its arguments had failed
-            cause = cause.cause
-        if not isinstance(cause, Exception):
-            return RemoteError(str(error).strip().splitlines()[-1])
-        if isinstance(cause, known.RayError):
-            return _translated(cause)
-        cause.__cause__ = RemoteTraceback(str(error))
-        return cause
-    if isinstance(error, known.RayActorError) and error.actor_init_failed:  # its class could not be loaded there
-        return WorkerDied(f"{_actor_name(error)} could not start: {str(error).strip().splitlines()[-1]}")
-    text = " ".join(str(error).split())
-    if isinstance(error, known.ObjectLostError):
-        return BlockLost(f"a result is gone: {text[:200]}")
-    died = (known.ActorDiedError, known.ActorUnavailableError, known.WorkerCrashedError, known.NodeDiedError)
-    if isinstance(error, (*died, known.OutOfMemoryError)):
-        return WorkerDied(f"{_actor_name(error)} died: {_reason(text)}")
-    return RemoteError(f"{type(error).__name__}: {text[:300]}")
-
-
-def _actor_name(error: Exception) -> str:
-    """The name that `RayRuntime.start` gave the actor that an exception is about, as Ray's message states it."""
-    stated = re.search(r"^\s*name: (.*) #\d+$", str(error), re.MULTILINE)
-    return stated[1] if stated else "an actor"
-
-
-def _reason(text: str) -> str:
-    """The cause of a death in Ray's message, without the advice that follows it."""
-    if "killed by `ray.kill`" in text:
-        return "it was stopped"
-    if "unexpectedly exits with a connection error" in text:
-        return "its process was killed or crashed"
-    detail = re.search(r"Worker exit detail: (.*?)\.(?: |$)", text)
-    return detail[1] if detail else text[:200]
+        there = f"{cpus} CPUs; use 1 to {cpus} workers" if cpus > 1 else "1 CPU; use 1 worker"
+        raise ResourcesMissing(f"{workers} workers do not fit: {where} has {there}")

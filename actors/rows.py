@@ -24,7 +24,7 @@ class Rows:
         """Removes all rows and keeps the memory."""
         self.length = 0
 
-    def append(self, count: int) -> dict[str, NDArray]:
+    def append(self, count: int) -> dict[str, NDArray[Any]]:
         """Appends `count` rows and returns views of their columns, to be written by the caller."""
         start, end = self.length, self.length + count
         if end > self._capacity:
@@ -36,7 +36,7 @@ class Rows:
         self.length = end
         return {name: held[start:end] for name, held in self._held.items()}
 
-    def __getitem__(self, name: str) -> NDArray:
+    def __getitem__(self, name: str) -> NDArray[Any]:
         return self._held[name][: self.length]
 
 

@@ -2,13 +2,18 @@
 
 A driver uses a `Runtime`: it starts objects, calls their methods through a `Handle`, and passes the results on as
 `Ref`s without fetching them. An exception in a method is stored in its `Ref`; `get` raises it, and so does a method
-that is given the ref. `InlineRuntime` runs every call at once in the calling process; `actors.remote.RayRuntime` makes
+that is given the ref. `InlineRuntime` runs every call directly in the calling process; `actors.remote.RayRuntime` makes
 each object an actor.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 Ref: TypeAlias = Any
 """A value that may still be being computed: an `InlineRef` or Ray's `ObjectRef`. Only a `Runtime` resolves it."""
@@ -44,7 +49,7 @@ class ResourcesMissing(RuntimeError):
 
 
 class RayLost(RuntimeError):
-    """Ray's control service does not answer any more, so no actor can be started. The message is one line."""
+    """Ray's control service no longer answers, so no actor can be started. The message is one line."""
 
 
 class RemoteError(RuntimeError):
@@ -58,31 +63,59 @@ class RemoteTraceback(Exception):
         return "\n" + str(self.args[0])
 
 
-class Handle(Protocol):
-    """An object in another process, or inline in this one. Handles can be passed to other actors."""
+class Saved(Protocol):
+    """An object whose state a checkpoint holds."""
 
-    @property
-    def name(self) -> str:
-        """Name of the object in messages."""
+    def save(self, path: str) -> Any:
+        """Writes the state to a file."""
         ...
 
-    def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
+    def load(self, path: str) -> Any:
+        """Restores the state from a file that `save` has written."""
+        ...
+
+
+class Handle(ABC, Generic[T_co]):
+    """An object of class `T` in another process, or inline in this one. Handles can be passed to other actors.
+
+    A call names the function, as in ``learner.call(LearnerServer.weights, 0)``, so that type checkers compare the
+    arguments with its signature and editors find the call from the function. An object of a subclass of `T` runs its
+    own version of the method.
+
+    Attributes:
+        name: Name of the object in messages.
+    """
+
+    name: str
+
+    def call(self, method: Callable[Concatenate[T_co, P], Any], /, *args: P.args, **kwargs: P.kwargs) -> Ref:
         """Calls a method without waiting for its result. The calls of one caller run in their order.
 
         Args:
-            method: Name of the method.
-            args: Arguments. A `Ref` among them arrives as its value, arrays read-only. A `Ref` within a list or record
-                stays a `Ref`, for `fetch`.
-            returns: Length of the tuple that the method returns, each item of which gets a ref of its own.
+            method: The method, as an attribute of its class.
+            args, kwargs: Arguments. A `Ref` among them arrives as its value, arrays read-only. A `Ref` within a list or
+                record stays a `Ref`, for `fetch`.
+        """
+        return self.send(method.__name__, args, kwargs)
+
+    def call_pair(
+        self, method: Callable[Concatenate[T_co, P], tuple[Any, Any]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> tuple[Ref, Ref]:
+        """Calls a method that returns a pair, each item of which gets a ref of its own; otherwise like `call`."""
+        small, large = self.send(method.__name__, args, kwargs, returns=2)
+        return small, large
+
+    @abstractmethod
+    def send(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], returns: int = 1) -> Any:
+        """Calls a method by its name, for `call` and `call_pair`.
 
         Returns:
-            One `Ref`, or a tuple of `returns` refs.
+            One `Ref`, or a tuple of `returns` refs, one for each item of the tuple that the method returns.
         """
-        ...
 
+    @abstractmethod
     def ready(self) -> Ref:
         """A ref to None that is ready once the object has been created, or to the exception of its constructor."""
-        ...
 
 
 class Runtime(Protocol):
@@ -104,7 +137,7 @@ class Runtime(Protocol):
 
     def start(
         self,
-        factory: Callable[..., Any],
+        factory: Callable[..., T],
         *args: Any,
         cpus: float = 1.0,
         gpus: float = 0.0,
@@ -112,7 +145,7 @@ class Runtime(Protocol):
         preflight: bool = True,
         home: bool = False,
         **kwargs: Any,
-    ) -> Handle:
+    ) -> Handle[T]:
         """Creates `factory(*args, **kwargs)` as an object of its own. `ready` and every call raise its exception.
 
         Args:
@@ -150,8 +183,8 @@ class Runtime(Protocol):
         """
         ...
 
-    def stop(self, handle: Handle) -> None:
-        """Ends the object at once; its unfinished calls fail with `WorkerDied`. May be called twice."""
+    def stop(self, handle: Handle[Any]) -> None:
+        """Ends the object immediately; its unfinished calls fail with `WorkerDied`. May be called twice."""
         ...
 
     def stop_all(self) -> None:
@@ -192,20 +225,20 @@ def _value(arg: Any) -> Any:
     return arg.value() if isinstance(arg, InlineRef) else arg
 
 
-class InlineHandle:
+class InlineHandle(Handle[T]):
     """An object in this process, whose methods run when they are called."""
 
-    def __init__(self, name: str, make: Callable[[], Any]) -> None:
+    def __init__(self, name: str, make: Callable[[], T]) -> None:
         self.name = name
-        self._target: Any = None
+        self._target: T | None = None
         self._failure: Exception | None = None
         try:
             self._target = make()
         except Exception as error:
             self._failure = error
 
-    def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
-        """Runs the method now; see `Handle.call`."""
+    def send(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], returns: int = 1) -> Any:
+        """Runs the method now; see `Handle.send`."""
         try:
             if self._failure is not None:
                 raise self._failure
@@ -229,23 +262,23 @@ class InlineHandle:
 
 
 class InlineRuntime:
-    """Runs everything at once in the calling process: for debugging, tests, and machines without Ray.
+    """Runs every call directly in the calling process: for debugging, tests, and machines without Ray.
 
     Attributes:
         handle: Class of the handles.
     """
 
-    handle: type[InlineHandle] = InlineHandle
+    handle: type[InlineHandle[Any]] = InlineHandle
 
     def __init__(self) -> None:
         self.workers = 1
         self.parallel, self.processes = False, False
         self.gpus = 0.0
-        self._handles: list[InlineHandle] = []
+        self._handles: list[InlineHandle[Any]] = []
 
     def start(
         self,
-        factory: Callable[..., Any],
+        factory: Callable[..., T],
         *args: Any,
         cpus: float = 1.0,
         gpus: float = 0.0,
@@ -253,7 +286,7 @@ class InlineRuntime:
         preflight: bool = True,
         home: bool = False,
         **kwargs: Any,
-    ) -> InlineHandle:
+    ) -> Handle[T]:
         """See `Runtime.start`. Resources are ignored."""
         given, named = _values(args, kwargs)
         handle = self.handle(name or name_of(factory), lambda: factory(*given, **named))
@@ -272,7 +305,7 @@ class InlineRuntime:
         """See `Runtime.wait`; every ref is ready."""
         return list(refs[:count])
 
-    def stop(self, handle: Handle) -> None:
+    def stop(self, handle: Handle[Any]) -> None:
         """See `Runtime.stop`."""
         for own in self._handles:
             if own is handle:

@@ -1,4 +1,4 @@
-"""Who sits where in self-play: the learner, and frozen agents in the seats of the other team or of the partner."""
+"""Assigns seats in self-play: to the learner, and to frozen agents in place of the other team or the partner."""
 
 from collections.abc import Sequence
 

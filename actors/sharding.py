@@ -5,7 +5,8 @@ over the chunks of its shard; a draw takes rows from all shards. Everything foll
 the same for any number of workers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,15 +89,15 @@ class ShardServer(BufferServer):
         """Returns None; called with refs, its result is ready when all of them are."""
 
 
-class ShardedBuffer:
-    """A divided buffer with the interface of a `Handle` of one `BufferServer`. Can be passed to other actors.
+class ShardedBuffer(Handle[BufferServer]):
+    """A `Handle` of a divided buffer, as of one `BufferServer`. Can be passed to other actors.
 
     Args:
         name: Name in messages.
         shards: Handles of the `ShardServer`s.
     """
 
-    def __init__(self, name: str, shards: Sequence[Handle]) -> None:
+    def __init__(self, name: str, shards: Sequence[Handle[ShardServer]]) -> None:
         self.name = name
         self.shards = tuple(shards)
 
@@ -107,50 +108,52 @@ class ShardedBuffer:
         first = int(np.random.SeedSequence((len(rest), *rest)).generate_state(1)[0])
         return (first + last) % len(self.shards)
 
-    def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
-        """See `Handle.call`. Supports the methods of `BufferServer` that drivers and learners call.
+    def send(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], returns: int = 1) -> Any:
+        """See `Handle.send`. Supports the methods of `BufferServer` that drivers and learners call.
 
         The result of `draw` must be resolved by `actors.remote.fetch` or `Runtime.get`; others are ordinary refs.
 
         Raises:
             ValueError: The method is not supported.
         """
-        if method not in ("add", "clear", "draw", "stats", "save", "load") or returns != 1:
+        forms: dict[str, Callable[..., Ref]] = {
+            BufferServer.add.__name__: self._add,
+            BufferServer.clear.__name__: self._clear,
+            BufferServer.draw.__name__: self._draw,
+            BufferServer.stats.__name__: self._stats,
+            BufferServer.save.__name__: partial(self._total, ShardServer.save),
+            BufferServer.load.__name__: partial(self._total, ShardServer.load),
+        }
+        if method not in forms or returns != 1:
             raise ValueError(f"{self.name} is divided and has no method {method} with {returns} results")
-        return getattr(self, f"_{method}")(*args, **kwargs)
+        return forms[method](*args, **kwargs)
 
     def ready(self) -> Ref:
         """See `Handle.ready`; waits for all shards."""
-        return self.shards[0].call("after", *[shard.ready() for shard in self.shards])
+        return self.shards[0].call(ShardServer.after, *[shard.ready() for shard in self.shards])
 
     def _add(self, chunk_id: Words, block: Any, seed: Words) -> Ref:
-        return self.shards[self.shard_of(chunk_id)].call("add", chunk_id, block, seed)
+        return self.shards[self.shard_of(chunk_id)].call(ShardServer.add, chunk_id, block, seed)
 
     def _clear(self) -> Ref:
-        return self.shards[0].call("after", *[shard.call("clear") for shard in self.shards])
+        return self.shards[0].call(ShardServer.after, *[shard.call(ShardServer.clear) for shard in self.shards])
 
     def _draw(self, seed: Words, start: int, rows: int, epoch: bool, share: Share | None = None) -> Gathered:
         # The stats are passed as refs, so that Ray waits for them and this caller does not.
-        stats = [shard.call("stats") for shard in self.shards]
+        stats = [shard.call(ShardServer.stats) for shard in self.shards]
         parts = [
-            shard.call("draw_shard", seed, start, rows, epoch, share, number, *stats)
+            shard.call(ShardServer.draw_shard, seed, start, rows, epoch, share, number, *stats)
             for number, shard in enumerate(self.shards)
         ]
         return Gathered(parts, merge_parts)
 
     def _stats(self) -> Ref:
-        return self.shards[0].call("merge_stats", *[shard.call("stats") for shard in self.shards])
+        return self.shards[0].call(ShardServer.merge_stats, *[shard.call(ShardServer.stats) for shard in self.shards])
 
-    def _save(self, path: str) -> Ref:
-        return self._total("save", path)
-
-    def _load(self, path: str) -> Ref:
-        return self._total("load", path)
-
-    def _total(self, method: str, path: str) -> Ref:
+    def _total(self, method: Callable[[ShardServer, str], int], path: str) -> Ref:
         files = shard_files(Path(path), len(self.shards))
         done = [shard.call(method, str(file)) for shard, file in zip(self.shards, files, strict=True)]
-        return self.shards[0].call("total", *done)
+        return self.shards[0].call(ShardServer.total, *done)
 
 
 def start_buffer(
@@ -163,7 +166,7 @@ def start_buffer(
     name: str,
     shards: int = 1,
     **resources: Any,
-) -> Handle:
+) -> Handle[BufferServer]:
     """Starts a buffer of `capacity` rows in one actor or several.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from envs.compiled import compilations
+from envs.game import GameBase
 from learners.storage import load_state, save_state
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -39,6 +40,9 @@ class SolverServer(ABC):
     @abstractmethod
     def run_scratch_solver(self) -> None:
         """Runs an iteration of another solver, which is discarded."""
+
+    def enter(self, game: GameBase) -> None:  # noqa: B027 (few methods have curricula)
+        """Switches to another game, the next one of a curriculum."""
 
     @abstractmethod
     def run(self, iterations: int) -> dict[str, float]:

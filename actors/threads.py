@@ -6,13 +6,13 @@ evaluated, other games are stepped.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from time import monotonic
 from typing import Any
 
-from actors.runtime import Gathered, InlineHandle, InlineRef, InlineRuntime, Ref
+from actors.runtime import Gathered, InlineHandle, InlineRef, InlineRuntime, Ref, T
 
 
 class ThreadRef(InlineRef):
@@ -29,28 +29,28 @@ class ThreadRef(InlineRef):
         return (refs if self.part is None else refs[self.part]).value()
 
 
-class ThreadHandle(InlineHandle):
+class ThreadHandle(InlineHandle[T]):
     """An object in this process, whose methods run in a thread of its own.
 
-    The object is made at once, in the caller's thread: what it draws at its start from generators of the process, such
-    as fresh weights, then does not depend on timing.
+    The object is made in the caller's thread before this returns: its first draws from generators of the process, such
+    as fresh weights, then do not depend on timing.
     """
 
-    def __init__(self, name: str, make: Callable[[], Any]) -> None:
+    def __init__(self, name: str, make: Callable[[], T]) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name, initializer=_take_stream)
         super().__init__(name, make)
 
-    def call(self, method: str, *args: Any, returns: int = 1, **kwargs: Any) -> Any:
-        """See `Handle.call`."""
+    def send(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], returns: int = 1) -> Any:
+        """See `Handle.send`."""
         try:
-            future = self._thread.submit(self._run, method, args, returns, kwargs)
+            future = self._thread.submit(self._run, method, args, kwargs, returns)
         except RuntimeError:  # the thread has been told to end
-            return super().call(method, *args, returns=returns, **kwargs)
+            return super().send(method, args, kwargs, returns)
         return ThreadRef(future) if returns == 1 else tuple(ThreadRef(future, part) for part in range(returns))
 
-    def _run(self, method: str, args: Sequence[Any], returns: int, kwargs: dict[str, Any]) -> Any:
+    def _run(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], returns: int) -> Any:
         """Runs the method in this thread; returns a ref, or one for each of several values."""
-        refs = super().call(method, *args, returns=returns, **kwargs)
+        refs = super().send(method, args, kwargs, returns)
         if self._failure is None:
             return refs
         failed = self.ready()  # the object has been stopped meanwhile

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from time import perf_counter, process_time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,28 +19,28 @@ from actors.warm_up import WarmUp
 from envs.agent import Agent
 from envs.game import Game, IllegalAction, Packed, States
 from envs.players import RandomAgent
-from learners.dream.regret_matching import apply_threshold, draw_actions
+from learners.advantages import estimate_advantages
 from learners.networks.settings import NetworkSettings, Weights
-from learners.policy_gradient.advantages import estimate_advantages
 from learners.policy_gradient.agent import PolicyAgent
 from learners.policy_gradient.critic import CriticInference, other_views, policy_alone
 from learners.policy_gradient.settings import NoiseSettings
+from learners.regret_matching import apply_threshold, draw_actions
 from learners.samples import pack_mask, trajectory_dtype
 
 LEARNER = 0
 """The party that learns; frozen opponents are 1, 2, ..., and the former net follows them."""
 NOISE = -1
-"""The party that plays in the place of others where actions are random, see `NoiseSettings`."""
+"""The party that plays in place of others where actions are random, see `NoiseSettings`."""
 
 
 class NotZeroSum(Explained):
-    """The returns of a game do not add up to 0, so that a best response says nothing of exploitability."""
+    """The returns of a game do not add up to a constant, so that a best response does not bound exploitability."""
 
     wrong_use = True
 
 
 class BadReturns(Explained):
-    """The returns of a game are no numbers, or larger than it says."""
+    """The returns of a game are not finite, or larger than its spec allows."""
 
 
 class BadMove(Explained):
@@ -86,7 +87,7 @@ class TrajectoryWeights:
 Decide = Callable[[States, NDArray[np.int8], NDArray[np.int64], np.random.Generator], NDArray[np.int64]]
 """Chooses actions from states, players to move, numbers of the games, and a source of draws."""
 
-Block = dict[str, NDArray]
+Block = dict[str, NDArray[Any]]
 """`{"net0": trajectory_dtype[n], ...}`, by net"""
 
 
@@ -98,7 +99,7 @@ class TrajectoryPlayer(WarmUp):
         discount: Gamma, see `PolicyTrainingSettings`.
         trace: Lambda.
         opponents: Frozen agents.
-        zero_sum: Refuse games whose returns do not add up to 0.
+        zero_sum: Refuse games whose returns do not add up to a constant, and subtract half of it from each.
         noise: Random actions in the games of `play`.
         critic: Estimate advantages by a critic that sees what all players see, see `PolicyTrainingSettings`.
         device: Device of the nets.
@@ -117,6 +118,7 @@ class TrajectoryPlayer(WarmUp):
     ) -> None:
         self.game = game
         self._zero_sum = zero_sum
+        self._sum: float | None = None  # of the returns of the first game
         self._noise = noise if noise is not None and (noise.openings or noise.tremble) else None
         self.discount, self.trace = discount, trace
         self._opponents: list[Agent | None] = [None, *opponents]
@@ -181,7 +183,7 @@ class TrajectoryPlayer(WarmUp):
         return (returns, process_time() - spent), None
 
     def _take(self, weights: TrajectoryWeights) -> None:
-        """Makes the nets ready, unless they are the ones at hand."""
+        """Loads the nets, unless they are loaded already."""
         if weights.version != self._version:
             own = [policy_alone(net) for net in weights.nets]
             self._learner = PolicyAgent(self.game, weights.network, own, "learner", device=self._device)
@@ -202,7 +204,7 @@ class TrajectoryPlayer(WarmUp):
 
         Args:
             seats: Party in each seat of each game, `int8[games, players]`.
-            seed: Of the chunk.
+            seed: Seed of the chunk.
             decide: Chooses the learner's actions.
             noise: Random actions; None for none.
 
@@ -253,7 +255,7 @@ class TrajectoryPlayer(WarmUp):
         return decisions, returns
 
     def _returns(self, states: States) -> NDArray[np.float32]:
-        """What games that have ended brought each player."""
+        """Returns of each player in games that have ended; with a constant sum, less half of it."""
         returns, spec = self.game.returns(states), self.game.spec
         most = np.abs(returns).max()
         if not most <= 1.0001 * spec.max_return:  # also if it is not a number
@@ -261,13 +263,18 @@ class TrajectoryPlayer(WarmUp):
                 f"a game of {spec.name} returned {most:g}, but its max_return is {spec.max_return:g}: set the option "
                 "or the constant of this name"
             )
-        off = np.abs(returns.sum(axis=1)).max() if self._zero_sum else 0
-        if off > 1e-4 * max(spec.max_return, 1.0):
+        if not self._zero_sum:
+            return returns
+        sums, tolerance = returns.sum(axis=1), 1e-4 * spec.max_return
+        if self._sum is None:
+            self._sum = float(sums[0])
+        other = float(sums[np.abs(sums - self._sum).argmax()])
+        if abs(other - self._sum) > tolerance:
             raise NotZeroSum(
-                f"the returns of {spec.name} add up to {off:g} and not to 0: what a response wins says nothing of "
-                "exploitability there"
+                f"the returns of {spec.name} add up to {self._sum:g} in one game and to {other:g} in another: "
+                "a response bounds exploitability only where every game has the same sum"
             )
-        return returns
+        return returns - np.where(np.abs(sums) > tolerance, sums / 2, 0)[:, None]  # of each game, in any worker
 
     def _party(self, number: int) -> Agent:
         agent = self._opponents[number] if number < len(self._opponents) else self._former and self._former[1]

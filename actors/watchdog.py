@@ -67,5 +67,7 @@ class Watchdog:
             return
         self.lost = True
         time.sleep(self._end_after_s)
-        print(f"dancfr: {self._message()}", file=sys.stderr, flush=True)
-        os._exit(1)
+        try:
+            print(f"dancfr: {self._message()}", file=sys.stderr, flush=True)
+        finally:
+            os._exit(1)

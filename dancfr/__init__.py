@@ -1,10 +1,33 @@
-"""The program on top of `envs`, `learners` and `actors`: commands, methods, runs, evaluation, reports."""
+"""Train, solve and measure agents for imperfect-information games.
 
-import importlib.util
+The names of this module are the library. Each is imported when it is first used, so that `import dancfr` is quick and
+needs neither torch nor Ray; the command line calls the same functions.
+
+Importing this package makes sure that `envs`, `learners` and `actors` are those beside it, whatever the module search
+path contains.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
 from importlib import metadata
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dancfr.agents.by_name import make_agent as make_agent
+    from dancfr.agents.exact import exploitability as exploitability
+    from dancfr.agents.match import play as play
+    from dancfr.agents.response import best_response as best_response
+    from dancfr.agents.solving import solve as solve
+    from dancfr.agents.trained import load_run as load_run
+    from dancfr.agents.trained import train as train
+    from dancfr.games.registry import make_game as make_game
 
 _ROOT = Path(__file__).resolve().parent.parent
+_SIBLINGS = ("envs", "learners", "actors")
 
 
 def _find_version() -> str:
@@ -22,24 +45,90 @@ def _find_version() -> str:
     return metadata.version("dancfr")
 
 
-def _check_siblings() -> None:
-    """Names like `envs` are common: a foreign package of that name must not be taken for ours.
+class _SiblingFinder:
+    """Finds `envs`, `learners` and `actors` beside this package.
+
+    These names are common, and the folder of a user's own project, which may have packages of these names, often comes
+    first on the module search path. In Ray's workers it always does.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        package = name.partition(".")[0]
+        if package not in _SIBLINGS:
+            return None
+        spec = PathFinder.find_spec(name, [str(_ROOT)] if path is None else path)
+        if spec is None and path is not None:
+            from actors.packages import shadowing
+
+            if (other := shadowing(sys.path, [package])) is not None:
+                raise ModuleNotFoundError(
+                    f"no module {name!r} in dancfr's package {package!r}, which takes the place of {other} here: give "
+                    "that package another name",
+                    name=name,
+                )
+        return spec
+
+
+def pin_packages() -> None:
+    """Makes `envs`, `learners` and `actors` the packages beside this one in this process.
+
+    Importing this package calls it; by its name, Ray's workers call it before they import anything else.
 
     Raises:
-        ImportError: a sibling package is missing or would be imported from elsewhere.
+        ImportError: One of them is missing, or a package of another project with its name has been imported already.
     """
-    for name in ("envs", "learners", "actors"):
-        spec = importlib.util.find_spec(name)
-        folders = [Path(place).resolve().parent for place in (spec.submodule_search_locations or ())] if spec else []
-        if not folders or folders[0] != _ROOT:
-            found = f"comes from {folders[0]}" if folders else "is missing"
+    if _SiblingFinder not in sys.meta_path:
+        sys.meta_path.insert(0, _SiblingFinder)
+    for name in _SIBLINGS:
+        spec, loaded = PathFinder.find_spec(name, [str(_ROOT)]), sys.modules.get(name)
+        place = loaded and Path(next(iter(getattr(loaded, "__path__", ())), loaded.__file__ or "")).resolve()
+        if spec is None:
             raise ImportError(
-                f"dancfr is loaded from {_ROOT} but its package '{name}' {found}: "
-                "remove the other distribution, or install dancfr in an environment of its own"
+                f"dancfr is loaded from {_ROOT} but its package {name!r} is missing: install dancfr again"
+            )
+        if place is not None and place.parent != _ROOT:
+            raise ImportError(
+                f"dancfr is loaded from {_ROOT} but its package {name!r} cannot be, because the {name!r} at "
+                f"{place} was imported before: import dancfr first, or give that package another name"
             )
 
 
-_check_siblings()
+pin_packages()
 __version__ = _find_version()
 
-__all__ = ["__version__"]
+_PLACES = {
+    "make_game": "dancfr.games.registry",
+    "make_agent": "dancfr.agents.by_name",
+    "play": "dancfr.agents.match",
+    "solve": "dancfr.agents.solving",
+    "exploitability": "dancfr.agents.exact",
+    "best_response": "dancfr.agents.response",
+    "train": "dancfr.agents.trained",
+    "load_run": "dancfr.agents.trained",
+}
+"""The library: each name and the module that has it."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(_PLACES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES})
+
+
+__all__ = [
+    "__version__",
+    "best_response",
+    "exploitability",
+    "load_run",
+    "make_agent",
+    "make_game",
+    "play",
+    "solve",
+    "train",
+]

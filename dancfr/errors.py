@@ -2,15 +2,29 @@
 
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
 
+MAX_SHOWN_VALUE = 60
+"""Longest text of a wrong value in an error, in characters."""
+
+_CONTROLS = {n: ascii(chr(n))[1:-1] for n in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)}
+
+
+def printable(text: str) -> str:
+    """Returns text in one line, with line breaks and other control characters, which names may have, escaped."""
+    return text.translate(_CONTROLS)
+
 
 class DancfrError(Exception):
-    """An error whose message is one line with the cause and what to do; printed without a traceback."""
+    """An error whose message is one line with the cause and the cure; printed without a traceback."""
 
     exit_code: ClassVar[int] = 1
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class UsageError(DancfrError):
@@ -23,6 +37,33 @@ class RunError(DancfrError):
     """A command failed while it ran. Exit code 1."""
 
 
+class PackageMissing(UsageError):
+    """A package that only some commands need is not installed."""
+
+
+_EXTRAS = {
+    **dict.fromkeys(("ray", "torch", "wandb", "requests"), "train"),
+    **dict.fromkeys(("matplotlib", "jinja2"), "report"),
+    "aiohttp": "serve",
+}
+"""The extra of dancfr that brings a package."""
+
+
+@contextmanager
+def naming_extras() -> Iterator[None]:
+    """Raises PackageMissing for an import that fails because an extra of dancfr is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _EXTRAS:
+            raise
+        raise PackageMissing(
+            f"this needs {package}, which is not installed: pip install 'dancfr[{_EXTRAS[package]}]', or 'dancfr[all]' "
+            "for everything"
+        ) from error
+
+
 def reason(error: OSError) -> str:
     """The reason of a system error in a few words; for an error from another process its last line."""
     lines = str(error.strerror or error).strip().splitlines()
@@ -31,15 +72,26 @@ def reason(error: OSError) -> str:
 
 def cannot_write(path: Path, error: OSError) -> str:
     """The message for a file of a run that could not be written, with the cure."""
-    cure = "make room and go on with --resume"
+    cure = "make room and continue with --resume"
     if isinstance(error, FileNotFoundError):
-        cure = "the folder was removed or moved: put it back and go on with --resume, or train into another one"
+        cure = "the folder was removed or moved: put it back and continue with --resume, or train into another one"
     return f"cannot write {path}: {reason(error)}; {cure}"
 
 
 def one_line(error: BaseException) -> str:
     """An error of a part that is not ours, with its kind, in at most one line of some 300 characters."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+
+
+def shortened(value: object) -> str:
+    """A value for an error, in at most `MAX_SHOWN_VALUE` characters; a long list or mapping by its length."""
+    try:
+        if isinstance(value, (Mapping, Sequence)) and not isinstance(value, (str, bytes)) and len(value) > 8:
+            return f"{type(value).__name__} of {len(value)} entries"
+        text = repr(value)
+    except Exception:  # an integer of thousands of digits, lists within lists without end, or code of others
+        text = f"an object of {type(value).__name__}"
+    return text if len(text) <= MAX_SHOWN_VALUE else f"{text[: MAX_SHOWN_VALUE - 3]}..."
 
 
 def place_of(error: BaseException) -> str:
@@ -51,8 +103,9 @@ def place_of(error: BaseException) -> str:
 
 def warn(text: str) -> None:
     """Prints a line to standard error. Never fails, not even if that is closed or a file on a full disk."""
-    with suppress(OSError, ValueError):
-        print(text, file=sys.stderr, flush=True)
+    if sys.stderr is not None:  # `print` would take standard output in its place
+        with suppress(OSError, ValueError):
+            print(text, file=sys.stderr, flush=True)
 
 
 def nearest(name: str, known: list[str] | tuple[str, ...], what: str) -> str:
@@ -65,6 +118,8 @@ def nearest(name: str, known: list[str] | tuple[str, ...], what: str) -> str:
     """
     import difflib
 
+    if len(name) > 60:
+        name = f"{name[:57]}..."
     lower = {candidate.lower(): candidate for candidate in known}
     typed = name.lower().replace("_plus", "+").replace("plus", "+")  # cfr+ is hard to say in a name
     close = difflib.get_close_matches(typed if typed in lower else name.lower(), list(lower), n=1, cutoff=0.5)

@@ -41,7 +41,9 @@ def main() -> int:
         print(f"error: this must run with Python {PYTHON[0]}.{PYTHON[1]} on Linux, like the image", file=sys.stderr)
         return 2
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    extras = project["project"]["optional-dependencies"]
+    packages = [*project["project"]["dependencies"], *extras["train"], *extras["report"], *extras["serve"]]
+    wanted = [*project["build-system"]["requires"], *packages]
     pins = read_pins(ROOT / "constraints.txt")
     with tempfile.TemporaryDirectory() as scratch:
         venv.create(scratch, with_pip=True)

@@ -1,4 +1,4 @@
-"""Adapts any two-player PettingZoo AEC environment to `Game`: slower than compiled rules, for the same learners.
+"""Adapts any two-player PettingZoo environment to `Game`: slower than compiled rules, for the same learners.
 
 PettingZoo environments cannot be copied, whereas states of a `Game` are values that may be copied, dropped, overwritten
 and sent to other processes. A state here is therefore the history of a game: the seed of its reset and the actions
@@ -12,41 +12,45 @@ and reuses those of ended games first.
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
+from envs.aec_reading import Rewards, as_aec, common_actions, common_observation, flat_observation, read_mask
 from envs.game import GameSpec, IllegalAction, Packed, States
+from envs.playable import Playable
 
 RUNNING, TERMINATED, TRUNCATED, PLY_LIMIT = 0, 1, 2, 3
 ENDINGS = ("running", "terminated", "truncated", "ply limit")
-MASK = "action_mask"
 
 Key = tuple[int, bytes]
 
 
 @dataclass(slots=True)
 class _Live:
-    """An environment at some state, and the legal actions there, `bool[A]`."""
+    """An environment at some state, the rewards so far, and the legal actions, `bool[A]`."""
 
     env: AECEnv
+    rewards: Rewards
     mask: NDArray[np.bool_]
 
 
-class AecGame:
-    """A two-player PettingZoo AEC environment as a `Game`. Implements `envs.game.Game`.
+class AecGame(Playable):
+    """A two-player PettingZoo environment as a `Game`. Implements `envs.game.Game`.
 
-    The environment must have the same discrete actions for both players. An observation is either a dict with
-    `observation` and `action_mask`, or any space that gymnasium can flatten; in that case the mask is
+    The environment must have the same discrete actions for both players. A ParallelEnv is converted by PettingZoo's
+    `parallel_to_aec`: the second player does not see the action of the first. An observation is of any space that
+    gymnasium can flatten, alone or in a dict beside `action_mask`; without that, the mask is
     ``infos[agent]["action_mask"]``, or else all actions are legal. ``reset(seed)`` must determine all chance events,
     which every replay verifies. A packed infostate is the flattened observation of a player, as bytes of its own type
-    or of float32 if that is shorter. A return is the undiscounted sum of rewards.
+    or of float32 if that is shorter. A return is the undiscounted sum of rewards, or, where those are all 0, of what
+    `last` returns.
 
     Args:
-        factory: Creates an environment, wrapped or not; must be picklable if the game is sent to other processes.
+        factory: Creates an AECEnv or a ParallelEnv, wrapped or not; must be picklable if the game is sent to other
+            processes.
         name: Name of the game; by default ``metadata["name"]``.
         max_plies: Longer games are cut off with the ending ``ply limit`` and the returns so far.
         max_return: Largest absolute return, after scaling.
@@ -54,9 +58,12 @@ class AecGame:
         reserve: Number of environments that are kept in any case.
 
     Raises:
-        ValueError: the environment does not meet these conditions; or, from `step`, a return exceeds `max_return`.
+        ValueError: the environment does not meet these conditions; or, from `step`, a return exceeds `max_return` or
+            `last` and `rewards` differ.
         RuntimeError: a replay of the same seed and actions led to another state.
     """
+
+    may_differ: ClassVar[frozenset[str]] = frozenset({"max_plies", "max_return", "scale", "reserve"})  # none is a rule
 
     def __init__(
         self,
@@ -73,11 +80,12 @@ class AecGame:
         self.factory = factory
         self.scale = scale
         self.reserve = reserve
-        env = factory()
+        made = factory()
+        name = name or str(made.metadata.get("name", type(made.unwrapped).__name__))
+        env = as_aec(made, name)
         self.agents: list[Any] = list(env.possible_agents)
-        name = name or str(env.metadata.get("name", type(env.unwrapped).__name__))
-        actions = _common_actions(env, self.agents, name)
-        self._space, flat = _common_observation(env, self.agents, name)
+        actions = common_actions(env, self.agents, name)
+        self._space, flat = common_observation(env, self.agents, name)
         self._dtype = flat.dtype if flat.dtype is not None and flat.dtype.itemsize <= 2 else np.dtype(np.float32)
         width = int(np.prod(flat.shape or (1,)))
         self.spec = GameSpec(
@@ -103,6 +111,9 @@ class AecGame:
         )
         self._forget()
         self._spare.append(env)
+
+    no_tree = "PettingZoo does not tell which events of an environment are random, and how probable they are"
+    """Why there is no tree, see `envs.chanceless`."""
 
     def _forget(self) -> None:
         self._running: OrderedDict[Key, _Live] = OrderedDict()  # in the order of their last use
@@ -140,7 +151,7 @@ class AecGame:
         if self._ended and (not replay or self.live >= self._capacity):
             return self._ended.popitem(last=False)[1].env
         if self.live < self._capacity:
-            return self.factory()
+            return as_aec(self.factory(), self.spec.name)
         return self._running.popitem(last=False)[1].env
 
     def _keep(self, key: Key, live: _Live, ending: int) -> None:
@@ -170,7 +181,7 @@ class AecGame:
         for action in state["actions"][: state["plies"]]:
             same = same and bool(live.mask[action])  # an action may be illegal where the replay has led
             if same:
-                live = self._advance(live.env, again, int(action))
+                live = self._advance(live, again, int(action))
         if not same or not all(np.array_equal(again[f], state[f]) for f in ("to_move", "ending", "total")):
             raise RuntimeError(f"{self.spec.name}: reset(seed) and the same actions led to another state")
         return live
@@ -180,21 +191,25 @@ class AecGame:
     def _start(self, state: np.void, replay: bool) -> _Live:
         env = self._take_env(replay)
         env.reset(seed=int(state["seed"]))
-        return self._look(env, state)
+        return self._look(env, Rewards(self.agents), state)
 
-    def _advance(self, env: AECEnv, state: np.void, action: int) -> _Live:
-        """Plays one action in `env` and updates its state."""
+    def _advance(self, live: _Live, state: np.void, action: int) -> _Live:
+        """Plays one action in an environment and updates its state."""
+        env, rewards = live.env, live.rewards
+        rewards.before(env)
         env.step(action)
-        state["total"] += [float(env.rewards.get(agent, 0.0)) for agent in self.agents]
+        rewards.after(env)
+        state["total"] = rewards.earned
         state["actions"][state["plies"]] = action
         state["plies"] += 1
-        return self._look(env, state)
+        return self._look(env, rewards, state)
 
-    def _look(self, env: AECEnv, state: np.void) -> _Live:
+    def _look(self, env: AECEnv, rewards: Rewards, state: np.void) -> _Live:
         """Reads mover, ending and mask. An agent that is out while the other plays on takes its dead step (None)."""
         dead = {a: env.terminations[a] or env.truncations[a] for a in env.agents}
         while not all(dead.values()) and dead[env.agent_selection]:
             del dead[env.agent_selection]
+            rewards.before(env, last=True)
             env.step(None)
         if all(dead.values()):
             truncated = any(env.truncations.values()) and not any(env.terminations.values())
@@ -203,24 +218,25 @@ class AecGame:
             state["ending"] = PLY_LIMIT
         if state["ending"] != RUNNING:
             state["to_move"] = -1
-            return _Live(env, np.zeros(self.spec.num_actions, np.bool_))
+            state["total"] = rewards.total(env, self.spec.name, cut=state["ending"] == PLY_LIMIT)
+            return _Live(env, rewards, np.zeros(self.spec.num_actions, np.bool_))
         state["to_move"] = self.agents.index(env.agent_selection)
-        return _Live(env, self._read_mask(env))
-
-    def _read_mask(self, env: AECEnv) -> NDArray[np.bool_]:
-        agent = env.agent_selection
-        observation = env.observe(agent)
-        mask = observation.get(MASK) if isinstance(observation, dict) else None
-        if mask is None:
-            mask = env.infos[agent].get(MASK)
-        if mask is None:
-            return np.ones(self.spec.num_actions, np.bool_)
-        return np.asarray(mask).astype(np.bool_)
+        return _Live(env, rewards, read_mask(env, self.spec.num_actions, self.spec.name))
 
     # The interface `Game`
 
     def _allow_for(self, states: States) -> None:
         self._capacity = max(self._capacity, 2 * len(states))
+
+    def env(self, render_mode: str | None = None, **options: Any) -> AECEnv:
+        """Creates the environment that this game is made of, in turns.
+
+        Raises:
+            ValueError: an option is given; those of the environment belong to the game.
+        """
+        if render_mode is not None or options:
+            raise ValueError(f"{self.spec.name}: pass render_mode and other options when making the game")
+        return as_aec(self.factory(), self.spec.name)
 
     def reset(self, batch: int, rng: np.random.Generator) -> States:
         states = np.zeros(batch, self.state_dtype)
@@ -246,9 +262,7 @@ class AecGame:
         flat = np.empty((len(states), *self.spec.shapes["flat"]), self._dtype)
         for b, state in enumerate(states):
             seen = self._find(state).env.observe(self.agents[players[b]])
-            if isinstance(seen, dict) and MASK in seen:
-                seen = seen["observation"]
-            flat[b] = np.asarray(gymnasium.spaces.flatten(self._space, seen))
+            flat[b] = flat_observation(self._space, flat.shape[1], seen, self.spec.name)
         return flat.view(np.uint8)
 
     def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None) -> None:
@@ -268,7 +282,7 @@ class AecGame:
         for b, action in zip(running, chosen, strict=True):
             live = self._find(states[b])
             del self._running[_key(states[b])]
-            live = self._advance(live.env, states[b], int(action))
+            live = self._advance(live, states[b], int(action))
             self._keep(_key(states[b]), live, states[b]["ending"])
         largest = float(np.abs(self.returns(states)).max(initial=0))
         if largest > self.spec.max_return * (1 + 1e-6):
@@ -278,7 +292,7 @@ class AecGame:
             )
 
     def finished(self, states: States) -> NDArray[np.bool_]:
-        return states["ending"] != RUNNING
+        return np.asarray(states["ending"] != RUNNING)
 
     def returns(self, states: States) -> NDArray[np.float32]:
         ended = self.finished(states)[:, None]
@@ -299,29 +313,6 @@ class AecGame:
 
 def _key(state: np.void) -> Key:
     return int(state["seed"]), state["actions"][: state["plies"]].tobytes()
-
-
-def _common_actions(env: AECEnv, agents: list[Any], name: str) -> int:
-    """Returns the number of actions; raises a ValueError unless both players have the same discrete actions from 0."""
-    if len(agents) != 2:
-        raise ValueError(f"{name}: only games of 2 players can be adapted, got {len(agents)} players")
-    first, second = (env.action_space(agent) for agent in agents)
-    if not isinstance(first, gymnasium.spaces.Discrete) or first != second or first.start != 0:
-        raise ValueError(f"{name}: both players need the same Discrete actions from 0, got {first} and {second}")
-    return int(first.n)
-
-
-def _common_observation(env: AECEnv, agents: list[Any], name: str) -> tuple[gymnasium.Space[Any], gymnasium.spaces.Box]:
-    """Returns the observation space without the mask, and its flat form; raises a ValueError if it has none."""
-    inner = []
-    for agent in agents:
-        space = env.observation_space(agent)
-        masked = isinstance(space, gymnasium.spaces.Dict) and MASK in space.spaces
-        inner.append(space.spaces["observation"] if masked else space)
-    flat = gymnasium.spaces.flatten_space(inner[0])
-    if inner[0] != inner[1] or not isinstance(flat, gymnasium.spaces.Box):
-        raise ValueError(f"{name}: both players need the same observation space that can be flattened, got {inner}")
-    return inner[0], flat
 
 
 __all__ = ["AecGame"]

@@ -1,15 +1,17 @@
 """The `Agent` interface: chooses actions. Bots, network policies, average policies and people implement it."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.game import Game, RaggedGame, States
+from envs.game import Game, ListedGame, States
+
+T = TypeVar("T")
 
 
 class Agent(Protocol):
-    """Plays games of a batch in lock step.
+    """Plays games of a batch in lock step: a `NumberedAgent` or a `ListedAgent`.
 
     `act` receives whole states so that agents need no copy of the rules. An agent may use only what `game.observe`
     shows to the player to move; the tests verify this for the bots.
@@ -20,11 +22,12 @@ class Agent(Protocol):
 
     name: str
 
-    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+    # `Any`, since each kind of agent narrows it to the games that it plays, which `GameBase` would not allow.
+    def begin(self, game: Any, batch: int, rng: np.random.Generator) -> None:
         """Starts a new batch of `batch` games; an agent with memory forgets the previous batch here."""
         ...
 
-    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         """Chooses actions for n games in which this agent is to move.
 
         Args:
@@ -33,17 +36,23 @@ class Agent(Protocol):
             rng: Source of all random draws.
 
         Returns:
-            A legal action for each game, `int64[n]`.
+            A legal action for each game, `int64[n]`, or `[n]` records of a `ListedGame`.
         """
         ...
 
 
-class RaggedAgent(Protocol):
-    """An `Agent` for a `RaggedGame`: `act` returns action records of the game, `[n]`."""
+class NumberedAgent(Agent, Protocol):
+    """An `Agent` for a `Game`."""
 
-    name: str
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None: ...
 
-    def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None: ...
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]: ...
+
+
+class ListedAgent(Agent, Protocol):
+    """An `Agent` for a `ListedGame`."""
+
+    def begin(self, game: ListedGame, batch: int, rng: np.random.Generator) -> None: ...
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]: ...
 
@@ -80,12 +89,42 @@ class StatesPolicy(Protocol):
             states, games: See `Agent.act`.
 
         Returns:
-            `[n, A]`; for a `RaggedGame` one number for each of `legal(states).rows`, `[N]`.
+            `[n, A]`; for a `ListedGame` one number for each of `legal(states).rows`, `[N]`.
         """
         ...
 
 
-def copy_with(agent: Any, /, **parts: Any) -> Any:
+@runtime_checkable
+class Seated(Protocol):
+    """An agent that consists of one for each player."""
+
+    def at_seat(self, player: int) -> Agent:
+        """Returns the agent that plays for a player."""
+        ...
+
+
+@runtime_checkable
+class Adapted(Protocol):
+    """An agent that is shown less of a game than there is."""
+
+    def with_inputs(self) -> Agent:
+        """Returns an agent of the same policy that sees all of the game, for a training to begin with.
+
+        If there is no such agent, returns one without it.
+        """
+        ...
+
+
+@runtime_checkable
+class Widens(Protocol):
+    """An agent of nets that can take further inputs, which do not change its policy."""
+
+    def widened(self, game: Game) -> Agent:
+        """Returns the agent with nets for a variant whose flat inputs begin with those of its own game."""
+        ...
+
+
+def copy_with(agent: T, /, **parts: Any) -> T:
     """Returns a shallow copy of an object, with other values of some attributes; for methods `__copy__`."""
     made = object.__new__(type(agent))
     made.__dict__.update(agent.__dict__ | parts)

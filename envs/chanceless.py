@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.extensive import OVER, ExtensiveGame
-from envs.game import Game, GameSpec, Packed, RaggedGame, States
+from envs.game import Game, GameSpec, ListedGame, Packed, States
 
 
 class ChanceDrawn(TypeError):
@@ -16,19 +16,18 @@ class ChanceDrawn(TypeError):
 class _NoChance:
     """Replaces a random generator; any use of it is a chance event, and raises ChanceDrawn."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, game: Game) -> None:
+        self._name = game.spec.name
+        self._why = getattr(game, "no_tree", "its rules draw chance events without listing them")
 
     def __getattr__(self, attribute: str) -> NoReturn:
-        raise ChanceDrawn(
-            f"{self._name} has no tree: its rules draw chance events without listing them, see docs/trees-and-cfr.md"
-        )
+        raise ChanceDrawn(f"{self._name} has no tree: {self._why}, see docs/explanation/trees-and-cfr.md")
 
 
 class Chanceless:
     """A game without chance events. Implements `envs.extensive.ExtensiveGame`.
 
-    The history of a player consists of the own actions and of all infostates from `observe`; nothing is public.
+    The history of a player consists of their own actions and of all infostates from `observe`; nothing is public.
 
     Args:
         game: The game to adapt.
@@ -40,7 +39,7 @@ class Chanceless:
     def __init__(self, game: Game) -> None:
         self.game = game
         self.spec: GameSpec = game.spec
-        self._rng: Any = _NoChance(game.spec.name)
+        self._rng: Any = _NoChance(game)  # whose use ends in an error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.game, name)  # everything else is that of the game
@@ -76,7 +75,7 @@ class Chanceless:
         return self.game.returns(states).astype(np.float64)
 
 
-def extensive(game: Any) -> ExtensiveGame:
+def extensive(game: object) -> ExtensiveGame:
     """Returns the game itself if it is an `ExtensiveGame`, else adapts it as a game without chance events.
 
     Raises:
@@ -85,10 +84,11 @@ def extensive(game: Any) -> ExtensiveGame:
     if isinstance(game, ExtensiveGame):
         return game
     name = getattr(getattr(game, "spec", None), "name", type(game).__name__)
-    if isinstance(game, RaggedGame) or not isinstance(game, Game):
+    if isinstance(game, ListedGame) or not isinstance(game, Game):
         raise TypeError(f"{name} has no tree: trees need a game with numbered actions (envs.game.Game)")
     chanceless: Any = Chanceless(game)
-    return chanceless
+    adapted: ExtensiveGame = chanceless
+    return adapted
 
 
 __all__ = ["ChanceDrawn", "Chanceless", "extensive"]

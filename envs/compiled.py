@@ -1,92 +1,65 @@
-"""The decorators of compiled kernels, and the folder in which Numba caches them.
-
-Numba's on-disk cache checks only the file of the function itself: after an edit of a callee in another file it would
-reuse a stale kernel and give wrong results. The cache folder is therefore named after a digest of all sources that
-contain kernels, so that any edit starts a fresh folder.
-"""
+"""The decorators of compiled kernels."""
 
 import functools
-import hashlib
-import os
-import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
 from numba import njit
 from numba.core.event import install_recorder
 
-_ROOT = Path(__file__).resolve().parent.parent
-_PACKAGES = ("envs", "learners", "actors")
-
-
-def source_digest() -> str:
-    """Returns a hex digest of every Python file that may contain a kernel, and of the Numba and Python versions."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for package in _PACKAGES:
-        for path in sorted((_ROOT / package).rglob("*.py")):
-            digest.update(path.relative_to(_ROOT).as_posix().encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _choose_cache_dir() -> Path:
-    named = (os.environ.get(name) for name in ("NUMBA_CACHE_DIR", "DANCFR_CACHE_DIR", "XDG_CACHE_HOME"))
-    base = next(filter(None, named), "~/.cache")
-    folder = Path(base).expanduser() / "dancfr" / "numba" / source_digest()
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError:  # for instance a read-only home
-        folder = Path(tempfile.gettempdir()) / f"dancfr-numba-{os.getuid()}-{source_digest()}"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if folder.stat().st_uid != os.getuid():
-            folder = Path(tempfile.mkdtemp(prefix="dancfr-numba-"))
-    return folder
-
-
-# This applies to a NUMBA_CACHE_DIR set by the user as well: Numba itself would reuse stale kernels there.
-numba.config.CACHE_DIR = str(_choose_cache_dir())  # type: ignore[attr-defined]
+from envs.kernel_cache import cached
 
 
 class _Record(np.record):  # type: ignore[misc]
     """A record whose fields are attributes, even those that are named like an attribute of NumPy, such as `size`."""
 
-    def __getattribute__(self, name):
+    def __getattribute__(self, name: str) -> Any:
         fields = np.record.__getattribute__(self, "dtype").fields
         return self[name] if fields and name in fields else np.record.__getattribute__(self, name)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
 
 
-def _interpreted(function):
-    """Replaces `kernel` under NUMBA_DISABLE_JIT=1, for debuggers and coverage.
+def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Replaces the compiler under NUMBA_DISABLE_JIT=1, for debuggers and coverage.
 
     Outside compiled code the fields of a record are attributes only if its type is `_Record`, and uint64 arithmetic
     that wraps around, as intended, would warn.
     """
 
     @functools.wraps(function)
-    def run(*args):
-        structured = [isinstance(a, np.ndarray) and a.dtype.names is not None for a in args]
-        records = [
-            a.view(np.dtype((_Record, a.dtype))) if fields else a for a, fields in zip(args, structured, strict=True)
-        ]
+    def run(*args: Any) -> Any:
         with np.errstate(over="ignore"):
-            return function(*records)
+            return function(*map(_with_attributes, args))
 
     return run
 
 
-_interpret = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
-kernel = _interpreted if _interpret else njit(cache=True, nogil=True, error_model="numpy")
+def _with_attributes(value: Any) -> Any:
+    """Returns an argument with its records, within tuples too, as `_Record`."""
+    if isinstance(value, np.ndarray | np.void) and value.dtype.names is not None:
+        return value.view(np.dtype((_Record, value.dtype)))
+    if isinstance(value, tuple):
+        parts = map(_with_attributes, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
+
+
+def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Returns a decorator of compiled functions, which are interpreted under NUMBA_DISABLE_JIT=1."""
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return _interpreted
+    compiled = njit(nogil=True, error_model="numpy", **options)
+    return lambda function: cached(compiled(function))
+
+
+kernel = _compiled()
 """Decorator of compiled functions: cached on disk, without the GIL, with C-like division."""
-fast = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+fast = _compiled(fastmath={"reassoc", "contract", "nsz"})
 """Decorator of kernels whose sums may be reordered, so that LLVM can vectorise them."""
 
 
@@ -102,4 +75,4 @@ def compilations() -> Iterator[list[str]]:
             names.append(f"{compiled.__module__}.{compiled.__name__}")
 
 
-__all__ = ["compilations", "fast", "kernel", "source_digest"]
+__all__ = ["compilations", "fast", "kernel"]

@@ -8,12 +8,14 @@ from these observations, see `envs.tree`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from pettingzoo import AECEnv
 
 from envs.game import Game, GameSpec, IllegalAction, Packed, States
+from envs.playable import Playable
 
 OVER, CHANCE = -1, -2
 """Movers that are not players: the game has ended, or chance is to move."""
@@ -51,7 +53,7 @@ class ExtensiveGame(Game, Protocol):
         ...
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """Returns the private observation of `player` as a code from 0, `int64[B]`; it omits the own action."""
+        """Returns the private observation of `player` as a code from 0, `int64[B]`, without the player's own action."""
         ...
 
     def utilities(self, states: States) -> NDArray[np.float64]:
@@ -59,7 +61,7 @@ class ExtensiveGame(Game, Protocol):
         ...
 
 
-class ListedChance(ABC):
+class ListedChance(Playable, ABC):
     """Base class of games that enumerate chance: draws chance, checks actions, and plays them by `apply`.
 
     The states of a subclass have a field ``mover``, which `apply` updates.
@@ -93,7 +95,7 @@ class ListedChance(ABC):
         return states["mover"].copy()
 
     def finished(self, states: States) -> NDArray[np.bool_]:
-        return states["mover"] == OVER
+        return np.asarray(states["mover"] == OVER)
 
     def endings(self, states: States) -> NDArray[np.int8]:
         return self.finished(states).astype(np.int8)
@@ -167,25 +169,30 @@ class FactoredGame(ListedChance):
     public_actions: ClassVar[bool] = False
     """Whether every player sees every action, as in poker; not where bids or discards are hidden."""
 
+    timed: ClassVar[bool] = True
+    """Whether players can tell how many moves have been made. If not, `observe` must show all that a player has done
+    and seen, and infosets are told apart by it in place of `public` and `private`."""
+
     @abstractmethod
     def public(self, states: States) -> NDArray[np.int64]:
-        """Returns what all players saw of the last transition, as a code from 0, `int64[B]`.
+        """Returns the public observation of the last transition, as a code from 0, `int64[B]`.
 
         The tree asks after every `apply`, also after that which ended a game; never for initial states.
         """
 
     @abstractmethod
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """Returns what `player` alone saw of the last transition, as a code from 0, `int64[B]`; 0 for nothing.
+        """Returns the private observation of the last transition by `player`, as a code from 0, `int64[B]`; 0 for none.
 
-        Asked for each player when `public` is. It omits the own action, which the tree adds to the player's history.
+        Asked for each player when `public` is. It omits the player's own action, which the tree adds to the history.
         """
 
     @abstractmethod
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
         """Returns the packed infostate of `players[b]` in game b, `uint8[B, P]`: all that the player may know so far.
 
-        It may contain less than `public`, `private` and the own actions have shown since the start, but never more.
+        It may contain less than `public`, `private` and the player's own actions have shown since the start, but never
+        more.
         """
 
     @abstractmethod
@@ -197,12 +204,17 @@ class FactoredGame(ListedChance):
         """Describes a state in one line, as the player `view` sees it, or completely for None."""
 
     def describe_hand(self, state: np.void, player: int) -> str:
-        """Describes what a player holds that the other cannot see; by default all that the player sees."""
+        """Describes the part of a player's infostate that the other cannot see; by default all of it."""
         return self.describe(state, player)
 
     @abstractmethod
     def describe_action(self, action: int) -> str:
         """Returns the name of an action."""
+
+    def raw_env(self, render_mode: str | None = None, **options: Any) -> AECEnv:
+        from envs.factored_env import FactoredEnv
+
+        return FactoredEnv(self, render_mode, **options)
 
     def place(self, states: States, b: int) -> str:
         position = self.describe(states[b], int(states["mover"][b]))  # the mover reads it: show nothing hidden
@@ -211,7 +223,7 @@ class FactoredGame(ListedChance):
 
 def one_hot(values: NDArray[np.integer], size: int) -> NDArray[np.float32]:
     """Encodes integers as one-hot vectors, `float32[..., size]`; values out of range become zeros."""
-    return (np.asarray(values)[..., None] == np.arange(size)).astype(np.float32)
+    return np.asarray((np.asarray(values)[..., None] == np.arange(size)).astype(np.float32))
 
 
 def check_types(game: object, types: Mapping[str, type]) -> None:

@@ -1,4 +1,7 @@
-"""The `Game` interface: the methods of a game that learners and actors call, always for a batch of `B` states.
+"""The interfaces of games: the methods that learners and actors call, always for a batch of `B` states.
+
+Every game is a `GameBase`, and either a `Game`, whose actions are numbers, or a `ListedGame`, whose states list their
+actions because there are too many to number.
 
 A game is an immutable object that holds the options of the rules. Its states are a NumPy structured array of `B`
 records; there is no Python object per game. Infostates leave the game *packed* (`uint8[B, P]`, a few dozen bytes) and
@@ -41,7 +44,7 @@ class GameSpec:
         endings: Names of the ways in which a game can end; index 0 means "still running".
         max_plies: Upper bound on the decisions of a game.
         max_return: Largest absolute return.
-        action_features: Length of the vector that describes an action of a `RaggedGame`; 0 for other games.
+        action_features: Length of the vector that describes an action of a `ListedGame`; 0 for other games.
         action_shapes: The length of this vector beside encodings of infostates for which it is another one, by name.
         teams: Team of each player; empty if there are no teams.
     """
@@ -77,8 +80,8 @@ class Ragged(NamedTuple):
 
 
 @runtime_checkable
-class Game(Protocol):
-    """Rules of a game over batches of states. The first dimension of every array is the batch."""
+class GameBase(Protocol):
+    """The methods that all games share. The first dimension of every array is the batch."""
 
     @property
     def spec(self) -> GameSpec:
@@ -93,20 +96,12 @@ class Game(Protocol):
         """Returns the player to move, `int8[B]`; -1 where the game has ended."""
         ...
 
-    def legal(self, states: States) -> NDArray[np.bool_]:
-        """Returns the legal actions of the player to move, `bool[B, A]`; all False where the game has ended."""
-        ...
-
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
         """Returns the packed infostate of `players[b]` in game b, `uint8[B, P]`."""
         ...
 
-    def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator) -> None:
-        """Plays `actions[b]` in game b, in place. Finished games do not change.
-
-        Raises:
-            IllegalAction: an action is not legal; no state has been changed.
-        """
+    def encode(self, packed: Packed, encoding: str) -> NDArray[np.float32]:
+        """Unpacks infostates for a network, `float32[B, *spec.shapes[encoding]]`."""
         ...
 
     def finished(self, states: States) -> NDArray[np.bool_]:
@@ -121,8 +116,21 @@ class Game(Protocol):
         """Returns how each game ended as an index of `spec.endings`, `int8[B]`; 0 while it runs."""
         ...
 
-    def encode(self, packed: Packed, encoding: str) -> NDArray[np.float32]:
-        """Unpacks infostates for a network, `float32[B, *spec.shapes[encoding]]`."""
+
+@runtime_checkable
+class Game(GameBase, Protocol):
+    """Rules of a game with numbered actions."""
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        """Returns the legal actions of the player to move, `bool[B, A]`; all False where the game has ended."""
+        ...
+
+    def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator) -> None:
+        """Plays `actions[b]` in game b, in place. Finished games do not change.
+
+        Raises:
+            IllegalAction: an action is not legal; no state has been changed.
+        """
         ...
 
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
@@ -137,146 +145,16 @@ class Game(Protocol):
 
 
 @runtime_checkable
-class SparseGame(Game, Protocol):
-    """A game with a sparse form of its flat encoding, which lets networks skip the inputs that are 0."""
+class ListedGame(GameBase, Protocol):
+    """Rules of a game with too many actions to number them: each state lists its legal actions.
 
-    def encode_sparse(self, packed: Packed) -> Sparse:
-        """Unpacks infostates `uint8[B, P]` to the nonzero inputs of the encoding ``flat``."""
-        ...
-
-
-@runtime_checkable
-class RelativeActions(Protocol):
-    """A `RaggedGame` whose vectors of actions may depend on the infostate of the player."""
-
-    def encode_choices(
-        self, packed: Packed, offsets: NDArray[np.int64], actions: NDArray[np.void], encoding: str
-    ) -> Sparse:
-        """Returns the feature vectors of the choices of D infostates, of length ``spec.action_inputs(encoding)``.
-
-        Args:
-            packed: Infostates of the movers, `uint8[D, P]`.
-            offsets: The choices of infostate d are ``offsets[d]`` to ``offsets[d + 1]`` - 1, `int64[D + 1]`.
-            actions: All choices, `[N]` records.
-            encoding: That of the infostates, a key of `spec.shapes`.
-        """
-        ...
-
-
-@runtime_checkable
-class Appraises(Protocol):
-    """A `RelativeActions` game some of whose inputs are so costly that they are computed once, and stored in samples.
-
-    These *notes* are given to `encode`, `encode_choices` and, by a `FullView`, to `encode_full`, which otherwise
-    compute them.
+    An action is a record of `action_dtype`.
     """
-
-    def notes(self, encoding: str) -> tuple[int, int]:
-        """Returns the number of notes of an infostate, `S`, and of a choice, `C`; 0 where an encoding has none."""
-        ...
-
-    def appraise(
-        self, packed: Packed, offsets: NDArray[np.int64], actions: NDArray[np.void], encoding: str
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Computes the notes of D infostates, `float32[D, S]`, and of their choices, `float32[N, C]`.
-
-        Args:
-            packed, offsets, actions, encoding: See `RelativeActions.encode_choices`.
-
-        Raises:
-            ValueError: the offsets are not those of the actions.
-        """
-        ...
-
-
-@runtime_checkable
-class Candidates(Protocol):
-    """A `RaggedGame` that can leave out choices that are as good as others.
-
-    Attributes:
-        alike: Fields of actions that agree in a set of choices of which one is kept.
-    """
-
-    alike: tuple[str, ...]
-
-    def candidates(self, states: States) -> Ragged:
-        """Lists one of each set of choices that are nearly the same to the player to move."""
-        ...
-
-
-@runtime_checkable
-class FullView(Protocol):
-    """A game that shows a critic, which exists in training only, what the player to move does not see."""
-
-    @property
-    def hidden_size(self) -> int:
-        """Bytes `Q` of what `observe_hidden` returns for a state."""
-        ...
-
-    @property
-    def full_inputs(self) -> int:
-        """Inputs `F` of a critic."""
-        ...
-
-    def observe_hidden(self, states: States, players: NDArray[np.int8]) -> Packed:
-        """Packs what the others hold, `uint8[B, Q]`."""
-        ...
-
-    def encode_full(self, packed: Packed, hidden: Packed) -> NDArray[np.float32]:
-        """Unpacks infostates and what their players do not see as the input of a critic, `float32[B, F]`."""
-        ...
-
-
-@runtime_checkable
-class Redeals(Protocol):
-    """A game that can exchange what a player does not see for something else that agrees with what the player sees."""
-
-    def redeal(self, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
-        """Deals what `players[b]` does not see anew by `seeds[b]`, in place; the infostate of the player stays."""
-        ...
-
-
-@runtime_checkable
-class Situations(Redeals, Protocol):
-    """A game that sorts decisions by situation and writes them down, for the comparison of two agents.
-
-    Attributes:
-        situations: Names of the situations.
-    """
-
-    situations: tuple[str, ...]
-
-    def situation_of(self, states: States) -> NDArray[np.int8]:
-        """Returns the situation of each decision as an index of `situations`, `int8[B]`."""
-        ...
-
-    def picture(self, state: np.void) -> str:
-        """Returns what the player to move sees, as text."""
-        ...
-
-    def describe(self, action: np.void) -> str:
-        """Returns an action in one line."""
-        ...
-
-
-@runtime_checkable
-class RaggedGame(Protocol):
-    """Batched rules of a game with too many actions to number them: each state lists its legal actions.
-
-    An action is a record of `action_dtype`. Methods without a docstring are those of `Game`.
-    """
-
-    @property
-    def spec(self) -> GameSpec: ...
 
     @property
     def action_dtype(self) -> np.dtype[np.void]:
         """Record type of an action."""
         ...
-
-    def reset(self, batch: int, rng: np.random.Generator) -> States: ...
-
-    def to_move(self, states: States) -> NDArray[np.int8]: ...
 
     def legal(self, states: States) -> Ragged:
         """Lists every legal action of the player to move; the list is empty where the game has ended."""
@@ -294,19 +172,9 @@ class RaggedGame(Protocol):
         """
         ...
 
-    def observe(self, states: States, players: NDArray[np.int8]) -> Packed: ...
-
-    def encode(self, packed: Packed, encoding: str) -> NDArray[np.float32]: ...
-
     def encode_actions(self, actions: NDArray[np.void]) -> Sparse:
         """Returns the feature vectors of actions, of length `spec.action_features`, in sparse form."""
         ...
-
-    def finished(self, states: States) -> NDArray[np.bool_]: ...
-
-    def returns(self, states: States) -> NDArray[np.float32]: ...
-
-    def endings(self, states: States) -> NDArray[np.int8]: ...
 
     def rounds(self, states: States) -> NDArray[np.int64]:
         """Returns the number of finished rounds of each game, `int64[B]`. Each round has a return of its own."""
@@ -322,4 +190,48 @@ class RaggedGame(Protocol):
 
     def script(self, states: States, choices: Ragged) -> NDArray[np.int64]:
         """Returns the choices of a heuristic for states that are all scripted, as rows of `choices`, `int64[B]`."""
+        ...
+
+
+def numbered(game: GameBase) -> Game:
+    """Returns a game as one with numbered actions.
+
+    Raises:
+        TypeError: its states list their actions.
+    """
+    if not isinstance(game, Game):
+        raise TypeError(f"{game.spec.name} has no numbered actions")
+    return game
+
+
+def listed(game: GameBase) -> ListedGame:
+    """Returns a game as one whose states list their actions.
+
+    Raises:
+        TypeError: its actions are numbered.
+    """
+    if not isinstance(game, ListedGame):
+        raise TypeError(f"{game.spec.name} does not list its actions")
+    return game
+
+
+RaggedGame = ListedGame
+"""The former name of `ListedGame`."""
+
+
+@runtime_checkable
+class SparseGame(Game, Protocol):
+    """A game with a sparse form of its flat encoding, which lets networks skip the inputs that are 0."""
+
+    def encode_sparse(self, packed: Packed) -> Sparse:
+        """Unpacks infostates `uint8[B, P]` to the nonzero inputs of the encoding ``flat``."""
+        ...
+
+
+@runtime_checkable
+class Identified(Protocol):
+    """A game whose packed infostates may show less than the players know, but which can tell infostates apart."""
+
+    def identify(self, states: States, players: NDArray[np.int8]) -> Packed:
+        """Returns a digest of all that `players[b]` knows in game b, `uint8[B, D]`."""
         ...

@@ -18,14 +18,14 @@ class HiddenGame(Game, Protocol):
     """A two-player zero-sum game without chance after the start whose hidden arrangements can be listed."""
 
     def possible(self, states: States, players: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Returns which arrangements agree with what `players[b]` sees in game b, `bool[B, K]`; at least one per row.
+        """Returns which arrangements agree with the infostate of `players[b]` in game b, `bool[B, K]`; one at least.
 
         A result depends on nothing that `players[b]` cannot see in game b or has not seen before.
         """
         ...
 
     def arrange(self, states: States, players: NDArray[np.int8], chosen: NDArray[np.int64]) -> None:
-        """Replaces what is hidden from `players[b]` in game b by the arrangement `chosen[b]`, `int64[B]`, in place.
+        """Replaces the state hidden from `players[b]` in game b by the arrangement `chosen[b]`, `int64[B]`, in place.
 
         Afterwards nothing in the states depends on what was hidden. The chosen arrangements have to be possible.
         """

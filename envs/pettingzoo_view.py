@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from envs.game import Game, GameOver, IllegalAction, RaggedGame
+from envs.game import Game, GameBase, GameOver, IllegalAction
 
 METADATA: dict[str, Any] = {"render_modes": [], "is_parallelizable": False, "render_fps": 2}
 """Metadata common to all environments; each class adds its name."""
@@ -19,7 +19,7 @@ Observation = dict[str, NDArray[Any]]
 
 
 class GameView(AECEnv, EzPickle):
-    """Base class of the environments of `Game` and `RaggedGame`: agents, turns, endings, rendering.
+    """Base class of the environments of `Game` and `ListedGame`: agents, turns, endings, rendering.
 
     The agents are ``player_0``, ``player_1``, ... An observation is a dict of the agent's infostate, ``observation``
     (float32), and an ``action_mask``, `int8[A]`, which is zero for an agent that is not to move. ``infos[agent]``
@@ -38,11 +38,11 @@ class GameView(AECEnv, EzPickle):
     """
 
     metadata = METADATA
-    game: Game | RaggedGame
+    game: GameBase
 
     def __init__(
         self,
-        game: Game | RaggedGame,
+        game: GameBase,
         name: str | None = None,
         encoding: str | None = None,
         render_mode: str | None = None,
@@ -68,7 +68,7 @@ class GameView(AECEnv, EzPickle):
         self.np_random = np.random.default_rng()
         self._begun = False
 
-    def observation_parts(self) -> dict[str, gymnasium.Space]:
+    def observation_parts(self) -> dict[str, gymnasium.Space[Any]]:
         """Creates the spaces of the parts of an observation, by name."""
         low, high = self.observation_bounds()
         shape = self.game.spec.shapes[self.encoding]
@@ -99,12 +99,12 @@ class GameView(AECEnv, EzPickle):
 
     def gained(self) -> NDArray[np.float32]:
         """Returns the reward of each player for the last action, `float32[players]`: 0, or the return at the end."""
-        return self.game.returns(self.states)[0]  # all zero until the last move
+        return np.asarray(self.game.returns(self.states)[0])  # all zero until the last move
 
-    def observation_space(self, agent: str) -> gymnasium.Space:
+    def observation_space(self, agent: str) -> gymnasium.Space[Any]:
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> gymnasium.Space:
+    def action_space(self, agent: str) -> gymnasium.Space[Any]:
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -239,7 +239,7 @@ class GameEnv(GameView):
     game: Game
 
     def legal_mask(self) -> NDArray[np.int8]:
-        return self.game.legal(self.states)[0].astype(np.int8)
+        return np.asarray(self.game.legal(self.states)[0].astype(np.int8))
 
     def play(self, agent: str, action: object) -> None:
         chosen = as_index(action)

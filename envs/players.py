@@ -88,14 +88,14 @@ class RandomAgent:
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         if self._game is None:
             raise RuntimeError("random: call begin(game, batch, rng) before act")
-        return choose_uniform(self._game.legal(states), rng.random(len(states)))
+        return np.asarray(choose_uniform(self._game.legal(states), rng.random(len(states))))
 
     def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `envs.agent.StatesPolicy`."""
         if self._game is None:
             raise RuntimeError("random: call begin(game, batch, rng) before probabilities")
         legal = self._game.legal(states)
-        return legal / legal.sum(axis=1, keepdims=True)
+        return np.asarray(legal / legal.sum(axis=1, keepdims=True))
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """Returns the policy of both players on a tree, `float64[S]`."""

@@ -1,4 +1,4 @@
-"""PettingZoo AEC environments of `RaggedGame`: an action is an index of the current list of legal actions."""
+"""PettingZoo AEC environments of `ListedGame`: an action is an index of the current list of legal actions."""
 
 from typing import Any
 
@@ -6,15 +6,15 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.game import IllegalAction, RaggedGame
+from envs.game import IllegalAction, ListedGame
 from envs.pettingzoo_view import GameView, Observation, as_index
 from envs.sparse import dense
 
 
-class RaggedGameEnv(GameView):
-    """Any `RaggedGame` as a PettingZoo environment, see `GameView`.
+class ListedGameEnv(GameView):
+    """Any `ListedGame` as a PettingZoo environment, see `GameView`.
 
-    Action i is entry i of the current list of legal actions, in the order of `RaggedGame.legal`. With n legal actions
+    Action i is entry i of the current list of legal actions, in the order of `ListedGame.legal`. With n legal actions
     the first n entries of the ``action_mask`` are 1; its length `A = spec.num_actions` bounds the length of every list.
 
     An observation contains the list itself as ``legal_actions``, `[n, F]`: one row per action, and no rows for an agent
@@ -25,9 +25,9 @@ class RaggedGameEnv(GameView):
     Rewards are paid with the last action of every round.
     """
 
-    game: RaggedGame
+    game: ListedGame
 
-    def observation_parts(self) -> dict[str, gymnasium.Space]:
+    def observation_parts(self) -> dict[str, gymnasium.Space[Any]]:
         listed = gymnasium.spaces.Sequence(self.action_box(), stack=True)
         return {**super().observation_parts(), "legal_actions": listed}
 
@@ -69,7 +69,7 @@ class RaggedGameEnv(GameView):
 
     def gained(self) -> NDArray[np.float32]:
         gained = self.game.round_returns(self.states)[0]
-        return gained * self._round_ended + np.float32(0)  # never -0
+        return np.asarray(gained * self._round_ended + np.float32(0))  # never -0
 
 
-__all__ = ["RaggedGameEnv"]
+__all__ = ["ListedGameEnv"]

@@ -8,14 +8,15 @@ the sequence form (von Stengel 1996).
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.chanceless import extensive
-from envs.extensive import CHANCE
-from envs.game import Game
-from envs.tree_layers import Layer, TreeTooLarge, join, number_histories
+from envs.extensive import CHANCE, OVER
+from envs.game import GameBase, Packed
+from envs.tree_layers import Layer, Returns, TreeTooLarge, join, number_histories
 from envs.tree_size import estimate_nodes
 
 MOST_NODES = 20_000_000
@@ -30,7 +31,9 @@ class ImperfectRecall(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The tree of a two-player zero-sum game. The children of a node are contiguous; parents precede children.
+    """The tree of a two-player game, whose returns are shifted to sum to 0.
+
+    The children of a node are contiguous; parents precede children.
 
     Attributes:
         name: Name of the game.
@@ -38,9 +41,10 @@ class Tree:
         mover: Player to move, `CHANCE` or `OVER`, `int8[N]`.
         parent: Parent of each node, `int32[N]`; -1 for the root, which is node 0.
         children: The children of node n are ``children[n]`` .. ``children[n + 1]`` - 1, `int32[N + 1]`.
-        action: Action or outcome of chance that led to the node, `int16[N]`; -1 for the root.
+        action: Action or outcome of chance that led to the node, `int16[N]`, or `int32[N]` if that is too short; -1 for
+            the root.
         probability: Probability of that outcome of chance, `float64[N]`; 1 after a player's action.
-        utility: Return of player 0 at terminal nodes, else 0, `float64[N]`.
+        utility: Return of player 0 at terminal nodes, less `shift`, else 0, `float64[N]`.
         levels: The nodes of depth d are ``levels[d]`` .. ``levels[d + 1]`` - 1, `int32[D + 1]`.
         infoset: Infoset of the player to move, `int32[N]`; -1 at other nodes. Infosets of player 0 come first; those of
             one player are in breadth-first order, so that parents precede children.
@@ -49,10 +53,12 @@ class Tree:
         public: Public state, `int32[N]`; None if the game does not define observations.
         player: Player of each infoset, `int8[I]`.
         slots: The slots of infoset i are ``slots[i]`` .. ``slots[i + 1]`` - 1, `int32[I + 1]`.
-        slot_action: Action of each slot, `int16[S]`.
+        slot_action: Action of each slot, of the same type, `[S]`.
         parent_slot: Slot of the player's last action before the infoset, `int32[I]`; -1 if there is none.
         observed: Packed infostate of each infoset, `uint8[I, P]`.
         seconds: Time that building the tree took.
+        shift: What was subtracted from both players' returns so that they sum to 0: half of their constant sum.
+        identity: Digest of each infostate, `uint8[I, D]`; None if the game has none, see `envs.game.Identified`.
     """
 
     name: str
@@ -60,7 +66,7 @@ class Tree:
     mover: NDArray[np.int8]
     parent: Ints
     children: Ints
-    action: NDArray[np.int16]
+    action: NDArray[np.integer]
     probability: NDArray[np.float64]
     utility: NDArray[np.float64]
     levels: Ints
@@ -69,10 +75,12 @@ class Tree:
     public: Ints | None
     player: NDArray[np.int8]
     slots: Ints
-    slot_action: NDArray[np.int16]
+    slot_action: NDArray[np.integer]
     parent_slot: Ints
     observed: NDArray[np.uint8]
     seconds: float
+    shift: float = 0.0
+    identity: NDArray[np.uint8] | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -104,6 +112,12 @@ class Tree:
         return sum(array.nbytes for array in vars(self).values() if isinstance(array, np.ndarray))
 
     @property
+    def tells_apart(self) -> bool:
+        """Whether `observed` differs between all infosets."""
+        rows = np.ascontiguousarray(self.observed)
+        return rows.shape[1] > 0 and len(np.unique(rows.view(f"V{rows.shape[1]}"))) == len(rows)
+
+    @property
     def slot_infoset(self) -> Ints:
         """Infoset of each slot, `int32[S]`."""
         return np.repeat(np.arange(len(self.player), dtype=np.int32), np.diff(self.slots))
@@ -116,7 +130,7 @@ class Tree:
 
     def to_slots(self, table: NDArray[np.floating]) -> NDArray[np.float64]:
         """Converts a policy `[I, A]` to `float64[S]`, one probability per slot."""
-        return table[self.slot_infoset, self.slot_action].astype(np.float64)
+        return np.asarray(table[self.slot_infoset, self.slot_action].astype(np.float64))
 
     def to_table(self, policy: NDArray[np.floating]) -> NDArray[np.float64]:
         """Converts a policy `[S]` to `float64[I, A]`; illegal actions are 0."""
@@ -138,7 +152,20 @@ class Tree:
         return np.where(after, self.slots[self.infoset[self.parent]] + place, -1).astype(np.int32)
 
 
-def compile_tree(game: Game, most_nodes: int = MOST_NODES) -> Tree:
+@runtime_checkable
+class TreePolicy(Protocol):
+    """An agent that can list its policy at every infoset of a tree."""
+
+    def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
+        """The policy of both players on a tree, `float64[S]`.
+
+        Raises:
+            LookupError, ValueError: the policy was made for another tree.
+        """
+        ...
+
+
+def compile_tree(game: GameBase, most_nodes: int = MOST_NODES) -> Tree:
     """Builds the whole tree of a game.
 
     Args:
@@ -147,47 +174,72 @@ def compile_tree(game: Game, most_nodes: int = MOST_NODES) -> Tree:
 
     Raises:
         TypeError: the game draws chance events without listing them, or its actions are not numbered.
-        ValueError: the game does not have two players or is not zero-sum; a node has no choices; the probabilities of a
-            chance node do not sum to 1; or a packed infostate reveals more than the player has observed.
+        ValueError: the game does not have two players, or their returns have no constant sum; a node has no choices;
+            the probabilities of a chance node do not sum to 1; or a packed infostate reveals more than the player has
+            observed.
         TreeTooLarge: more than `most_nodes` nodes.
-        ImperfectRecall: nodes of one infoset differ in their legal actions or in the own actions before them.
+        ImperfectRecall: nodes of one infoset differ in their legal actions or in their player's actions before them.
     """
     game = extensive(game)
     if game.spec.num_players != 2:
         raise ValueError(f"trees need a game of 2 players; {game.spec.name} has {game.spec.num_players}")
     started = time.perf_counter()
     roughly = estimate_nodes(game, np.random.default_rng(0), enough=100.0 * most_nodes)
-    if roughly > 10 * most_nodes:
-        raise TreeTooLarge(
-            f"{game.spec.name} has more nodes than the {most_nodes:,} allowed, some {roughly:.0e} or more: choose "
-            "smaller options of the game, or allow more"
-        )
-    layers = [Layer.root(game)]
+    refuse_hopeless(game.spec.name, roughly, most_nodes)
+    returns = Returns(game)
+    layers = [Layer.root(game, returns)]
     count = 1
     while layers[-1].running:
-        layers.append(layers[-1].expand(game, most_nodes - count, count - len(layers[-1].mover)))
+        layers.append(layers[-1].expand(game, returns, most_nodes - count, count - len(layers[-1].mover)))
         count += len(layers[-1].mover)
     widths = [len(layer.mover) for layer in layers]
     number_histories(layers)
     joined = {name: join(layers, name) for name in Layer.FIELDS}
     history, public, observed = (join(layers, name) for name in ("history", "public", "observed"))
     decisions = joined["mover"] >= 0
-    keys = np.where(decisions, history[np.arange(count), np.maximum(joined["mover"], 0)], -1)
+    timed = getattr(game, "timed", True)
+    of_mover = history[np.arange(count), np.maximum(joined["mover"], 0)] if timed else _told_apart(observed)
+    keys = np.where(decisions, of_mover, -1)
     return assemble(
-        game.spec.name, game.spec.num_actions, widths, joined, keys, observed, history, public, started=started
+        game.spec.name,
+        game.spec.num_actions,
+        widths,
+        joined,
+        keys,
+        observed,
+        history if timed else None,
+        public if timed else None,
+        shift=(returns.total or 0.0) / 2,
+        started=started,
     )
+
+
+def _told_apart(observed: Packed) -> NDArray[np.int64]:
+    """Numbers packed infostates, `uint8[N, P]`, so that equal ones have equal numbers."""
+    rows = np.ascontiguousarray(observed).view(f"V{observed.shape[1]}").ravel()
+    return np.asarray(np.unique(rows, return_inverse=True)[1].astype(np.int64))
+
+
+def refuse_hopeless(name: str, roughly: float, most_nodes: int) -> None:
+    """Raises TreeTooLarge if an estimate of the nodes exceeds the limit ten times."""
+    if roughly > 10 * most_nodes:
+        raise TreeTooLarge(
+            f"{name} has more nodes than the {most_nodes:,} allowed, some {roughly:.0e} or more: choose smaller "
+            "options of the game, or allow more"
+        )
 
 
 def assemble(
     name: str,
     num_actions: int,
     widths: Sequence[int],
-    nodes: dict[str, NDArray],
+    nodes: dict[str, NDArray[Any]],
     keys: NDArray[np.int64],
     observed: NDArray[np.uint8],
     history: NDArray[np.int64] | None = None,
     public: NDArray[np.int64] | None = None,
     *,
+    shift: float = 0.0,
     started: float,
 ) -> Tree:
     """Builds a `Tree` from nodes listed level by level, with children in the order of their parents.
@@ -195,15 +247,16 @@ def assemble(
     Args:
         name, num_actions: See `Tree`.
         widths: Number of nodes of each depth.
-        nodes: The fields ``mover``, ``parent``, ``action``, ``probability`` and ``utility`` of `Tree`.
+        nodes: The fields ``mover``, ``parent``, ``action``, ``probability`` and ``utility`` of `Tree`; ``utility`` is
+            the return of player 0 before the shift.
         keys: Number of the infoset of each node, `int64[N]`, distinct over the players; -1 where no player moves.
         observed: Packed infostate of the player to move at each node, `uint8[N, P]`.
-        history, public: See `Tree`.
+        history, public, shift: See `Tree`.
         started: Start of the work, by `time.perf_counter`.
 
     Raises:
         ValueError: probabilities of chance do not sum to 1, or packed infostates differ within an infoset.
-        ImperfectRecall: nodes of an infoset differ in their legal actions or in the own actions before them.
+        ImperfectRecall: nodes of an infoset differ in their legal actions or in their player's actions before them.
     """
     mover, parent = nodes["mover"].astype(np.int8), nodes["parent"].astype(np.int32)
     counts = np.bincount(parent[1:], minlength=len(parent))
@@ -218,7 +271,8 @@ def assemble(
     met = decisions[first[order]]  # first node of each infoset
     slots = np.concatenate([[0], np.cumsum(counts[met])]).astype(np.int32)
     offsets = np.arange(slots[-1]) - np.repeat(slots[:-1], counts[met])
-    action = nodes["action"].astype(np.int16)
+    wide = nodes["action"].max() > np.iinfo(np.int16).max  # outcomes of chance may be many
+    action: NDArray[np.integer] = nodes["action"].astype(np.int32 if wide else np.int16)
     tree = Tree(
         name=name,
         num_actions=num_actions,
@@ -227,7 +281,7 @@ def assemble(
         children=children,
         action=action,
         probability=nodes["probability"],
-        utility=nodes["utility"],
+        utility=np.where(mover == OVER, nodes["utility"] - shift, 0.0) if shift else nodes["utility"],
         levels=np.concatenate([[0], np.cumsum(widths)]).astype(np.int32),
         infoset=infoset,
         history=None if history is None else history.astype(np.int32),
@@ -238,6 +292,7 @@ def assemble(
         parent_slot=np.full(len(met), -1, np.int32),
         observed=observed[met],
         seconds=0.0,
+        shift=shift,
     )
     _check_chance(tree)
     _check_actions(tree, counts)
@@ -312,4 +367,4 @@ def _link_slots(tree: Tree, met: NDArray[np.int64]) -> None:
         raise ImperfectRecall(f"{tree.name}: a player forgets an own action")
 
 
-__all__ = ["MOST_NODES", "ImperfectRecall", "Tree", "TreeTooLarge", "assemble", "compile_tree"]
+__all__ = ["MOST_NODES", "ImperfectRecall", "Tree", "TreeTooLarge", "assemble", "compile_tree", "refuse_hopeless"]

@@ -1,10 +1,11 @@
 """The layers of a game tree while it is built: the states of one depth, and those that follow them.
 
-Equal histories are told by numbers: a player's history after a choice is numbered by the history before it, the own
+Histories are compared by integer ids: a player's history after a choice is numbered by the history before it, their
 action, and what is seen of it, which takes the same memory at every depth.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,54 @@ class TreeTooLarge(ValueError):
     """The tree has more nodes than allowed."""
 
 
+SUM_ERROR = 1e-6
+"""How much the sum of the returns may differ, as a share of the largest return: they may be float32."""
+
+
+class Returns:
+    """Reads the returns of a game of two players, which have to sum to the same number at all ends.
+
+    Attributes:
+        total: That number; None before the first end.
+    """
+
+    def __init__(self, game: ExtensiveGame) -> None:
+        self._game = game
+        self.total: float | None = None
+        self._largest = 0.0
+
+    def __call__(self, states: States, over: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Returns the return of player 0, 0 where a game runs.
+
+        Raises:
+            ValueError: the sum is another one, or a return is not finite.
+        """
+        returns = self._game.utilities(states)
+        ended = returns[over]
+        if len(ended):
+            name = self._game.spec.name
+            if not (finite := np.isfinite(ended).all(axis=1)).all():
+                raise ValueError(f"{name} has returns that are not finite: {ended[finite.argmin()].tolist()}")
+            self._largest = max(self._largest, float(np.abs(ended).max()))
+            sums, slack = ended.sum(axis=1), SUM_ERROR * self._largest
+            if self.total is None:
+                self.total = float(sums[0]) if abs(sums[0]) > slack else 0.0
+            off = np.abs(sums - self.total)
+            if off.max() > slack:
+                found = ended[off.argmax()].tolist()
+                raise ValueError(
+                    f"trees need returns with a constant sum; {name} has returns {found}, and others that sum to "
+                    f"{self.total:g}"
+                )
+        return np.where(over, returns[:, 0], 0.0)
+
+
 class Layer:
     """The nodes of one depth, with their states.
 
     Args:
         game: Game of two players.
+        returns: Reads its returns.
         states: State of each node.
         parent: Number in the tree of the node before it; -1 for the root.
         action: Action or outcome of chance that led to it.
@@ -30,7 +74,7 @@ class Layer:
         history: Action-observation history of each player, `int64[n, 2]`, numbered within the layer.
 
     Raises:
-        ValueError: the game is not zero-sum.
+        ValueError: see `Returns`.
     """
 
     FIELDS = ("mover", "parent", "action", "probability", "utility")
@@ -38,6 +82,7 @@ class Layer:
     def __init__(
         self,
         game: ExtensiveGame,
+        returns: Returns,
         states: States,
         parent: NDArray[np.int64],
         action: NDArray[np.integer],
@@ -48,28 +93,24 @@ class Layer:
         self.states, self.parent, self.action, self.probability = states, parent, action, probability
         self.public, self.history = public, history
         self.mover = game.mover(states)
-        returns = game.utilities(states)
-        excess = np.abs(returns.sum(axis=1))
-        if not excess.max() <= 1e-9:  # or not a number
-            found = returns[excess.argmax()].tolist()
-            raise ValueError(f"trees need a zero-sum game; {game.spec.name} has returns {found}")
-        self.utility = np.where(self.mover == OVER, returns[:, 0], 0.0)
+        self.utility = returns(states, self.mover == OVER)
         self.observed = np.zeros((len(states), game.spec.packed_size), np.uint8)
         if len(at := np.flatnonzero(self.mover >= 0)):
             self.observed[at] = game.observe(states[at], self.mover[at])
 
     @classmethod
-    def root(cls, game: ExtensiveGame) -> "Layer":
+    def root(cls, game: ExtensiveGame, returns: Returns) -> "Layer":
         """Returns the layer of the start."""
         nothing = np.zeros(1, np.int64)
-        return cls(game, game.initial(1), nothing - 1, nothing - 1, np.ones(1), nothing, np.zeros((1, 2), np.int64))
+        start = game.initial(1)
+        return cls(game, returns, start, nothing - 1, nothing - 1, np.ones(1), nothing, np.zeros((1, 2), np.int64))
 
     @property
     def running(self) -> bool:
         """Whether a node has children."""
         return bool((self.mover != OVER).any())
 
-    def expand(self, game: ExtensiveGame, limit: int, offset: int) -> "Layer":
+    def expand(self, game: ExtensiveGame, returns: Returns, limit: int, offset: int) -> "Layer":
         """Builds the next layer of at most `limit` nodes; `offset` is the number of this layer's first node.
 
         Raises:
@@ -91,24 +132,25 @@ class Layer:
             own = np.where(self.mover[rows] == player, choices + 1, 0)
             history[:, player] = _number(self.history[rows, player], own, seen, game.private(states, player))
         public = _number(self.public[rows], seen)
-        return Layer(game, states, rows + offset, choices, probability, public, history)
+        return Layer(game, returns, states, rows + offset, choices, probability, public, history)
 
     def _moves(self, game: ExtensiveGame) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Lists node, choice and probability of every child, ordered by node."""
-        legal, by_chance = game.legal(self.states), np.flatnonzero(self.mover == CHANCE)
-        weight = np.zeros((len(self.mover), legal.shape[1]))
-        weight[legal & (self.mover >= 0)[:, None]] = 1.0
-        if len(by_chance):
+        rows, choices = np.nonzero(game.legal(self.states) & (self.mover >= 0)[:, None])
+        probability = np.ones(len(rows))
+        if len(by_chance := np.flatnonzero(self.mover == CHANCE)):
             chances = game.chance(self.states[by_chance])
-            weight = np.pad(weight, ((0, 0), (0, max(0, chances.shape[1] - weight.shape[1]))))
-            weight[by_chance, : chances.shape[1]] = chances
-        if ((self.mover != OVER) & ~weight.any(axis=1)).any():
+            at, outcomes = np.nonzero(chances)
+            rows, choices = np.concatenate([rows, by_chance[at]]), np.concatenate([choices, outcomes])
+            order = np.argsort(rows, kind="stable")
+            rows, choices = rows[order], choices[order]
+            probability = np.concatenate([probability, chances[at, outcomes]])[order]
+        if (np.bincount(rows, minlength=len(self.mover)) == 0)[self.mover != OVER].any():
             raise ValueError(f"{game.spec.name}: a state that has not ended has no legal action")
-        rows, choices = np.nonzero(weight)
-        return rows, choices, weight[rows, choices]
+        return rows, choices, probability
 
 
-def join(layers: Sequence[Layer], name: str) -> NDArray:
+def join(layers: Sequence[Layer], name: str) -> NDArray[Any]:
     """Joins an array of all layers and deletes it from them: large trees would not fit in memory twice."""
     whole = np.concatenate([getattr(layer, name) for layer in layers])
     for layer in layers:
@@ -137,4 +179,4 @@ def number_histories(layers: Sequence[Layer]) -> None:
         publics = int(layer.public.max()) + 1
 
 
-__all__ = ["Layer", "TreeTooLarge", "join", "number_histories"]
+__all__ = ["Layer", "Returns", "TreeTooLarge", "join", "number_histories"]

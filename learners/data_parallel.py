@@ -257,4 +257,5 @@ class BatchNorm(nn.BatchNorm1d):
             self.running_mean.lerp_(mean, self.momentum)
             self.running_var.lerp_(variance * (rows / (rows - 1)), self.momentum)
             self.num_batches_tracked += 1
-        return (centred * torch.rsqrt(variance + self.eps) * self.weight + self.bias).to(x.dtype)
+        found: Tensor = (centred * torch.rsqrt(variance + self.eps) * self.weight + self.bias).to(x.dtype)
+        return found

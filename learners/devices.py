@@ -4,7 +4,7 @@ import ctypes
 import os
 import socket
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from numpy.typing import NDArray
@@ -37,7 +37,10 @@ def choose_device(name: Literal["cpu", "cuda", "auto"] | str) -> torch.device:
             f"no CUDA device is visible to torch {torch.__version__} on {socket.gethostname()}: use --device cpu, or "
             "install a CUDA build of torch there"
         )
-    return torch.device(name)
+    try:
+        return torch.device(name)
+    except RuntimeError:
+        raise DeviceMissing(f"torch knows no device {name!r}: use cpu, cuda or auto") from None
 
 
 STAND_IN = "DANCFR_CUDA_DEVICE"
@@ -65,7 +68,7 @@ def keep_freed_memory() -> None:
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h
 
 
-def send(array: NDArray, device: torch.device) -> Tensor:
+def send(array: NDArray[Any], device: torch.device) -> Tensor:
     """The array as a tensor on a device, from pinned memory if that is a GPU, so that nothing waits for the copy. On a
     CPU they share memory where possible."""
     # A field of one record counts as contiguous, but has strides that torch rejects. Arrays in Ray's object store

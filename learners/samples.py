@@ -140,7 +140,7 @@ def choice_dtype(
     player; `choices`, the bytes of the proposed actions, of which the first `count` are meant; `action`, the chosen one
     of them; `log_probability` of it by the policy that played; `advantage`, its estimate; `value`, the target of the
     critic; `version` of the acting network's weights; `hidden`, what the player does not see; and `state_notes` and
-    `choice_notes`, which games with costly inputs compute once (`envs.game.Appraises`).
+    `choice_notes`, which games with costly inputs compute once (`envs.capabilities.Appraises`).
 
     Args:
         spec: Constants of the game.
@@ -167,7 +167,7 @@ def choice_dtype(
 
 
 def trajectory_dtype(spec: GameSpec, critic: bool = False) -> np.dtype:
-    """Record of one decision of self-play for a policy gradient, with what its trajectory says of it.
+    """Record of one decision of self-play for a policy gradient, with the targets from its trajectory.
 
     A record has 43 bytes for Geister. Fields: packed `infostate` of the acting player; packed mask of `legal` actions;
     `action`; `log_probability` of the action by the policy that played; `advantage`, its estimate; `target`, that of

@@ -22,7 +22,7 @@ class Settings(BaseModel):
 
 
 def scheduled(start: float, end: float | None, iteration: int, iterations: int) -> float:
-    """The value in an iteration, counted from 1, of a setting that goes from one value to another geometrically.
+    """The value of a setting that changes geometrically, in an iteration counted from 1.
 
     Args:
         start: Value in the first iteration.
@@ -33,7 +33,7 @@ def scheduled(start: float, end: float | None, iteration: int, iterations: int) 
     if end is None or start == 0:
         return start
     done = min((iteration - 1) / max(iterations - 1, 1), 1.0)
-    return start * (end / start) ** done
+    return float(start * (end / start) ** done)
 
 
 class Fitting(Protocol):

@@ -1,4 +1,4 @@
-"""How several learners that train one net together divide each minibatch. Needs no torch: buffers use it, too."""
+"""Divides each minibatch among several learners that train one net together. Needs no torch: buffers use it, too."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class Share:
         if rows < self.ranks:
             return 1.0 / self.ranks
         own = self.cut(rows)
-        return (own.stop - own.start) / rows
+        return float((own.stop - own.start) / rows)
 
     def of(self, rows: int) -> NDArray[np.int64]:
         """Indices of the learner's rows in consecutive minibatches of `rows` rows in all; the last may be short."""

@@ -1,11 +1,12 @@
 """State files: arrays and JSON metadata in one safetensors file with a checksum.
 
-Any reader of safetensors opens them. What the format lacks is in one string of its metadata, `state`: the checksum, and
+Any reader of safetensors opens them. The string `state` of its metadata holds the rest: the checksum, and
 JSON with the caller's metadata and the fields of structured arrays, which are stored as rows of bytes. It is a single
 string because safetensors writes several strings in random order, and equal states should give equal files. Nothing is
 ever unpickled.
 """
 
+import errno
 import json
 import os
 import re
@@ -21,10 +22,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-FORMAT = "dancfr-state-2"
+FORMAT, _FIRST_FORMAT = "dancfr-state-2", "dancfr-state-1"
 
-_FIRST_FORMAT = "dancfr-state-1"
-"""Format of dancfr 0.1, in which each entry of the metadata is a string of its own."""
 _UNCHECKED = "unchecked"
 _SCALAR = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248])")
 
@@ -94,19 +93,19 @@ def load_state(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
             metadata = file.metadata() or {}
             arrays: Arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
         if metadata.get("format") == _FIRST_FORMAT:
-            recorded, found = metadata["crc32"], _first_checksum(path, metadata["crc32"])
-            notes = {key: json.loads(metadata[key]) for key in ("meta", "records")}
-        else:
-            recorded, _, text = metadata["state"].partition(" ")
-            found = _checksum(text, arrays) if recorded != _UNCHECKED else _UNCHECKED
-            notes = json.loads(text)
-            if notes["format"] != FORMAT:
-                raise ValueError(f"its format is {notes['format']!r}, this version of dancfr reads {FORMAT!r}")
+            raise DamagedFile(f"{path} was written by dancfr 0.1, whose files this version no longer reads")
+        recorded, _, text = metadata["state"].partition(" ")
+        found = _checksum(text, arrays) if recorded != _UNCHECKED else _UNCHECKED
+        notes = json.loads(text)
+        if notes["format"] != FORMAT:
+            raise ValueError(f"its format is {notes['format']!r}, this version of dancfr reads {FORMAT!r}")
         if found != recorded:
             raise ValueError("its checksum does not match its content")
         for name, record in notes["records"].items():
             arrays[name] = arrays[name].view(parse_dtype(record["dtype"])).reshape(record["shape"])
         return arrays, notes["meta"]
+    except DamagedFile:
+        raise
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else str(error).split("\n")[0]
         raise DamagedFile(f"{path} is damaged: {reason or type(error).__name__}") from None
@@ -206,10 +205,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def sync(path: str | os.PathLike[str]) -> None:
-    """Makes a file's content, or the names in a folder, outlast a power cut."""
+    """Makes a file's content, or the names in a folder, outlast a power cut, if the file system can."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise
     finally:
         os.close(descriptor)
 
@@ -221,12 +223,6 @@ def _checksum(notes: str, arrays: Mapping[str, NDArray[Any]]) -> str:
         checksum = zlib.crc32(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode(), checksum)
         checksum = zlib.crc32(arrays[name].data, checksum)
     return f"{checksum:08x}"
-
-
-def _first_checksum(path: Path, recorded: str) -> str:
-    """The checksum of dancfr 0.1: of header and data, with zeros in the place of the checksum itself."""
-    content = path.read_bytes()[8:].replace(f'"crc32":"{recorded}"'.encode(), b'"crc32":"00000000"', 1)
-    return f"{zlib.crc32(content):08x}"
 
 
 def _os_error(error: SafetensorError) -> OSError:

@@ -1,4 +1,4 @@
-"""What all torch learners share: device and precision, optimiser steps, averaged weights, exact save and restore."""
+"""Shared by all torch learners: device and precision, optimiser steps, averaged weights, exact save and restore."""
 
 import copy
 import math
@@ -35,7 +35,7 @@ class Trainer:
         build: Makes a freshly initialised network; called again for every fit without warm start.
         settings: Optimiser, minibatches, and so on.
         device: Where to train.
-        seed: Of the initial weights.
+        seed: Seed of the initial weights.
 
     Attributes:
         net: The network.
@@ -112,11 +112,11 @@ class Trainer:
         return self.end_fit(total, batches, rows)
 
     def parts(self, blocks: Iterable[NDArray[np.void]]) -> Iterator[tuple[NDArray[np.void], float]]:
-        """What this process trains on of each minibatch, and its weight in the minibatch; see `Ranks.parts`."""
+        """This process's share of each minibatch, and its weight in the minibatch; see `Ranks.parts`."""
         return self.ranks.parts(blocks, self.settings.batch)
 
     def own(self, rows: NDArray[np.void]) -> NDArray[np.void]:
-        """What this process trains on of one minibatch."""
+        """This process's share of one minibatch."""
         return rows[self.ranks.share(len(rows)).cut(len(rows))]
 
     def step(self, pieces: Sequence[Callable[[], Tensor]], weight: float = 1.0) -> Tensor:
@@ -125,7 +125,7 @@ class Trainer:
         Args:
             pieces: Functions that compute the summands of the loss. Each is called and backpropagated before the next
                 one is called, so that memory holds the intermediate results of one piece only.
-            weight: Of the rows of this process in the minibatch.
+            weight: Weight of the rows of this process in the minibatch.
 
         Returns:
             The loss.
@@ -166,7 +166,7 @@ class Trainer:
         return {"loss": loss, "rows": rows}
 
     def check_loss(self, loss: float, cure: str) -> None:
-        """Raises TrainingDiverged, with what to do about the learning rate, where a fit's loss is not finite."""
+        """Raises TrainingDiverged, with advice about the learning rate, where a fit's loss is not finite."""
         if not math.isfinite(loss):
             raise TrainingDiverged(
                 f"the loss of fit {self.fits} is {loss}: the targets are too large for learning_rate="
@@ -179,21 +179,21 @@ class Trainer:
         weights: Weights = net.inference_weights()
         return weights
 
-    def tensor(self, array: NDArray) -> Tensor:
+    def tensor(self, array: NDArray[Any]) -> Tensor:
         """Returns a tensor on the device; it shares the memory of the array where possible."""
         return send(array, self.device)
 
-    def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
-        """Everything that a later `load_state_arrays` needs to go on bit for bit: arrays, and plain values."""
+    def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Everything that a later `load_state_arrays` needs to resume bit for bit: arrays, and plain values."""
         arrays = {f"net.{name}": value for name, value in self.net.state_dict().items()}
         for index, entry in self.optimiser.state_dict()["state"].items():
             arrays |= {f"optimiser.{index}.{name}": value for name, value in entry.items()}
         if self._average is not None:
             arrays |= {f"average.{name}": value for name, value in self._average.state_dict().items()}
-        copies = {name: value.cpu().numpy().copy() for name, value in arrays.items()}  # training goes on in place
+        copies = {name: value.cpu().numpy().copy() for name, value in arrays.items()}  # training continues in place
         return copies, {"fits": self.fits, "optimiser": self.settings.optimiser}
 
-    def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
+    def load_state_arrays(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
         """Reverse of `state_arrays`.
 
         Raises:
@@ -231,11 +231,11 @@ class NetLearner:
         """Arrays for playing, see `Trainer.weights`."""
         return self.trainer.weights()
 
-    def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """For a checkpoint, see `Trainer.state_arrays`."""
         return self.trainer.state_arrays()
 
-    def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
+    def load_state_arrays(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
         """From a checkpoint."""
         self.trainer.load_state_arrays(arrays, meta)
 
@@ -284,7 +284,7 @@ def _optimiser(parameters: Iterable[nn.Parameter], settings: Fitting) -> torch.o
     return torch.optim.Adam(parameters, lr=settings.learning_rate, eps=settings.epsilon, fused=True)
 
 
-def _tensors(arrays: dict[str, NDArray], prefix: str) -> dict[str, Tensor]:
+def _tensors(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, Tensor]:
     return {name[len(prefix) :]: torch.from_numpy(np.array(a)) for name, a in arrays.items() if name.startswith(prefix)}
 
 
@@ -302,11 +302,3 @@ def _mismatch(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> str:
             problems.append(f"its {name} is {shapes[0]}, that of the network at hand {shapes[1]}")
     more = f" (and {len(problems) - 1} more differences)" if len(problems) > 1 else ""
     return problems[0] + more if problems else ""
-
-
-def split_batches(block: NDArray, batch: int) -> Iterator[NDArray]:
-    """Consecutive slices of `batch` rows; a last one shorter than 2 rows is dropped (batch normalisation)."""
-    for start in range(0, len(block), batch):
-        part = block[start : start + batch]
-        if len(part) > 1:
-            yield part

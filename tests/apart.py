@@ -57,7 +57,7 @@ class ApartTensor(Tensor):
         self.raw = raw
 
     def tolist(self) -> Any:
-        """What torch leaves to subclasses."""
+        """A method that torch leaves to subclasses."""
         return self.cpu().tolist()
 
     @classmethod
@@ -106,7 +106,7 @@ class Apart(TorchDispatchMode):
         return return_and_correct_aliasing(operation, args, kwargs, result)
 
     def _flows(self, tensor: Tensor, kwargs: Any) -> bool:
-        """Whether a copy to the device goes on beside the program: nothing, or pinned memory that may be late."""
+        """Whether a copy to the device may be asynchronous: an empty one, or one of pinned memory that may be late."""
         return not tensor.numel() or (tensor in self._pinned and bool(kwargs.get("non_blocking")))
 
 

@@ -1,4 +1,4 @@
-"""What every test shares: one thread a process, no outside service, repeatable random examples.
+"""The common set-up of all tests: one thread a process, no outside service, repeatable random examples.
 
 The environment is set while pytest starts, before any test module imports NumPy, torch, Ray or W&B; processes
 that tests start inherit it.
@@ -41,6 +41,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "default-dancfr")
 
 GROUPS = {
     "processes": (
+        "actors/test_addresses",
         "actors/test_data_parallel",
         "actors/test_pool",
         "actors/test_remote",
@@ -50,6 +51,8 @@ GROUPS = {
         "dancfr/papers/test_reproduce",
         "dancfr/methods/",
         "dancfr/serve/browser/test_commands",
+        "dancfr/serve/browser/test_proxy",
+        "dancfr/serve/test_floods",
         "dancfr/serve/test_processes",
         "dancfr/runs/test_checkpoints",
         "dancfr/cli/test_cli",
@@ -64,7 +67,9 @@ GROUPS = {
         "dancfr/report/",
         "dancfr/serve/",
         "envs/test_guandan",
+        "learners/candidate_policy/",
         "learners/dmc/",
+        "learners/listed/",
     ),
 }
 """Test files by the beginnings of their names: those that start Ray, servers or many processes; those that need the
@@ -72,40 +77,47 @@ kernels of GuanDan, which take a minute to compile."""
 
 
 SLOW = (
+    "actors/test_addresses.py::test_sigterm",
+    "actors/test_addresses.py::test_wait",
     "actors/test_counters.py::test_ray_",
     "actors/test_data_parallel",
-    "actors/test_dream_on_kuhn",
-    "actors/test_external_sampling.py::test_uniform_play_on_leduc",
-    "actors/test_value_solving.py::test_workers_of_ray",
+    "actors/test_machine.py::test_ray_",
+    "actors/dream/test_dream_on_kuhn",
+    "actors/dream/test_external_sampling.py::test_uniform_play_on_leduc",
+    "actors/test_value_functions.py::test_workers_of_ray",
     "cluster/",
     "dancfr/agents/test_league_processes",
+    "dancfr/cli/test_standard_streams.py::test_training",
     "dancfr/methods/test_belief_tables.py::test_full_method",
-    "dancfr/methods/test_belief_tables.py::test_ray_",
     "dancfr/methods/test_cheat_cfr.py::TestDream",
-    "dancfr/methods/test_cheat_cfr.py::test_ray_",
-    "dancfr/methods/test_depth_limited.py::test_ray_",
-    "dancfr/methods/test_dmc.py::test_ray_",
-    "dancfr/methods/test_dream.py::test_ray_",
     "dancfr/methods/test_every_method.py::test_one_process",
+    "dancfr/methods/test_every_method.py::test_ray_",
     "dancfr/methods/test_exploit",
     "dancfr/methods/test_scale",
-    "dancfr/methods/test_value_net.py::test_ray_",
     "dancfr/papers/",
     "dancfr/report/test_report.py::test_a_really_trained_run",
     "dancfr/report/test_report.py::test_runs_of_several_methods",
     "dancfr/serve/browser/test_cheat_page",
     "dancfr/serve/browser/test_geister_page",
     "dancfr/serve/browser/test_guandan_page",
+    "dancfr/serve/browser/test_own_page",
     "dancfr/serve/browser/test_page",
+    "dancfr/serve/browser/test_proxy",
     "dancfr/serve/test_processes",
     "dancfr/test_bench",
+    "dancfr/test_library.py::test_example",
+    "dancfr/test_documents.py::test_commands_that_need_no_training",
+    "dancfr/test_documents.py::test_python_of_a_document",
+    "dancfr/test_documents.py::test_a_game_of_ones_own_is_trained",
+    "dancfr/test_documents.py::test_options_of_ones_own",
     "dancfr/test_gpu_command",
     "dancfr/watch/test_status.py::test_a_training_is_watched",
     "dancfr/watch/test_tracking.py::test_a_killed_training",
+    "dancfr/watch/test_tracking.py::test_copy",
     "envs/test_without_jit",
     "faults/",
-    "learners/cfr/cheat/test_cheat_solver.py::test_infosets_are_those_of_the_enumeration",
-    "learners/value_function/test_solver",
+    "learners/cheat_cfr/test_cheat_solver.py::test_infosets_are_those_of_the_enumeration",
+    "learners/value_functions/test_solver",
     "packaging/",
 )
 """Tests that `make test` leaves to `make test-rest`, by the beginnings of their names: whole experiments, one run on
@@ -172,12 +184,12 @@ def group_of(name: str) -> str:
     return next((group for group, beginnings in GROUPS.items() if below.startswith(beginnings)), name)
 
 
-@pytest.hookimpl(optionalhook=True)  # without xdist nobody asks
+@pytest.hookimpl(optionalhook=True)  # without xdist it is never called
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Where several processes run the tests, one of them runs a whole group, so that no two tests that start processes
     meet, nothing is compiled twice at the same time, and what a file's fixtures make is made once; other files are
-    groups of their own. xdist's own marks are no use: it writes them into the names of tests, where pytest 9.2 does not
-    look any more, and every test goes to whoever is free (pytest-dev/pytest-xdist#1386)."""
+    groups of their own. xdist's own marks do not help: it writes them into names of tests, which pytest 9.2 does not
+    read, and every test goes to whoever is free (pytest-dev/pytest-xdist#1386)."""
     if config.getvalue("dist") != "loadgroup":
         return None
     from xdist.scheduler import LoadScopeScheduling

@@ -61,7 +61,7 @@ class TreeGame:
 
     @property
     def legal_at(self) -> NDArray[np.bool_]:
-        """Legal actions of the mover by infostate, `bool[infostates, A]`; all False where nobody moves."""
+        """Legal actions of the mover by infostate, `bool[infostates, A]`; all False where no player moves."""
         legal = np.zeros((self.infostates, self.children.shape[1]), np.bool_)
         decisions = np.flatnonzero(self.player >= 0)
         own = self.observation[decisions, self.player[decisions]]

@@ -1,6 +1,6 @@
 """A small game with lists of actions of which everything is known: a heap of cards, and who takes the last one wins.
 
-A player takes one, two or three cards at once, of a suit that means nothing: actions that differ in their suit alone
+A player takes one, two or three cards in a move, of a suit that means nothing: actions that differ in their suit alone
 have the same vector. With `m` cards left for the opponent, taking was right if and only if `m` is a multiple of 4.
 """
 
@@ -24,7 +24,7 @@ Choose = Callable[[States, Ragged], tuple[NDArray[np.int64], NDArray[np.float32]
 
 @dataclass(frozen=True)
 class HeapGame:
-    """Satisfies `envs.game.RaggedGame`.
+    """Satisfies `envs.game.ListedGame`.
 
     Attributes:
         largest: The heap has 1 .. `largest` cards at the start, all alike likely.
@@ -71,7 +71,7 @@ class HeapGame:
         running = states["heap"] > 0
         take = actions["take"].astype(np.int8)
         if ((take < 1) | (take > np.minimum(states["heap"], MOST)))[running].any():
-            raise IllegalAction("more cards than there are, or none, or too many at once")
+            raise IllegalAction("more cards than there are, or none, or too many in a move")
         states["heap"] -= np.where(running, take, np.int8(0))
         states["mover"] ^= running
 

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.dream.regret_matching import match_regrets, uniform_policy
 from learners.networks.inference import Inference, action_values
 from learners.networks.settings import NetworkSettings, Weights
+from learners.regret_matching import match_regrets, uniform_policy
 from tests.games import TreeGame, pack
 
 Floats = NDArray[np.float64]
@@ -19,13 +19,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tree:
-    """What can be said of a game node by node."""
+    """Node by node measures of a game."""
 
     game: TreeGame
 
     @cached_property
     def decisions(self) -> NDArray[np.int64]:
-        """Nodes where somebody moves, parents first."""
+        """Nodes where a player moves, parents first."""
         return np.flatnonzero(self.game.player >= 0)
 
     @cached_property
@@ -129,7 +129,7 @@ class Tree:
         return float(self.game.chance @ value[: len(self.game.chance)])
 
     def nash_conv(self, policy: Floats) -> float:
-        """What both players together could gain by answering best; 0 at an equilibrium."""
+        """The gain of both players together by answering best; 0 at an equilibrium."""
         return self.best_response_value(policy, 0) + self.best_response_value(policy, 1)
 
     def average(self, policies: list[Floats], weights: Floats, player: int) -> Floats:
@@ -164,7 +164,7 @@ class Tree:
 
 
 def net_policy(tree: Tree, settings: NetworkSettings, weights: Weights | None) -> Floats:
-    """What a net plays at every infostate; None plays uniform."""
+    """The policy of a net at every infostate; None plays uniform."""
     game, legal = tree.game, tree.legal
     everywhere = pack(np.arange(game.infostates))
     policy = np.empty(legal.shape, np.float32)

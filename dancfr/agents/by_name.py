@@ -19,34 +19,38 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dancfr.agents.adapted import AdaptedAgent
 from dancfr.agents.cards import summary
-from dancfr.agents.drawn_layouts import DrawnLayouts
 from dancfr.agents.pretrained import card_of, path_of, pretrained_names
 from dancfr.agents.searching import searching, split_search
-from dancfr.agents.without_history import WithoutHistory
+from dancfr.arguments import checked
 from dancfr.errors import UsageError, nearest
 from dancfr.evaluation.bots import bots, describe_bot
+from dancfr.games.registry import DEFAULT, make_game, record_of
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import AgentName, parse_name
 from dancfr.runs.folder import no_run, runs_below
 from dancfr.runs.run import Run
 from dancfr.runs.strategies import describe_file, file_kind, read_strategy
 from dancfr.runs.strategies import load_agent as load_strategy_agent
+from envs.adapter import Adapter
 from envs.agent import Agent
-from envs.game import Game, RaggedGame
-from envs.geister import Geister
+from envs.game import GameBase, numbered
 
 RUNS = Path("runs")
 """Folder in which `list_agents` searches for runs. The name of an agent may be any path."""
 
 
-def make_agent(name: str, game: Game | RaggedGame) -> Agent:
-    """Makes a new agent for a game.
+@checked
+def make_agent(name: str, game: str | GameBase) -> Agent:
+    """Makes a new agent for a game, which may be given by name.
 
     Raises:
         UsageError: the bot or run does not exist, the run belongs to another game or has no strategies, or a file is
             damaged.
     """
+    if isinstance(game, str):
+        return make_agent(name, make_game(game))
     wanted, settings = split_search(parse_agent(name))
     known = bots(game)
     if not wanted.base:
@@ -57,29 +61,34 @@ def make_agent(name: str, game: Game | RaggedGame) -> Agent:
         if settings is not None or not wanted.plain:
             raise UsageError(f"{name}: {wanted.base} is a bot: it has no iterations and no options")
         return known[wanted.base]()
-    if isinstance(game, Geister):
-        trained_on = game_options_of(name, game.spec.name)
-        if not game.random_setup and trained_on.get("random_setup", True):
-            return DrawnLayouts(make_agent(name, replace(game, random_setup=True)), game)
-        observes = bool(trained_on.get("history"))
-        if observes and not game.history:
-            raise UsageError(f"{name} observes the history of ghosts, which the game at hand lacks: use history=true")
-        if game.history and not observes:
-            return WithoutHistory(make_agent(name, replace(game, history=False)), game)
+    if (adapter := _adapter(name, game)) is not None:
+        return AdaptedAgent(make_agent(name, adapter.game), adapter, numbered(game))
     stored = _load_stored(wanted, game)
     return stored if settings is None else searching(stored, game, settings, wanted)
 
 
+def _adapter(name: str, game: GameBase) -> Adapter | None:
+    """Returns the adapter with which an agent plays another variant of the game than its own; None if it needs none."""
+    record = record_of(game)
+    if record is None or record.adapter is None:
+        return None
+    try:
+        return record.adapter(game, game_options_of(name, game.spec.name))
+    except ValueError as error:
+        raise UsageError(f"{name} {error}") from None
+
+
 def parse_agent(name: str) -> AgentName:
-    """Parses a name, with the folder of a pretrained agent in the place of its name."""
+    """Parses a name, with the folder of a pretrained agent in place of its name."""
     wanted = parse_name(name)
     return replace(wanted, base=path_of(wanted.base))
 
 
-def _load_stored(wanted: AgentName, game: Game | RaggedGame) -> Agent:
+def _load_stored(wanted: AgentName, game: GameBase) -> Agent:
     """Loads the agent of a run or a file."""
     if os.path.exists(os.path.join(wanted.base, "config.json")):
         run = Run.open(wanted.base)
+        run.require_game()
         agent: Agent = method_named(run.method).load_agent(run, wanted, game)
         return agent
     if wanted.base.endswith(".safetensors"):
@@ -90,7 +99,7 @@ def _load_stored(wanted: AgentName, game: Game | RaggedGame) -> Agent:
     raise UsageError(nearest(wanted.base, [each["name"] for each in list_agents(game)], f"agent for {game.spec.name}"))
 
 
-def _load_file(wanted: AgentName, game: Any) -> Agent:
+def _load_file(wanted: AgentName, game: GameBase) -> Agent:
     """Loads the agent of a tabular strategy, or of a file written by a method."""
     if not wanted.plain:
         raise UsageError(f"{wanted.text}: {wanted.base} is one strategy: it has no iterations and no options")
@@ -100,7 +109,7 @@ def _load_file(wanted: AgentName, game: Any) -> Agent:
     return agent
 
 
-def identity(name: str, game: Game | RaggedGame) -> AgentName:
+def identity(name: str, game: GameBase) -> AgentName:
     """Parses the name of an agent into a canonical form, which is equal for different spellings of the same agent.
 
     Raises:
@@ -111,8 +120,11 @@ def identity(name: str, game: Game | RaggedGame) -> AgentName:
     return replace(wanted, text="", base=base)
 
 
-def game_of(names: Sequence[str], default: str) -> str:
-    """Returns the game of the first agent that belongs to one, as runs and strategies do, or the default."""
+def game_of(names: Sequence[str], given: str | None = None, default: str = DEFAULT) -> str:
+    """Returns the game that is given, or else that of the first agent that belongs to one, as runs and strategies do,
+    or else the default."""
+    if given is not None:
+        return given
     games = (_described(name).get("game") for name in names)
     return next((game for game in games if isinstance(game, str)), default)
 
@@ -125,7 +137,7 @@ def game_options_of(name: str, game: str) -> dict[str, Any]:
 
 
 def _described(name: str) -> dict[str, Any]:
-    """What a run's configuration or a strategy's file says about itself; empty for bots."""
+    """The description in a run's configuration or a strategy's file; empty for bots."""
     base = parse_agent(name).base
     if base.endswith(".safetensors"):
         return describe_file(base) if file_kind(base) else read_strategy(base)[1]
@@ -135,15 +147,14 @@ def _described(name: str) -> dict[str, Any]:
     return config if isinstance(config, dict) else {}
 
 
-def list_agents(game: Game | RaggedGame, root: Path = RUNS) -> list[dict[str, Any]]:
+def list_agents(game: GameBase, root: Path = RUNS) -> list[dict[str, Any]]:
     """Lists the bots of a game, its pretrained agents, then the runs below `root` of this game with a strategy for
     every player.
 
     Methods whose strategies belong to all players need a single strategy.
     """
     found: list[dict[str, Any]] = [
-        {"name": name, "kind": "bot", "description": describe_bot(game.spec.name, name, make)}
-        for name, make in bots(game).items()
+        {"name": name, "kind": "bot", "description": describe_bot(name, make)} for name, make in bots(game).items()
     ]
     for name in pretrained_names():
         card = card_of(name)

@@ -59,7 +59,7 @@ class Match(Config):
 
 
 class Exploitability(Config):
-    """What a best response to an agent wins, in the unit of the game's returns.
+    """The winnings of a best response to an agent, in the unit of the game's returns.
 
     Attributes:
         kind: Whether the value is exact, or the return of a trained response, which is a lower bound.
@@ -95,7 +95,7 @@ class Precision(Config):
 
 
 class Card(Config):
-    """What is known of a packed agent.
+    """The description of a packed agent.
 
     Attributes:
         name: Name of the agent.
@@ -150,7 +150,7 @@ def summary(card: Card) -> str:
 
 
 def section(name: str, card: Card) -> str:
-    """The section of docs/pretrained.md about an agent."""
+    """The section of docs/reference/pretrained.md about an agent."""
     options = " ".join(f"--option {key}={show(value)}" for key, value in card.game_options.items())
     rules = f" ({options})" if options else ""
     lines = [

@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from dancfr.agents.by_name import make_agent
+from dancfr.agents.by_name import game_of, make_agent
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import RunError, UsageError, reason
-from dancfr.evaluation.decisions import compare_decisions
+from dancfr.evaluation.decisions import compare_decisions, require_situations
 from dancfr.evaluation.statistics import Summary
 from learners.storage import replacing
 
+SORTED = "guandan"
+"""A game that sorts decisions by situation."""
+MOST_DEALS = 10_000
+"""Deals in which a decision is judged, at most."""
 SHOWN = 12
 """Decisions that the page shows: those in which the first agent lost most."""
 
@@ -21,7 +25,7 @@ SHOWN = 12
 def decisions_command(
     agent: str,
     beside: str,
-    game: str,
+    game: str | None,
     games: int = 200,
     judged: int = 100,
     deals: int = 32,
@@ -33,7 +37,7 @@ def decisions_command(
 
     Args:
         agent, beside: Names, see `dancfr.agents.by_name`.
-        game: Name of the game.
+        game: Name of the game; None: that of the agents, or `SORTED`.
         games: Rounds that they play against each other.
         judged: Decisions of each situation that are judged, at most.
         deals: Deals in which each of them is judged, two or more.
@@ -52,9 +56,13 @@ def decisions_command(
     for name, value, least in (("games", games, 1), ("judged", judged, 2), ("deals", deals, 2), ("seed", seed, 0)):
         if value < least:
             raise UsageError(f"--{name} must be at least {least}, got {value}")
-    if out is not None and not out.parent.is_dir():
-        raise UsageError(f"{out.parent} is no folder: make it first")
+    if deals > MOST_DEALS:
+        raise UsageError(f"--deals must be at most {MOST_DEALS:,}, got {deals:,}")
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
+        raise UsageError(f"{out} is a folder" if out.is_dir() else f"{out.parent} is not a folder: make it first")
+    game = game_of((agent, beside), game, SORTED)
     rules, options = match_rules(game, (agent, beside), settings)
+    require_situations(rules)
     names = (agent, beside, beside)
     first, second, other = (make_agent(name, rules) for name in names)
     rng = np.random.default_rng(seed)
@@ -85,7 +93,7 @@ def decisions_command(
     if out is not None:
         try:
             with replacing(out) as file:
-                file.write(_page(result).encode())
+                file.write(_page(result).encode(errors="replace"))
         except OSError as error:
             raise RunError(f"cannot write {out}: {reason(error)}") from None
     return result

@@ -5,13 +5,13 @@ from time import perf_counter
 from typing import Any
 
 from dancfr.agents.by_name import game_of, make_agent
-from dancfr.agents.exploit import GAME, SEED, ExploitRequest
+from dancfr.agents.exploit import SEED, ExploitRequest
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import UsageError, warn
 from dancfr.methods.best_response.result import SEATS
-from envs.geister import Geister
-from learners.best_response.memoryless import MemorylessPolicy
-from learners.best_response.mini_geister import best_response
+from envs.extensive import FactoredGame
+from learners.exact_response.memoryless import MemorylessPolicy
+from learners.exact_response.mini_geister import SOLVED, best_response, solves
 
 TRAINED = "leave out --exact for a trained lower bound"
 
@@ -25,11 +25,12 @@ def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = war
         UsageError: the game is not Mini Geister, the agent is not memoryless, or a name is unknown.
     """
     started = perf_counter()
-    game = request.game or game_of((request.agent,), GAME)
+    game = game_of((request.agent,), request.game)
     rules, options = match_rules(game, (request.agent,), request.settings, request.ply_limit)
-    if not isinstance(rules, Geister) or rules.size != 4:
-        cure = "dancfr evaluate --exploitability is for games with a tree, and " if rules.spec.name != "geister" else ""
-        raise UsageError(f"--exact is for mini-geister, not for {rules.spec.name}: {cure}{TRAINED}")
+    if not solves(rules):
+        tree = "dancfr evaluate --exploitability is for games with a tree, and "
+        cure = f"{tree if isinstance(rules, FactoredGame) else ''}{TRAINED}"
+        raise UsageError(f"--exact is for {SOLVED}, not for {rules.spec.name}: {cure}")
     if request.out is not None:
         raise UsageError("--exact writes no curve and no nets: leave out --out")
     agent = make_agent(request.agent, rules)

@@ -1,34 +1,37 @@
 """Rules of a match: those of the command, or else those that the agents were trained under."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dancfr.agents.by_name import game_options_of
 from dancfr.errors import UsageError
-from dancfr.evaluation.lengths import LENGTHS, PLY_LIMITS, WHOLE
-from dancfr.games.registry import PETTINGZOO, known_options, make_game, read_options
-from envs.game import Game, RaggedGame
+from dancfr.games.registry import PETTINGZOO, all_games, known_options, make_game, read_options
+from envs.game import GameBase
 
 
 def match_rules(
-    game: str, agents: Sequence[str], settings: Sequence[str] = (), ply_limit: int | None = None
-) -> tuple[Game | RaggedGame, dict[str, Any]]:
+    game: str,
+    agents: Sequence[str],
+    settings: Mapping[str, Any] | Sequence[str] = (),
+    ply_limit: int | None = None,
+) -> tuple[GameBase, dict[str, Any]]:
     """Returns the game that the agents play, and its options.
 
     The options are those of the first agent that is a trained run, or the game's defaults if all are bots (in Geister
-    with forced escape and random layouts), except for the length of the game, which `PLY_LIMITS` and `LENGTHS` give,
-    and for the history of ghosts in Geister, which the game has if any of the agents observes it.
+    with forced escape and random layouts), except for the length of the game, which `GameRecord.in_matches` gives,
+    and for `GameRecord.turned_on`, such as the history of ghosts in Geister.
 
     Args:
         game: Name of the game.
         agents: Names, see `dancfr.agents.by_name`.
-        settings: ``key=value`` options, which take precedence over all others.
-        ply_limit: Number of plies after which a game is a draw; None: `PLY_LIMITS`, or else the game's own limit.
+        settings: Options by name or as ``key=value``, which take precedence over all others.
+        ply_limit: Number of plies after which a game is a draw; None: that of `GameRecord.in_matches`, or else the
+            game's own limit.
 
     Raises:
         UsageError: the game or an option does not exist, a value is not valid, or the game has no ply limit to set.
     """
-    given = read_options(game, settings)
+    given = dict(settings) if isinstance(settings, Mapping) else read_options(game, settings)
     key = "max_plies" if game.startswith(PETTINGZOO) else "ply_limit"
     if ply_limit is not None:
         if key in given:
@@ -39,9 +42,11 @@ def match_rules(
         given[key] = ply_limit
     trained_on = [game_options_of(name, game) for name in agents]
     trained = next(filter(None, trained_on), {})
-    if any(options.get("history") for options in trained_on):
-        trained = trained | {"history": True}
-    lengths = {"ply_limit": PLY_LIMITS[game]} if game in PLY_LIMITS else LENGTHS.get(game, {})
-    whole = WHOLE.get(game, {}) if given.get("length") == "match" else {}
-    options = trained | lengths | whole | given
+    options = dict(trained)
+    if (record := all_games().get(game)) is not None:
+        options |= {key: True for key in record.turned_on if any(each.get(key) for each in trained_on)}
+        options |= record.in_matches
+        for key, value in given.items():
+            options |= record.implied.get(f"{key}={value}", {})
+    options |= given
     return make_game(game, **options), options

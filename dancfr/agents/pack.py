@@ -1,4 +1,4 @@
-"""`dancfr pack`: the agent of a run or a file as a small folder in half precision, with a card that says what it is."""
+"""`dancfr pack`: the agent of a run or a file as a small folder in half precision, with a card that describes it."""
 
 import re
 import shlex
@@ -13,14 +13,14 @@ import numpy as np
 
 from dancfr.agents.by_name import make_agent, parse_agent
 from dancfr.agents.cards import CARD, Card, Exploitability, Match, Precision, Training, read_card
-from dancfr.agents.commands import evaluate_command
 from dancfr.agents.exploit import ExploitRequest, exploit
+from dancfr.agents.match import play
 from dancfr.agents.match_rules import match_rules
 from dancfr.agents.pretrained import PREFIX, STRATEGY
 from dancfr.agents.searching import split_search
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.evaluation.agreement import agreement
-from dancfr.evaluation.exploitability import exploitability
+from dancfr.evaluation.exploitability import evaluate_exactly
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.agent import starting_net
@@ -93,7 +93,7 @@ class PackRequest:
 
 @dataclass(frozen=True)
 class _Source:
-    """What is packed: the game, what is known of the training, and the file to write.
+    """The agent to pack: the game, the description of its training, and the file to write.
 
     Attributes:
         info: Content of the packed ``config.json``; None for a tabular strategy.
@@ -112,7 +112,7 @@ class _Source:
 
 
 def pack(request: PackRequest) -> dict[str, Any]:
-    """Packs an agent and measures what its card says; returns the result of `dancfr pack --json`.
+    """Packs an agent and measures the results on its card; returns the result of `dancfr pack --json`.
 
     Nothing is left in the folder unless everything has been measured.
 
@@ -141,7 +141,7 @@ def pack(request: PackRequest) -> dict[str, Any]:
 
 
 def _source(request: PackRequest) -> tuple[_Source, Card | None]:
-    """Reads what is to be packed, and the card of an agent that has been packed before.
+    """Reads the agent to pack, and the card of an agent that has been packed before.
 
     Raises:
         UsageError: it does not exist, or cannot be packed.
@@ -165,7 +165,7 @@ def _source(request: PackRequest) -> tuple[_Source, Card | None]:
 
 
 def _earlier(folder: Path, wanted: AgentName, request: PackRequest) -> Card | None:
-    """The card of an agent that has been packed before, without what no longer holds of the one to be packed."""
+    """The previous card of an agent, without the fields that packing it again invalidates."""
     if not (folder / CARD).is_file():
         return None
     card = read_card(folder)
@@ -181,7 +181,7 @@ def _from_run(wanted: AgentName, request: PackRequest, earlier: Card | None) -> 
         able = ", ".join(sorted(name for name, each in all_methods().items() if each.pack is not None))
         raise UsageError(f"{wanted.base} is a run of {run.method}: dancfr pack takes runs of {able}")
     packed: Packed = method.pack(run, wanted, request.nets)
-    kept = ("preset", "method", "created", "version", "git_revision", "python", "packages")
+    kept = ("preset", "method", "created", "version", "git_revision", "python", "packages", "game_version")
     info = {"name": request.wanted_name, **{key: run.info[key] for key in kept if key in run.info}}
     return _Source(
         game=packed.config["game"],
@@ -196,7 +196,7 @@ def _from_run(wanted: AgentName, request: PackRequest, earlier: Card | None) -> 
 
 
 def _training(run: Run, method: Method, packed: Packed, note: str) -> Training:
-    """What a run's configuration and record say about its training."""
+    """The description of a training by its configuration and record."""
     config = run.config_as(method.config)
     preset = next((each for each in method.presets if each.name == run.preset), None)
     changed = dict(differences(preset.config, config)) if preset is not None else {}
@@ -308,7 +308,7 @@ def _playable(folder: Path) -> Path:
 
 
 def _match(agent: str, game: str, opponent: str, request: PackRequest) -> Match:
-    found = evaluate_command(agent, game, opponent, request.games, request.seed)
+    found = play(agent, opponent, game, request.games, request.seed).as_dict()
     return Match(
         opponent=opponent,
         games=request.games,
@@ -323,11 +323,11 @@ def _match(agent: str, game: str, opponent: str, request: PackRequest) -> Match:
 def _exploitability(packed: Path, source: _Source, request: PackRequest) -> Exploitability | None:
     """The exact exploitability of a strategy, or the return of a trained response if one is wanted."""
     shown = f"{PREFIX}{request.wanted_name}"
-    rules, options = match_rules(source.game, (str(packed),))
+    rules, _ = match_rules(source.game, (str(packed),))
     if source.info is None:
-        found = exploitability(str(packed), make_agent(str(packed), rules), source.game, options)
+        found = evaluate_exactly(str(packed), make_agent(str(packed), rules), rules)
         command = shlex.join(["dancfr", "evaluate", shown, "--game", source.game, "--exploitability"])
-        value, largest = found["exploitability"], found["max_utility"]
+        value, largest = found.exploitability, found.max_utility
         return Exploitability(kind="exact", value=value, largest=largest, command=command)
     if request.response_minutes is None:
         return None

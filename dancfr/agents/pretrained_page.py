@@ -1,11 +1,11 @@
-"""Writes the cards of the pretrained agents into docs/pretrained.md: ``make cards``."""
+"""Writes the cards of the pretrained agents into docs/reference/pretrained.md: ``make cards``."""
 
 from pathlib import Path
 
 from dancfr.agents.cards import section
 from dancfr.agents.pretrained import FOLDER, card_of, pretrained_names
 
-PAGE = Path(__file__).parents[2] / "docs" / "pretrained.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "pretrained.md"
 """The page in the source tree; an installed package has none."""
 
 START, END = "<!-- cards -->", "<!-- /cards -->"

@@ -1,16 +1,14 @@
 """Search at play time as options of any agent's name: ``runs/x?search=512``, ``runs/x?ms=50&depth=8``."""
 
 from dataclasses import replace
-from typing import Any
 
 from dancfr.errors import UsageError
 from dancfr.methods.agent_name import SEARCH, AgentName
 from dancfr.runs.config import Config, apply_overrides
 from envs.agent import Agent
-from learners.dmc.agent import QAgent
-from learners.dmc.search import DealSearch
+from envs.game import GameBase
 from learners.search.agent import SearchAgent
-from learners.search.evaluator import Evaluator
+from learners.search.evaluator import Evaluator, Searchable
 from learners.search.settings import RolloutSettings
 
 
@@ -42,26 +40,27 @@ def split_search(wanted: AgentName) -> tuple[AgentName, RolloutSettings | None]:
 
 
 def hurried(name: str) -> str:
-    """The name of the same agent with little time for a search, which suffices to compile what a search needs."""
+    """The name of the same agent with a minimal search, which suffices to compile its kernels."""
     base, mark, query = name.partition("?")
     short = {"ms": "20", "search": "64"}
     parts = [part.partition("=") for part in query.split("&")]
     return base + mark + "&".join(f"{key}{equals}{short.get(key, value)}" for key, equals, value in parts)
 
 
-def searching(agent: Agent, game: Any, settings: RolloutSettings, wanted: AgentName) -> Agent:
+def searching(agent: Agent, game: GameBase, settings: RolloutSettings, wanted: AgentName) -> Agent:
     """The agent with a search before each move.
 
     Raises:
         UsageError: the agent has no policy with values, or what is hidden in the game cannot be drawn.
     """
-    if not isinstance(agent, (Evaluator, QAgent)):
+    if not isinstance(agent, (Searchable, Evaluator)):
         raise UsageError(
             f"{wanted.text}: a search needs an agent with a policy and a value, such as a run of policy-gradient, or a "
             f"Q-net, and {wanted.base} is none"
         )
     try:
-        found: Any = (DealSearch if isinstance(agent, QAgent) else SearchAgent)(agent, game, settings)
-        return found
+        if isinstance(agent, Searchable):
+            return agent.with_search(game, settings)
+        return SearchAgent(agent, game, settings)
     except ValueError as error:
         raise UsageError(f"{wanted.text}: {error}") from None

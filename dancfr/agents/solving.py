@@ -1,21 +1,29 @@
-"""`dancfr solve`: solves a game as a tree by CFR, mirror descent or a linear program, and evaluates it exactly."""
+"""`dancfr.solve` and `dancfr solve`: a game as a tree by CFR, mirror descent or a linear program, evaluated exactly."""
 
 import inspect
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dancfr.errors import UsageError, nearest, warn
-from dancfr.games.registry import known_options, make_game, read_options
+import numpy as np
+from numpy.typing import NDArray
+
+from dancfr.arguments import checked
+from dancfr.errors import RunError, UsageError, nearest, warn
+from dancfr.games.registry import known_options, make_game, read_options, rules_made_with
 from dancfr.games.trees import make_tree
-from dancfr.methods.value_net.solving import VARIANTS as LIMITED
-from dancfr.methods.value_net.solving import options as limited_options
-from dancfr.methods.value_net.solving import solve_limited
-from dancfr.runs.strategies import check_target, load_agent, write_strategy
-from dancfr.values import parse_options
+from dancfr.methods.value_functions.solving import VARIANTS as LIMITED
+from dancfr.methods.value_functions.solving import options as limited_options
+from dancfr.methods.value_functions.solving import solve_limited
+from dancfr.notebooks import html_table
+from dancfr.runs.strategies import check_storable, check_target, load_agent, write_strategy
+from dancfr.values import parse_options, show
+from envs.game import Game, GameBase
 from envs.tree import MOST_NODES, Tree
-from learners.cfr.agent import UnknownInfostate
+from learners.cfr.agent import TabularAgent, UnknownInfostate
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
 from learners.cfr.mirror_descent import ALGORITHMS as MIRROR_DESCENT
@@ -32,29 +40,109 @@ PIECE_SECONDS = 0.25
 """Rough time between returns of a solver to Python, which handles signals only then."""
 
 
+@dataclass(frozen=True, repr=False)
+class Solution:
+    """A strategy for a game, and its evaluation.
+
+    Attributes:
+        tree: The game; of OpenSpiel, without packed infostates unless there was a `warm_start`.
+        policy: Average policy of both players by slot, a pair of infoset and action, `float64[S]`.
+        found: Everything else, as `dancfr solve --json` prints it.
+    """
+
+    tree: Tree
+    policy: NDArray[np.float64]
+    found: dict[str, Any]
+
+    @property
+    def value(self) -> float:
+        """Expected return of player 0 if both play the policy, in the game's unit."""
+        return float(self.found["value"])
+
+    @property
+    def exploitability(self) -> float:
+        """Half of NashConv; of a depth-limited solution, that of its trunk."""
+        return float(self.found["exploitability"])
+
+    @property
+    def nash_conv(self) -> float:
+        """Sum of the players' gains by answering best."""
+        return float(self.found["nash_conv"])
+
+    @property
+    def curve(self) -> list[tuple[int, float]]:
+        """Iterations and the exploitability after them."""
+        return [(int(iteration), float(value)) for iteration, value in self.found["curve"]]
+
+    def agent(self) -> TabularAgent:
+        """Returns the agent that plays the policy.
+
+        Raises:
+            UsageError: several infosets look the same to the agent, see `check_storable`.
+        """
+        check_storable(self.tree)
+        table, name = self.tree.to_table(self.policy), str(self.found["algorithm"])
+        if self.tree.identity is not None:
+            return TabularAgent(self.tree.identity, table, name, identified=True)
+        return TabularAgent(self.tree.observed, table, name)
+
+    @checked
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the policy to a file that ends in ``.safetensors``, which every command takes as an agent.
+
+        Raises:
+            UsageError: the file cannot be written there.
+            RunError: the file could not be written.
+        """
+        check_target(Path(path))
+        about = {key: self.found[key] for key in _ABOUT}
+        write_strategy(Path(path), self.tree, self.policy, about | {"iterations": self.found.get("iterations", 0)})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the solution without its policy, as `dancfr solve --json` prints it."""
+        return dict(self.found)
+
+    def __repr__(self) -> str:
+        found = self.found
+        iterations = f", {found['iterations']:,} iterations" if self.curve else ""  # a linear program has none
+        return (
+            f"Solution({found['game']} by {found['algorithm']}{iterations}: "
+            f"value {self.value:+.6g}, exploitability {self.exploitability:.6g}, NashConv {self.nash_conv:.6g})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(f"{iteration:,}", f"{value:.6g}") for iteration, value in self.curve]
+        return html_table(("iteration", "exploitability"), rows, repr(self))
+
+
+_ABOUT = ("game", "game_options", "algorithm", "seed", "settings")
+"""Keys of a solution that its file contains."""
+
+
+@checked
 def solve(
-    game: str,
+    game: str | Game,
     algorithm: str = "cfr+",
     iterations: int = 1000,
     seed: int = 0,
     *,
-    game_settings: Sequence[str] = (),
-    settings: Sequence[str] = (),
-    warm_start: Path | None = None,
+    options: Mapping[str, Any] | Sequence[str] = (),
+    settings: Mapping[str, Any] | Sequence[str] = (),
+    warm_start: str | os.PathLike[str] | None = None,
     warm_weight: float = 1.0,
-    out: Path | None = None,
+    out: str | os.PathLike[str] | None = None,
     most_nodes: int = MOST_NODES,
     report: Callable[[str], None] = warn,
-) -> dict[str, Any]:
+) -> Solution:
     """Solves a game and evaluates the strategy exactly.
 
     Args:
-        game: Name of a game that has a tree.
+        game: Name of a game that has a tree, or such a game, for example one of your own.
         algorithm: One of `ALGORITHMS` or of the depth-limited solvers, or ``lp`` for the linear program.
         iterations: Number of iterations; the linear program ignores it.
         seed: Seed of the algorithms that sample.
-        game_settings: ``key=value`` options of the game.
-        settings: ``key=value`` options of the algorithm.
+        options: Options of the game, by name or as ``key=value``.
+        settings: Options of the algorithm, by name or as ``key=value``.
         warm_start: A strategy to start from, see `VectorSolver.start_from`.
         warm_weight: Weight of that strategy in iterations.
         out: File for the average strategy; None writes no file.
@@ -62,32 +150,33 @@ def solve(
         report: Function that takes a line of progress.
 
     Returns:
-        Sizes of the game; value, exploitability and NashConv of the average policy, in the game's unit and divided by
-        the largest return; the same of the last iterate; and a curve over iterations.
+        The average policy; sizes of the game; value, exploitability and NashConv of this policy, in the game's unit and
+        divided by the largest return; the same of the last iterate; and a curve over iterations.
 
     Raises:
         UsageError: a name is unknown, a number or an option is not valid, the game has no tree, or a file does not fit.
-        RunError: the strategy could not be written.
+        RunError: the strategy could not be written, or the linear program could not be solved.
     """
     known = (*ALGORITHMS, *LIMITED, LINEAR_PROGRAM)
     if algorithm not in known:
         raise UsageError(nearest(algorithm, known, "algorithm"))
     _check_numbers(iterations, seed, warm_weight)
-    options = read_options(game, game_settings)
-    types = {name: parameter.annotation for name, parameter in algorithm_options(algorithm).items()}
-    for key in (setting.partition("=")[0].strip() for setting in settings):
-        if key not in types and key in (known_options(game) or ()):
-            raise UsageError(f"{key} is an option of the game, not of {algorithm}: write --option {key}=...")
-    chosen = parse_options(settings, types, algorithm)
-    if out is not None:
-        check_target(out)
-    start = None if warm_start is None else _start(warm_start, algorithm, game, options)
-    about: dict[str, Any] = {"game": game, "game_options": options, "algorithm": algorithm, "seed": seed}
+    name, rules, options = _rules(game, options)
+    chosen = _settings(algorithm, settings, known_options(game) if isinstance(game, str) else None)
+    target = None if out is None else Path(out)
+    if target is not None:
+        check_target(target)
+    start = None if warm_start is None else _start(warm_start, algorithm, rules)
+    about: dict[str, Any] = {"game": name, "game_options": options, "algorithm": algorithm, "seed": seed}
     about["settings"] = chosen
     if algorithm in LIMITED:
-        found, tree, policy = solve_limited(game, options, algorithm, iterations, chosen, most_nodes, report)
-        return about | _sizes(tree, sequence_form(tree)) | _store(out, tree, policy, about, found)
-    tree = make_tree(game, options, most_nodes)
+        if not isinstance(game, str):
+            raise UsageError(f"{algorithm} takes the name of a game: register yours by the entry point dancfr.games")
+        found, tree, policy = solve_limited(name, options, algorithm, iterations, chosen, most_nodes, report)
+        return _stored(Solution(tree, policy, about | _sizes(tree, sequence_form(tree)) | found), target)
+    tree = make_tree(rules, None, most_nodes, observations=start is not None)
+    if target is not None:
+        check_storable(tree)
     form = sequence_form(tree)
     sizes = _sizes(tree, form)
     if algorithm == LINEAR_PROGRAM:
@@ -101,15 +190,37 @@ def solve(
         except ValueError as error:
             raise UsageError(f"{algorithm}: {error}") from None
         found, policy = _iterate(solver, form, iterations, report)
-    return about | sizes | _store(out, tree, policy, about, found)
+    return _stored(Solution(tree, policy, about | sizes | found), target)
 
 
-def _store(out: Path | None, tree: Tree, policy: Any, about: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Writes the policy to a file unless `out` is None, and returns the results with the file's name."""
-    if out is None:
-        return found
-    write_strategy(out, tree, policy, about | {"iterations": found.get("iterations", 0)})
-    return found | {"files": [str(out)]}
+def _rules(game: str | Game, options: Mapping[str, Any] | Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
+    """Returns the name of a game, the game, and its options if it was given by name."""
+    if not isinstance(game, str):
+        if options:
+            raise UsageError(f"the rules of {game.spec.name} are given: leave out the options")
+        return game.spec.name, game, rules_made_with(game)
+    given = dict(options) if isinstance(options, Mapping) else read_options(game, options)
+    return game, make_game(game, **given), given
+
+
+def _settings(
+    algorithm: str, settings: Mapping[str, Any] | Sequence[str], of_game: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Returns the options of an algorithm, each of which has the type of the solver's argument."""
+    types = {name: parameter.annotation for name, parameter in algorithm_options(algorithm).items()}
+    texts = [f"{key}={show(value)}" for key, value in settings.items()] if isinstance(settings, Mapping) else settings
+    for key in (setting.partition("=")[0].strip() for setting in texts):
+        if key not in types and key in (of_game or ()):
+            raise UsageError(f"{key} is an option of the game, not of {algorithm}: write --option {key}=...")
+    return parse_options(texts, types, algorithm)
+
+
+def _stored(solution: Solution, out: Path | None) -> Solution:
+    """Writes a solution to a file unless `out` is None."""
+    if out is not None:
+        solution.save(out)
+        solution.found["files"] = [str(out)]
+    return solution
 
 
 def _iterate(
@@ -153,7 +264,10 @@ def _run(solver: Solver, iterations: int) -> float:
 
 def _solve_program(form: SequenceForm) -> tuple[dict[str, Any], Any]:
     started = time.perf_counter()
-    equilibrium = solve_linear_program(form)
+    try:
+        equilibrium = solve_linear_program(form)
+    except RuntimeError as error:
+        raise RunError(str(error)) from None
     found = evaluate_policy(form, equilibrium.policy).as_dict()
     found |= {"value": equilibrium.value, "iterations": 0, "iterations_per_second": 0.0, "curve": []}
     return found | {"seconds": time.perf_counter() - started}, equilibrium.policy
@@ -205,18 +319,18 @@ def _check_numbers(iterations: int, seed: int, warm_weight: float) -> None:
         raise UsageError(f"--warm-weight must be more than 0 and at most {MOST_WEIGHT:,.0f}, got {warm_weight:g}")
 
 
-def _start(path: Path, algorithm: str, game: str, options: dict[str, Any]) -> Callable[[Tree], Any]:
+def _start(path: str | os.PathLike[str], algorithm: str, game: GameBase) -> Callable[[Tree], Any]:
     """Returns a function that reads the policy on a tree from a stored strategy."""
     if algorithm in LIMITED:
         raise UsageError("depth-limited solving always starts from the uniform policy: leave out --warm-start")
     if algorithm == LINEAR_PROGRAM:
         raise UsageError("a linear program has no starting point: leave out --warm-start")
-    agent = load_agent(str(path), make_game(game, **options))
+    agent = load_agent(str(path), game)
 
     def policy(tree: Tree) -> Any:
         try:
             return agent.tree_policy(tree)
         except UnknownInfostate as error:
-            raise UsageError(f"{error}: the strategy belongs to other rules of {game}") from None
+            raise UsageError(f"{error}: the strategy belongs to other rules of {game.spec.name}") from None
 
     return policy

@@ -1,41 +1,23 @@
-"""Tournaments: matches of all pairs of agents, with a cross-table of win rates and Elo ratings."""
+"""Tournaments: a league of a single round without a folder, in which all pairs play the same deals."""
 
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from dancfr.agents.by_name import AgentName, identity, make_agent
+from dancfr.agents.by_name import identity, make_agent
+from dancfr.agents.league.config import LeagueConfig, Member, Result
+from dancfr.agents.league.standings import standings
 from dancfr.agents.match_rules import match_rules
-from dancfr.errors import UsageError
+from dancfr.errors import UsageError, warn
 from dancfr.evaluation.arena import MatchResult, play
-from dancfr.evaluation.ratings import CrossTable, fit_ratings
 from dancfr.evaluation.sides import sides_of
-from dancfr.evaluation.statistics import describe_share, wilson
+from dancfr.evaluation.statistics import describe_share
+from dancfr.methods.agent_name import AgentName
 from envs.agent import Agent
-from envs.game import Game, RaggedGame
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Win rate of one agent against another, and its 95 % interval (over deals, if they were played twice)."""
-
-    win_rate: float
-    low: float
-    high: float
-
-    @property
-    def percent(self) -> str:
-        """The win rate for a table: ``66.5 [62.1, 70.6]``."""
-        return describe_share(self.win_rate, self.low, self.high)
-
-    def as_dict(self) -> dict[str, object]:
-        return {"win_rate": self.win_rate, "ci95": [self.low, self.high]}
-
+from envs.game import GameBase
 
 Pairs = Mapping[tuple[str, str], MatchResult]
 """Match of each pair, from the view of the first agent."""
@@ -82,56 +64,39 @@ def tournament(
         )
     players = {name: make_agent(name, rules) for name in agents}
     found = play_pairs(rules, players, games, seed)
+    told = standings_of(found)
     return {
         "game": game,
         "game_options": options,
         "agents": list(agents),
         "games": games,
         "seed": seed,
-        "table": {
-            row: {column: cell(found, row, column).as_dict() for column in agents if column != row} for row in agents
-        },
+        "table": {row: {column: told["table"][row][column] for column in agents if column != row} for row in agents},
         "pairs": [{"agent": one, "against": other, **match.as_dict()} for (one, other), match in found.items()],
-        "ratings": ratings(found),
+        "ratings": {each["agent"]: each["rating"] for each in told["ratings"]},
         "seconds": perf_counter() - started,
     }
 
 
-def play_pairs(rules: Game | RaggedGame, players: Mapping[str, Agent], games: int, seed: int) -> Pairs:
+def play_pairs(rules: GameBase, players: Mapping[str, Agent], games: int, seed: int) -> Pairs:
     """Plays a match of every pair, all with the same seed and therefore the same deals."""
     pairs = list(combinations(players, 2))
     found = {}
     for i, (one, other) in enumerate(pairs):
         match = play(rules, (players[one], players[other]), games, np.random.default_rng(seed))
         found[one, other] = match
-        line = f"{one} wins {cell(found, one, other).percent} % against {other}"
-        print(f"{line} (pair {i + 1} of {len(pairs)}, {match.seconds:.0f} s)", file=sys.stderr, flush=True)
+        low, high = match.deals.ci95 if match.deals else match.ci95
+        line = f"{one} wins {describe_share(match.win_rate, low, high)} % against {other}"
+        warn(f"{line} (pair {i + 1} of {len(pairs)}, {match.seconds:.0f} s)")
     return found
 
 
-def cell(pairs: Pairs, row: str, column: str) -> Cell:
-    """Returns the win rate of `row` against `column`, in either order of the pair.
-
-    Raises:
-        KeyError: the two agents have not met.
-    """
-    if (row, column) in pairs:
-        match = pairs[row, column]
-        return Cell(match.win_rate, *(match.deals.ci95 if match.deals else match.ci95))
-    match = pairs[column, row]
-    if match.deals and not match.draws:
-        low, high = match.deals.ci95
-        return Cell(match.losses / match.games, 1 - high, 1 - low)
-    return Cell(match.losses / match.games, *wilson(match.losses, match.games))
-
-
-def ratings(pairs: Pairs) -> dict[str, float]:
-    """Returns Elo ratings of agents, best first; see `dancfr.evaluation.ratings`."""
-    names = list(dict.fromkeys(name for pair in pairs for name in pair))
-    wins, draws = np.zeros((2, len(names), len(names)))
-    for (one, other), match in pairs.items():
-        i, j = names.index(one), names.index(other)
-        wins[i, j], wins[j, i] = match.wins, match.losses
-        draws[i, j] = draws[j, i] = match.draws
-    found = dict(zip(names, fit_ratings(CrossTable(wins, draws)).elo.tolist(), strict=True))
-    return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+def standings_of(pairs: Pairs) -> dict[str, Any]:
+    """Returns the standings of a league in which the pairs have played these matches and no others."""
+    names = dict.fromkeys(name for pair in pairs for name in pair)
+    league = LeagueConfig(game="", members=tuple(Member(name=name, fingerprint=name) for name in names))
+    results = [
+        Result.of(match, round=0, batch=place, agents=pair, fingerprints=pair)
+        for place, (pair, match) in enumerate(pairs.items())
+    ]
+    return standings(league, results)

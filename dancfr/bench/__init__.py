@@ -15,6 +15,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from actors.packages import python_path
 from dancfr.errors import RunError, UsageError
 
 
@@ -43,8 +44,8 @@ class Bench:
         if os.environ.get("OMP_NUM_THREADS") == "1":
             measured: dict[str, Any] = importlib.import_module(f"dancfr.bench.{self.module}").measure(seconds)
             return measured
-        command = [sys.executable, "-m", "dancfr.bench", self.name, str(seconds)]
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-P", "-m", "dancfr.bench", self.name, str(seconds)]
+        environment = os.environ | python_path() | {"OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode:
             lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode} without a message"]
@@ -97,7 +98,7 @@ BENCHES: dict[str, Bench] = {
         ),
         Bench(
             "guandan-policy",
-            "choice_policy",
+            "candidate_policy",
             30.0,
             "Samples/s of self-play and learning of guandan-quick on one core, compared with the nets alone.",
         ),
@@ -127,6 +128,12 @@ BENCHES: dict[str, Bench] = {
             40.0,
             "Nodes/s of depth-limited external sampling with tables, compared with reads of table rows.",
         ),
+        Bench(
+            "exact-walk",
+            "exact_walk",
+            20.0,
+            "Histories/s of exact evaluations of dark hex, compared with a walk that only counts them.",
+        ),
         Bench("play", "play", 30.0, "Agents' moves/s at 50 tables of `dancfr play` on one core, over WebSockets."),
         Bench(
             "belief-search",
@@ -145,7 +152,7 @@ BENCHES: dict[str, Bench] = {
             "worker-scaling",
             "scaling",
             60.0,
-            "Decisions/s of DREAM's traversals with a worker for each core, compared with so many times one worker.",
+            "Decisions/s of DREAM's traversals with a worker for each core, compared with perfect scaling.",
         ),
         Bench(
             "coordination",

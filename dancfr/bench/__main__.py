@@ -6,8 +6,10 @@ from contextlib import redirect_stdout
 
 from dancfr.bench import BENCHES
 from dancfr.errors import DancfrError, warn
+from dancfr.standard_streams import guard_streams
 
 if __name__ == "__main__":
+    guard_streams()
     name, seconds = sys.argv[1:]
     try:
         with redirect_stdout(sys.stderr):  # Ray prints warnings of its workers

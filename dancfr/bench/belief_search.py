@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from actors.belief_sampling import BeliefSampler, BeliefTask
+from actors.belief_search import BeliefSampler, BeliefTask
 from dancfr.bench.environment import play
 from dancfr.bench.timing import noise, rate, result, seconds_each
 from dancfr.methods import find_preset
+from dancfr.methods.belief_search.config import BeliefSearchConfig
 from envs.geister import Geister
-from learners.geister_beliefs.policies import BeliefWeights
-from learners.geister_beliefs.view import BeliefGeister
+from learners.belief_search.policies import BeliefWeights
+from learners.belief_search.view import BeliefGeister
 from learners.networks.inference import Inference
 from learners.networks.modules import ValueNet
 
@@ -18,12 +19,12 @@ ROWS = 512
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Measures infostates/s evaluated by the nets of `geister-depth-limited-quick`, in chunks of the preset's size.
+    """Measures infostates/s evaluated by the nets of `geister-belief-search-quick`, in chunks of the preset's size.
 
     Almost all infostates are evaluated to compute likelihoods, up to 70 per move. The limit is bare inference: all
     outputs of the policy net on batches of 512 encoded infostates.
     """
-    config: Any = find_preset("geister-depth-limited-quick").config
+    config = find_preset("geister-belief-search-quick").config_as(BeliefSearchConfig)
     game = Geister()
     view = BeliefGeister.of(game)
     policy, value = (ValueNet(n, view.spec).inference_weights() for n in (config.network, config.value_network))

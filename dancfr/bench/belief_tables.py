@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from dancfr.bench.timing import noise, rate, result, seconds_each
-from dancfr.games.registry import make_game
+from dancfr.games.registry import make_game_as
 from envs.compiled import kernel
-from learners.geister_beliefs.settings import TableSettings
-from learners.geister_beliefs.solver import BeliefSolver
+from envs.geister import Geister
+from learners.belief_tables.settings import TableSettings
+from learners.belief_tables.solver import BeliefSolver
 from learners.geister_beliefs.tables import ROWS, SLOTS
 
 ITERATIONS, TARGET_S = 3000, 40.0
@@ -25,7 +26,7 @@ def measure(seconds: float) -> dict[str, Any]:
     The detail has the CPU seconds of a whole training of 3000 x 2 passes over 256 belief states, extrapolated from
     fewer passes if `seconds` is too short.
     """
-    game = make_game("mini-geister")
+    game = make_game_as(Geister, "mini-geister")
     warm = BeliefSolver(game, TableSettings(), seed=2)
     warm.run(1)
     iterations = min(ITERATIONS, max(1, round(ITERATIONS * seconds / TARGET_S)))

@@ -43,7 +43,7 @@ def measure(seconds: float) -> dict[str, Any]:
             weights = sets[repeat % 2]
             started = perf_counter()
             sent = runtime.put(weights)
-            sums = runtime.get([reader.call("read", sent) for reader in readers])
+            sums = runtime.get([reader.call(Reader.read, sent) for reader in readers])
             times.append(perf_counter() - started)
             own, took = _alone(weights, count)
             limits.append(took)

@@ -6,10 +6,10 @@ from typing import Any
 
 from dancfr.bench.plain_cheat import PlainSolver
 from dancfr.bench.timing import joined, noise, rate, result
-from dancfr.games.registry import make_game
+from dancfr.games.registry import make_game_as
 from envs.cheat import Cheat
-from learners.cfr.cheat.keys import AGENTS, GENERAL, KeyForm
-from learners.cfr.cheat.solver import CheatSolver, draw_deals
+from learners.cheat_cfr.keys import AGENTS, GENERAL, KeyForm
+from learners.cheat_cfr.solver import CheatSolver, draw_deals
 
 ITERATIONS = 100
 """Iterations of a timed run, as in paper 001, tables 1 and 2."""
@@ -26,7 +26,7 @@ def measure(seconds: float) -> dict[str, Any]:
     iteration of each, and the CPU seconds of 100 iterations of each agent on Cheat-3 to Cheat-5. The plain solvers
     determine how long the benchmark takes.
     """
-    game: Cheat = make_game("mini-cheat", health=3)
+    game = make_game_as(Cheat, "mini-cheat", health=3)
     calls: dict[str, Callable[[], int]] = {
         "ours": lambda: _compiled(game),
         "same nodes": lambda: _plain(game, prune=True),
@@ -60,7 +60,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 def _report(agent: str, health: int) -> dict[str, Any]:
     """Measures the cost of 100 iterations and the size of their table."""
-    solver = CheatSolver(make_game("mini-cheat", health=health), KeyForm(agent), 1)
+    solver = CheatSolver(make_game_as(Cheat, "mini-cheat", health=health), KeyForm(agent), 1)
     started = process_time()
     solver.run(ITERATIONS)
     return {

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.buffer import BufferServer
 from actors.pool import WorkerPool
 from actors.remote import Handle, RayRuntime
 from actors.sharding import start_buffer
@@ -95,22 +96,24 @@ def _row(chunk_s: float, rates: dict[int, list[float]], driver: dict[str, Any]) 
 class _Driver:
     """Runs the traversals of an iteration as `dancfr.methods.dream.driver` does."""
 
-    def __init__(self, runtime: RayRuntime, buffer: Handle, weights: NDArray[np.float32]) -> None:
+    def __init__(self, runtime: RayRuntime, buffer: Handle[BufferServer], weights: NDArray[np.float32]) -> None:
         self._runtime, self._buffer, self._weights = runtime, buffer, weights
         self._iteration = 0
 
-    def __call__(self, pool: WorkerPool, chunks: int, seconds: float) -> None:
+    def __call__(self, pool: WorkerPool[Sleeper], chunks: int, seconds: float) -> None:
         """Runs one iteration of chunks."""
         self._iteration += 1
         t, added = self._iteration, []
         sent = self._runtime.put(self._weights)
         tasks = [((t, chunk), seconds, sent) for chunk in range(chunks)]
-        for task, _, block in pool.run("play", tasks):
-            added.append(self._buffer.call("add", task[0], block, task[0]))
+        for task, _, block in pool.run(Sleeper.play, tasks):
+            added.append(self._buffer.call(BufferServer.add, task[0], block, task[0]))
         self._runtime.get(added)
 
 
-def _rates(drive: _Driver, pools: dict[int, WorkerPool], chunk_s: float, share: float) -> dict[int, list[float]]:
+def _rates(
+    drive: _Driver, pools: dict[int, WorkerPool[Sleeper]], chunk_s: float, share: float
+) -> dict[int, list[float]]:
     """Measures chunks/s of each number of workers in turn."""
     rates: dict[int, list[float]] = {size: [] for size in pools}
     for _ in range(REPEATS):
@@ -119,7 +122,7 @@ def _rates(drive: _Driver, pools: dict[int, WorkerPool], chunk_s: float, share: 
     return rates
 
 
-def _rate(drive: _Driver, pool: WorkerPool, chunk_s: float, chunks: int) -> float:
+def _rate(drive: _Driver, pool: WorkerPool[Sleeper], chunk_s: float, chunks: int) -> float:
     started = perf_counter()
     drive(pool, chunks, chunk_s)
     return chunks / (perf_counter() - started)

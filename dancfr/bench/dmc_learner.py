@@ -14,8 +14,9 @@ from envs.guandan.game import GuanDan
 from envs.ragged import choose_rows, take_lists
 from envs.sparse import Sparse
 from learners.dmc.learner import QLearner
-from learners.dmc.network import QNet
-from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
+from learners.dmc.settings import DmcTrainingSettings
+from learners.listed.network import QNet
+from learners.listed.settings import QNetworkSettings
 from learners.networks.q_inference import QInference
 from learners.networks.torch_q_inference import TorchQInference
 from learners.samples import pack_actions, value_dtype
@@ -34,9 +35,9 @@ def measure(seconds: float) -> dict[str, Any]:
     """Measures rows/s of a fit with the network and minibatch of paper 004, from packed samples to updated weights.
 
     The limit is the multiplications of the forward and backward passes, without the unused gradient of the inputs, at
-    the speed of a large float32 matrix product. In the detail, ``torch`` is a step of torch modules over all rows at
-    once, on dense inputs (fewer rows with bfloat16), and ``inference`` is a forward pass over the lists of actions of
-    `DECISIONS` decisions.
+    the speed of a large float32 matrix product. In the detail, ``torch`` is a step of torch modules over all rows
+    in one batch, on dense inputs (fewer rows with bfloat16), and ``inference`` is a forward pass over the lists of
+    actions of `DECISIONS` decisions.
     """
     learner = _learner(seconds * 0.7, DmcTrainingSettings().batch if seconds >= WHOLE_BATCH_TAKES else SHORT)
     detail = {

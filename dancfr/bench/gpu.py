@@ -3,7 +3,7 @@
 The parts, in order of importance: the tests that need a GPU; rates of every learner and every playing loop on the GPU
 and by one process on the CPU of the same machine; DREAM on Geister for 14 minutes; a quarter of an hour of GuanDan; the
 siblings of the first.
-A part that is complete is not repeated, and a training that was interrupted goes on, so the command may be stopped and
+A part that is complete is not repeated, and an interrupted training resumes, so the command may be stopped and
 started again. After each part it writes `FOLDER/tables.md`.
 """
 
@@ -20,9 +20,10 @@ from time import monotonic
 from typing import Any
 
 from dancfr.bench.timing import rate, seconds_each
-from dancfr.errors import RunError, UsageError, reason
+from dancfr.errors import RunError, UsageError, reason, warn
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions, resolve_device
+from dancfr.methods.stopping import stop_signals
 from dancfr.runs.run import Run
 from learners.devices import choose_device
 
@@ -47,14 +48,14 @@ class Training:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a machine is to do.
+    """The work planned for a machine.
 
     Attributes:
         rates: Presets whose rates are measured, with settings for the GPU: chunks of thousands of games.
         rate_minutes: Minutes of training for each of them on each device.
         trainings: In this order, as far as time goes.
         tests: Arguments for pytest.
-        size: Of the square matrix product that rates are compared with.
+        size: Size of the square matrix product that rates are compared with.
     """
 
     rates: tuple[Training, ...]
@@ -71,7 +72,7 @@ FULL = Plan(
         Training("geister-dream", ("chunk=1920", "reservoir=400000", "circular=400000")),
         Training("geister-quick", ("chunk=128",)),
         Training("geister-policy-gradient-quick"),
-        Training("geister-depth-limited-quick"),
+        Training("geister-belief-search-quick"),
         Training("goofspiel5-values"),
         Training("guandan-dmc", ("games=256", "chunk=32", "tables=32")),
         Training("guandan-strong", ("games=1024", "chunk=128", "tables=128", "pool=49152")),
@@ -127,9 +128,9 @@ class Session:
         if self.parts.get(name, {}).get("complete"):
             return
         if self.left() <= 0:
-            print(f"no time for: {name}", file=sys.stderr)
+            warn(f"no time for: {name}")
             return
-        print(f"{name} ...", file=sys.stderr, flush=True)
+        warn(f"{name} ...")
         started = monotonic()
         found = do(*arguments)
         self.parts[name] = {"complete": True, "seconds": round(monotonic() - started, 1), **found}
@@ -194,7 +195,7 @@ class Session:
         options = TrainOptions(device=device, inline=True, resume=resume)
         result = train(TrainRequest(preset, changes, path, "off", options, allow_changes=resume))
         if result["stopped"]:
-            raise RunError(f"stopped in {path}; the same command goes on")
+            raise RunError(f"stopped in {path}; repeat the command to continue")
         return result
 
 
@@ -248,20 +249,23 @@ def main(arguments: Sequence[str]) -> None:
     if not 0 < minutes < math.inf:
         raise UsageError(f"minutes must be above 0 and finite, got {arguments[1]}")
     resolve_device("cuda")  # raises UsageError where there is none
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # ends the tests' process too
+    for number in stop_signals()[1:]:
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))  # ends the tests' process too
     session = Session(Path(arguments[0]), FULL, minutes)
     try:
         session.run()
     except KeyboardInterrupt:
-        raise RunError(f"stopped; the same command goes on in {session.folder}") from None
+        raise RunError(f"stopped; repeat the command to continue in {session.folder}") from None
     print(f"\n{tables(session.parts)}\nEverything: {session.folder}")
     if not session.parts.get("tests", {"complete": True})["complete"]:
         raise RunError(f"tests have failed: see {session.folder / 'tests.txt'}")
 
 
 if __name__ == "__main__":
-    from dancfr.errors import DancfrError, warn
+    from dancfr.errors import DancfrError
+    from dancfr.standard_streams import guard_streams
 
+    guard_streams()
     try:
         main(sys.argv[1:])
     except DancfrError as error:

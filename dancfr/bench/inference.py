@@ -32,7 +32,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
     The detail has all backends. `ours dense`, our kernels without sparse inputs, and the backends of other libraries
     start from encoded inputs. It also has the rows/s of all multiplications, including those by zero, at the speed of a
-    1024x1024 product, which is no limit for the same reason.
+    1024x1024 product, which is not a limit for the same reason.
     """
     presets = {"net of geister-quick": "geister-quick", "net of the paper": "geister-dream"}
     nets: dict[str, Any] = {case: find_preset(preset).config for case, preset in presets.items()}

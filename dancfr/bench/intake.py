@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.remote import Handle, RayRuntime, Ref
+from actors.buffer import BufferServer
+from actors.remote import RayRuntime, Ref
 from actors.sharding import start_buffer
 from dancfr.bench.timing import noise, result
 from envs.geister import Geister
@@ -85,9 +86,7 @@ class _Link:
     ) -> None:
         self._runtime = runtime
         self._sender = runtime.start(Sender, block, dtype, cpus=0, name="sender")
-        self._buffer: Handle = start_buffer(
-            runtime, kind, 10 * block, dtype, None, name="buffer", shards=shards, cpus=0
-        )
+        self._buffer = start_buffer(runtime, kind, 10 * block, dtype, None, name="buffer", shards=shards, cpus=0)
         self._iteration = 0
         for _ in range(2):
             self.burst()  # fills the buffer five times over
@@ -95,11 +94,11 @@ class _Link:
     def burst(self) -> float:
         """Returns the seconds until the blocks of a burst, made in advance, have been added."""
         self._iteration += 1
-        sent: list[tuple[Ref, Ref]] = [self._sender.call("send", returns=2) for _ in range(BLOCKS)]
+        sent: list[tuple[Ref, Ref]] = [self._sender.call_pair(Sender.send) for _ in range(BLOCKS)]
         self._runtime.get([small for small, _ in sent])
         started = perf_counter()
         added = [
-            self._buffer.call("add", (self._iteration, number), block, (self._iteration, number))
+            self._buffer.call(BufferServer.add, (self._iteration, number), block, (self._iteration, number))
             for number, (_, block) in enumerate(sent)
         ]
         self._runtime.get(added)

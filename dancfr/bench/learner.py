@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
+from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from dancfr.bench.inference import COMPILING_TAKES, multiplications_a_row
 from dancfr.bench.timing import matrix_product, noise, rate, result, seconds_each
 from dancfr.methods import find_preset
+from dancfr.methods.dream.config import DreamConfig
 from envs.geister import Geister
-from learners.dream.advantage import AdvantageLearner
+from learners.deep_cfr.advantage import AdvantageLearner
 from learners.dream.baseline import BaselineLearner
 from learners.networks.modules import ValueNet
 
@@ -39,7 +40,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 def _samples(preset: str) -> tuple[Any, dict[str, NDArray[np.void]]]:
     """Returns the configuration of a preset, and `BATCHES` minibatches of samples of each kind from uniform play."""
-    config: Any = find_preset(preset).config
+    config = find_preset(preset).config_as(DreamConfig)
     traverser = DreamTraverser(Geister(), config.network, config.baseline_network, config.sampling)
     _, block = traverser.traverse(TraversalTask((1,), 1, 0, 512), TraversalWeights(0, (None, None), None))
     rng, count = np.random.default_rng(1), BATCHES * config.advantage_training.batch

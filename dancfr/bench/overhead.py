@@ -1,6 +1,5 @@
 """Benchmark of a training with Ray, compared with the same training in one process."""
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -11,10 +10,12 @@ from typing import Any
 
 import psutil
 
-from actors.cluster import available_cpus
+from actors.addresses import choose
+from actors.cores import available_cpus
 from dancfr.bench.timing import joined, noise, result
 from dancfr.errors import UsageError
 from dancfr.methods import find_preset
+from dancfr.methods.dream.config import DreamConfig
 from dancfr.methods.dream.driver import Dream
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.run_actors import Placement
@@ -49,11 +50,11 @@ def measure(seconds: float) -> dict[str, Any]:
     Raises:
         UsageError: Ray would be a cluster that runs already, whose processes cannot be counted.
     """
-    if os.environ.get("RAY_ADDRESS"):
+    if choose(None).address is not None:
         raise UsageError("ray-overhead counts the CPU seconds of a Ray that it starts: unset RAY_ADDRESS")
     pairs = max(2, round(seconds / PAIR_S))
     settings = SETTINGS if seconds >= PAIR_S else SETTINGS + SHORT
-    config: Any = apply_overrides(find_preset(PRESET).config, settings)
+    config = apply_overrides(find_preset(PRESET).config_as(DreamConfig), settings)
     rates: dict[str, dict[str, list[float]]] = {side: {} for side in ("ray", "inline")}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -91,7 +92,7 @@ def _row(rates: dict[str, dict[str, list[float]]], kind: str, case: str, limit: 
 
 
 @contextmanager
-def _training(path: Path, config: Any, inline: bool) -> Iterator[Dream]:
+def _training(path: Path, config: DreamConfig, inline: bool) -> Iterator[Dream]:
     """Yields a training that is ready for its next iteration."""
     options = TrainOptions(workers=None if inline else 1, inline=inline, progress=False)
     placement = Placement(options, config.resources)

@@ -4,9 +4,11 @@ The rules are the functions of `envs.cheat.turns`, run as plain Python on Python
 a dictionary, and regrets in lists.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from inspect import isfunction, unwrap
+from operator import add
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
@@ -70,7 +72,7 @@ class Infoset:
         """Returns the strategy of an iteration, which is computed at its first visit."""
         if self.stamp != stamp:
             positive = [max(regret, 0.0) for regret in self.regrets]
-            total = sum(positive)
+            total = _sum(positive)
             count = len(positive)
             self.policy = [p / total for p in positive] if total > 0 else [1.0 / count] * count
             self.stamp = stamp
@@ -119,7 +121,7 @@ class PlainSolver:
         for chance, action in zip(policy, actions, strict=True):
             below = (reach[0] * chance, reach[1]) if mover == 0 else (reach[0], reach[1] * chance)
             values.append(0.0 if self.prune and below == (0.0, 0.0) else self._below(game, action, below))
-        value = sum(chance * v for chance, v in zip(policy, values, strict=True))
+        value = _sum(chance * v for chance, v in zip(policy, values, strict=True))
         counterfactual = reach[1 - mover] * (1.0 if mover == 0 else -1.0)
         for a, (chance, v) in enumerate(zip(policy, values, strict=True)):
             infoset.regrets[a] += counterfactual * (v - value)
@@ -157,6 +159,14 @@ class PlainSolver:
         if key not in self.infosets:
             self.infosets[key] = Infoset([0.0] * count, [0.0] * count)
         return self.infosets[key]
+
+
+def _sum(numbers: Iterable[float]) -> float:
+    """Adds numbers in their order, as a kernel does.
+
+    Since Python 3.12 `sum` compensates rounding, and a regret of 1e-17 in place of 0 decides a policy.
+    """
+    return reduce(add, numbers, 0.0)
 
 
 __all__ = ["PlainGame", "PlainSolver", "as_plain_python"]

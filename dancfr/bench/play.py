@@ -1,4 +1,4 @@
-"""Benchmark of `dancfr play`: many tables at once on one core, over real WebSockets."""
+"""Benchmark of `dancfr play`: many simultaneous tables on one core, over real WebSockets."""
 
 import asyncio
 import json
@@ -14,10 +14,12 @@ import aiohttp
 import numpy as np
 import psutil
 
+from actors.packages import python_path
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.match_rules import match_rules
 from dancfr.bench.timing import joined, rate, result
 from dancfr.errors import RunError
+from envs.game import Game, listed
 
 TABLES = 50
 CASES = (("geister", "pretrained:geister"), ("guandan", "pretrained:guandan"))
@@ -27,7 +29,7 @@ _START = "import os, sys; {pin}from dancfr.cli import main; main(sys.argv[1:])"
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Measures moves that agents make a CPU second at 50 tables of `dancfr play` on one core; users answer at once.
+    """Measures moves that agents make a CPU second at 50 tables of `dancfr play` on one core; users answer immediately.
 
     The limit is the agent alone: its moves in single positions of the same game, one after the other.
     """
@@ -36,10 +38,10 @@ def measure(seconds: float) -> dict[str, Any]:
 
 def _measure_game(game: str, agent: str, seconds: float) -> dict[str, Any]:
     pin = "os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[-1]}); " if hasattr(os, "sched_setaffinity") else ""
-    command = [sys.executable, "-c", _START.format(pin=pin), "play", game, "--agent", agent]
+    command = [sys.executable, "-P", "-c", _START.format(pin=pin), "play", game, "--agent", agent]
     command += ["--no-open", "--port", "0", "--records", "none", "--pace", "0"]
     started = time.perf_counter()
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | python_path()) as server:
         try:
             address, token = _wait_for_address(server)
             opened = time.perf_counter() - started
@@ -114,7 +116,7 @@ async def _play(address: str, token: str, seconds: float) -> tuple[list[float], 
 
 def _alone(game: str, name: str, seconds: float) -> float:
     """Moves/s of an agent that plays itself, a position at a time."""
-    rules: Any = match_rules(game, (name,))[0]
+    rules = match_rules(game, (name,))[0]
     agent, rng = make_agent(name, rules), np.random.default_rng(0)
     one, moves = np.zeros(1, np.int64), 0
     states = rules.reset(1, rng)
@@ -126,6 +128,6 @@ def _alone(game: str, name: str, seconds: float) -> float:
             states = rules.reset(1, rng)
             agent.begin(rules, 1, rng)
         action = agent.act(states, one, rng)
-        rules.step(states, action, *(() if rules.spec.teams else (rng,)))
+        rules.step(states, action, rng) if isinstance(rules, Game) else listed(rules).step(states, action)
         moves, until = moves + 1, now
     return moves / max(until - started, 1e-9)

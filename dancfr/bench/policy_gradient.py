@@ -8,6 +8,8 @@ from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, Traje
 from dancfr.bench.timing import noise, rate, result, seconds_each
 from dancfr.games.registry import make_game
 from dancfr.methods import find_preset
+from dancfr.methods.policy_gradient.config import PolicyGradientConfig
+from envs.game import numbered
 from learners.policy_gradient.learner import PolicyLearner
 from learners.policy_gradient.policy import PolicyInference
 from learners.samples import unpack_mask
@@ -21,8 +23,8 @@ def measure(seconds: float) -> dict[str, Any]:
     The limit is the same without games, samples and advantages: inference of the chunk's infostates, in batches of as
     many games, and the fit of its samples.
     """
-    config: Any = find_preset(PRESET).config
-    game: Any = make_game(config.game, **config.game_options)
+    config = find_preset(PRESET).config_as(PolicyGradientConfig)
+    game = numbered(make_game(config.game, **config.game_options))
     learner = PolicyLearner(game, config.network, config.training, seed=1)
     weights = TrajectoryWeights(1, config.network, (learner.weights(),))
     player = TrajectoryPlayer(game, config.training.discount, config.training.trace)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from envs.sparse import Sparse
-from learners.networks.inference import ROWS, Inference, View, aligned
+from learners.networks.arrays import View
+from learners.networks.inference import ROWS, Inference, aligned
 from learners.networks.kernels import chosen_outputs, sparse_layer
 from learners.networks.settings import CONV_CHANNELS, Weights
 

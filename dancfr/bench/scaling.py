@@ -5,13 +5,15 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from actors.cluster import available_cpus
+from actors.buffer import BufferServer
+from actors.cores import available_cpus
+from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from actors.pool import WorkerPool
 from actors.remote import Handle, RayRuntime
 from actors.sharding import start_buffer
-from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from dancfr.bench.timing import joined, noise, result
 from dancfr.methods import find_preset
+from dancfr.methods.dream.config import DreamConfig
 from envs.geister import Geister
 from learners.buffers import CircularBuffer, ReservoirBuffer
 from learners.networks.modules import ValueNet
@@ -42,7 +44,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 def _measure(runtime: RayRuntime, preset: str, seconds: float) -> dict[str, Any]:
     """Returns the row of a preset."""
-    config: Any = find_preset(preset).config
+    config = find_preset(preset).config_as(DreamConfig)
     game, cores = Geister(), available_cpus()
     games = config.chunk if seconds >= SHORT else FEW_GAMES
     policies = [ValueNet(config.network, game.spec).inference_weights() for _ in range(2)]
@@ -97,18 +99,20 @@ class _Driver:
         games: Games per chunk.
     """
 
-    def __init__(self, runtime: RayRuntime, buffers: Sequence[Handle], weights: TraversalWeights, games: int) -> None:
+    def __init__(
+        self, runtime: RayRuntime, buffers: Sequence[Handle[BufferServer]], weights: TraversalWeights, games: int
+    ) -> None:
         self._runtime, self._buffers, self._weights, self._games = runtime, buffers, weights, games
         self._iteration = 0
 
-    def __call__(self, pool: WorkerPool, chunks: int) -> int:
+    def __call__(self, pool: WorkerPool[DreamTraverser], chunks: int) -> int:
         """Runs chunks and returns their number of decisions."""
         self._iteration += 1
         decisions, added = 0, []
         sent = self._runtime.put(self._weights)
         tasks = [(TraversalTask((self._iteration, chunk), 1, 0, self._games), sent) for chunk in range(chunks)]
-        for task, stats, block in pool.run("traverse", tasks):
+        for task, stats, block in pool.run(DreamTraverser.traverse, tasks):
             decisions += stats["decisions"]
-            added += [buffer.call("add", task[0].seed, block, task[0].seed) for buffer in self._buffers]
+            added += [buffer.call(BufferServer.add, task[0].seed, block, task[0].seed) for buffer in self._buffers]
         self._runtime.get(added)
         return decisions

@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
+from actors.dmc import DmcPlayer
+from actors.listed_play import ListedPlayer, SelfPlayTask, SelfPlayWeights
 from dancfr.bench.timing import matrix_product, noise, rate, result, seconds_each
 from dancfr.methods import find_preset
+from dancfr.methods.dmc.config import DmcConfig
 from envs.guandan import GuanDan
 from envs.sparse import Sparse
-from learners.dmc.network import QNet
+from learners.listed.network import QNet
 from learners.networks.q_inference import QInference
 
 GAMES, FEW_GAMES = 16, 2
@@ -32,10 +34,10 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 def _measure(preset: str, seconds: float) -> dict[str, Any]:
-    config: Any = find_preset(preset).config
+    config = find_preset(preset).config_as(DmcConfig)
     game = GuanDan(length="round", situation="drawn")
     weights = QNet(config.network, game.spec).inference_weights()
-    player = Recorder(game, config.network, config.epsilon)
+    player = _Player(game, config.network, config.epsilon)
     games = GAMES if seconds >= SHORT else FEW_GAMES
     task, carried = SelfPlayTask((1,), games, games), SelfPlayWeights(0, weights)
     stats, _ = player.play(task, carried)
@@ -63,7 +65,7 @@ def _measure(preset: str, seconds: float) -> dict[str, Any]:
     }
 
 
-class Recorder(SelfPlayer):
+class Recorder(ListedPlayer):
     """Records the inputs of its network while `inputs` is a list."""
 
     inputs: list[tuple[np.ndarray, np.ndarray, Sparse]] | None = None
@@ -78,3 +80,7 @@ class Recorder(SelfPlayer):
             return inference(states, offsets, actions)
 
         return call
+
+
+class _Player(DmcPlayer, Recorder):
+    """Plays epsilon-greedily and records the inputs of its net."""

@@ -1,4 +1,4 @@
-"""`python -m dancfr.bench.table [NAME ...]`: runs benchmarks, writes docs/benchmarks.json and README.md's table."""
+"""`python -m dancfr.bench.table [NAME ...]`: runs benchmarks, writes docs/results/benchmarks.json and .md."""
 
 import json
 import sys
@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dancfr.bench import BENCHES
+from dancfr.errors import warn
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 START, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
 
 
@@ -27,18 +28,18 @@ def main(names: Sequence[str]) -> None:
     """Runs the named benchmarks, or all, and writes both files; others keep their previous results."""
     if unknown := [name for name in names if name not in BENCHES]:
         raise SystemExit(f"no benchmark named {unknown[0]!r}: choose from {', '.join(BENCHES)}")
-    record = ROOT / "docs" / "benchmarks.json"
+    record = RESULTS / "benchmarks.json"
     found = {one["name"]: one for one in json.loads(record.read_text())}
     for name in names or BENCHES:
-        print(f"{name} ...", file=sys.stderr, flush=True)
+        warn(f"{name} ...")
         found[name] = BENCHES[name]()
         results = [found[name] for name in BENCHES if name in found]
         record.write_text(json.dumps(results, indent=1) + "\n")  # now: a later benchmark may fail
-    readme = ROOT / "README.md"
-    text = readme.read_text()
+    page = RESULTS / "benchmarks.md"
+    text = page.read_text()
     before, rest = text.split(START, 1)
     _, after = rest.split(END, 1)
-    readme.write_text(f"{before}{START}\n{table(results)}\n{END}{after}")
+    page.write_text(f"{before}{START}\n{table(results)}\n{END}{after}")
     print(table(results))
 
 

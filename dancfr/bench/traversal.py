@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
+from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from dancfr.bench.environment import play
 from dancfr.bench.timing import joined, noise, rate, result, seconds_each
 from dancfr.methods import find_preset

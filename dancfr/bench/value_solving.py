@@ -7,11 +7,11 @@ import numpy as np
 
 from dancfr.bench.timing import noise, rate, result, seconds_each
 from dancfr.games.limits import LIMITS
-from dancfr.methods.value_net.solving import cut_game
+from dancfr.methods.value_functions.solving import cut_game
 from learners.cfr.vector import multiply
-from learners.value_function.parts import Split
-from learners.value_function.samples import random_plans, solve_samples
-from learners.value_function.settings import ValueSolving
+from learners.value_functions.parts import Split
+from learners.value_functions.samples import random_plans, solve_samples
+from learners.value_functions.settings import ValueSolving
 
 GAMES = {"goofspiel5": 2000, "oshi_zumo8_k1": 2000, "oshi_zumo8_k3": 2000, "leduc_2b2r": 812}
 """Number of policies in the data set of each game."""

@@ -3,13 +3,15 @@
 from time import perf_counter
 from typing import Any
 
+from actors.dmc import DmcPlayer
+from actors.listed_play import SelfPlayTask, SelfPlayWeights
 from actors.pool import WorkerPool
 from actors.remote import RayRuntime
-from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
 from dancfr.bench.timing import noise, result
 from dancfr.methods import find_preset
+from dancfr.methods.dmc.config import DmcConfig
 from envs.guandan import GuanDan
-from learners.dmc.network import QNet
+from learners.listed.network import QNet
 
 WORKERS = 2
 REPEATS = 3
@@ -24,7 +26,7 @@ def measure(seconds: float) -> dict[str, Any]:
     One worker and two workers take turns, so that other load on the machine affects both equally. Two workers play
     twice as many chunks.
     """
-    config: Any = find_preset("guandan-dmc").config
+    config = find_preset("guandan-dmc").config_as(DmcConfig)
     game = GuanDan(length="round", situation="drawn")
     net = QNet(config.network, game.spec).inference_weights()
     games = CHUNK if seconds >= SHORT else SHORT_CHUNK
@@ -33,7 +35,7 @@ def measure(seconds: float) -> dict[str, Any]:
     try:
         weights = runtime.put(SelfPlayWeights(0, net))
         pools = {
-            size: WorkerPool(runtime, SelfPlayer, (game, config.network, config.epsilon), size=size, cpus=0.5)
+            size: WorkerPool(runtime, DmcPlayer, (game, config.network, config.epsilon), size=size, cpus=0.5)
             for size in (1, WORKERS)
         }
         for size, pool in pools.items():
@@ -56,6 +58,6 @@ def measure(seconds: float) -> dict[str, Any]:
     return result("guandan-workers", two, "samples/s of 2 workers", WORKERS * one, two / (WORKERS * one), detail)
 
 
-def _samples(pool: WorkerPool, weights: Any, chunks: int, repeat: int, games: int) -> float:
+def _samples(pool: WorkerPool[DmcPlayer], weights: Any, chunks: int, repeat: int, games: int) -> float:
     tasks = [(SelfPlayTask((repeat, chunk), games, games), weights) for chunk in range(chunks)]
-    return sum(small["samples"] for _, small, _ in pool.run("play", tasks))
+    return sum(small["samples"] for _, small, _ in pool.run(DmcPlayer.play, tasks))

@@ -4,6 +4,8 @@ Commands import heavy packages when they run, so that `dancfr --help` starts qui
 """
 
 import os
+import shutil
+import signal
 import sys
 from typing import Any
 
@@ -35,8 +37,9 @@ from dancfr.cli import (  # noqa: F401
 
 # isort: on
 from dancfr.cli.app import app
-from dancfr.errors import DancfrError, one_line, place_of, warn
+from dancfr.errors import DancfrError, naming_extras, one_line, place_of, warn
 from dancfr.extensions import fault_of_others
+from dancfr.standard_streams import ReaderGone, guard_streams
 
 _INTERRUPTED = 130
 """Exit code that typer returns after Ctrl-C."""
@@ -44,8 +47,20 @@ _INTERRUPTED = 130
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs a command and exits the process: code 0 on success, 1 on failure, 2 on wrong usage."""
+    guard_streams()
+    _ignore_notices()
     _limit_threads()
     sys.exit(_run(arguments))
+
+
+def _ignore_notices() -> None:
+    """Ignores signals that batch systems may send as a notice, and that end a process which does not know them.
+
+    Other processes that are started here inherit this.
+    """
+    for number in (signal.SIGUSR1, signal.SIGUSR2):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _limit_threads() -> None:
@@ -60,9 +75,16 @@ def _limit_threads() -> None:
         os.environ.setdefault(name, wanted)
 
 
+def _narrow() -> int | None:
+    """The width of the help on a terminal of fewer columns than the 52 that typer takes for granted; else None."""
+    columns = shutil.get_terminal_size().columns
+    return max(columns - 2, 20) if columns < 52 else None
+
+
 def _run(arguments: list[str] | None) -> int:
     try:
-        code = app(arguments, prog_name="dancfr", standalone_mode=False)
+        with naming_extras():
+            code = app(arguments, prog_name="dancfr", standalone_mode=False, terminal_width=_narrow())
         sys.stdout.flush()
         if code == _INTERRUPTED:
             raise KeyboardInterrupt
@@ -71,13 +93,9 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _fail("aborted", 1)
-    except SystemExit as error:  # no command of this program calls sys.exit; typer does for a closed pipe
-        if isinstance(error.__context__, BrokenPipeError):
-            sys.stderr.close()
-            return 1
+    except SystemExit as error:  # no command of this program calls sys.exit
         return _fail(f"code of a game or an agent called sys.exit({error.code!r}) ({place_of(error)})", 1)
-    except BrokenPipeError:  # the reader has closed the pipe, as in `dancfr presets | head -1`
-        sys.stderr.close()
+    except ReaderGone:
         return 1
     except Exception as error:
         if hasattr(error, "format_message"):  # usage errors of the parser, and the help of a command without arguments

@@ -50,6 +50,13 @@ Resume = Annotated[bool, typer.Option("--resume", help="Continue from the last c
 AllowChanges = Annotated[
     bool, typer.Option("--allow-changes", help="With --resume: allow settings that differ from those of the start.")
 ]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Ray to use: auto, host:port, or local (starts Ray here); default: RAY_ADDRESS, else local.",
+    ),
+]
 Device = Annotated[str, typer.Option(metavar="DEVICE", help="Device that trains nets: cpu, cuda or auto.")]
 
 

@@ -11,14 +11,18 @@ from dancfr.cli.app import Command, GameOptions, Json, app
 
 @app.command(cls=Command)
 def decisions(
-    agent: Annotated[str, typer.Argument(metavar="AGENT", help="Whose decisions are judged, as in `dancfr evaluate`.")],
-    beside: Annotated[str, typer.Option(metavar="AGENT", help="Opponent whose decisions are compared.")] = "planner",
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="Agent to judge; names as in `dancfr evaluate`.")],
+    beside: Annotated[str, typer.Option(metavar="AGENT", help="Opponent to compare with.")] = "planner",
     game: Annotated[
-        str, typer.Option(metavar="NAME", help="A game that sorts decisions by situation: guandan.")
-    ] = "guandan",
-    games: Annotated[int, typer.Option(metavar="N", help="Rounds that they play, half of them on each side.")] = 200,
-    judged: Annotated[int, typer.Option(metavar="N", help="Decisions of each situation that are judged.")] = 100,
-    deals: Annotated[int, typer.Option(metavar="N", help="Random deals in which each of these is judged.")] = 32,
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A game that sorts decisions by situation, such as guandan; default: the agents' game, or guandan.",
+        ),
+    ] = None,
+    games: Annotated[int, typer.Option(metavar="N", help="Number of rounds, half of them on each side.")] = 200,
+    judged: Annotated[int, typer.Option(metavar="N", help="Number of decisions to judge in each situation.")] = 100,
+    deals: Annotated[int, typer.Option(metavar="N", help="Number of random deals that judge a decision.")] = 32,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random draws.")] = 0,
     option: GameOptions = None,
     out: Annotated[
@@ -26,7 +30,7 @@ def decisions(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show where two agents decide differently, and who was right."""
+    """Compare decisions of two agents, and judge the differences."""
 
     def compute() -> output.Result:
         from dancfr.agents.decisions import decisions_command

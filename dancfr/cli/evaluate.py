@@ -45,10 +45,12 @@ def evaluate(
         raise UsageError(f"--seed must be at least 0, got {seed}")
 
     def compute() -> output.Result:
-        from dancfr.agents.by_name import game_of
-        from dancfr.agents.commands import evaluate_command
+        from dancfr.agents.match import play
 
-        played = game or game_of((agent, against), "geister")
-        return evaluate_command(agent, played, against, games, seed, ply_limit, option or (), exploitability)
+        options = option or ()
+        match = play(
+            agent, against, game, games, seed, options=options, ply_limit=ply_limit, exploitability=exploitability
+        )
+        return match.as_dict()
 
     output.deliver(compute, as_json, output.describe_match)

@@ -18,13 +18,15 @@ def games(
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Play random games and check the game against its interface, and its tree if it has one."
+            "--check",
+            help="Play random games and check the game against its interface, its record (page, display, beliefs, "
+            "adapter), and its tree if it has one.",
         ),
     ] = False,
     option: GameOptions = None,
     as_json: Json = False,
 ) -> None:
-    """List the games, or the options of a game, or check it."""
+    """List the games, show the options of a game, or check it."""
     if option and not check:
         raise UsageError("--option is the option of a game to --check: give --check too")
     if check:
@@ -48,8 +50,8 @@ def games(
         listed = output.table(result["games"], ["name", "players", "actions", "max_plies", "description"])
         zoo, spiel = result["prefixes"]
         return (
-            f"{listed}\nand {zoo}MODULE for any two-player AEC environment of PettingZoo, "
-            f"{spiel}GAME for any two-player zero-sum game of OpenSpiel"
+            f"{listed}\nand {zoo}MODULE for any two-player environment of PettingZoo, "
+            f"{spiel}GAME for any two-player zero-sum or constant-sum game of OpenSpiel"
         )
 
     output.deliver(compute, as_json, describe)

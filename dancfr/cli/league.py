@@ -6,14 +6,15 @@ from typing import Annotated
 import typer
 
 from dancfr.cli import output
-from dancfr.cli.app import Command, GameOptions, Json, app
+from dancfr.cli.app import Command, GameOptions, Json, RayAddress, app
 
 
 @app.command(cls=Command)
 def league(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the league, made at its first use.")],
     game: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of a game; default: that of the league, or geister.")
+        str | None,
+        typer.Option(metavar="NAME", help="Name of a game; default: the league's, the agents', or geister."),
     ] = None,
     option: GameOptions = None,
     add: Annotated[
@@ -39,17 +40,14 @@ def league(
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Number of workers that play; default: the number of CPUs.")
     ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Cluster to join (auto, host:port); default: start Ray here."),
-    ] = None,
+    address: RayAddress = None,
     inline: Annotated[bool, typer.Option("--inline", help="Play in this process, without Ray.")] = False,
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Seed of all games, set at first use; default: 0.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Let agents play each other as a budget allows; rate them."""
+    """Rate agents by games between them, within a budget."""
 
     def compute() -> output.Result:
         from dancfr.agents.league.driver import play_league
@@ -67,7 +65,7 @@ def league(
             games=games,
             batch=batch,
             seed=seed,
-            options=TrainOptions(workers, address, inline=inline),
+            options=TrainOptions(workers=workers, address=address, inline=inline),
         )
         return play_league(request, write_matrix)
 

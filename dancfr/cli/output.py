@@ -3,13 +3,12 @@
 import io
 import json
 import logging
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from dancfr.errors import printable
 from dancfr.values import show
 
 log = logging.getLogger(__name__)
@@ -24,20 +23,19 @@ def deliver(compute: Callable[[], Result], as_json: bool, describe: Callable[[Re
     prints messages there, e.g. about a killed worker, which the worker pool reports itself.
 
     Args:
-        compute: Function that computes the result. With `as_json`, output of C libraries goes to standard error.
+        compute: Function that computes the result.
         as_json: Print one JSON object instead of text.
         describe: Function that formats the result as text.
     """
-    if not as_json:
-        with redirect_stdout(_Log()):
-            result = compute()
-        print(describe(result))
-        return
-    from dancfr.runs.metrics import plain
+    with redirect_stdout(_Log()):
+        result = compute()
+    if as_json:
+        from dancfr.runs.metrics import plain
 
-    with _stdout_to_stderr(), redirect_stdout(_Log()):
-        text = json.dumps(plain(compute()), allow_nan=False)
-    print(text)
+        text = json.dumps(plain(result), allow_nan=False)
+    else:
+        text = describe(result)
+    print(text, flush=True)
 
 
 class _Log(io.TextIOBase):
@@ -49,23 +47,9 @@ class _Log(io.TextIOBase):
         return len(text)
 
 
-@contextmanager
-def _stdout_to_stderr() -> Iterator[None]:
-    """Redirects the file descriptor of standard output to standard error, so that output of C libraries follows."""
-    sys.stdout.flush()
-    saved = os.dup(1)
-    try:
-        os.dup2(2, 1)
-        yield
-        sys.stdout.flush()
-    finally:
-        os.dup2(saved, 1)
-        os.close(saved)
-
-
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """Formats the named columns as an aligned table with a header line."""
-    cells = [list(columns), *([show(row.get(column, "")) for column in columns] for row in rows)]
+    cells = [list(columns), *([printable(show(row.get(column, ""))) for column in columns] for row in rows)]
     widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
     return "\n".join(line.rstrip() for line in lines)
@@ -147,8 +131,11 @@ def describe_solution(result: Result) -> str:
 
 
 def _exploitability(result: Result) -> list[str]:
+    constant = result.get("returns_sum") or 0.0
+    shifted = f", where the returns of both sum to {constant:g}" if constant else ""
     lines = [
-        f"value {result['value']:+.10f} for player 0, both playing this",
+        f"value {result['value']:+.10{'f' if abs(result['value']) >= 1e-6 or not result['value'] else 'g'}} for player "
+        f"0, both playing this{shifted}",
         f"exploitability {result['exploitability']:.6g}, NashConv {result['nash_conv']:.6g} "
         f"({result['normalised']['exploitability']:.3g} and {result['normalised']['nash_conv']:.3g} of the largest "
         f"return, {result['max_utility']:g})",
@@ -226,7 +213,7 @@ def describe_league(result: Result) -> str:
 
 
 def _fit_of_ratings(result: Result) -> list[str]:
-    """Describes how far the results are from what the ratings expect."""
+    """Describes how far the results are from those that the ratings expect."""
     fit = result["fit"]
     lines = [
         f"scores differ from what the ratings expect by {100 * fit['deviation']:.1f} points (root mean square over "
@@ -268,7 +255,7 @@ def describe_decisions(result: Result) -> str:
     lines = [
         f"{result['agent']} won {_percent(result['win_rate'])} [{_percent(low)}, {_percent(high)}] of "
         f"{result['games']} games against {result['beside']}",
-        f"what its action brings more where {result['beside']} would have acted differently:",
+        f"gain per decision where the agent deviates from {result['beside']}:",
         table(rows, list(rows[0])),
     ]
     return "\n".join(lines + ([f"page: {result['page']}"] if result["page"] else []))

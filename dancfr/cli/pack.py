@@ -35,8 +35,8 @@ def pack(
         float | None,
         typer.Option(metavar="N", help="CPU minutes to train a response that bounds the agent's exploitability."),
     ] = None,
-    description: Annotated[str | None, typer.Option(metavar="TEXT", help="What the agent is, in one line.")] = None,
-    note: Annotated[str, typer.Option(metavar="TEXT", help="What else the card says about the training.")] = "",
+    description: Annotated[str | None, typer.Option(metavar="TEXT", help="One line that describes the agent.")] = None,
+    note: Annotated[str, typer.Option(metavar="TEXT", help="Note about the training, for the card.")] = "",
     as_json: Json = False,
 ) -> None:
     """Pack an agent into a small folder, with a card of its figures."""

@@ -18,20 +18,22 @@ Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in t
 Tables = Annotated[int, typer.Option(metavar="N", help="Games at the same time, at most.")]
 Idle = Annotated[float, typer.Option(metavar="MINUTES", help="Close a game that no page has shown for this long.")]
 
+PublicUrl = Annotated[
+    str | None, typer.Option(metavar="URL", help="Address of the page behind a reverse proxy, see docs/how-to/play.md.")
+]
+
 
 @app.command(cls=Command)
 def play(
     game: Annotated[str, typer.Argument(metavar="GAME", help="Name of the game, see `dancfr games`.")],
     agent: Annotated[
         str | None,
-        typer.Option(metavar="AGENT", help="Who plays against you, see `dancfr agents GAME`; default: pretrained."),
+        typer.Option(metavar="AGENT", help="Your opponent, see `dancfr agents GAME`; default: pretrained."),
     ] = None,
     seat: Annotated[int | None, typer.Option(metavar="N", help="Your seat; 0 moves first.")] = None,
     agents: Annotated[
         str,
-        typer.Option(
-            metavar="A,B,...", help="Who is in each seat, in place of --agent: - is a user. Without one, watch."
-        ),
+        typer.Option(metavar="A,B,...", help="Agents by seat, instead of --agent; - is a user. With no -, you watch."),
     ] = "",
     study: Annotated[bool, typer.Option("--study", help="Show what the agent thinks while you play.")] = False,
     records: Annotated[
@@ -39,11 +41,12 @@ def play(
     ] = "runs/games",
     host: Host = "127.0.0.1",
     port: Port = 0,
+    public_url: PublicUrl = None,
     pace: Pace = None,
     tables: Tables = 64,
     idle_minutes: Idle = 60.0,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed of all random draws.  [default: another one each time]")
+        int | None, typer.Option(metavar="N", help="Seed of all random draws.  [default: a new one each time]")
     ] = None,
     open_browser: Open = True,
     option: GameOptions = None,
@@ -52,9 +55,27 @@ def play(
     """Play in the browser against agents, or watch them."""
     from dancfr.serve.browser import commands
 
-    page = commands.PageOptions(host, port, pace, tables, idle_minutes, open_browser)
+    page = commands.PageOptions(
+        host=host,
+        port=port,
+        pace=pace,
+        tables=tables,
+        idle_minutes=idle_minutes,
+        open_browser=open_browser,
+        public_url=public_url,
+    )
     folder = None if records == "none" else Path(records)
-    options = commands.PlayOptions(game, agent, seat, agents, study, folder, seed, tuple(option or ()), page)
+    options = commands.PlayOptions(
+        game=game,
+        agent=agent,
+        seat=seat,
+        agents=agents,
+        study=study,
+        records=folder,
+        seed=seed,
+        options=tuple(option or ()),
+        page=page,
+    )
     output.deliver(lambda: commands.play(options), as_json, commands.describe)
     commands.leave_agents()
 
@@ -64,6 +85,7 @@ def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A game recorded by `dancfr play` or `dancfr serve`.")],
     host: Host = "127.0.0.1",
     port: Port = 0,
+    public_url: PublicUrl = None,
     pace: Pace = None,
     tables: Tables = 64,
     idle_minutes: Idle = 60.0,
@@ -73,6 +95,14 @@ def replay(
     """Show a recorded game in the browser; Ctrl-C ends."""
     from dancfr.serve.browser import commands
 
-    page = commands.PageOptions(host, port, pace, tables, idle_minutes, open_browser)
+    page = commands.PageOptions(
+        host=host,
+        port=port,
+        pace=pace,
+        tables=tables,
+        idle_minutes=idle_minutes,
+        open_browser=open_browser,
+        public_url=public_url,
+    )
     output.deliver(lambda: commands.replay(file, page), as_json, commands.describe)
     commands.leave_agents()

@@ -35,7 +35,7 @@ serve = typer.Typer(
 )
 connect = typer.Typer(
     cls=Games,
-    help="Let an agent play at a server.",
+    help="Connect an agent to a game server.",
     rich_markup_mode=None,
 )
 app.add_typer(serve, name="serve")
@@ -50,6 +50,10 @@ Agent = Annotated[str, typer.Option(metavar="AGENT", help="The agent: a bot (see
 def serve_guandan(
     host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", help="Port to listen on; 0 is any free one.")] = 23_456,
+    public_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Web page that may play here, or address of the server behind a proxy."),
+    ] = None,
     matches: Annotated[int, typer.Option(metavar="N", help="Matches at each table.")] = 1,
     tables: Annotated[
         int | None, typer.Option(metavar="N", help="End after this number of tables; default: never.")
@@ -63,7 +67,7 @@ def serve_guandan(
     ] = "",
     clock: Annotated[float, typer.Option(metavar="SECONDS", help="Time for a decision.")] = 30.0,
     rate: Annotated[
-        float, typer.Option(metavar="N", help="Messages a second that a user may send besides answers.")
+        float, typer.Option(metavar="N", help="Messages a second that a user may send in addition to answers.")
     ] = 20.0,
     seed: Seed = 0,
     joker_bomb: Annotated[
@@ -85,7 +89,18 @@ def serve_guandan(
 
     form: Any = joker_bomb
     options = commands.ServeOptions(
-        host, port, matches, tables, agents, clock, rate, seed, form, tuple(option or ()), records
+        host=host,
+        port=port,
+        matches=matches,
+        tables=tables,
+        agents=agents,
+        clock=clock,
+        rate=rate,
+        seed=seed,
+        joker_bomb=form,
+        options=tuple(option or ()),
+        records=records,
+        public_url=public_url,
     )
     output.deliver(lambda: commands.serve(options), as_json, commands.describe_served)
 
@@ -118,7 +133,7 @@ def serve_geister(
         ),
     ] = None,
     records: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Record games in this folder, a file for each.")
+        Path | None, typer.Option(metavar="FOLDER", help="Record games in this folder, a file for each.")
     ] = None,
     seed: Seed = 0,
     option: GameOptions = None,
@@ -131,7 +146,17 @@ def serve_geister(
     from dancfr.serve.geister import commands
 
     options = commands.ServeOptions(
-        host, port, second_port, games, agents, clock, reserve, records, seed, pace, options=tuple(option or ())
+        host=host,
+        port=port,
+        second_port=second_port,
+        games=games,
+        agents=agents,
+        clock=clock,
+        reserve=reserve,
+        records=records,
+        seed=seed,
+        pace=pace,
+        options=tuple(option or ()),
     )
     output.deliver(lambda: commands.serve(options), as_json, commands.describe_served)
 
@@ -148,7 +173,7 @@ def connect_guandan(
     ] = 30.0,
     as_json: Json = False,
 ) -> None:
-    """Let an agent play at a GuanDan server until that ends.
+    """Connect an agent to a GuanDan server, until the server ends.
 
     Messages are those of the GuanDan competition, over WebSockets.
     """
@@ -171,7 +196,7 @@ def connect_geister(
     ] = 30.0,
     as_json: Json = False,
 ) -> None:
-    """Let an agent play games at a Geister server.
+    """Connect an agent to a Geister server.
 
     Messages are the lines of the Geister competition, over TCP.
     """

@@ -46,17 +46,18 @@ def solve(
         """Returns the result of `dancfr.agents.solving.solve`."""
         from dancfr.agents.solving import solve as run_solver
 
-        return run_solver(
+        solution = run_solver(
             game,
             algorithm,
             iterations,
             seed,
-            game_settings=option or (),
+            options=option or (),
             settings=settings or (),
             warm_start=warm_start,
             warm_weight=warm_weight,
             out=out,
             most_nodes=max_nodes,
         )
+        return solution.as_dict()
 
     output.deliver(compute, as_json, output.describe_solution)

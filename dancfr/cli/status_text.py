@@ -69,6 +69,7 @@ def _facts(run: Status) -> dict[str, str]:
         "iterations": f"{run['iteration']} of {run['iterations']}{limit}",
         "trained": _joined(duration(run["elapsed_s"]), resumed),
         "pace": _joined(pace, rate),
+        "copy of": run["origin"]["path"] if run["origin"] else "",
         "left": _time(run["eta_s"]),
         "newest row": f"{_time(run['row_age_s'])} ago" if run["state"] in OPEN and run["row_age_s"] is not None else "",
         "NashConv": _joined(*exact),

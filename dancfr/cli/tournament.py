@@ -32,6 +32,6 @@ def tournament(
         from dancfr.agents.by_name import game_of
         from dancfr.agents.tournament import tournament as play_tournament
 
-        return play_tournament(agents, game or game_of(agents, "geister"), games, seed, option or ())
+        return play_tournament(agents, game_of(agents, game), games, seed, option or ())
 
     output.deliver(compute, as_json, output.describe_tournament)

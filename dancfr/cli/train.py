@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dancfr.cli import output
-from dancfr.cli.app import AllowChanges, Command, Device, Json, Preset, Resume, app, check_training
+from dancfr.cli.app import AllowChanges, Command, Device, Json, Preset, RayAddress, Resume, app, check_training
 from dancfr.errors import UsageError, warn
 
 
@@ -29,10 +29,7 @@ def train(
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Number of workers that play; default: the number of CPUs.")
     ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Cluster to join (auto, host:port); default: start Ray here."),
-    ] = None,
+    address: RayAddress = None,
     device: Device = "auto",
     wandb: Annotated[
         str | None,
@@ -46,18 +43,26 @@ def train(
     check_training(device, wandb)
     for key, _, value in (override.partition("=") for override in overrides or ()):
         if key in ("workers", "address", "device", "wandb", "run_dir", "run-dir"):
-            raise UsageError(f"{key} is no setting but an option: --{key.replace('_', '-')} {value}")
-    if dashboard and (inline or address is not None):
-        raise UsageError("--dashboard requires a Ray that this command starts: leave out --inline and --address")
+            raise UsageError(f"{key} is a command-line option, not a setting: use --{key.replace('_', '-')} {value}")
+    if dashboard and inline:
+        raise UsageError("--dashboard requires a Ray that this command starts: leave out --inline")
 
     def compute() -> output.Result:
-        from dancfr.agents.by_name import make_agent
-        from dancfr.methods.launch import TrainRequest
-        from dancfr.methods.launch import train as launch
-        from dancfr.methods.options import TrainOptions
+        from dancfr.agents.trained import train
 
-        options = TrainOptions(workers, address, device, inline, resume, dashboard=dashboard, make_agent=make_agent)
-        result = launch(TrainRequest(preset, overrides or (), run_dir, wandb, options, allow_changes))
+        result = train(
+            preset,
+            overrides or (),
+            run_dir=run_dir,
+            resume=resume,
+            allow_changes=allow_changes,
+            inline=inline,
+            workers=workers,
+            address=address,
+            device=device,
+            wandb=wandb,
+            dashboard=dashboard,
+        ).result
         if result["stopped"]:
             done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first iteration"
             given = {"--inline": inline, f"--device {device}": device != "auto", f"--address {address}": address}

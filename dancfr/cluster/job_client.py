@@ -10,17 +10,22 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from actors.addresses import RayUnavailable, without_proxy
 from actors.cluster import variables
+from actors.credentials import protect_token, token_file
 from dancfr.errors import RunError, UsageError, warn
 
 DEFAULT_ADDRESS = "http://127.0.0.1:8265"
 
 STOP_SECONDS = 120
 """Seconds between SIGTERM and SIGKILL when a job is stopped, for its checkpoint. Ray's default is 3."""
+
+ANSWER_SECONDS = 120
+"""Longest time in which a job server has to answer a request; a request may send 100 MiB."""
 
 _ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 
@@ -46,14 +51,19 @@ def find_token() -> tuple[str, str]:
     it uses one.
 
     Raises:
-        UsageError: The token is not one line of ASCII, or RAY_AUTH_TOKEN_PATH names a file without a token.
+        UsageError: The token is not one line of ASCII, RAY_AUTH_TOKEN_PATH names a file without a token, or other users
+            can read the file and that cannot be changed.
     """
     named = os.environ.get("RAY_AUTH_TOKEN_PATH")
-    path = Path(named) if named else Path.home() / ".ray" / "auth_token"
     token, source = os.environ.get("RAY_AUTH_TOKEN", "").strip(), "RAY_AUTH_TOKEN"
     if not token:
-        source = str(path)
-        with suppress(OSError, UnicodeDecodeError):
+        try:
+            protect_token(warn)
+        except RayUnavailable as error:
+            raise UsageError(str(error)) from error
+        with suppress(OSError, RuntimeError, UnicodeDecodeError):
+            path = token_file()
+            source = str(path)
             token = path.read_text().strip()
     if token and not (token.isascii() and token.isprintable()):
         raise UsageError(f"{source} must hold one line of ASCII; `ray get-auth-token --generate` makes a token")
@@ -71,11 +81,18 @@ def reach(address: str | None) -> Server:
     Raises:
         UsageError: The address is not a URL, nothing or another program answers, or the token is missing or wrong.
     """
-    address = _checked(address or os.environ.get("RAY_API_SERVER_ADDRESS") or DEFAULT_ADDRESS)
+    named = None if address else os.environ.get("RAY_API_SERVER_ADDRESS")
+    try:
+        return _reached(_checked(address or named or DEFAULT_ADDRESS))
+    except UsageError as error:
+        raise UsageError(f"{error}; RAY_API_SERVER_ADDRESS names this address") if named else error from None
+
+
+def _reached(address: str) -> Server:
     if _accepts(address, {}):
         warn(
             f"warning: {address} accepts jobs from anyone who can reach it; start its Ray with RAY_AUTH_MODE=token "
-            "(see docs/cluster.md)"
+            "(see docs/how-to/cluster.md)"
         )
         return Server(address, {})
     token, source = find_token()
@@ -112,9 +129,12 @@ def _accepts(address: str, headers: dict[str, str]) -> bool:
     import requests
 
     try:
-        answer = requests.get(f"{address}/api/version", headers=headers, timeout=(5, 15), allow_redirects=False)
+        with variables(without_proxy(urlsplit(address).hostname or "")):
+            answer = _answer(f"{address}/api/version", headers)
     except (requests.exceptions.RequestException, UnicodeError) as error:  # the latter for some host names
-        cause = "no answer in time" if isinstance(error, requests.exceptions.Timeout) else "no connection"
+        cause = "no answer in time" if isinstance(error, requests.exceptions.Timeout) else f"no connection{_why(error)}"
+        if isinstance(error, requests.exceptions.ProxyError):
+            cause = "the proxy that the environment names fails; to do without it, name the host in no_proxy"
         raise UsageError(
             f"nothing answers at {address} ({cause}): start the cluster, or forward the port of its dashboard with "
             "`ray dashboard CLUSTER.yaml`, ssh -L or kubectl port-forward"
@@ -126,6 +146,31 @@ def _accepts(address: str, headers: dict[str, str]) -> bool:
             if answer.json()["ray_version"]:
                 return True
     raise UsageError(f"the program at {address} is not a job server of Ray: use the port of the cluster's dashboard")
+
+
+def _answer(url: str, headers: dict[str, str]) -> Any:
+    """The answer to a GET request, which is sent again if the connection breaks: a forwarded port may drop the first
+    one."""
+    import requests
+
+    send = partial(requests.get, url, headers=headers, timeout=(5, 15), allow_redirects=False)
+    try:
+        return send()
+    except (requests.exceptions.Timeout, requests.exceptions.ProxyError):
+        raise
+    except requests.exceptions.ConnectionError:
+        time.sleep(0.2)
+        return send()
+
+
+def _why(error: BaseException) -> str:
+    """The cause that the operating system gave for a failed request, e.g. ": Connection refused", if there is one."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return f": {cause.strerror}"
+        cause = cause.__cause__ or cause.__context__
+    return ""
 
 
 @contextmanager
@@ -145,10 +190,16 @@ def connection(server: Server) -> Iterator[Any]:
     logging.getLogger("ray").setLevel(logging.WARNING)
     for name in ("ray.dashboard.modules.job.sdk", "ray.dashboard.modules.dashboard_sdk"):
         logging.getLogger(name).setLevel(logging.WARNING)  # Ray sets these to INFO
+
+    class Client(JobSubmissionClient):
+        def _do_request(self, *args: Any, **options: Any) -> Any:  # Ray's has no time limit
+            return super()._do_request(*args, **{"timeout": (5, ANSWER_SECONDS), **options})
+
+    # The variable of Ray overrides the client's argument.
+    environment = {"RAY_API_SERVER_ADDRESS": server.address} | without_proxy(urlsplit(server.address).hostname or "")
     try:
-        with variables({"RAY_API_SERVER_ADDRESS": server.address}):  # it overrides the client's argument
-            client = JobSubmissionClient(server.address, headers=dict(server.headers))
-        yield client
+        with variables(environment):
+            yield Client(server.address, headers=dict(server.headers))
     except (ConnectionError, RuntimeError, RayError, requests.exceptions.RequestException) as error:
         if isinstance(error, RuntimeError) and "does not exist" in str(error):
             raise UsageError(f"{server.address} has no such job: `dancfr jobs` lists its jobs") from None

@@ -18,7 +18,7 @@ LIMIT_BYTES = 100 * 2**20
 """Largest upload that the job server of Ray accepts."""
 
 EXCLUDED = (".git", ".venv", "venv", "__pycache__")
-"""Folders that are not sent, as with Ray, besides what .gitignore and .rayignore name."""
+"""Folders that are not sent, as with Ray, in addition to the entries of .gitignore and .rayignore."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same tree makes the same archive, which Ray then does not upload again
 
@@ -27,7 +27,7 @@ Listing = Mapping[Path, int]
 
 
 def list_tree(root: Path) -> Listing:
-    """The files to send: all but `EXCLUDED`, what .gitignore names in any folder, and .rayignore in that of the tree.
+    """The files to send: all but `EXCLUDED` and the entries of .gitignore (in any folder) and .rayignore (at the root).
 
     Raises:
         UsageError: The folder does not exist or cannot be read, or git is not installed.
@@ -46,7 +46,7 @@ def list_tree(root: Path) -> Listing:
 
 
 def _names(root: Path) -> list[str]:
-    """Relative paths of what git does not ignore in a folder, whether or not the folder is in a repository."""
+    """Relative paths of files in a folder that git does not ignore, whether or not the folder is in a repository."""
     rules = [f"--exclude={name}" for name in EXCLUDED]
     if (root / ".rayignore").is_file():
         rules.append(f"--exclude-from={root.absolute() / '.rayignore'}")

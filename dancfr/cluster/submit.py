@@ -148,7 +148,7 @@ def command(request: SubmitRequest, folder: str) -> str:
 
 def _checkout() -> Path | None:
     """The checkout that this program runs from; None if it is installed."""
-    from actors.cluster import ROOT, installed
+    from actors.packages import ROOT, installed
 
     return None if installed() else ROOT
 

@@ -1,18 +1,15 @@
 """How often two agents act alike, with equal random draws, at the decisions of games that the first one plays."""
 
 import copy
-from typing import Any
 
 import numpy as np
 
 from dancfr.evaluation.sides import sides_of
 from envs.agent import Agent
-from envs.game import Game, RaggedGame
+from envs.game import GameBase
 
 
-def agreement(
-    game: Game | RaggedGame, agent: Agent, other: Agent, games: int, rng: np.random.Generator
-) -> tuple[int, int]:
+def agreement(game: GameBase, agent: Agent, other: Agent, games: int, rng: np.random.Generator) -> tuple[int, int]:
     """Plays games of an agent with itself and asks another one for its action at each decision.
 
     Args:
@@ -25,10 +22,9 @@ def agreement(
     Returns:
         The number of decisions, and of those in which both agents chose the same action.
     """
-    rules: Any = game
     chance, stream = rng.spawn(2)
-    agent.begin(rules, games, copy.deepcopy(stream))
-    other.begin(rules, games, stream)
+    agent.begin(game, games, copy.deepcopy(stream))
+    other.begin(game, games, stream)
     sides = sides_of(game)
     states, places = sides.start(games, chance), np.arange(games)
     decisions = same = 0

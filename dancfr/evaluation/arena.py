@@ -17,7 +17,7 @@ from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.sides import Sides, sides_of
 from dancfr.evaluation.statistics import sweeps, wilson
 from envs.agent import Agent
-from envs.game import Game, IllegalAction, RaggedGame, States
+from envs.game import GameBase, IllegalAction, States
 from learners.cfr.agent import UnknownInfostate
 
 OUTCOMES = ("loss", "draw", "win")
@@ -149,8 +149,13 @@ class MatchResult:
         return found
 
 
+def name_of(agent: Agent) -> str:
+    """Returns the name of an agent; that of its class if it has none."""
+    return getattr(agent, "name", type(agent).__name__)
+
+
 def play(
-    game: Game | RaggedGame,
+    game: GameBase,
     agents: tuple[Agent, Agent],
     games: int,
     rng: np.random.Generator,
@@ -182,7 +187,7 @@ def play(
         raise UsageError(f"games and batch must be at least 1, got {games} and {batch}")
     sides = sides_of(game)
     if agents[0] is agents[1]:
-        raise ValueError(f"both agents are the same object {agents[0].name}: make the agent twice")
+        raise ValueError(f"both agents are the same object {name_of(agents[0])}: make the agent twice")
     seats = (np.arange(games) % len(sides.names)).astype(np.int8)
     batch += batch % sides.copies
     started = perf_counter()
@@ -192,7 +197,7 @@ def play(
 
 
 def play_batch(
-    game: Game | RaggedGame,
+    game: GameBase,
     agents: tuple[Agent, Agent],
     seat: NDArray[np.int8],
     streams: list[np.random.Generator],
@@ -206,9 +211,8 @@ def play_batch(
         streams: Generators of chance, the first agent and the second agent.
     """
     sides, count, chance = sides_of(game), len(seat), streams[0]
-    rules: Any = game  # `Agent.begin` is typed for `Game`, but agents of ragged games accept `RaggedGame`
     for agent, stream in zip(agents, streams[1:], strict=True):
-        agent.begin(rules, count, stream)
+        agent.begin(game, count, stream)
     states = sides.start(count, chance)
     places = np.arange(count)  # index in the batch of each unfinished game
     outcome, ending = np.zeros(count, np.int8), np.zeros(count, np.int8)
@@ -220,7 +224,7 @@ def play_batch(
             sides.step(states, actions, chance)
         except IllegalAction as error:
             bad, reason = sides.illegal(states, actions)
-            raise AgentError(f"agent {agents[int(second[bad])].name} {reason}") from error
+            raise AgentError(f"agent {name_of(agents[int(second[bad])])} {reason}") from error
         plies[places] += 1
         over = game.finished(states)
         if over.any():
@@ -256,7 +260,7 @@ def _actions(
             kind = "record" if answer.dtype.names else answer.dtype
             wanted = "action record" if records else "integer"
             raise AgentError(
-                f"agent {agent.name} returned {kind}{list(answer.shape)} for {len(asked)} games, "
+                f"agent {name_of(agent)} returned {kind}{list(answer.shape)} for {len(asked)} games, "
                 f"not one {wanted} per game"
             )
         actions[asked] = answer
@@ -275,7 +279,7 @@ def _joined(parts: list[Record]) -> Record:
     )
 
 
-def summary(game: Game | RaggedGame, record: Record, seconds: float) -> MatchResult:
+def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
     """Summarises the games of a match."""
     sides = sides_of(game)
     pairs, counts = np.unique(np.stack([record.outcome + 1, record.ending]), axis=1, return_counts=True)

@@ -1,11 +1,11 @@
-"""Where two agents would decide differently, and who was right: by situation, judged by play-outs of many deals.
+"""Compares the decisions of two agents by situation, and judges the differences by play-outs of many deals.
 
 `n` decisions, `D` deals.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,8 @@ from dancfr.errors import UsageError
 from dancfr.evaluation.arena import MatchResult, play
 from dancfr.evaluation.statistics import Summary, summarise
 from envs.agent import Agent
-from envs.game import RaggedGame, Situations, States
+from envs.capabilities import Situations
+from envs.game import GameBase, ListedGame, States
 
 ROWS = 8192
 """Play-outs in lock step, about."""
@@ -22,14 +23,14 @@ ROWS = 8192
 
 @dataclass(frozen=True)
 class Judged:
-    """What the first agent's action brings more than the other's in the decisions of a situation, in returns.
+    """Gain of the first agent's actions over the other agent's in the decisions of a situation, in returns.
 
     Attributes:
         situation: Name of the situation.
         decisions: Decisions of the first agent with more than one legal action.
         differ: Those in which the other agent would have acted differently.
-        gains: By who plays the rest of the round on all seats: mean over the judged decisions with its interval, None
-            without two of them.
+        gains: By the agent that plays the rest of the round on all seats: mean over the judged
+            decisions with its interval, None without two of them.
     """
 
     situation: str
@@ -46,7 +47,7 @@ class Example:
         situation: Name of the situation.
         picture: What the player saw.
         own, other: The actions of both agents.
-        gain: What the own action brings more, the mean over all deals and players of the rest.
+        gain: Mean advantage of the agent's action over the other one, across deals and continuation policies.
         error: Its standard error over the deals.
     """
 
@@ -58,22 +59,26 @@ class Example:
     error: float
 
 
+@runtime_checkable
+class SituatedGame(ListedGame, Situations, Protocol):
+    """A game of listed actions that sorts decisions by situation."""
+
+
 class Beside:
-    """Plays as the first agent, and writes down what the second one would have played. Satisfies `envs.agent.Agent`.
+    """Plays as the first agent, and records the second one's choices. Satisfies `envs.agent.Agent`.
 
     Args:
-        agent: Who plays.
-        other: Who is asked.
+        agent: Agent that plays.
+        other: Agent that is compared.
     """
 
-    def __init__(self, agent: Any, other: Any) -> None:
+    def __init__(self, agent: Agent, other: Agent) -> None:
         self.name = agent.name
         self._agent, self._other = agent, other
-        self._game: Any = None
         self.states: list[States] = []
         self.actions: list[tuple[NDArray[np.void], NDArray[np.void]]] = []
 
-    def begin(self, game: Any, batch: int, rng: np.random.Generator) -> None:
+    def begin(self, game: ListedGame, batch: int, rng: np.random.Generator) -> None:
         """See `Agent.begin`."""
         self._game = game
         self._agent.begin(game, batch, rng)
@@ -88,8 +93,21 @@ class Beside:
         return np.asarray(own)
 
 
+def require_situations(game: GameBase) -> SituatedGame:
+    """Returns a game as one that sorts decisions by situation.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if not isinstance(game, SituatedGame):
+        raise UsageError(
+            f"decisions are compared in games that sort them by situation, such as guandan, not in {game.spec.name}"
+        )
+    return game
+
+
 def compare_decisions(
-    game: Any, pair: Sequence[Any], other: Any, rounds: int, most: int, deals: int, rng: np.random.Generator
+    game: GameBase, pair: Sequence[Agent], other: Agent, rounds: int, most: int, deals: int, rng: np.random.Generator
 ) -> tuple[MatchResult, list[Judged], list[Example]]:
     """Plays a match, and judges the decisions in which the second agent would have acted differently from the first.
 
@@ -97,7 +115,7 @@ def compare_decisions(
     and one of the agents plays the rest of the round on all seats.
 
     Args:
-        game: A game of rounds whose hidden part can be dealt anew.
+        game: A game of rounds whose hidden part can be dealt again.
         pair: Two agents that play the match.
         other: The second agent again, who is asked about the decisions of the first one.
         rounds: Games of the match.
@@ -111,10 +129,9 @@ def compare_decisions(
     Raises:
         UsageError: the game does not say what the situations are.
     """
-    if not isinstance(game, RaggedGame) or not isinstance(game, Situations):
-        raise UsageError(f"decisions are compared in games that sort them by situation, such as guandan, not in {game}")
+    game = require_situations(game)
     recorder = Beside(pair[0], other)
-    match = play(game, (recorder, pair[1]), rounds, rng)  # type: ignore[arg-type]
+    match = play(game, (recorder, pair[1]), rounds, rng)
     states = np.concatenate(recorder.states)
     own, others = (np.concatenate([each[i] for each in recorder.actions]) for i in (0, 1))
     differ, situation = np.asarray(own != others), game.situation_of(states)
@@ -154,7 +171,7 @@ def _mean(gain: NDArray[np.float64]) -> Summary | None:
 
 
 def _gains(
-    game: Any,
+    game: SituatedGame,
     agent: Agent,
     states: States,
     own: NDArray[np.void],
@@ -162,7 +179,7 @@ def _gains(
     seeds: NDArray[np.uint64],
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """What the first action returns more than the second one in each deal, `float64[n, D]`."""
+    """Return of the first action minus that of the second one in each deal, `float64[n, D]`."""
     deals = seeds.shape[1]
     gains, step = np.empty(seeds.shape), max(1, ROWS // (2 * deals))
     for first in range(0, len(states), step):
@@ -177,9 +194,9 @@ def _gains(
 
 
 def _play_on(
-    game: Any, agent: Any, states: States, actions: NDArray[np.void], rng: np.random.Generator
+    game: ListedGame, agent: Agent, states: States, actions: NDArray[np.void], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Plays an action in each state and the rest of the round by an agent; returns what it brings its player."""
+    """Plays an action in each state and the rest of the round by an agent; gives its player's return of that round."""
     players, before = game.to_move(states), game.rounds(states)
     returns, rows = np.zeros(len(states)), np.arange(len(states))
     agent.begin(game, len(states), rng)

@@ -1,18 +1,16 @@
 """Length of evaluation games, which does not depend on the length that a run was trained on."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import is_dataclass, replace
 
-PLY_LIMITS = {"geister": 300}
-"""Default maximum number of plies of evaluation games (paper 000, 5.1); other games keep their own limit."""
-
-LENGTHS: dict[str, dict[str, Any]] = {"guandan": {"length": "round", "situation": "drawn"}}
-"""Options that define a game of an evaluation, whatever the values that a run was trained with."""
-
-WHOLE: dict[str, dict[str, Any]] = {"guandan": {"situation": "first"}}
-"""Default options with ``length=match``: a match begins with its first round."""
+from dancfr.games.registry import all_games
+from envs.game import GameBase
 
 
-def evaluated_as(game: Any) -> Any:
-    """Returns the game that evaluates runs trained on `game`, which has the length of `LENGTHS`."""
-    return replace(game, **LENGTHS[game.spec.name]) if game.spec.name in LENGTHS else game
+def evaluated_as(game: GameBase) -> GameBase:
+    """Returns the game that evaluates runs trained on `game`, see `GameRecord.in_evaluations`."""
+    record = all_games().get(game.spec.name)
+    if record is None or not record.in_evaluations:
+        return game
+    assert is_dataclass(game)
+    assert not isinstance(game, type)
+    return replace(game, **record.in_evaluations)

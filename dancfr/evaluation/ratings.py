@@ -84,7 +84,7 @@ class Ratings:
     @property
     def elo(self) -> NDArray[np.float64]:
         """Ratings in Elo points with mean 0, `float64[N]`."""
-        return self.strength * ELO
+        return np.asarray(self.strength * ELO)
 
     @property
     def ci95(self) -> NDArray[np.float64]:
@@ -127,7 +127,7 @@ def fit_ratings(table: CrossTable) -> Ratings:
 
     def hessian(strength: NDArray[np.float64]) -> Matrix:
         expected = _expected(strength)
-        return _laplacian(weight * expected * (1 - expected)) + precision * np.eye(len(strength))
+        return np.asarray(_laplacian(weight * expected * (1 - expected)) + precision * np.eye(len(strength)))
 
     # With 100,000 games the loss is too large a number for gradients below 1e-6: the result is not marked as a success
     # then, although it is exact to 0.00001 of its standard error.

@@ -2,15 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from actors.cores import available_cpus
 from actors.explained import Explained
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.bots import make_bot
 from envs.agent import Agent
-from envs.game import Game, RaggedGame
+from envs.capabilities import ExactGame
+from envs.game import GameBase
+
+if TYPE_CHECKING:
+    from learners.cfr.sequence_form import SequenceForm
 
 Row = dict[str, Any]
 
@@ -28,6 +33,18 @@ class Policies(Protocol):
         Raises:
             ValueError: the policies of this iteration are not available.
         """
+        ...
+
+
+class Evaluations(Protocol):
+    """The evaluation actor of a run; `EvaluationServer` is that of most methods."""
+
+    def add(self, iteration: int, *nets: Any) -> None:
+        """See `Policies.add`."""
+        ...
+
+    def evaluate(self, iteration: int, games: int, seed: tuple[int, ...]) -> list[Row]:
+        """Evaluates the policies after an iteration; returns rows for `metrics.jsonl`."""
         ...
 
 
@@ -76,15 +93,13 @@ class EvaluationServer:
     def __init__(
         self,
         policies: Policies,
-        game: Game | RaggedGame,
+        game: GameBase,
         opponents: Sequence[str],
         exact: bool = False,
-        tree_game: Any = None,
+        tree_game: GameBase | None = None,
     ) -> None:
         self._policies, self._game, self._opponents = policies, game, opponents
-        self._form = None
-        if exact:
-            self._form = _sequence_form(game if tree_game is None else tree_game)
+        self._exact = _exact(game if tree_game is None else tree_game) if exact else None
 
     def add(self, iteration: int, *nets: Any) -> None:
         """See `Policies.add`."""
@@ -98,13 +113,13 @@ class EvaluationServer:
         """
         agents = self._policies.agents(iteration)
         rows = match_rows(self._game, agents, self._opponents, iteration, games, seed)
-        if self._form is not None:
-            rows += [exact_row(self._form, iteration, policy, make()) for policy, make in agents.items()]
+        if self._exact is not None:
+            rows += [exact_row(self._exact, iteration, policy, make()) for policy, make in agents.items()]
         return rows
 
 
-def _sequence_form(game: Any) -> Any:
-    """Returns the `SequenceForm` of a game.
+def _exact(game: GameBase) -> "SequenceForm | ExactGame":
+    """Returns the game itself if it walks over its histories in exact evaluations, else its `SequenceForm`.
 
     Raises:
         NoTree: the game has no tree, or too large a one.
@@ -113,32 +128,40 @@ def _sequence_form(game: Any) -> Any:
     from envs.tree import compile_tree
     from learners.cfr.sequence_form import sequence_form
 
-    compile_any: Any = openspiel_tree if isinstance(game, OpenSpielGame) else compile_tree
     try:
-        return sequence_form(compile_any(game))
+        if isinstance(game, ExactGame):
+            game.num_infosets(0)
+            return game
+        return sequence_form(openspiel_tree(game) if isinstance(game, OpenSpielGame) else compile_tree(game))
     except (TypeError, ValueError) as error:
         raise NoTree(f"evaluation.exploitability=true requires the tree of the game, but {error}") from None
 
 
-def exact_row(form: Any, iteration: int, policy: str, agent: Any) -> Row:
+def exact_row(exact: "SequenceForm | ExactGame", iteration: int, policy: str, agent: Agent) -> Row:
     """Computes value and exploitability of an agent that plays both sides; returns a row for `metrics.jsonl`.
 
     Args:
-        form: `SequenceForm` of the game.
+        exact: `SequenceForm` of the game, or the game if it walks over its histories.
         iteration: Iteration of the run.
         policy: Name of the policy.
-        agent: Agent with a method `tree_policy`.
+        agent: An `envs.tree.TreePolicy`, or an `envs.agent.StatesPolicy` where the game is walked over.
     """
+    from envs.tree import TreePolicy
     from learners.cfr.exact_evaluation import evaluate_policy
+    from learners.cfr.whole_policy import evaluate_agent
 
     started = perf_counter()
-    found = evaluate_policy(form, agent.tree_policy(form.tree)).as_dict()
+    if isinstance(exact, ExactGame):
+        found = evaluate_agent(exact, agent, available_cpus()).as_dict()
+    else:
+        assert isinstance(agent, TreePolicy)
+        found = evaluate_policy(exact, agent.tree_policy(exact.tree)).as_dict()
     row = {"kind": "exploitability", "iteration": iteration, "policy": policy}
     return row | found | {"time/exploitability_s": perf_counter() - started}
 
 
 def match_rows(
-    game: Game | RaggedGame,
+    game: GameBase,
     agents: Mapping[str, Callable[[], Agent]],
     opponents: Sequence[str],
     iteration: int,

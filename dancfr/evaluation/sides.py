@@ -11,16 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.errors import UsageError
-from envs.game import Game, IllegalAction, RaggedGame, States
+from envs.capabilities import SeededGame
+from envs.game import Game, GameBase, IllegalAction, ListedGame, States
 
 
 @runtime_checkable
-class DealtGame(RaggedGame, Protocol):
+class DealtGame(ListedGame, SeededGame, Protocol):
     """A game of teams in which all randomness at a table is determined by a seed."""
-
-    def start(self, seeds: NDArray[np.uint64]) -> States:
-        """Returns new tables for the seeds `uint64[B]`."""
-        ...
 
     def winners(self, states: States) -> NDArray[np.int8]:
         """Returns the team that won, `int8[B]`; -1 for unfinished games."""
@@ -156,7 +153,7 @@ def _seats(seats: NDArray[np.int64]) -> str:
     return f"seats {' and '.join(map(str, seats))}"
 
 
-def sides_of(game: Game | RaggedGame) -> Sides:
+def sides_of(game: GameBase) -> Sides:
     """Returns the arena's view of a game.
 
     Raises:

@@ -56,7 +56,7 @@ def sweeps(both: int, one: int, none: int, confidence: float = 0.95) -> tuple[fl
         root = half**2 + none * difference * (1 - difference) / (2 * deals)
         lost = half + max(root, 0.0) ** 0.5  # maximum-likelihood estimate of q given p - q = difference
         variance = deals * (2 * lost + difference * (1 - difference))
-        return (both - none - deals * difference) ** 2 - z**2 * max(variance, 0.0)
+        return float((both - none - deals * difference) ** 2 - z**2 * max(variance, 0.0))
 
     found, near = (both - none) / deals, 1e-9
     low = brentq(excess, -1.0, found - near) if found > -1 else -1.0

@@ -1,4 +1,4 @@
-"""Checks a game against the interface `envs.game.Game`: random games, and the tree if it has one.
+"""Checks a game against the interface `envs.game.Game`: random games, its record, and the tree if it has one.
 
 They find the ordinary bugs of a new game: a wrong shape or type, a return while the game runs, a state that changes
 after the end. `B` games are played in lock step; `A` is the number of actions.
@@ -15,18 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.errors import one_line
-from dancfr.games.registry import make_game
+from dancfr.games.record_checks import check_record
+from dancfr.games.registry import make_game, record_of
 from dancfr.games.subject import Subject
 from dancfr.games.tree_checks import check_tree
 from envs.extensive import FactoredGame, ListedChance
-from envs.game import Game, GameSpec, IllegalAction, RaggedGame, States
+from envs.game import Game, GameBase, GameSpec, IllegalAction, ListedGame, States
 
 Bools = NDArray[np.bool_]
 Plain = dict[str, Any]
 
 
 def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_nodes: int = 10**6) -> Plain:
-    """Plays random games and checks what every method returns; then builds the tree, which finds leaks.
+    """Plays random games and checks the values that every method returns; then builds the tree, which finds leaks.
 
     Args:
         name, options: See `make_game`.
@@ -44,8 +45,9 @@ def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_
     result: Plain = {"game": name, "games": games, "checked": {}, "tree": None, "warnings": []}
     checked, spec = result["checked"], subject.attempt("reading its spec", _check_spec, subject)
     checked["spec"] = f"{spec.num_players} players, {spec.num_actions} actions, infostates of {spec.packed_size} bytes"
-    if isinstance(game, RaggedGame):
-        checked["rules"] = "not checked: only the spec of a game that lists its actions (RaggedGame) is checked"
+    if isinstance(game, ListedGame):
+        checked["rules"] = "not checked: only spec and record of a game that lists its actions (ListedGame) are checked"
+        _add_record(subject, checked, None, seed)
         return result | {"games": 0}
     before: States | None = None
     for states in _plies(subject, games, seed):
@@ -61,25 +63,36 @@ def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_
         checked["words"] = f"describe, describe_hand, describe_action of {spec.num_actions} actions"
     checked["returns"] = f"from {returns.min():g} to {returns.max():g}, where {spec.max_return:g} is allowed"
     checked["endings"] = ", ".join(f"{spec.endings[k]} {counts[k]}" for k in range(1, len(counts)))
-    excess = max(returns.sum(axis=1).tolist(), key=abs)
-    if unbalanced := spec.num_players == 2 and abs(excess) > 1e-5:
-        result["warnings"] = [f"the returns of a game sum to {excess:g}; most learners, and trees, need a sum of 0"]
+    sums, slack = returns.sum(axis=1), 1e-5 * spec.max_return
+    excess, unbalanced = max(sums.tolist(), key=abs), bool(np.ptp(sums) > slack)
+    if spec.num_players == 2 and abs(excess) > slack:
+        needed = "learners, and trees, need a sum of 0" if unbalanced else "learners need a sum of 0; trees shift them"
+        result["warnings"] = [f"the returns of a game sum to {excess:g}; most {needed}"]
     _check_repetition(subject, game, games, seed, "in a second play")
     subject.attempt("pickling, by which games are sent to workers,", ForkingPickler.dumps, game)
     copied = subject.attempt("copying", deepcopy, game)  # by the same methods; nothing is unpickled in this program
     _check_repetition(subject, copied, games, seed, "by a copy")
     checked["repetition"] = "the same seed and actions give the same games, by a copy too; it can be pickled"
+    _add_record(subject, checked, states, seed)
     if spec.num_players != 2 or unbalanced:
-        checked["tree"] = "not checked: a tree needs two players and returns that sum to 0"
+        checked["tree"] = "not checked: a tree needs two players and returns of a constant sum"
     else:
         checked["tree"], result["tree"] = check_tree(subject, options, games, seed, most_nodes)
     return result
 
 
+def _add_record(subject: Subject, checked: Plain, ended: States | None, seed: int) -> None:
+    """Checks the record of the game, if it has one."""
+    record = record_of(subject.game)
+    if record is not None and (found := check_record(subject, record, ended, seed)):
+        checked["record"] = found
+
+
 def _check_spec(subject: Subject) -> GameSpec:
     """Checks the constants of the game, which it returns, and that the game has all methods."""
-    game, ragged = subject.game, isinstance(subject.game, RaggedGame)
-    if not ragged and (lacking := [name for name in vars(Game) if name[0] != "_" and not hasattr(game, name)]):
+    game, ragged = subject.game, isinstance(subject.game, ListedGame)
+    needed = [name for name in (*vars(GameBase), *vars(Game)) if name[0] != "_"]
+    if not ragged and (lacking := list(dict.fromkeys(name for name in needed if not hasattr(game, name)))):
         raise subject.wrong(f"{type(game).__name__} lacks {', '.join(lacking)} of envs.game.Game")
     spec: GameSpec = game.spec
     if spec.name != subject.name:
@@ -116,13 +129,13 @@ def _plies(subject: Subject, games: int, seed: int) -> Iterator[States]:
     yield states
     ended = False
     while not ended:
-        ended, legal = game.finished(states).all(), game.legal(states)
+        ended, legal = bool(game.finished(states).all()), game.legal(states)
         subject.attempt("step", game.step, states, (legal * choose.random(legal.shape)).argmax(axis=1), rng)
         yield states
 
 
 def _check_states(subject: Subject, states: States, before: States | None) -> None:
-    """Checks what all methods return for B states, and that games that had ended `before` did not change."""
+    """Checks the values that all methods return for B states, and that games that had ended `before` did not change."""
     game, spec, size = subject.game, subject.game.spec, len(states)
     finished = subject.array("finished", np.bool_, (size,), states)
     if before is not None and (at := np.flatnonzero(game.finished(before) & _changed(before, states))).size:
@@ -147,7 +160,7 @@ def _check_states(subject: Subject, states: States, before: States | None) -> No
 
 
 def _check_infostates(subject: Subject, states: States, mover: NDArray[np.int8], legal: Bools) -> None:
-    """Checks the infostates of B running games, and what networks read of them."""
+    """Checks the infostates of B running games, and the inputs that networks read from them."""
     spec, size = subject.game.spec, len(states)
     for players in (*(np.full(size, player, np.int8) for player in range(spec.num_players)), mover):
         packed = subject.array("observe", np.uint8, (size, spec.packed_size), states, players)
@@ -196,7 +209,7 @@ def _check_refusal(subject: Subject, states: States, legal: Bools, running: Bool
     subject.refusal = "illegal actions are refused"
 
 
-def _check_repetition(subject: Subject, game: Any, games: int, seed: int, when: str) -> None:
+def _check_repetition(subject: Subject, game: Game, games: int, seed: int, when: str) -> None:
     """Checks that the same seed and actions give the same games, decision by decision."""
     plies = islice(_plies(Subject(subject.name, game), games, seed), len(subject.shown) + 1)
     shown = subject.attempt(f"playing {when}", lambda: [_shown(game, states) for states in plies])
@@ -207,19 +220,20 @@ def _check_repetition(subject: Subject, game: Any, games: int, seed: int, when: 
 def _changed(before: States, after: States) -> Bools:
     """Returns which records differ, `bool[B]`."""
     names, size = before.dtype.names or (), len(before)
-    return np.any([_differ(before[name], after[name]).reshape(size, -1).any(axis=1) for name in names], axis=0)
+    different = [_differ(before[name], after[name]).reshape(size, -1).any(axis=1) for name in names]
+    return np.asarray(np.any(different, axis=0))
 
 
-def _differ(before: NDArray, after: NDArray) -> Bools:
-    """Returns where two arrays differ; what is not a number is equal to itself."""
+def _differ(before: NDArray[Any], after: NDArray[Any]) -> Bools:
+    """Returns the places where two arrays differ; NaN is equal to itself."""
     different = np.asarray(before != after)
     if before.dtype.kind in "fc":
         different &= ~(np.isnan(before) & np.isnan(after))
     return different
 
 
-def _shown(game: Any, states: States) -> int:
-    """A hash of what B games show of themselves; the records may hold bytes that mean nothing."""
+def _shown(game: Game, states: States) -> int:
+    """A hash of everything that B games show; the records may hold bytes that mean nothing."""
     running, mover = ~game.finished(states), game.to_move(states)
     seen = [game.observe(states[running], mover[running])] if running.any() else []
     parts = [mover, game.legal(states), game.returns(states), game.endings(states), *seen]

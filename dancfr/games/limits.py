@@ -4,7 +4,7 @@ from typing import Any
 
 from dancfr.errors import UsageError
 from dancfr.games.registry import make_game
-from learners.value_function.limit import Limit
+from learners.value_functions.limit import Limit
 
 LIMITS = {
     "goofspiel": "actions:4",

@@ -1,28 +1,29 @@
 """The registry of games, which maps names on the command line to games and their options."""
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from inspect import signature
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
+from dancfr.arguments import checked, read
 from dancfr.errors import UsageError, nearest, one_line
 from dancfr.extensions import GAME_GROUP, load_extensions
-from dancfr.values import describe_type, parse_options, show
+from dancfr.games.rules import note_options, noted_options
+from dancfr.values import parse_options, show
+from envs import cheat, dark_hex, geister, goofspiel, guandan, kuhn, leduc, liars_dice, oshi_zumo, phantom_ttt
 from envs.aec import AecGame
-from envs.cheat import Cheat
-from envs.game import Game
-from envs.geister import Geister
-from envs.goofspiel import Goofspiel
-from envs.guandan import GuanDan
-from envs.kuhn import Kuhn
-from envs.leduc import Leduc
+from envs.game import Game, GameBase
 from envs.openspiel import OpenSpielGame
-from envs.oshi_zumo import OshiZumo
+from envs.record import GameRecord
+from envs.record import options_of as options_of
+
+G = TypeVar("G")
 
 PETTINGZOO = "pettingzoo:"
-"""Prefix of PettingZoo AEC environments, as in ``pettingzoo:pettingzoo.classic.leduc_holdem_v4``."""
+"""Prefix of PettingZoo environments, as in ``pettingzoo:pettingzoo.classic.leduc_holdem_v4``."""
 
 OPENSPIEL = "openspiel:"
 """Prefix of OpenSpiel games, with parameters in OpenSpiel's syntax: ``openspiel:liars_dice(numdice=1)``."""
@@ -33,27 +34,8 @@ _ADAPTER_OPTIONS = {
 }
 
 
-Bots = Callable[[], Mapping[str, Callable[[], Any]]]
-"""Function that returns a factory for each bot of a game, by name."""
-
-
-@dataclass(frozen=True)
-class GameEntry:
-    """A game of the registry.
-
-    Attributes:
-        name: Name on the command line.
-        make: Function that makes the game, a `Game` or `RaggedGame`, from its options.
-        options: Default of each option, by name.
-        description: Description in one line.
-        bots: Function that returns a factory for each bot of the game, by name; None: `random` is the only bot.
-    """
-
-    name: str
-    make: Callable[..., Any]
-    options: Mapping[str, Any]
-    description: str
-    bots: Bots | None = None
+_MAKERS = ("raw_env", "env", "parallel_env")
+"""Functions that make the environment of a PettingZoo module, those with fewer wrappers first."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +43,7 @@ class PettingZooFactory:
     """A picklable function that makes environments of a PettingZoo module.
 
     Attributes:
-        module: Import path of a module with a function `raw_env` or `env`.
+        module: Import path of a module with a function `raw_env`, `env` or `parallel_env`.
         options: Keyword arguments of this function.
     """
 
@@ -70,163 +52,86 @@ class PettingZooFactory:
 
     def __call__(self) -> Any:
         module = importlib.import_module(self.module)
-        make = getattr(module, "raw_env", None) or module.env
-        return make(**dict(self.options))
+        return getattr(module, next(name for name in _MAKERS if hasattr(module, name)))(**dict(self.options))
 
 
-def _geister(size: int) -> Callable[..., Game]:
-    """Returns a function that makes Geister; Mini Geister has a default limit of 30 plies (paper 002)."""
+_ROOMS = (geister, guandan, cheat, kuhn, leduc, goofspiel, oshi_zumo, liars_dice, phantom_ttt, dark_hex)
 
-    def make(**options: Any) -> Game:
-        limits = {} if size == 6 else {"ply_limit": 30, "observation_limit": 30}
-        return Geister(size=size, **(limits | options))
+GAMES: dict[str, GameRecord] = {record.name: record for room in _ROOMS for record in room.GAMES}
+"""The games of this repository, by name."""
 
-    return make
+DEFAULT = next(iter(GAMES))
+"""The game of commands that name none and whose agents belong to none."""
 
-
-def options_of(game: Any) -> dict[str, Any]:
-    """Returns the options of a game that is a dataclass, with their defaults."""
-    return {f.name: f.default for f in fields(game) if f.init}
-
-
-def _geister_options(**changes: Any) -> dict[str, Any]:
-    return {name: value for name, value in options_of(Geister).items() if name != "size"} | changes
-
-
-def _named(
-    name: str,
-    rules: Callable[..., Any],
-    description: str,
-    fixed: Sequence[str] = (),
-    bots: Bots | None = None,
-    **changes: Any,
-) -> GameEntry:
-    """Returns the entry of a named variant of a game.
-
-    Args:
-        name: Name on the command line, passed to `rules` as the option ``name``.
-        rules: Dataclass of the game.
-        description: Description in one line.
-        fixed: Options that define the variant and cannot be changed.
-        bots: See `GameEntry`.
-        changes: Defaults of the variant that differ from those of `rules`.
-    """
-
-    def make(**options: Any) -> Any:
-        return rules(name=name, **(changes | options))
-
-    options = {k: v for k, v in (options_of(rules) | changes).items() if k not in ("name", *fixed)}
-    return GameEntry(name, make, options, description, bots)
-
-
-def _bots_of(module: str) -> Bots:
-    """Returns a function that imports a module with players and returns its bots."""
-
-    def load() -> Mapping[str, Callable[[], Any]]:
-        found: Mapping[str, Callable[[], Any]] = importlib.import_module(module).BOTS
-        return found
-
-    return load
-
-
-_GEISTER_BOTS, _CHEAT_BOTS = _bots_of("envs.geister.players"), _bots_of("envs.cheat.players")
-
-GAMES: dict[str, GameEntry] = {
-    entry.name: entry
-    for entry in (
-        GameEntry("geister", _geister(6), _geister_options(), "Geister on 6x6, 8 ghosts a player", _GEISTER_BOTS),
-        GameEntry(
-            "mini-geister",
-            _geister(4),
-            _geister_options(ply_limit=30, observation_limit=30),
-            "Mini Geister on 4x4, 2 ghosts a player",
-            _GEISTER_BOTS,
-        ),
-        GameEntry(
-            "guandan",
-            GuanDan,
-            options_of(GuanDan),
-            "GuanDan, four players in two teams, rounds or matches",
-            _bots_of("envs.guandan.players"),
-        ),
-        _named("cheat", Cheat, "Cheat with health points, 13 ranks of 4 cards, 2 to 6 players", bots=_CHEAT_BOTS),
-        _named(
-            "mini-cheat",
-            Cheat,
-            "Mini-Cheat of paper 001: 3 ranks of 2 cards, 2 cards a player",
-            bots=_CHEAT_BOTS,
-            ranks=3,
-            copies=2,
-            dealt=2,
-            max_discard=2,
-            discards="sets",
-        ),
-        GameEntry("kuhn", Kuhn, options_of(Kuhn), "Kuhn poker"),
-        _named("leduc", Leduc, "Leduc hold'em, the standard game"),
-        _named(
-            "leduc_2b2r",
-            Leduc,
-            "Leduc hold'em with two sizes of bet and of up to two raises",
-            sizes="2,4/4,8",
-            raises=3,
-            deal="ranks",
-        ),
-        _named("goofspiel", Goofspiel, "Goofspiel with hidden bids"),
-        _named("goofspiel5", Goofspiel, "Goofspiel of paper 003: 5 cards, prizes descending", ("cards", "prizes")),
-        _named("oshi_zumo", OshiZumo, "Oshi-zumo with hidden bids"),
-        _named("oshi_zumo8_k1", OshiZumo, "Oshi-zumo of paper 003: 8 coins, 3 cells", ("coins", "size", "min_bid")),
-        _named(
-            "oshi_zumo8_k3",
-            OshiZumo,
-            "Oshi-zumo of paper 003: 8 coins, 7 cells",
-            ("coins", "size", "min_bid"),
-            size=3,
-        ),
-    )
-}
+GameEntry = GameRecord
+"""The record's former name."""
 
 
 @cache
-def all_games() -> dict[str, GameEntry]:
+def all_games() -> dict[str, GameRecord]:
     """Returns all games by name: those of this package, then of installed packages (entry point ``dancfr.games``).
 
     Raises:
-        UsageError: an installed package registers an object that is not a `GameEntry`, or a name that exists already.
+        UsageError: an installed package registers an object that is not a `GameRecord`, or a name that exists already.
     """
     games = dict(GAMES)
-    for source, entry in load_extensions(GAME_GROUP, GameEntry):
+    for source, entry in load_extensions(GAME_GROUP, GameRecord):
         if entry.name in games:
             raise UsageError(f"{source} registers the game {entry.name}, which exists already: rename it")
         games[entry.name] = entry
     return games
 
 
-def make_game(name: str, **options: Any) -> Any:
+@checked
+def make_game(name: str, /, **options: Any) -> GameBase:
     """Makes a game.
 
     Args:
-        name: A name of `all_games`, or ``pettingzoo:`` followed by a module with a two-player AEC environment, or
+        name: A name of `all_games`, or ``pettingzoo:`` followed by a module with a two-player environment, or
             ``openspiel:`` followed by a game of OpenSpiel.
         options: Options of the game. For PettingZoo, the options of `envs.aec.AecGame` (`max_plies`, `max_return`,
             `scale`, `reserve`) are passed to the adapter and all others to the environment; for OpenSpiel, the
             options of `envs.openspiel.OpenSpielGame` (`compact`, `reserve`).
 
     Returns:
-        An `envs.game.Game`, or an `envs.game.RaggedGame`.
+        An `envs.game.Game`, or an `envs.game.ListedGame`; `envs.game.numbered` and `listed` tell a type checker which.
 
     Raises:
         UsageError: the game or an option does not exist, a value is not valid, or the class of the game is abstract.
     """
-    if name.startswith(PETTINGZOO):
-        return _make_pettingzoo(name, options)
-    known = known_options(name) or {}
+    known = known_options(name)
+    game: GameBase
+    if known is None:
+        game = _make_pettingzoo(name, options)
+    else:
+        options = _checked_options(name, options, known)
+        game = _make_known(name, options)
+    note_options(game, {**(_ADAPTER_OPTIONS if known is None else known), **options})
+    return game
+
+
+def make_game_as(kind: type[G], name: str, **options: Any) -> G:
+    """Makes a game of a known class.
+
+    Raises:
+        UsageError: see `make_game`; or the game is of another class.
+    """
+    game = make_game(name, **options)
+    if not isinstance(game, kind):
+        raise UsageError(f"{name} is not a game of the class {kind.__name__}, which is needed here")
+    return game
+
+
+def _checked_options(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns options, each as a value of its type."""
     for option in options:
         if option not in known:
             raise UsageError(nearest(option, list(known), f"option of {name}"))
-        default = known[option]
-        if type(options[option]) is not type(default):
-            expected = describe_type(type(default))
-            raise UsageError(f"option {option} of {name} expects {expected}, got {options[option]!r}")
+    return {key: read(value, type(known[key]), f"option {key} of {name}") for key, value in options.items()}
+
+
+def _make_known(name: str, options: Mapping[str, Any]) -> GameBase:
+    """Makes a game whose options are known."""
     try:
         if name.startswith(OPENSPIEL):
             return OpenSpielGame(name.removeprefix(OPENSPIEL), name, **options)
@@ -257,12 +162,15 @@ def known_options(name: str) -> Mapping[str, Any] | None:
     Raises:
         UsageError: the game does not exist.
     """
+    for prefix, example in _EXAMPLES.items():
+        if name.strip() == prefix:
+            raise UsageError(f"{prefix} requires a name after the colon, such as {example}")
     if name.startswith(PETTINGZOO):
         return None
     return _OPENSPIEL_OPTIONS if name.startswith(OPENSPIEL) else entry_of(name).options
 
 
-def entry_of(name: str) -> GameEntry:
+def entry_of(name: str) -> GameRecord:
     """Returns the registry's entry of a game.
 
     Raises:
@@ -274,27 +182,72 @@ def entry_of(name: str) -> GameEntry:
     return games[name]
 
 
+def record_of(game: GameBase) -> GameRecord | None:
+    """Returns the record of a game; None for a game that has none, such as one of another library.
+
+    Raises:
+        UsageError: see `all_games`.
+    """
+    return all_games().get(game.spec.name)
+
+
+def is_registered(name: str) -> bool:
+    """Returns whether a game can be made by a name, unlike one that is defined in a program only."""
+    return name.startswith((PETTINGZOO, OPENSPIEL)) or name in all_games()
+
+
+def rules_made_with(game: GameBase) -> dict[str, Any]:
+    """Returns the options with which `make_game` would make a game of these rules; empty for games without a name."""
+    name = game.spec.name
+    known = known_options(name) if is_registered(name) else {}
+    return {key: value for key, value in noted_options(game).items() if known is None or key in known}
+
+
+def version_of(name: object) -> int | None:
+    """Returns the version of a game's record; None for a game that has no record, or that is not installed.
+
+    Raises:
+        UsageError: see `all_games`.
+    """
+    record = all_games().get(name) if isinstance(name, str) else None
+    return None if record is None else record.version
+
+
 def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:
     module = name.removeprefix(PETTINGZOO)
     try:
         found = importlib.import_module(module)
     except ImportError as error:
-        lacking = (error.name or "").partition(".")[0]  # a package that the environment depends on
-        cure = f"; install {lacking}" if lacking and lacking != module.partition(".")[0] else ""
-        raise UsageError(f"{name}: cannot import {module!r} ({error}){cure}") from None
+        raise UsageError(f"{name}: cannot import {module!r} ({error}){_import_cure(error, module)}") from None
     except (TypeError, ValueError):
-        raise UsageError(f"{name}: write {PETTINGZOO}MODULE, e.g. {_EXAMPLE}") from None
-    if not (hasattr(found, "raw_env") or hasattr(found, "env")):
-        raise UsageError(f"{name}: {module} has no raw_env or env; write for example {_EXAMPLE}")
+        raise UsageError(f"{name}: write {PETTINGZOO}MODULE, e.g. {_EXAMPLES[PETTINGZOO]}") from None
+    if not any(hasattr(found, each) for each in _MAKERS):
+        raise UsageError(f"{name}: {module} has no {', '.join(_MAKERS)}; write for example {_EXAMPLES[PETTINGZOO]}")
     adapter = {key: value for key, value in options.items() if key in _ADAPTER_OPTIONS}
     inner = tuple(sorted((key, value) for key, value in options.items() if key not in adapter))
     try:
         return AecGame(PettingZooFactory(module, inner), name, **adapter)
     except (TypeError, ValueError, AttributeError, ImportError) as error:
-        raise UsageError(f"{name}: {str(error).splitlines()[0].removeprefix(f'{name}: ')}") from None
+        cause = next(iter(str(error).splitlines()), type(error).__name__)
+        raise UsageError(f"{name}: {cause.removeprefix(f'{name}: ')}") from None
 
 
-_EXAMPLE = f"{PETTINGZOO}pettingzoo.classic.leduc_holdem_v4"
+def _import_cure(error: ImportError, module: str) -> str:
+    """Returns the cure for a module that cannot be imported, as the end of a sentence."""
+    own, lacking = module.partition(".")[0], (error.name or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or not lacking:
+        return ""
+    if lacking != own:  # a package that the environment depends on
+        return f"; install {lacking}"
+    if Path(own).is_dir() or Path(f"{own}.py").is_file():
+        return f'; {own} is in this folder, which is not searched: run PYTHONPATH="$PWD" dancfr ...'
+    return "; install it, or add the folder in which it is to PYTHONPATH"
+
+
+_EXAMPLES = {
+    PETTINGZOO: f"{PETTINGZOO}pettingzoo.classic.leduc_holdem_v4",
+    OPENSPIEL: f"{OPENSPIEL}kuhn_poker",
+}
 
 
 def describe_games() -> list[dict[str, Any]]:

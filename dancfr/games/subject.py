@@ -7,17 +7,22 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from dancfr.errors import UsageError, one_line, place_of
+from envs.game import Game
 
 
 class Subject:
-    """The game that is checked, what it showed after each decision, and what became of illegal ones."""
+    """The game under test, its observations, and how it handled illegal actions."""
 
-    def __init__(self, name: str, game: Any = None) -> None:
-        self.name, self.game, self.refusal = name, game, "no action was illegal"
+    game: Game  # as far as the checks have come
+
+    def __init__(self, name: str, game: Game | None = None) -> None:
+        self.name, self.refusal = name, "no action was illegal"
+        if game is not None:
+            self.game = game
         self.shown: list[int] = []
 
     def wrong(self, text: str) -> UsageError:
-        """Returns the error to raise for what is wrong with the game."""
+        """Returns the error to raise for a fault of the game."""
         return UsageError(f"game {self.name}: {' '.join(text.split())}")  # records may be printed in several lines
 
     def attempt(self, what: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -29,7 +34,9 @@ class Subject:
         except (Exception, SystemExit) as error:
             raise self.wrong(f"{what} raised {one_line(error)} ({place_of(error)})") from error
 
-    def array(self, method: str, kind: DTypeLike, shape: tuple[Any, ...], *arguments: Any, why: str = "") -> NDArray:
+    def array(
+        self, method: str, kind: DTypeLike, shape: tuple[Any, ...], *arguments: Any, why: str = ""
+    ) -> NDArray[Any]:
         """Calls a method that has to return an array of this type and shape; None in the shape is any length."""
         label = next((f'{method}(..., "{each}")' for each in arguments if isinstance(each, str)), method)
         found = self.attempt(label, getattr(self.game, method), *arguments)
@@ -43,7 +50,13 @@ class Subject:
         return np.asarray(found)
 
     def require(
-        self, right: NDArray[np.bool_], finished: NDArray[np.bool_], method: str, found: NDArray, end: str, run: str
+        self,
+        right: NDArray[np.bool_],
+        finished: NDArray[np.bool_],
+        method: str,
+        found: NDArray[Any],
+        end: str,
+        run: str,
     ) -> None:
         """Refuses the first of B games that is not `right`; `end` and `run` are expected of ended and running games."""
         if (at := np.flatnonzero(~right)).size:

@@ -1,4 +1,4 @@
-"""Checks what only a tree shows of a game: chance events, observations, leaks and recall."""
+"""Checks that need the tree of a game: chance events, observations, leaks and recall."""
 
 from typing import Any
 
@@ -7,24 +7,29 @@ import numpy as np
 from dancfr.errors import UsageError
 from dancfr.games.subject import Subject
 from dancfr.games.trees import make_tree
-from envs.chanceless import ChanceDrawn
+from envs.chanceless import ChanceDrawn, extensive
 from envs.extensive import CHANCE, MOST_OUTCOMES, OVER, ExtensiveGame, TooManyOutcomes
 from envs.openspiel import OpenSpielGame
-from envs.tree import TreeTooLarge
+from envs.tree import ImperfectRecall, TreeTooLarge
 
 Plain = dict[str, Any]
 
 
 def check_tree(subject: Subject, options: Plain, games: int, seed: int, most_nodes: int) -> tuple[str, Plain | None]:
-    """Checks what a tree is built of, and builds it, unless it is too large; returns a description and its sizes.
+    """Checks the methods that a tree needs, then builds it unless the game has none or is too large.
 
     Args:
-        subject: The game, of two players, whose returns sum to 0.
+        subject: The game, of two players, whose returns have a constant sum.
         options, games, seed, most_nodes: See `dancfr.games.checks.check_game`.
+
+    Returns:
+        A description, and the tree's sizes if there is one.
 
     Raises:
         UsageError: the game lists chance events or observations wrongly, or its tree has a fault.
     """
+    if why := getattr(subject.game, "no_tree", ""):
+        return f"not checked: {why}", None
     try:
         if isinstance(subject.game, ExtensiveGame):
             _check_listing(subject, games, seed)
@@ -34,20 +39,24 @@ def check_tree(subject: Subject, options: Plain, games: int, seed: int, most_nod
         if isinstance(cause, TreeTooLarge):  # `make_tree` put a line that names --max-nodes in its place
             return f"not checked: it has more than {most_nodes:,} nodes, or more than fit into memory", None
         if isinstance(cause, ChanceDrawn):
-            return "not checked: it draws at random without listing the outcomes (envs.extensive.ExtensiveGame)", None
+            return f"not checked: {str(cause).partition(' has no tree: ')[2]}", None
         if isinstance(cause, TooManyOutcomes):
             return f"not checked: {cause}", None
+        if isinstance(cause, ImperfectRecall) and isinstance(subject.game, OpenSpielGame):  # a game may be meant so
+            return f"none: {str(cause).removeprefix(f'{subject.name}: ')}, and solvers need perfect recall", None
         raise
     first, second = tree.num_infosets
     # Of a game without chance events, observe itself is what the players have seen, so it cannot leak.
     leaks = "no leak in observe, " if isinstance(subject.game, (ExtensiveGame, OpenSpielGame)) else ""
     text = f"{tree.num_nodes:,} nodes, {first:,} and {second:,} infosets; {leaks}perfect recall"
+    if tree.identity is None and not tree.tells_apart:
+        text += "; strategies of it cannot be stored, since observe shows less than the players know"
     return text, {"nodes": tree.num_nodes, "infosets_by_player": [first, second]}
 
 
 def _check_listing(subject: Subject, games: int, seed: int) -> None:
-    """Plays B random games by the methods of an `ExtensiveGame` and checks what they return."""
-    game, spec, rng = subject.game, subject.game.spec, np.random.default_rng((seed, 2))
+    """Plays B random games by the methods of an `ExtensiveGame` and checks their return values."""
+    game, spec, rng = extensive(subject.game), subject.game.spec, np.random.default_rng((seed, 2))
     states = subject.attempt("initial", game.initial, games)
     for _ in range(spec.max_plies + MOST_OUTCOMES):
         mover = subject.array("mover", np.int8, (len(states),), states)

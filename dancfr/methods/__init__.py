@@ -2,23 +2,35 @@
 
 from functools import cache
 
-from dancfr.errors import UsageError, nearest
+from dancfr.errors import UsageError, nearest, warn
 from dancfr.extensions import METHOD_GROUP, load_extensions
 from dancfr.games.registry import all_games
+from dancfr.methods.belief_search import METHOD as BELIEF_SEARCH
 from dancfr.methods.belief_tables import METHOD as BELIEF_TABLES
 from dancfr.methods.best_response import METHOD as BEST_RESPONSE
+from dancfr.methods.candidate_policy import METHOD as CANDIDATE_POLICY
 from dancfr.methods.cheat_cfr import METHOD as CHEAT_CFR
 from dancfr.methods.curves import Curves
-from dancfr.methods.depth_limited import METHOD as DEPTH_LIMITED
 from dancfr.methods.dmc import METHOD as DMC
 from dancfr.methods.dream import METHOD as DREAM
 from dancfr.methods.method import Method, Preset
 from dancfr.methods.policy_gradient import METHOD as POLICY_GRADIENT
 from dancfr.methods.settings import RunConfig
-from dancfr.methods.value_net import METHOD as VALUE_NET
+from dancfr.methods.value_functions import METHOD as VALUE_FUNCTIONS
+from dancfr.runs import renamed
 from dancfr.watch.progress import Speed
 
-OWN = (DREAM, POLICY_GRADIENT, DEPTH_LIMITED, BELIEF_TABLES, CHEAT_CFR, VALUE_NET, DMC, BEST_RESPONSE)
+OWN = (
+    DREAM,
+    POLICY_GRADIENT,
+    BELIEF_SEARCH,
+    BELIEF_TABLES,
+    CHEAT_CFR,
+    VALUE_FUNCTIONS,
+    DMC,
+    CANDIDATE_POLICY,
+    BEST_RESPONSE,
+)
 """The methods of this package."""
 
 
@@ -46,7 +58,7 @@ def all_methods() -> dict[str, Method]:
 
 
 def _wrong_part(method: Method) -> str | None:
-    """Says which part of a record is not what it must be; None if all are."""
+    """Returns the first fault of a record, as part of a sentence; None if it is valid."""
     if not isinstance(method.name, str) or not method.name:
         return "name is not a text"
     if not isinstance(method.config, type) or not issubclass(method.config, RunConfig):
@@ -64,12 +76,12 @@ def _wrong_part(method: Method) -> str | None:
 
 
 def method_named(name: str) -> Method:
-    """Returns the method with a name.
+    """Returns the method with a name, or with a former one.
 
     Raises:
         UsageError: the method does not exist; the message suggests the closest name.
     """
-    methods = all_methods()
+    methods, name = all_methods(), renamed.METHODS.get(name, name)
     if name not in methods:
         raise UsageError(nearest(name, list(methods), "method"))
     return methods[name]
@@ -81,12 +93,14 @@ def all_presets() -> dict[str, Preset]:
 
 
 def find_preset(name: str) -> Preset:
-    """Returns the preset with a name.
+    """Returns the preset with a name; warns if the name is a former one.
 
     Raises:
         UsageError: the preset does not exist; the message suggests the closest name.
     """
     presets = all_presets()
+    if name in renamed.PRESETS:
+        name = _renamed(name)
     if name not in presets:
         if name in all_games():
             own = [preset.name for preset in presets.values() if getattr(preset.config, "game", None) == name]
@@ -94,6 +108,13 @@ def find_preset(name: str) -> Preset:
             raise UsageError(f"{name} is a game, and a training needs a preset: {cure}")
         raise UsageError(f"{nearest(name, list(presets), 'preset')} (dancfr presets lists all)")
     return presets[name]
+
+
+@cache
+def _renamed(name: str) -> str:
+    """Returns the current name of a preset; warns once about the former one."""
+    warn(f"the preset {name} is now called {renamed.PRESETS[name]}")
+    return renamed.PRESETS[name]
 
 
 def method_of(preset: Preset) -> Method:

@@ -66,6 +66,8 @@ def parse_name(text: str) -> AgentName:
     Raises:
         UsageError: an option has no value or is given twice, or the text after ``@`` is not a number.
     """
+    if os.path.exists(text):  # a path may have an @ or a ? in its own names
+        return AgentName(text, text)
     rest, _, query = text.partition("?")
     pairs: dict[str, str] = {}
     for part in filter(None, query.split("&")):
@@ -77,7 +79,7 @@ def parse_name(text: str) -> AgentName:
         pairs[key] = value
     given = tuple(sorted(pairs.items()))
     base, at, iteration = rest.rpartition("@")
-    if not at or os.path.isdir(rest):  # a folder may have an @ in its own name
+    if not at or "/" in iteration or os.path.exists(rest):
         return AgentName(text, rest, None, given)
     if not iteration.isdecimal() or len(iteration) > 9:
         raise UsageError(f"{text}: the iteration after @ must be a number, as in {base}@40, got {iteration!r}")

@@ -85,3 +85,96 @@ class Curves:
         return Metric(
             "phase-times", title, "seconds per iteration", "s per iteration", titles, note, total=True, log=True
         )
+
+
+def losses(
+    keys: dict[str, str], title: str = "Training losses", label: str = "mean squared error", by_player: bool = False
+) -> Metric:
+    """The figure of squared errors."""
+    return Metric("losses", title, label, "squared error", keys, by_player=by_player, log=True)
+
+
+def losses_of_nets(*nets: str, label: str = "mean squared error", by_player: bool = False) -> Metric:
+    """The figure of the losses of several nets, with keys such as ``loss/advantage``."""
+    return losses({f"Loss of the {net} network": f"loss/{net}" for net in nets}, label=label, by_player=by_player)
+
+
+def buffers(keys: dict[str, str], by_player: bool = False) -> Metric:
+    """The figure of how full buffers are."""
+    title, label = "Fill of the buffers", "fill (% of capacity)"
+    return Metric("buffers", title, label, "% of capacity", keys, by_player=by_player, percent=True)
+
+
+def game_length(key: str, unit: str, title: str = "Length of the games of self-play") -> Metric:
+    """The figure of the length of games, in decisions or plies."""
+    return Metric("game-length", title, f"{unit} per game", unit, {title: key})
+
+
+def throughput(of: str, keys: dict[str, str]) -> Metric:
+    """The figure of speeds."""
+    return Metric("throughput", f"Throughput of {of}", "per second", "1/s", keys)
+
+
+def rows_of_nets(*nets: str) -> dict[str, str]:
+    """Keys of the speeds of fits, by their titles."""
+    return {f"Rows in fits of the {net} network": f"learner/{net}_rows_per_second" for net in nets}
+
+
+def entropy(title: str, panel: str) -> Metric:
+    """The figure of the entropy of policies."""
+    return Metric("entropy", title, "nats", "nats", {panel: "learner/entropy"})
+
+
+def explained(title: str) -> Metric:
+    """The figure of the variance that values explain."""
+    return Metric("values", title, "explained (%)", "%", {"Explained variance": "learner/explained"}, percent=True)
+
+
+def divergence(keys: dict[str, str]) -> Metric:
+    """The figure of the divergence of a policy from others."""
+    return Metric("divergence", "Divergence of the policy", "nats", "nats", keys)
+
+
+def clipped(name: str, what: str, title: str, note: str) -> Metric:
+    """The figure of samples or decisions that are clipped."""
+    keys = {f"{what.capitalize()} without gradient": "learner/clipped"}
+    return Metric(name, title, f"clipped (% of {what})", f"% of {what}", keys, note, percent=True)
+
+
+CLIPPED = clipped(
+    "clipped",
+    "decisions",
+    "Decisions without gradient of the policy",
+    "A decision is clipped where the learner's policy has moved away from the one that played.",
+)
+AGE = Metric(
+    "age",
+    "Age of the weights that generated the samples",
+    "updates of the weights",
+    "updates",
+    {"Age of the weights that generated the samples": "learner/age_updates"},
+)
+WAITING = Metric(
+    "waiting",
+    "Waiting times of actors and learner",
+    "seconds per iteration",
+    "s per iteration",
+    {"Actors wait for the fit": "time/actors_waited_s", "The learner waits for samples": "learner/waited_s"},
+    "Whichever finishes an iteration first waits for the other one.",
+    total=True,
+)
+SELF_PLAY_LENGTH = game_length("selfplay/decisions_per_game", "decisions")
+LISTED = (
+    AGE,
+    WAITING,
+    throughput(
+        "self-play and fits",
+        {
+            "Decisions in self-play": "selfplay/decisions_per_second",
+            "Samples in self-play": "selfplay/samples_per_second",
+            "Rows in fits": "learner/rows_per_second",
+        },
+    ),
+    SELF_PLAY_LENGTH,
+)
+"""Figures of all methods with listed actions."""

@@ -1,7 +1,8 @@
 """Starts and resumes training runs: validates a request completely, then runs the method's driver."""
 
+import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from dancfr.methods.options import TrainOptions, check_place, joins_cluster, res
 from dancfr.methods.settings import RunConfig
 from dancfr.methods.stopping import catching
 from dancfr.runs import checkpoints
-from dancfr.runs.config import Config, apply_overrides
+from dancfr.runs.config import Config, apply_overrides, is_among, more
 from dancfr.runs.run import Run, default_run_dir, find_runs
 from dancfr.watch.tracking import Tracker, choose_mode
 from envs.extensive import ExtensiveGame
@@ -74,7 +75,7 @@ def train(request: TrainRequest) -> dict[str, Any]:
 
 
 def check_options(options: TrainOptions) -> TrainOptions:
-    """Validates the options, and resolves the device ``auto`` unless that is for the machines of a cluster to say.
+    """Validates the options, and resolves the device ``auto`` unless each machine of a cluster chooses its own.
 
     Raises:
         UsageError: see `check_place`, or the device is not available.
@@ -90,7 +91,7 @@ def _configured(base: Config, request: TrainRequest) -> Config:
 
 
 def _note_other_game(base: Config, config: Config) -> None:
-    """Says what a configuration loses where `game=` names another game than its own."""
+    """Reports the settings that a configuration loses where `game=` names another game than its own."""
     if not isinstance(base, RunConfig) or not isinstance(config, RunConfig) or base.game == config.game:
         return
     inexact = getattr(config.evaluation, "exploitability", True) is False
@@ -113,17 +114,31 @@ def _resume(request: TrainRequest, preset: Preset, method: Method) -> tuple[Run,
     run = Run.open(request.run_dir, writing=True)
     try:
         run.require(preset.name, method.name)
-        config = _configured(run.config_as(method.config), request)
-        run.resume_as(preset.name, method.name, config, request.allow_changes)
+        stored = run.config_as(method.config)
+        edits = checkpoints.edits(run, stored)
+        if not request.allow_changes:
+            _refuse_edits(run, edits, stored.resumable)
+        config = _configured(stored, request)
+        run.resume_as(preset.name, method.name, config, request.allow_changes, list(edits.values()))
     except BaseException:
         run.close()
         raise
     return run, config
 
 
+def _refuse_edits(run: Run, edits: Mapping[str, str], allowed: frozenset[str]) -> None:
+    """Raises UsageError if config.json was edited where a resumed run must not change."""
+    edited = [line for key, line in edits.items() if not is_among(key, allowed)]
+    if edited:
+        raise UsageError(
+            f"{run.path / 'config.json'} has been edited since the newest checkpoint: {edited[0]}"
+            f"{more(len(edited) - 1)}; undo this, start a new run, or add --allow-changes"
+        )
+
+
 @contextmanager
 def _aborting(run: Run) -> Iterator[None]:
-    """Says from where a run can be resumed that a second signal ends."""
+    """Reports where a run can be resumed after a second signal has aborted it."""
     try:
         yield
     except KeyboardInterrupt:
@@ -139,9 +154,9 @@ def _fresh_start(run: Run, resumed: bool) -> Iterator[None]:
     try:
         yield
     except Exception:
-        if not resumed and not (run.read_metrics() or run.list_strategies() or run.has_samples()):
+        if not (resumed or run.is_taken() or run.read_metrics() or run.list_strategies() or run.has_samples()):
             run.close()
-            shutil.rmtree(run.path, ignore_errors=True)
+            shutil.rmtree(os.path.realpath(run.path), ignore_errors=True)  # not a link to it
         raise
 
 

@@ -6,7 +6,7 @@ checkpoint and reaches the same result.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from actors.counters import Counters
 from actors.pool import ChunkFailed
 from actors.remote import Ref
+from actors.warm_up import WarmUp
 from dancfr.errors import RunError, UsageError
+from dancfr.evaluation.server import Evaluations
 from dancfr.games.registry import make_game
 from dancfr.methods.method import Method
 from dancfr.methods.run_actors import RunActors
@@ -126,22 +128,22 @@ class Loop(ABC):
     def warm_up(self) -> None:  # noqa: B027 (some methods compile nothing)
         """Compiles the kernels that the iterations need, by a small amount of work whose results are discarded."""
 
-    def compile_in_workers(self, method: str, tasks: Sequence[tuple[Any, Any]]) -> None:
+    def compile_in_workers(self, method: Callable[..., object], tasks: Sequence[tuple[Any, Any]]) -> None:
         """Compiles the kernels of the workers before the clock starts, by tasks whose results are discarded.
 
         Reports which kernels were compiled, and how long it took.
 
         Args:
-            method: Name of the workers' method.
+            method: The workers' method.
             tasks: Task and weights of each call.
         """
         assert self._actors.pool is not None
         self.progress.phase("compiling")
         started, put = perf_counter(), self._actors.runtime.put
-        calls = [((method, task), put(weights)) for task, weights in tasks]
+        calls = [((method.__name__, task), put(weights)) for task, weights in tasks]
         compiled: list[str] = []
         with suppress(ChunkFailed):  # the first iteration fails in the same way, and reports the error
-            for _, found, _ in self._actors.pool.run("warm_up", calls * self._actors.runtime.workers):
+            for _, found, _ in self._actors.pool.run(WarmUp.warm_up, calls * self._actors.runtime.workers):
                 compiled += found
         self.report_compilation(compiled, perf_counter() - started)
 
@@ -245,7 +247,7 @@ class Loop(ABC):
         if self._actors.evaluation is not None and self.ready():
             self.prepare_evaluation(t)
             seed = (self._settings.seed, t, Stream.EVALUATION)
-            ref = self._actors.evaluation.call("evaluate", t, self._settings.evaluation.games, seed)
+            ref = self._actors.evaluation.call(Evaluations.evaluate, t, self._settings.evaluation.games, seed)
             self._untimed += self.clock() - started
             self._evaluations.append((t, self.elapsed(), ref, self._final))
             self._evaluated = max(self._evaluated, t)
@@ -258,7 +260,7 @@ class Loop(ABC):
         assert self._actors.evaluation is not None
         self.run.save_strategy(0, t, nets, {**meta, **self._final})
         self.run.discard_final_strategy_before(t)
-        self._actors.evaluation.call("add", t, nets)
+        self._actors.evaluation.call(Evaluations.add, t, nets)
 
     def _collect_evaluations(self, wait: bool) -> None:
         """Records finished evaluations, in the order in which they were started."""
@@ -366,7 +368,7 @@ class Loop(ABC):
         self._collect_evaluations(wait=True)
         self.run.discard_strategies_after(self.iteration)
         if failed:
-            raise RunError("the last checkpoint could not be written: make room and go on with --resume")
+            raise RunError("the last checkpoint could not be written: make room and continue with --resume")
         return self.result()
 
     def abandon(self, kept: bool) -> Row:
@@ -376,7 +378,7 @@ class Loop(ABC):
             kept: Whether the run's folder is kept, and the run can be resumed.
         """
         saved = self.saved["iterations"]
-        start = f"goes on after iteration {saved}" if saved else "starts from the first iteration"
+        start = f"continues after iteration {saved}" if saved else "starts from the first iteration"
         self.progress.event(f"{self._doing} did not end in time" + (f": --resume {start}" if kept else ""))
         return self.saved
 
@@ -394,7 +396,7 @@ def reading(folder: Path) -> Iterator[None]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         cause = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
         raise UsageError(
-            f"{folder / 'driver.json'} is damaged ({cause}): restore {folder} from a copy, or move it away to go on "
+            f"{folder / 'driver.json'} is damaged ({cause}): restore {folder} from a copy, or move it away to resume "
             "from the checkpoint before it"
         ) from error
 

@@ -1,14 +1,17 @@
 """The record that describes a method to the rest of the program."""
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from dancfr.methods.curves import Curves
 from dancfr.methods.packed import Packed
 from dancfr.methods.settings import RunConfig
 from dancfr.watch.progress import Speed
+from envs.agent import Agent
+from envs.lazy import lazily as lazily
+
+C = TypeVar("C", bound=RunConfig)
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,11 @@ class Preset:
     name: str
     config: RunConfig
     description: str
+
+    def config_as(self, kind: type[C]) -> C:
+        """Returns the configuration of a preset of a known method."""
+        assert isinstance(self.config, kind)
+        return self.config
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ class Method:
     name: str
     config: type[RunConfig]
     train: Callable[..., dict[str, Any]]
-    load_agent: Callable[..., Any]
+    load_agent: Callable[..., Agent]
     presets: tuple[Preset, ...]
     speed: Speed
     samples: str
@@ -72,22 +80,6 @@ class Method:
     stored_with: str | None = None
     strategies: Callable[[Any, int], set[tuple[int, int]]] | None = None
     strategy_per_player: bool = False
-    load_file: Callable[..., Any] | None = None
+    load_file: Callable[..., Agent] | None = None
     file_kind: str = ""
     pack: Callable[..., Packed] | None = None
-
-
-def lazily(path: str) -> Callable[..., Any]:
-    """Returns a function that imports another function when it is called, and calls it.
-
-    The records of methods are imported by every command, whereas drivers import torch and Ray, which takes seconds.
-
-    Args:
-        path: Module and name of the function, such as ``dancfr.methods.dream.driver:train``.
-    """
-    module, _, name = path.partition(":")
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return getattr(importlib.import_module(module), name)(*args, **kwargs)
-
-    return call

@@ -1,11 +1,11 @@
 """Options of a training that do not affect its results, such as the device and the number of workers."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dancfr.errors import UsageError
+from actors import addresses
+from dancfr.errors import RunError, UsageError, naming_extras
 from dancfr.evaluation.bots import make_bot
 
 
@@ -15,12 +15,13 @@ class TrainOptions:
 
     Attributes:
         workers: Number of workers that play games; None: the number of CPUs.
-        address: Address of the Ray cluster to join (``auto``, ``host:port``); None starts Ray on this machine.
+        address: Address of the Ray cluster to join (``auto``, ``host:port``), or ``local``, which starts Ray on this
+            machine; None joins the Ray that RAY_ADDRESS names, if it is set, and else is ``local``.
         device: Device that trains nets, ``cpu``, ``cuda`` or ``auto``. On a cluster each learner finds it on its own
             machine.
         inline: Run everything in this process, without Ray.
         resume: Continue from the newest checkpoint of the run.
-        kept: Whether the run's folder outlives the command; if not, nobody is told to resume it.
+        kept: Whether the run's folder outlives the command; if not, no message suggests resuming it.
         progress: Show progress on standard error.
         dashboard: Serve the dashboard, if Ray is started on this machine.
         make_agent: Function ``make_agent(name, game)`` that returns an agent, for methods that train against other
@@ -42,17 +43,28 @@ def check_place(options: TrainOptions) -> None:
     """Checks where a command runs.
 
     Raises:
-        UsageError: the number of workers is below 1, or workers or an address are combined with `inline`.
+        UsageError: the number of workers is below 1, workers or an address are combined with `inline`, a dashboard is
+            wanted of a Ray that is joined, or the address cannot be that of a Ray.
+        RunError: no Ray answers at the address.
     """
     if options.workers is not None and options.workers < 1:
         raise UsageError(f"--workers must be at least 1, got {options.workers}")
     if options.inline and (options.workers is not None or options.address is not None):
         raise UsageError("--inline runs in one process: leave out --workers and --address")
+    if options.inline:
+        return
+    choice = addresses.choose(options.address)
+    if options.dashboard and choice.address is not None:
+        raise UsageError(f"--dashboard requires a Ray that this command starts: leave out --address{choice.cure}")
+    try:
+        choice.check()
+    except addresses.RayUnavailable as error:
+        raise (UsageError if isinstance(error, addresses.WrongAddress) else RunError)(str(error)) from error
 
 
 def joins_cluster(options: TrainOptions) -> bool:
     """Whether a run joins a Ray that may have other machines than this one."""
-    return not options.inline and bool(options.address or os.environ.get("RAY_ADDRESS"))
+    return not options.inline and addresses.choose(options.address).address is not None
 
 
 def resolve_device(name: str) -> str:
@@ -61,7 +73,8 @@ def resolve_device(name: str) -> str:
     Raises:
         UsageError: the name is ``cuda`` and no GPU is available.
     """
-    from learners.devices import choose_device
+    with naming_extras():
+        from learners.devices import choose_device
 
     try:
         found = choose_device(name).type

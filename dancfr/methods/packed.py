@@ -1,4 +1,4 @@
-"""What `dancfr pack` takes of a run: the least that its agent needs to play."""
+"""The part of a run that `dancfr pack` takes: the least that its agent needs to play."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,6 +30,6 @@ class Packed:
 
 
 def refuse_nets(wanted: AgentName, nets: int | None) -> None:
-    """Raises UsageError if a number of nets is asked for and the agent is no mixture."""
+    """Raises UsageError if a number of nets is requested of an agent that is not a mixture."""
     if nets is not None:
         raise UsageError(f"{wanted.text} plays by one net: leave out --nets")

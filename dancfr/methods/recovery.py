@@ -89,7 +89,7 @@ def longest_iteration(run: Run) -> float:
 
 
 class Recovery:
-    """Counts the losses of actors, and reports what each of them costs.
+    """Counts the losses of actors, and reports the cost of each.
 
     Args:
         allowed: Maximum number of consecutive losses without a checkpoint in between.
@@ -114,7 +114,7 @@ class Recovery:
         self.count = 1 if loop is not None and loop.saved_here else self.count + 1
         if self.count > self._allowed:
             times = "" if self.count == 1 else f" ({self.count} losses without a checkpoint in between)"
-            raise RunError(f"{error}{times}; look for the cause in Ray's logs, then go on with --resume") from error
+            raise RunError(f"{error}{times}; look for the cause in Ray's logs, then continue with --resume") from error
         reached = 0 if loop is None else loop.iteration
         if self._last is None or loop is not None:
             self._last = str(error), reached, perf_counter()

@@ -2,19 +2,27 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-from actors.cluster import available_cpus
-from actors.pool import PoolEvent, WorkerPool
+from actors.cores import available_cpus
+from actors.pool import PoolEvent, StartFailed, WorkerPool
 from actors.remote import Handle, InlineRuntime, RayRuntime, Runtime
+from actors.runtime import Saved
 from actors.threads import ThreadRuntime
+from actors.warm_up import WarmUp
 from dancfr.errors import warn
-from dancfr.evaluation.server import EvaluationServer
+from dancfr.evaluation.server import Evaluations, EvaluationServer, Policies
 from dancfr.methods.options import TrainOptions, joins_cluster
 from dancfr.methods.settings import Resources
+from envs.game import GameBase
+from learners.storage import ForeignState
+
+P = ParamSpec("P")
+E = TypeVar("E", bound=Evaluations)
+W = TypeVar("W", bound=WarmUp)
 
 MOST_THREADS = 8
 """Workers in one process whose nets are on a GPU, at most: more would wait for the interpreter's lock."""
@@ -24,6 +32,10 @@ RECOVERY_PATIENCE_S = 120.0
 
 GPU_PATIENCE_S = 900.0
 """Seconds that a run with --device cuda waits for a GPU of the cluster that it has joined."""
+
+
+START_S = 600.0
+"""Seconds in which the learners, buffers and the evaluation must have started."""
 
 
 class Placement:
@@ -128,49 +140,79 @@ class RunActors(ABC):
     def __init__(self, placement: Placement, say: Callable[[object], None]) -> None:
         self.placement = placement
         self.runtime: Runtime = placement.runtime
-        self.evaluation: Handle | None = None
-        self.pool: WorkerPool | None = None
+        self.evaluation: Handle[Evaluations] | None = None
+        self.pool: WorkerPool[WarmUp] | None = None
         self._say = say
 
     @abstractmethod
-    def files(self, folder: Path) -> list[tuple[Handle, Path]]:
+    def files(self, folder: Path) -> Sequence[tuple[Handle[Saved], Path]]:
         """Returns each actor that has a state, with the file in a checkpoint's folder that holds it."""
 
     @abstractmethod
-    def enter(self, game: Any) -> None:
+    def enter(self, game: GameBase) -> None:
         """Switches the actors to another game, the next one of a curriculum."""
 
-    def start_pool(self, kind: Any, arguments: tuple[Any, ...], deadline_s: float) -> WorkerPool:
+    def start_pool(self, deadline_s: float, kind: Callable[P, W], *args: P.args, **kwargs: P.kwargs) -> WorkerPool[W]:
         """Starts workers, and stops the previous ones.
 
         Args:
-            kind: Class of the workers.
-            arguments: Arguments of its constructor.
             deadline_s: Seconds after which a worker counts as hung; overridden by `Resources.deadline_s`.
+            kind: Class of the workers.
+            args, kwargs: Arguments of its constructor.
         """
         if self.pool is not None:
             self.pool.stop()
         options = {"deadline_s": deadline_s, **self.placement.worker_options}
-        self.pool = WorkerPool(self.runtime, kind, arguments, on_event=self._on_event, **options)
-        return self.pool
+        pool = WorkerPool(self.runtime, kind, args, kwargs=kwargs, on_event=self._on_event, **options)
+        self.pool = pool
+        return pool
 
-    def start_evaluation(self, *arguments: Any, kind: Any = EvaluationServer) -> Handle:
-        """Starts the evaluation actor, with the arguments of the class `kind`."""
-        self.evaluation = self.runtime.start(kind, *arguments, cpus=0, home=True, name="evaluation")
-        return self.evaluation
+    def start_evaluation(
+        self,
+        policies: Policies,
+        game: GameBase,
+        opponents: Sequence[str],
+        exact: bool = False,
+        tree_game: GameBase | None = None,
+    ) -> Handle[EvaluationServer]:
+        """Starts the evaluation actor; the arguments are those of `EvaluationServer`."""
+        return self.start_evaluation_by(EvaluationServer, policies, game, opponents, exact, tree_game)
 
-    def wait_until_ready(self, handles: list[Handle]) -> None:
-        """Waits until the given actors and the evaluation actor are ready."""
+    def start_evaluation_by(self, kind: Callable[..., E], *args: Any) -> Handle[E]:
+        """Starts the evaluation actor of a method that has a class of its own for it."""
+        handle = self.runtime.start(kind, *args, cpus=0, home=True, name="evaluation")
+        self.evaluation = handle
+        return handle
+
+    def wait_until_ready(self, handles: Sequence[Handle[Any]]) -> None:
+        """Waits until the given actors and the evaluation actor are ready.
+
+        Raises:
+            StartFailed: One of them has not started within `START_S` seconds.
+        """
         waited = [*handles, *([self.evaluation] if self.evaluation is not None else [])]
-        self.runtime.get([handle.ready() for handle in waited])
+        try:
+            self.runtime.get([handle.ready() for handle in waited], START_S)
+        except TimeoutError:
+            names = ", ".join(sorted({handle.name for handle in waited}))
+            raise StartFailed(
+                f"of {names} not all have started within {START_S:g} s; `ray status` shows how the resources are used"
+            ) from None
 
     def save(self, folder: Path) -> None:
         """Lets all actors of `files` write their states to a checkpoint's folder, in parallel."""
-        self.runtime.get([handle.call("save", str(path)) for handle, path in self.files(folder)])
+        self.runtime.get([handle.call(Saved.save, str(path)) for handle, path in self.files(folder)])
 
     def load(self, folder: Path) -> None:
-        """Restores the states that `save` has written."""
-        self.runtime.get([handle.call("load", str(path)) for handle, path in self.files(folder)])
+        """Restores the states that `save` has written.
+
+        Raises:
+            ForeignState: the checkpoint belongs to another configuration, whose actors have other files.
+        """
+        try:
+            self.runtime.get([handle.call(Saved.load, str(path)) for handle, path in self.files(folder)])
+        except FileNotFoundError as error:
+            raise ForeignState(" ".join(str(error).split())) from error
 
     def _on_event(self, event: PoolEvent) -> None:
         """Reports failures of workers, but not how the pool reacts to them."""
@@ -181,7 +223,7 @@ class RunActors(ABC):
 def make_runtime(options: TrainOptions, patience_s: float = 0.0) -> Runtime:
     """Makes the runtime, on Ray or in this process; `patience_s` is the time to wait for resources."""
     if options.inline and options.device == "cuda":
-        return ThreadRuntime(max(min(available_cpus(), MOST_THREADS), 2))  # with one, nobody plays while it waits
+        return ThreadRuntime(max(min(available_cpus(), MOST_THREADS), 2))  # with one, no game is played while it waits
     if options.inline:
         return InlineRuntime()
     gpu_patience_s = GPU_PATIENCE_S if options.device == "cuda" and joins_cluster(options) else 0.0

@@ -7,7 +7,8 @@ from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError, nearest
 from dancfr.methods.curriculum import Curriculum
-from dancfr.runs.config import Config
+from dancfr.runs.config import Config, keys_of
+from envs.game import GameBase, numbered
 from learners.networks.settings import NetworkSettings, network_for
 
 MOST_MINUTES = 1e6
@@ -153,6 +154,13 @@ class RunConfig(Config):
                 )
         return self
 
+    @classmethod
+    def owners(cls, key: str) -> list[str]:
+        """Returns the methods that have a setting which this method lacks."""
+        from dancfr.methods import all_methods
+
+        return [method.name for method in all_methods().values() if key in keys_of(method.config)]
+
     def base_for(self, changes: Mapping[str, Any]) -> Self:
         """Returns the settings that `changes` apply to; another game starts from its own options and bot `random`."""
         if changes.get("game", self.game) == self.game:
@@ -177,7 +185,7 @@ class RunConfig(Config):
         """Returns the game options of an iteration, counted from 1."""
         return self.curriculum.options_at(iteration, self.game_options)
 
-    def check_tree(self, game: Any) -> None:
+    def check_tree(self, game: GameBase) -> None:
         """Raises UsageError if exact evaluations are wanted, and the game draws chance events without listing them."""
         from envs.chanceless import ChanceDrawn, Chanceless
         from envs.extensive import ExtensiveGame
@@ -186,13 +194,13 @@ class RunConfig(Config):
         if not getattr(self.evaluation, "exploitability", False) or isinstance(game, (ExtensiveGame, OpenSpielGame)):
             return
         try:
-            Chanceless(game).initial(1)
+            Chanceless(numbered(game)).initial(1)
         except ChanceDrawn as error:
             raise UsageError(
                 f"evaluation.exploitability=true requires the tree of the game, but {error}: set it to false"
             ) from None
 
-    def check_opponents(self, game: Any) -> None:
+    def check_opponents(self, game: GameBase) -> None:
         """Raises UsageError if an opponent is not a bot of the game."""
         from dancfr.evaluation.bots import bots
 

@@ -1,8 +1,10 @@
-"""Handles Ctrl-C and SIGTERM: the first signal asks a run to stop, the second ends the process at once.
+"""Handles Ctrl-C, SIGTERM and SIGHUP: the first signal asks a run to stop, the second ends the process immediately.
 
 A run that is asked to stop finishes its iteration and writes a checkpoint. If the iteration takes longer than the
 notice, the run ends without it, and `--resume` repeats the work after the last checkpoint, with the same result. A
 person at the keyboard, who may press Ctrl-C again, is given more time than a machine that is about to be taken away.
+
+SIGHUP comes from a terminal that is closed, often twice, or with SIGTERM. So it never counts as the second signal.
 """
 
 import os
@@ -13,7 +15,12 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+def stop_signals() -> list[signal.Signals]:
+    """Returns the signals that stop a command; without SIGHUP if it is ignored, for instance by `nohup`."""
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([] if ignored else [signal.SIGHUP])]
+
 
 NOTICE_S = 10.0
 """Seconds that an iteration may still take after SIGTERM, and at least after Ctrl-C. Preempted machines of clouds have
@@ -50,7 +57,7 @@ class Stop:
         return self._signal is not None
 
     def expect(self, seconds: float) -> None:
-        """Says how long an iteration took. Ctrl-C gives the one under way twice as long as the longest so far."""
+        """Records the duration of an iteration. Ctrl-C leaves the current one twice the time of the longest so far."""
         self._patience = max(self._patience, PATIENCE * seconds)
 
     @contextmanager
@@ -65,7 +72,7 @@ class Stop:
             self._set_alarm(self._signal)
         try:
             yield
-        except SystemError as error:  # what becomes of OutOfTime in Ray's compiled code
+        except SystemError as error:  # OutOfTime raised within Ray's compiled code
             cause: BaseException | None = error
             while cause is not None and not isinstance(cause, OutOfTime):
                 cause = cause.__cause__
@@ -89,7 +96,9 @@ class Stop:
             self._shielded = False
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
+        if self.requested and number == signal.SIGHUP:
+            return
+        if self._signal not in (None, signal.SIGHUP):
             raise KeyboardInterrupt(signal.Signals(number).name)
         self._signal = number
         self._set_alarm(number)
@@ -128,7 +137,7 @@ def catching(then: str = "stopping before an iteration begins") -> Iterator[Stop
         yield Stop(then)
         return
     _active = Stop(then)
-    before = {number: signal.signal(number, _active._receive) for number in _SIGNALS}
+    before = {number: signal.signal(number, _active._receive) for number in stop_signals()}
     try:
         yield _active
     finally:

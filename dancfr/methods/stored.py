@@ -1,20 +1,20 @@
 """Finds stored strategies and checks them against the configuration of their run, for all methods."""
 
 import math
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from dancfr.errors import UsageError
 from dancfr.games.registry import make_game
+from dancfr.games.rules import first_difference, may_differ
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.settings import RunConfig
 from dancfr.runs.run import Run, StrategyFile
 from dancfr.values import show
-from envs.extensive import FactoredGame
-from envs.game import Game
+from envs.game import Game, GameBase
 
 
 def newest_evaluated(run: Run, wanted: AgentName, every: int) -> StrategyFile:
@@ -57,7 +57,7 @@ def files_until(run: Run, wanted: AgentName, stored_with: str | None) -> list[St
     if not files and stored_with is not None and run.read_metrics(stored_with):
         raise UsageError(
             f"{wanted.base} has been trained, but its strategies are gone: restore {run.path / 'strategies'} from a "
-            "copy, or train anew"
+            "copy, or train it again"
         )
     if wanted.iteration is None:
         return files
@@ -67,7 +67,7 @@ def files_until(run: Run, wanted: AgentName, stored_with: str | None) -> list[St
     return [file for file in files if file.iteration <= wanted.iteration]
 
 
-def trained_game(base: str, config: RunConfig, game: Any) -> Any:
+def trained_game(base: str, config: RunConfig, game: GameBase) -> GameBase:
     """Returns the game that a run was trained on.
 
     Args:
@@ -84,18 +84,30 @@ def trained_game(base: str, config: RunConfig, game: Any) -> Any:
         raise UsageError(
             f"{base} was trained on {there.name}, not on {here.name}: `dancfr agents {here.name}` lists those of it"
         )
-    if isinstance(game, FactoredGame) and is_dataclass(game):
-        for key in (each.name for each in fields(game) if each.init and each.name not in game.may_differ):
-            own, other = getattr(trained_on, key), getattr(game, key)
-            if own != other:
-                differs = f"{key}={show(own)}, but this game has {key}={show(other)}"
-                raise UsageError(f"{base} was trained under other rules of {there.name}: {differs}")
+    check_rules(base, trained_on, game)
+    return trained_on
+
+
+def check_rules(base: str | os.PathLike[str], trained_on: GameBase, game: GameBase) -> None:
+    """Checks that the rules under which an agent was trained are those of the game that it will play.
+
+    Args:
+        base: Path of the agent.
+        trained_on, game: Both games, which have the same name.
+
+    Raises:
+        UsageError: their rules, actions or infostates differ.
+    """
+    here, there = game.spec, trained_on.spec
+    if (different := first_difference(trained_on, game, may_differ(game))) is not None:
+        key, own, other = different
+        differs = f"{key}={show(own)}, but this game has {key}={show(other)}"
+        raise UsageError(f"{base} was trained under other rules of {there.name}: {differs}")
     if (there.num_actions, there.packed_size, there.shapes) != (here.num_actions, here.packed_size, here.shapes):
         raise UsageError(
             f"{base} was trained under other rules of {there.name}: with {there.num_actions} actions, but this game "
             f"has {here.num_actions}"
         )
-    return trained_on
 
 
 def misfit(file: StrategyFile, error: ValueError) -> UsageError:
@@ -125,7 +137,11 @@ def value_net_shapes(game: Game, network: Any, weights: Mapping[str, Any]) -> di
 
     The output size of a convolutional trunk depends on the board, so the shapes of its arrays, and the number of inputs
     of the layer after it, are taken from the weights.
+
+    Raises:
+        ValueError: the game lacks the encoding or the outputs of the network.
     """
+    network.check(game.spec)
     width, outputs = network.width, game.spec.slots[network.outputs]
     shapes: dict[str, tuple[int, ...]] = {f"hidden{i}.w": (width, width) for i in range(network.depth)}
     shapes |= {f"hidden{i}.b": (width,) for i in range(network.depth)}

@@ -1,18 +1,21 @@
 """The base class of drivers of tabular methods, where the state of a run is the state of a solver."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from actors.remote import Handle
+from actors.runtime import Saved
+from actors.solving import SolverServer
+from dancfr.evaluation.server import Evaluations
 from dancfr.methods.loop import Loop, Row, reading, timed
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.settings import RunConfig
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
+from envs.game import GameBase
 
 
 class TableActors(RunActors):
@@ -32,17 +35,17 @@ class TableActors(RunActors):
         self.wait_until_ready([self.solver])
 
     @abstractmethod
-    def start_solver(self) -> Handle:
+    def start_solver(self) -> Handle[SolverServer]:
         """Starts an `actors.solving.SolverServer`."""
 
     @abstractmethod
     def start_policies(self) -> None:
         """Starts the evaluation actor, whose policies accept (iteration, description, arrays) of a strategy."""
 
-    def enter(self, game: Any) -> None:
-        self.runtime.get(self.solver.call("enter", game))
+    def enter(self, game: GameBase) -> None:
+        self.runtime.get(self.solver.call(SolverServer.enter, game))
 
-    def files(self, folder: Path) -> list[tuple[Handle, Path]]:
+    def files(self, folder: Path) -> Sequence[tuple[Handle[Saved], Path]]:
         return [(self.solver, folder / "solver.safetensors")]
 
 
@@ -76,7 +79,7 @@ class TableLoop(Loop):
         """Runs one iteration of the solver."""
         self.progress.phase(self._phase)
         with timed(row, "traversal"):
-            found = self.get(self.actors.solver.call("run", 1))
+            found = self.get(self.actors.solver.call(SolverServer.run, 1))
         self.nodes += found["nodes"]
         row |= {f"{self._prefix}/{name}": value for name, value in found.items()}
         row[f"{self._prefix}/nodes_per_second"] = found["nodes"] / row["time/traversal_s"]
@@ -86,13 +89,13 @@ class TableLoop(Loop):
         """Compiles the kernels of the solver."""
         self.progress.phase("compiling")
         started = perf_counter()
-        self.report_compilation(self.get(self.actors.solver.call("warm_up")), perf_counter() - started)
+        self.report_compilation(self.get(self.actors.solver.call(SolverServer.warm_up)), perf_counter() - started)
 
     def prepare_evaluation(self, t: int) -> None:
         """Sends the current strategy to the evaluation actor."""
         assert self.actors.evaluation is not None
-        about, arrays = self.actors.solver.call("strategy", returns=2)
-        self.actors.evaluation.call("add", t, about, arrays)
+        about, arrays = self.actors.solver.call_pair(SolverServer.strategy)
+        self.actors.evaluation.call(Evaluations.add, t, about, arrays)
 
     def ready(self) -> bool:
         return self.iteration > 0 or self.nodes > 0
@@ -106,7 +109,7 @@ class TableLoop(Loop):
             self._store()
 
     def _store(self) -> None:
-        about, arrays = self.actors.runtime.get(list(self.actors.solver.call("strategy", returns=2)))
+        about, arrays = self.actors.runtime.get(list(self.actors.solver.call_pair(SolverServer.strategy)))
         final = {"final": True} if self.iteration % self.config.checkpoint_every else {}
         self.run.save_strategy(0, self.iteration, arrays, {**about, **final})
         self.run.discard_final_strategy_before(self.iteration)

@@ -7,6 +7,7 @@ from typing import Any
 
 from dancfr.errors import UsageError, warn
 from dancfr.methods import find_preset
+from dancfr.methods.settings import RunConfig
 from dancfr.papers.trainings import Scale, configuration
 from dancfr.report.history import NOT_A_SETTING, History, Settings
 from dancfr.runs.config import apply_overrides, describe_differences, differences
@@ -27,7 +28,7 @@ def given_runs(folders: Sequence[Path], scale: Scale, overrides: Sequence[str]) 
         The runs of each setting in the order of their seeds, without settings of which there is no run.
 
     Raises:
-        UsageError: a folder has no run, a run that was named itself belongs to no setting, two runs of a setting have
+        UsageError: a folder has no run, a run that was named itself matches no setting, two runs of a setting have
             the same seed, or there is no run of any setting.
     """
     if not scale.settings:
@@ -43,6 +44,7 @@ def given_runs(folders: Sequence[Path], scale: Scale, overrides: Sequence[str]) 
     for path, named in _runs_in(folders):
         try:
             run = Run.open(path)
+            run.require_game()
             problems = {name: _differences(run, *each) for name, each in wanted.items()}
         except UsageError as error:  # a damaged config.json, or one of another version
             if named:
@@ -51,7 +53,7 @@ def given_runs(folders: Sequence[Path], scale: Scale, overrides: Sequence[str]) 
             continue
         fitting = [name for name, problem in problems.items() if not problem]
         if not fitting:
-            why = f"belongs to no setting of this experiment: {_closest(run, wanted, problems)}"
+            why = f"matches none of this experiment's settings: {_closest(run, wanted, problems)}"
         elif not (history := History.read(path)).train:
             why = "has no complete iteration yet"
         else:
@@ -82,7 +84,7 @@ def unfinished(settings: Settings, scale: Scale, overrides: Sequence[str]) -> li
         if setting.name not in settings:
             said.append(f"{setting.name}: none of the runs has this setting.")
             continue
-        config: Any = apply_overrides(find_preset(setting.preset).config, configuration(setting, scale, overrides))
+        config = apply_overrides(find_preset(setting.preset).config, configuration(setting, scale, overrides))
         for run in settings[setting.name]:
             in_time = config.minutes is not None and run.seconds >= 60 * config.minutes
             if run.iterations < config.iterations and not in_time:
@@ -99,14 +101,14 @@ def _runs_in(folders: Sequence[Path]) -> list[tuple[Path, bool]]:
             continue
         inner = runs_below(folder)
         if not inner:
-            raise UsageError(f"--runs: {folder} is no run and no folder of runs")
+            raise UsageError(f"--runs: {folder} is neither a run nor a folder of runs")
         for path in inner:
             runs.setdefault(path.resolve(), (path, False))
     return list(runs.values())
 
 
-def _differences(run: Run, preset: str, config: Any) -> list[str]:
-    """Describes in what a run differs from a setting, or returns an empty list."""
+def _differences(run: Run, preset: str, config: RunConfig) -> list[str]:
+    """Describes the differences of a run from a setting, or returns an empty list."""
     if run.preset != preset:
         return [f"it is a run of {run.preset}"]
     free, other = NOT_A_SETTING | config.resumable, run.config_as(type(config))

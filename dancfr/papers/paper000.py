@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from dancfr.errors import RunError
 from dancfr.evaluation.statistics import summarise
 from dancfr.methods import find_preset
+from dancfr.methods.dream.config import DreamConfig
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.figures import Wanted, build, wanted_single_runs, wanted_times, wanted_win_rates
 from dancfr.report.history import History, Settings
@@ -24,7 +24,7 @@ DIVISOR = 30
 
 
 def _quick(preset: str) -> Setting:
-    config: Any = find_preset(preset).config
+    config = find_preset(preset).config_as(DreamConfig)
     return Setting(preset, preset, (f"traversals={round(config.traversals / DIVISOR)}",))
 
 

@@ -11,17 +11,19 @@ from dancfr.agents.by_name import make_agent
 from dancfr.errors import RunError
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.statistics import over_iterations, summarise
-from dancfr.games.registry import make_game
+from dancfr.games.registry import make_game, make_game_as
 from dancfr.methods.cheat_cfr.config import CheatCfrConfig
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.figures import Wanted, build
 from dancfr.report.history import History, Settings
 from dancfr.report.plots import Line, Panel, Plot, draw_lines
 from dancfr.runs.run import Run
+from envs.cheat import Cheat
+from envs.game import GameBase
 from envs.tree import compile_tree
-from learners.cfr.cheat.solver import count_infosets
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
+from learners.cheat_cfr.solver import count_infosets
 
 AGENTS = {
     "Memoryless": "cheat-memoryless",
@@ -74,7 +76,7 @@ BASELINE_NOTES = {
     "heuristic": "the opponent in these games; remembers no cards, unlike the bot that 5.2 of the paper describes",
     "heuristic-tracking": "remembers the cards that were shown, as the paper describes its bot",
 }
-"""Our bots that may stand for the paper's, and in what they differ from it."""
+"""Our counterparts of the paper's bots, and how they differ."""
 HEALTHS = (3, 4, 5)
 PLAYED = (2, 3, 4, 5, 6, 8, 10, 20, 50, 100)
 """Health points of the games of Fig. 2."""
@@ -159,7 +161,7 @@ def compare_costs(abstraction: bool, settings: Settings, scale: Scale) -> Compar
     names = {preset: name for name, preset in AGENTS.items()}
     for runs in settings.values():
         config = Run.open(runs[0].path).config_as(CheatCfrConfig)
-        game = make_game(config.game, **config.game_options)
+        game = make_game_as(Cheat, config.game, **config.game_options)
         name, place = names[runs[0].preset], HEALTHS.index(game.health)
         cell = f"{name}{'†' if abstraction else ''} Cheat-{game.health}"
         seconds = summarise([float(run.metric("time/traversal_s")[1].sum()) for run in runs])
@@ -336,7 +338,7 @@ def _from_stage(run: History) -> History:
     return replace(run, evaluations=tuple(kept))
 
 
-def _rate(run: History, game: Any, opponent: str, games: int, seed: int) -> float:
+def _rate(run: History, game: GameBase, opponent: str, games: int, seed: int) -> float:
     agents = make_agent(str(run.path), game), make_agent(opponent, game)
     return play(game, agents, games, np.random.default_rng(seed)).win_rate
 

@@ -15,14 +15,14 @@ from dancfr.agents.by_name import make_agent
 from dancfr.errors import RunError
 from dancfr.evaluation.arena import MatchResult, play
 from dancfr.evaluation.statistics import summarise, wilson
-from dancfr.games.registry import make_game
+from dancfr.games.registry import entry_of, make_game
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.history import History, Settings
 from dancfr.report.plots import Plot
 from dancfr.report.report import Table
-from dancfr.report.stacks import CATEGORIES, draw_areas, draw_shares, shares_of, stack_of
+from dancfr.report.stacks import draw_areas, draw_shares, shares_of, stack_of
 
-PRESET = "mini-geister-depth-limited"
+PRESET = "mini-geister-belief-tables"
 OPPONENTS = ("random", "heuristic", "rush")
 VARIANTS: Mapping[str, tuple[str, ...]] = {
     "full": (),
@@ -57,6 +57,7 @@ BUDGET = "another budget: the paper does not give the size of an iteration, and 
 UNIT = "Win rates are percent of games."
 FIXED = ("game", "game_options", "tables", "evaluation.opponents", "minutes")
 GAMES = 10_000
+OUTCOMES = entry_of("mini-geister").outcomes
 
 
 def _scales(variants: Sequence[str], seeds: int) -> dict[str, Scale]:
@@ -76,10 +77,10 @@ def compare_bots(settings: Settings, scale: Scale) -> Comparison:
     bars, rows = {}, []
     for first, second in (("heuristic", "random"), ("rush", "random"), ("rush", "heuristic")):
         found = _match(first, second, scale.games, seed=1)
-        bars[f"{first} against {second}"] = shares_of(found.categories)
+        bars[f"{first} against {second}"] = shares_of(OUTCOMES, found.categories)
         rows.append(_match_row(f"{first}/{second}", found))
     note = f"{scale.games:,} games each, half of them in each seat, at most 30 plies."
-    figure = draw_shares("fig5-bots", "Bots of Mini Geister against each other", note, bars, note)
+    figure = draw_shares(OUTCOMES, "fig5-bots", "Bots of Mini Geister against each other", note, bars, note)
     return Comparison(rows, [figure], unit=UNIT)
 
 
@@ -88,14 +89,16 @@ def compare_curves(figure: str, settings: Settings, scale: Scale) -> Comparison:
     rows = [_end_row(name, opponent, runs) for name, runs in settings.items() for opponent in OPPONENTS]
     figures, left_out = [], []
     for name, runs in settings.items():
-        stacks = [stack_of(f"against {opponent}", runs, opponent) for opponent in OPPONENTS]
+        stacks = [stack_of(OUTCOMES, f"against {opponent}", runs, opponent) for opponent in OPPONENTS]
         drawn = [stack for stack in stacks if stack is not None]
         if not drawn:
             left_out.append(f"{name}: its runs have no evaluation.")
             continue
         text = f"mean over {count_runs(drawn[0].runs)}"
         title = f"How games of {name} ended, {text}"
-        figures.append(draw_areas(f"{figure}-{name}", title, f"Share of the games in each category, {text}.", drawn))
+        figures.append(
+            draw_areas(OUTCOMES, f"{figure}-{name}", title, f"Share of the games in each category, {text}.", drawn)
+        )
     return Comparison(rows, figures, left_out, [_categories(settings)], UNIT)
 
 
@@ -112,12 +115,14 @@ def compare_head_to_head(settings: Settings, scale: Scale) -> Comparison:
         )
     ]
     title = "Agent with belief states against agent without"
-    figure: Plot = draw_shares("fig13", title, text, {title.lower(): shares_of(found.categories)}, f"{text}.")
+    figure: Plot = draw_shares(
+        OUTCOMES, "fig13", title, text, {title.lower(): shares_of(OUTCOMES, found.categories)}, f"{text}."
+    )
     return Comparison(rows, [figure], unit=UNIT)
 
 
 def _match(first: str, second: str, games: int, seed: int) -> MatchResult:
-    game: Any = make_game("mini-geister")
+    game = make_game("mini-geister")
     return play(game, (make_agent(first, game), make_agent(second, game)), games, np.random.default_rng(seed))
 
 
@@ -169,9 +174,9 @@ def _categories(settings: Settings) -> Table:
     lines = []
     for name, runs in settings.items():
         for opponent in OPPONENTS:
-            shares = np.mean([shares_of(_last(run, opponent)["categories"]) for run in runs], axis=0)
+            shares = np.mean([shares_of(OUTCOMES, _last(run, opponent)["categories"]) for run in runs], axis=0)
             lines.append((f"{name}/{opponent}", *(f"{100 * share:.1f}" for share in shares)))
-    columns = ("", *(said for said, _ in CATEGORIES.values()))
+    columns = ("", *(said for said, _ in OUTCOMES.values()))
     return Table("How games ended", "Percent of the games of the last evaluations.", columns, tuple(lines))
 
 

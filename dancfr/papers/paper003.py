@@ -1,18 +1,17 @@
 """Paper 003, Table 2, Fig. 2 and exploitability: DL-CFR+ with value nets on goofspiel, oshi-zumo and Leduc hold'em."""
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.errors import RunError
+from dancfr.errors import RunError, warn
 from dancfr.evaluation.statistics import summarise
 from dancfr.games.limits import LIMITS
 from dancfr.methods import find_preset
-from dancfr.methods.value_net.config import ValueNetConfig
-from dancfr.methods.value_net.solving import cut_game
+from dancfr.methods.value_functions.config import ValueFunctionConfig
+from dancfr.methods.value_functions.solving import cut_game
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.history import History, Settings
 from dancfr.report.plots import Plot, finish, frame, grid, number, png_of
@@ -20,12 +19,12 @@ from dancfr.runs.run import Run
 from envs.tree import Tree
 from learners.cfr.sequence_form import sequence_form
 from learners.cfr.vector_solver import VectorSolver
-from learners.value_function.exploitability import TrunkEvaluator
-from learners.value_function.limit import border
-from learners.value_function.parts import Pair, Split
-from learners.value_function.settings import LOSSES
-from learners.value_function.solver import DepthLimitedSolver, SolvedValues, ValueFunction, ZeroValues
-from learners.value_function.trunks import plans_of
+from learners.value_functions.exploitability import TrunkEvaluator
+from learners.value_functions.limit import border
+from learners.value_functions.parts import Pair, Split
+from learners.value_functions.settings import LOSSES
+from learners.value_functions.solver import DepthLimitedSolver, SolvedValues, ValueFunction, ZeroValues
+from learners.value_functions.trunks import plans_of
 
 GAMES = ("goofspiel5", "oshi_zumo8_k1", "oshi_zumo8_k3", "leduc_2b2r")
 NETS: Mapping[str, tuple[int, int]] = {
@@ -51,7 +50,7 @@ QUICK_NET = "a smaller net, its weights averaged and its values corrected to zer
 ASKED = "not in the paper: trained on the ranges that the solver queries, too (asked=128 strategies an iteration)"
 LINF = "linf: mean over samples of the largest error of a sample; the paper does not define its own"
 ERRORS = (*LOSSES, "largest")
-"""Errors on held-out samples, see `learners.value_function.learner`."""
+"""Errors on held-out samples, see `learners.value_functions.learner`."""
 RANDOM, QUERIED = "DL-CFR+", "DL-CFR+ trained on queried ranges"
 """Nets of the exploitability: trained on random ranges, as in the paper, or on those that the solver queries."""
 FEWEST = 4
@@ -129,7 +128,7 @@ def _exploitability_scales(game: str) -> dict[str, Scale]:
     preset, count = f"{game}-values", f"strategies={STRATEGIES.get(game, 2000)}"
     common = ("asked=0", count)
     quick = [Setting(RANDOM, preset, (*common, "evaluation.every=5"), f"{game}-random-net")]
-    config: Any = find_preset(preset).config
+    config = find_preset(preset).config_as(ValueFunctionConfig)
     if config.asked:
         quick.append(Setting(QUERIED, preset, ("evaluation.every=5",), f"{game}-net"))
     paper = (*paper_net(game), *common, "iterations=100", "evaluation.every=10")
@@ -149,7 +148,7 @@ def compare_solvers(settings: Settings, scale: Scale) -> Comparison:
     for name, runs in settings.items():
         found = summarise([last_of(run, "normalised_exploitability") for run in runs])
         fits = int(runs[0].exact[-1]["iteration"])
-        steps = Run.open(runs[0].path).config_as(ValueNetConfig).evaluation.iterations
+        steps = Run.open(runs[0].path).config_as(ValueFunctionConfig).evaluation.iterations
         note = f"{steps} iterations, mean over {count_runs(found.n)} after {fits} iterations of the fit"
         if steps != trunk:
             note += f"; the solvers with exact values have {trunk} iterations"
@@ -165,7 +164,7 @@ def compare_solvers(settings: Settings, scale: Scale) -> Comparison:
     for cell, algorithm, function, count, note in compared:
         solver = DepthLimitedSolver(split, function, algorithm)
         for part in np.array_split(np.arange(count), 10):  # at the paper's scale, some minutes each
-            print(f"{scale.game}, {cell}: {solver.iteration:,} of {count:,} iterations", file=sys.stderr)
+            warn(f"{scale.game}, {cell}: {solver.iteration:,} of {count:,} iterations")
             solver.run(len(part))
         rows.append(row(cell, None, _normalised(evaluator, split, solver.average_policies()), None, note))
     rows.append(row("CFR+", None, full_cfr(split, evaluator), None, "1000 iterations of the whole game, its trunk"))

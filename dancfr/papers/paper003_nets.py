@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dancfr.evaluation.statistics import over_iterations, summarise
 from dancfr.games.limits import LIMITS
-from dancfr.methods.value_net.config import ValueNetConfig
-from dancfr.methods.value_net.solving import cut_game, load_net
+from dancfr.methods.value_functions.config import ValueFunctionConfig
+from dancfr.methods.value_functions.solving import cut_game, load_net
 from dancfr.papers.paper003 import (
     ERRORS,
     FIXED,
@@ -31,13 +31,13 @@ from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting,
 from dancfr.report.history import History, Settings
 from dancfr.report.plots import Line, Panel, draw_lines
 from dancfr.runs.run import Run
-from learners.value_function.learner import validation_losses
-from learners.value_function.network import NetValues
-from learners.value_function.parts import Pair, Split
-from learners.value_function.samples import random_plans, solve_samples
-from learners.value_function.settings import LOSSES, ValueSolving
-from learners.value_function.solver import DepthLimitedSolver, SolvedValues, ValueFunction
-from learners.value_function.trunks import normalise, ranges_of
+from learners.value_functions.learner import validation_losses
+from learners.value_functions.network import NetValues
+from learners.value_functions.parts import Pair, Split
+from learners.value_functions.samples import random_plans, solve_samples
+from learners.value_functions.settings import LOSSES, ValueSolving
+from learners.value_functions.solver import DepthLimitedSolver, SolvedValues, ValueFunction
+from learners.value_functions.trunks import normalise, ranges_of
 
 _RANDOM = ("asked=0", "data_seed=1", "evaluation.every=5", "checkpoint_every=1000")
 UNSEEN = {"goofspiel5": 2.6, "oshi_zumo8_k1": 0.1, "oshi_zumo8_k3": 0.1, "leduc_2b2r": 0.08}
@@ -154,14 +154,14 @@ _RANGE_ROWS = {
 
 
 class _Queried(NamedTuple):
-    """What a run's net shows: the values of `_RANGE_ROWS`, and the entropy of ranges by iteration, `float64[T]`."""
+    """Measurements of a run's net: values of `_RANGE_ROWS`, and the entropy of ranges by iteration, `float64[T]`."""
 
     values: dict[str, float]
     entropies: dict[str, NDArray[np.float64]]
 
 
 def _query(split: Split, run: History, searched: Pair, trunk: int, rng: np.random.Generator) -> _Queried:
-    """Returns what distinguishes the ranges that DL-CFR+ queries with a run's net from those of CFR-D and random ones.
+    """Compares the ranges that DL-CFR+ queries with a run's net to those of CFR-D and to random ones.
 
     Args:
         split: The game, cut.
@@ -171,7 +171,7 @@ def _query(split: Split, run: History, searched: Pair, trunk: int, rng: np.rando
         rng: Draws the random plans, and those that are solved for the errors.
     """
     stored = Run.open(run.path)
-    function = load_net(stored, stored.config_as(ValueNetConfig), split, stored.list_strategies()[-1].iteration)
+    function = load_net(stored, stored.config_as(ValueFunctionConfig), split, stored.list_strategies()[-1].iteration)
     assert isinstance(function, NetValues)
     solving = ValueSolving()
     asked = {
@@ -198,7 +198,7 @@ def _query(split: Split, run: History, searched: Pair, trunk: int, rng: np.rando
 def _ask(split: Split, function: ValueFunction, algorithm: str, iterations: int) -> Pair:
     """Returns both players' plans of the trunk at every iteration of a solver, `[Q, T]`."""
     solver = DepthLimitedSolver(split, function, algorithm)
-    plans: tuple[list[NDArray], list[NDArray]] = ([], [])
+    plans: tuple[list[NDArray[Any]], list[NDArray[Any]]] = ([], [])
     for _ in range(iterations):
         for player in (0, 1):
             plans[player].append(solver.plans[player][:, 0].copy())

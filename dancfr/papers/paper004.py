@@ -14,10 +14,10 @@ import numpy as np
 
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.match_rules import match_rules
-from dancfr.agents.tournament import Pairs, cell, play_pairs
+from dancfr.agents.tournament import play_pairs, standings_of
 from dancfr.errors import RunError
 from dancfr.evaluation.arena import play
-from dancfr.evaluation.statistics import summarise
+from dancfr.evaluation.statistics import describe_share, summarise
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.figures import build, wanted_learning_curves, wanted_win_rates
 from dancfr.report.history import History, Settings
@@ -27,6 +27,9 @@ from dancfr.runs.run import Run
 BOTS = ("random", "greedy", "planner")
 FULL, ABLATED = "Ours", "Ours-"
 WHOLE = ("length=match",)
+
+Cells = dict[str, dict[str, dict[str, Any]]]
+"""The table of a tournament: results of the row's agent against the column's."""
 
 PUBLISHED = {
     FULL: {
@@ -114,12 +117,14 @@ def _seeds(settings: Settings) -> int:
     return min(len(runs) for runs in settings.values())
 
 
-def _meet(runs: dict[str, History], games: int, seed: int) -> Pairs:
-    """Plays a tournament of the nets of some runs and the bots, in whole matches."""
+def _meet(runs: dict[str, History], games: int, seed: int) -> Cells:
+    """Plays a tournament of the nets of some runs and the bots, in whole matches, and returns its table."""
     paths = {name: str(run.path) for name, run in runs.items()}
     rules, _ = match_rules("guandan", list(paths.values()), WHOLE)
     players = {name: make_agent(path, rules) for name, path in paths.items()}
-    return play_pairs(rules, players | {bot: make_agent(bot, rules) for bot in reversed(BOTS)}, games, seed)
+    players |= {bot: make_agent(bot, rules) for bot in reversed(BOTS)}
+    table: Cells = standings_of(play_pairs(rules, players, games, seed))["table"]
+    return table
 
 
 def _replayed(run: History, scale: Scale, seed: int) -> History:
@@ -150,23 +155,26 @@ def _published_rows(name: str, before: str = "") -> list[Row]:
     return [row(f"{before}{name} vs {against}", rate, None, None, NOT_HERE) for against, rate in rates.items()]
 
 
-def _pair_row(tournaments: Sequence[Pairs], one: str, other: str, games: int) -> Row:
-    cells = [cell(pairs, one, other) for pairs in tournaments]
-    found = summarise([100 * each.win_rate for each in cells])
+def _pair_row(tournaments: Sequence[Cells], one: str, other: str, games: int) -> Row:
+    cells = [table[one][other] for table in tournaments]
+    found = summarise([100 * each["win_rate"] for each in cells])
     note = f"mean over {count_runs(found.n)} of {games:,} matches"
     if len(cells) == 1:
-        note = f"95 % interval {100 * cells[0].low:.1f} to {100 * cells[0].high:.1f} over {games:,} matches, by deals"
+        low, high = cells[0]["ci95"]
+        note = f"95 % interval {100 * low:.1f} to {100 * high:.1f} over {games:,} matches, by deals"
     return row(f"{one} vs {other}", PUBLISHED.get(one, {}).get(other), found.mean, found.sd, note)
 
 
-def _crosstable(tournaments: Sequence[Pairs], names: Sequence[str]) -> Table:
+def _crosstable(tournaments: Sequence[Cells], names: Sequence[str]) -> Table:
     """Returns the cross-table of Table I: the win rate of the row's agent against the column's."""
 
     def text(one: str, other: str) -> str:
         if one == other:
             return "-"
-        cells = [cell(pairs, one, other) for pairs in tournaments]
-        return cells[0].percent if len(cells) == 1 else f"{100 * np.mean([each.win_rate for each in cells]):.1f}"
+        cells = [table[one][other] for table in tournaments]
+        if len(cells) == 1:
+            return describe_share(cells[0]["win_rate"], *cells[0]["ci95"])
+        return f"{100 * np.mean([each['win_rate'] for each in cells]):.1f}"
 
     kind = "with 95 % intervals by deals" if len(tournaments) == 1 else f"means over {count_runs(len(tournaments))}"
     caption = f"Percentage of matches that the row won against the column, {kind}."

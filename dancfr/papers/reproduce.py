@@ -15,6 +15,7 @@ from dancfr.papers import (
     paper003,
     paper003_nets,
     paper004,
+    rudolph2025,
     sokota2022,
     steinberger2020,
 )
@@ -35,6 +36,7 @@ EXPERIMENTS: dict[str, Experiment] = (
     | paper004.EXPERIMENTS
     | steinberger2020.EXPERIMENTS
     | sokota2022.EXPERIMENTS
+    | rudolph2025.EXPERIMENTS
 )
 """All experiments by name."""
 

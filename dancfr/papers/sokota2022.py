@@ -114,7 +114,7 @@ def measure(run: History) -> Measured:
 
 
 def solve(game: Exact, seconds: float) -> Measured:
-    """NashConv of the last iterate of tabular mirror descent in so many seconds, at iterations 1, 2, 5, 10, ..."""
+    """NashConv of the last iterate of tabular mirror descent within `seconds`, at iterations 1, 2, 5, 10, ..."""
     tree = make_tree(game.game, dict(game.options))
     form = sequence_form(tree)
     MirrorDescentSolver(form).run(1)  # compiles

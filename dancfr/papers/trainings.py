@@ -4,14 +4,13 @@ Complete runs in the output folder are reused, interrupted runs are resumed, and
 """
 
 import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from actors.pool import ChunkFailed, WorkerPool
-from dancfr.errors import RunError, UsageError
+from dancfr.errors import RunError, UsageError, warn
 from dancfr.methods import find_preset
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
@@ -181,7 +180,7 @@ def train_settings(
         _train_side_by_side(plan, options)
     for i, (path, preset, changes) in enumerate(plan):
         if not scale.parallel:
-            print(f"{path.name} (run {i + 1} of {len(plan)})", file=sys.stderr)
+            warn(f"{path.name} (run {i + 1} of {len(plan)})")
         train_run(path, preset, changes, options)
     return {setting.name: [History.read(setting.path(out, seed)) for seed in seeds] for setting in scale.settings}
 
@@ -214,8 +213,8 @@ def _train_side_by_side(plan: Sequence[tuple[Path, str, tuple[str, ...]]], optio
         device = "cuda" if gpus else "cpu"
         pool = WorkerPool(runtime, RunTrainer, (device,), size, gpus=gpus, deadline_s=None, max_failures=1)
         tasks = [(str(path.resolve()), preset, changes) for path, preset, changes in missing]
-        for i, (task, _, _) in enumerate(pool.run("train", tasks)):
-            print(f"{Path(task[0]).name} (run {i + 1} of {len(missing)})", file=sys.stderr)
+        for i, (task, _, _) in enumerate(pool.run(RunTrainer.train, tasks)):
+            warn(f"{Path(task[0]).name} (run {i + 1} of {len(missing)})")
     except ChunkFailed as error:
         raise RunError(f"a training failed: {error}") from error
     finally:
@@ -249,6 +248,7 @@ def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
     run = Run.open(path)
     if run.preset != preset:
         raise UsageError(f"{path} holds a run of {run.preset}, not of {preset}: choose another folder")
+    run.require_game()
     wanted: Any = apply_overrides(find_preset(preset).config, overrides)
     refuse_changes(run.config_as(type(wanted)), wanted)
     if (path / "checkpoints").exists():

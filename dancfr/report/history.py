@@ -168,7 +168,7 @@ def by_setting(histories: Sequence[History]) -> Settings:
 
 
 def _setting(history: History) -> tuple[Any, ...]:
-    """Returns what identifies the setting of a run: the preset, and pairs of key and value as text."""
+    """Returns the identity of a run's setting: the preset, and pairs of key and value as text."""
     flat = _flatten(history.info.get("config", {}))
     return (history.preset, *((key, text) for key, text in flat if key.split(".")[0] not in NOT_A_SETTING))
 

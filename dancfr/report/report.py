@@ -49,7 +49,7 @@ def read_histories(paths: Sequence[str | os.PathLike[str]]) -> list[History]:
     """
     if not paths:
         raise UsageError("give at least one run, e.g. runs/geister-quick")
-    once = {Path(path).resolve(): path for path in paths}
+    once = {os.path.realpath(path): path for path in paths}
     histories = [History.read(path) for path in once.values()]
     for history in histories:
         if not history.train and not history.evaluations:
@@ -181,7 +181,7 @@ def response_tables(settings: Settings) -> list[Table]:
     """Returns a table of the best responses that lie in the folders of the runs; none if there is none."""
     rows = []
     for run in (run for runs in settings.values() for run in runs):
-        for folder, found in read_responses(run.path):
+        for folder, found in read_responses(run.path, run.info["name"]):
             low, high = found.value_ci95
             trained = f"{duration(found.seconds)} of CPU time, {found.games:,} games from {', '.join(found.starts)}"
             bound = f"{found.value:+.3f}", f"{low:+.3f} to {high:+.3f}", f"{found.eval_games:,}"
@@ -267,7 +267,7 @@ def write_page(
             with replacing(path) as file:
                 file.write(figure.png)
         with replacing(page) as file:
-            file.write(html.encode())
+            file.write(html.encode(errors="replace"))  # the name of a folder may be no UTF-8
     except OSError as error:
         raise RunError(f"cannot write the report {page}: {reason(error)}") from None
     return [str(page), *map(str, images)]

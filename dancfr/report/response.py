@@ -1,5 +1,6 @@
 """Trained best responses in reports: the learning curve of one, and those that lie in the folders of runs."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ def draw(result: Mapping[str, Any]) -> Plot:
 
 
 class Response(BaseModel):
-    """What reports show of a result of `dancfr exploit`."""
+    """The part of a result of `dancfr exploit` that reports show."""
 
     agent: str
     value: FiniteFloat
@@ -59,14 +60,20 @@ class Response(BaseModel):
     eval_games: int
 
 
-def read_responses(run: Path) -> list[tuple[Path, Response]]:
+def read_responses(run: Path, first_name: str) -> list[tuple[Path, Response]]:
     """The results of best responses to the agent of a run that are stored in folders of the run, as
-    ``dancfr exploit RUN --out RUN/response`` does; those of other agents and damaged files are left out."""
-    found = []
+    ``dancfr exploit RUN --out RUN/response`` does; those of other agents and damaged files are left out.
+
+    Args:
+        run: Folder of the run.
+        first_name: Name of the folder when the run was started; it may have been renamed after the response.
+    """
+    found, names = [], (os.path.basename(os.path.realpath(run)), first_name)
     for file in sorted(run.glob(f"*/{RESULT}")):
         try:
             response = Response.model_validate_json(file.read_bytes())
-            own = Path(parse_name(response.agent).base).name == run.resolve().name
+            base = parse_name(response.agent).base
+            own = Path(base).name in names or os.path.realpath(base) == os.path.realpath(run)  # by way of a link
         except (OSError, ValueError, DancfrError):  # pydantic's ValidationError is a ValueError
             continue
         if own:

@@ -13,16 +13,8 @@ from dancfr.report.plots import DPI, MEDIUM, SMALL, Plot, finish, frame, grid, n
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CATEGORIES: Mapping[str, tuple[str, str]] = {
-    "win by escape": ("win by escape", "#0072B2"),
-    "win by blues taken": ("win by taking blue", "#56B4E9"),
-    "win by reds taken": ("win by own red taken", "#A6D8F5"),
-    "draw by ply limit": ("draw", "#DDDDDD"),
-    "loss by reds taken": ("loss by taking red", "#F5C78E"),
-    "loss by blues taken": ("loss by blue taken", "#E69F00"),
-    "loss by escape": ("loss by escape", "#D55E00"),
-}
-"""Name in paper 002 and colour of each outcome and ending of Geister, by the arena's name."""
+Outcomes = Mapping[str, tuple[str, str]]
+"""Name in figures and colour of each outcome and ending, see `envs.record.GameRecord.outcomes`."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +24,7 @@ class Stack:
     Attributes:
         title: Title of the panel.
         x: Iterations, `float64[N]`.
-        shares: Fractions in the order of `CATEGORIES`, `float64[7, N]`; columns sum to 1.
+        shares: Fractions in the order of the game's outcomes, `float64[K, N]`; columns sum to 1.
         runs: Number of runs.
     """
 
@@ -42,10 +34,16 @@ class Stack:
     runs: int
 
 
-def stack_of(title: str, runs: Sequence[History], opponent: str, policy: str = "average") -> Stack | None:
+def stack_of(
+    outcomes: Outcomes, title: str, runs: Sequence[History], opponent: str, policy: str = "average"
+) -> Stack | None:
     """Returns the categories of the evaluations that all runs have in common; None if there are none."""
     found = [
-        {row["iteration"]: shares_of(row["categories"]) for row in run.evaluations if _is_of(row, opponent, policy)}
+        {
+            row["iteration"]: shares_of(outcomes, row["categories"])
+            for row in run.evaluations
+            if _is_of(row, opponent, policy)
+        }
         for run in runs
     ]
     shared = sorted(set.intersection(*(set(each) for each in found))) if found else []
@@ -55,33 +53,35 @@ def stack_of(title: str, runs: Sequence[History], opponent: str, policy: str = "
     return Stack(title, np.array(shared, np.float64), shares, len(found))
 
 
-def shares_of(categories: Mapping[str, float]) -> NDArray[np.float64]:
-    """Returns the fraction of the games in each of `CATEGORIES`, `float64[7]`.
+def shares_of(outcomes: Outcomes, categories: Mapping[str, float]) -> NDArray[np.float64]:
+    """Returns the fraction of the games with each of K outcomes, `float64[K]`.
 
     Raises:
-        ValueError: a category is not one of Geister's, or there are no games.
+        ValueError: a category is none of the outcomes, or there are no games.
     """
-    if unknown := set(categories) - set(CATEGORIES):
-        raise ValueError(f"unknown endings of Geister: {', '.join(sorted(unknown))}")
-    counts = np.array([float(categories.get(name, 0)) for name in CATEGORIES])
+    if unknown := set(categories) - set(outcomes):
+        raise ValueError(f"unknown outcomes: {', '.join(sorted(unknown))}")
+    counts = np.array([float(categories.get(name, 0)) for name in outcomes])
     if not counts.sum():
         raise ValueError("no games were played")
-    return counts / counts.sum()
+    return np.asarray(counts / counts.sum())
 
 
 def _is_of(row: Mapping[str, object], opponent: str, policy: str) -> bool:
     return (row["opponent"], row["policy"]) == (opponent, policy) and bool(row.get("categories"))
 
 
-def draw_areas(name: str, title: str, caption: str, stacks: Sequence[Stack], note: str = "") -> Plot:
+def draw_areas(
+    outcomes: Outcomes, name: str, title: str, caption: str, stacks: Sequence[Stack], note: str = ""
+) -> Plot:
     """Draws a panel of stacked areas for each stack, two in a row."""
     figure, axes = grid(len(stacks))
     for axis, stack in zip(axes, stacks, strict=False):
         axis.stackplot(
             stack.x,
             100 * stack.shares,
-            labels=[said for said, _ in CATEGORIES.values()],
-            colors=[colour for _, colour in CATEGORIES.values()],
+            labels=[said for said, _ in outcomes.values()],
+            colors=[colour for _, colour in outcomes.values()],
             lw=0,
         )
         finish(axis, stack.title, "iteration", "games (%)")
@@ -89,17 +89,20 @@ def draw_areas(name: str, title: str, caption: str, stacks: Sequence[Stack], not
         axis.set_xlim(stack.x[0], stack.x[-1] if len(stack.x) > 1 else stack.x[0] + 1)
     frame(figure, axes[: len(stacks)], title, note)
     ends = {stack.title: stack.shares[:, -1] for stack in stacks}
-    return Plot(name, title, caption, _alt(title, ends), png_of(figure), _COLUMNS, _rows(ends))
+    return Plot(name, title, caption, _alt(outcomes, title, ends), png_of(figure), _columns(outcomes), _rows(ends))
 
 
-def draw_shares(name: str, title: str, caption: str, bars: Mapping[str, NDArray[np.float64]], note: str = "") -> Plot:
+def draw_shares(
+    outcomes: Outcomes, name: str, title: str, caption: str, bars: Mapping[str, NDArray[np.float64]], note: str = ""
+) -> Plot:
     """Draws a horizontal bar for each match, divided into categories.
 
     Args:
+        outcomes: The outcomes of the game.
         name: File name without suffix.
         title: Title of the figure.
         caption: Caption on the page.
-        bars: Fractions of the games in the order of `CATEGORIES`, `float64[7]`, by label.
+        bars: Fractions of the games in the order of the outcomes, `float64[K]`, by label.
         note: Text below the panel, inside the image.
     """
     from matplotlib.figure import Figure
@@ -108,7 +111,7 @@ def draw_shares(name: str, title: str, caption: str, bars: Mapping[str, NDArray[
     axis: Axes = figure.subplots()
     places = np.arange(len(bars))
     left = np.zeros(len(bars))
-    for i, (said, colour) in enumerate(CATEGORIES.values()):
+    for i, (said, colour) in enumerate(outcomes.values()):
         widths = np.array([100 * shares[i] for shares in bars.values()])
         axis.barh(places, widths, 0.7, left, color=colour, label=said, edgecolor="white", lw=0.5)
         for place, width, start in zip(places.tolist(), widths.tolist(), left.tolist(), strict=True):
@@ -120,19 +123,20 @@ def draw_shares(name: str, title: str, caption: str, bars: Mapping[str, NDArray[
     axis.set_yticks(places, list(bars), fontsize=MEDIUM)
     axis.invert_yaxis()
     frame(figure, [axis], title, note)
-    return Plot(name, title, caption, _alt(title, bars), png_of(figure), _COLUMNS, _rows(bars))
+    return Plot(name, title, caption, _alt(outcomes, title, bars), png_of(figure), _columns(outcomes), _rows(bars))
 
 
-_COLUMNS = ("match", *(f"{said} (%)" for said, _ in CATEGORIES.values()))
+def _columns(outcomes: Outcomes) -> tuple[str, ...]:
+    return ("match", *(f"{said} (%)" for said, _ in outcomes.values()))
 
 
 def _rows(bars: Mapping[str, NDArray[np.float64]]) -> tuple[tuple[str, ...], ...]:
     return tuple((label, *(f"{100 * share:.1f}" for share in shares)) for label, shares in bars.items())
 
 
-def _alt(title: str, bars: Mapping[str, NDArray[np.float64]]) -> str:
+def _alt(outcomes: Outcomes, title: str, bars: Mapping[str, NDArray[np.float64]]) -> str:
     texts = []
     for label, shares in bars.items():
-        parts = zip((said for said, _ in CATEGORIES.values()), shares, strict=True)
+        parts = zip((said for said, _ in outcomes.values()), shares, strict=True)
         texts.append(f"{label}: " + ", ".join(f"{said} {number(100 * share)} %" for said, share in parts if share))
     return f"{title}. {'; '.join(texts)}."

@@ -1,6 +1,6 @@
 """Checkpoints: written aside, checksummed and renamed. A run resumes from the newest intact one.
 
-checkpoints/000040/manifest.json     size and CRC-32 of every other file
+checkpoints/000040/manifest.json     size and CRC-32 of every other file, the configuration, and the CRC-32 of all this
                    ...               the files of the driver
 checkpoints/000060.partial/          was being written when the process was killed: ignored, later removed
 checkpoints/000060.damaged/          was skipped when the run was resumed; removed with the next checkpoint
@@ -17,12 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from dancfr.errors import RunError, UsageError, reason, warn
+from dancfr.runs.config import AnyConfig, describe_differences, differences
 from dancfr.runs.folder import now
 from dancfr.runs.run import Run
 from learners.storage import sync
 
 _NAME = re.compile(r"\d{6,}")
 _BLOCK = 4 << 20
+_UNSEALED = {"iteration", "written", "config", "resumed", "files"}
+"""Entries of the manifests of dancfr 0.2, which have no checksum of their own."""
 
 
 class CheckpointFailed(RunError):
@@ -53,12 +56,13 @@ def writing(run: Run, iteration: int, keep: int = 2) -> Iterator[Path]:
     root = run.path / "checkpoints"
     final = root / f"{iteration:06d}"
     partial = root / f"{final.name}.partial"
+    run.require_lock()
     try:
         root.mkdir(exist_ok=True)
         remove_partial(run)
         partial.mkdir()
         yield partial
-        _seal(partial, iteration)
+        _seal(run, partial, iteration)
         _move(partial, final)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
@@ -121,7 +125,7 @@ def find_damage(checkpoint: Checkpoint) -> str | None:
     """The damage of a checkpoint in one line, None if it is intact. Reads each of its files once."""
     folder = checkpoint.folder
     try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
+        manifest = _read_manifest(folder)
         if manifest["iteration"] != checkpoint.iteration:
             return f"{folder} is damaged: its manifest says iteration {manifest['iteration']}"
         for name, wanted in manifest["files"].items():
@@ -139,6 +143,46 @@ def find_damage(checkpoint: Checkpoint) -> str | None:
     return None
 
 
+def edits(run: Run, config: AnyConfig) -> dict[str, str]:
+    """The keys of config.json that were edited by hand since the newest checkpoint, each with a line of its values.
+
+    Args:
+        run: The run.
+        config: The configuration in config.json.
+    """
+    for checkpoint in reversed(listed(run)):
+        file = checkpoint.folder / "manifest.json"
+        try:
+            manifest = _read_manifest(checkpoint.folder)
+            known = type(config).from_json(manifest["config"], str(file), ignore_unknown=True)
+            later = run.info.get("resumed", [])[manifest["resumed"] :]
+            noted = {line.partition(":")[0] for entry in later for line in entry["changes"]}
+        except (OSError, ValueError, KeyError, TypeError, UsageError):  # damaged, or of a version that stored none
+            continue
+        lines = zip(differences(known, config), describe_differences(known, config), strict=True)
+        return {key: line for key, line in lines if key not in noted}
+    return {}
+
+
+def seal(manifest: dict[str, Any]) -> dict[str, Any]:
+    """A manifest with the CRC-32 of its other entries, as JSON with sorted keys."""
+    content = {key: value for key, value in manifest.items() if key != "crc32"}
+    return {**content, "crc32": f"{zlib.crc32(json.dumps(content, sort_keys=True).encode()):08x}"}
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a checkpoint.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is damaged.
+    """
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    if not isinstance(manifest, dict) or (seal(manifest) != manifest and not _UNSEALED.issuperset(manifest)):
+        raise ValueError("its content has changed since it was written")
+    return manifest
+
+
 def remove_partial(run: Run) -> None:
     """Removes incomplete checkpoints of killed processes. The caller must have locked the run."""
     root = run.path / "checkpoints"
@@ -151,7 +195,7 @@ def _remove_damaged(root: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _seal(folder: Path, iteration: int) -> None:
+def _seal(run: Run, folder: Path, iteration: int) -> None:
     """Writes the manifest, and waits until every byte is on the disk."""
     files: dict[str, Any] = {}
     folders = [folder]
@@ -162,8 +206,9 @@ def _seal(folder: Path, iteration: int) -> None:
         files[path.relative_to(folder).as_posix()] = {"size": path.stat().st_size, "crc32": _checksum(path)}
         sync(path)
     manifest = folder / "manifest.json"
-    content = {"iteration": iteration, "written": now(), "files": files}
-    manifest.write_text(json.dumps(content, indent=1) + "\n")
+    under = {"config": run.info["config"], "resumed": len(run.info.get("resumed", []))}
+    content = {"iteration": iteration, "written": now(), **under, "files": files}
+    manifest.write_text(json.dumps(seal(content), indent=1) + "\n")
     sync(manifest)
     for inner in folders:
         sync(inner)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self, TypeGuard, TypeVar, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dancfr.errors import UsageError, nearest
+from dancfr.runs import renamed
 from dancfr.values import describe_type, guess, parse_value, show
 
 
@@ -38,6 +39,11 @@ class Config(BaseModel):
         except ValidationError as error:
             problems = [_explain(problem, cls) for problem in error.errors()]
             raise UsageError(f"{source} does not fit this version of dancfr: {_first(problems)}") from None
+
+    @classmethod
+    def owners(cls, key: str) -> list[str]:
+        """Returns the names of other configurations that have a dotted key, for errors."""
+        return []
 
     def check(self) -> None:
         """Performs checks that need more than the values of keys, such as those of a game's options.
@@ -110,16 +116,18 @@ def refuse_changes(old: AnyConfig, new: AnyConfig, allowed: Iterable[str] | None
         UsageError: another key differs.
     """
     allowed = old.resumable if allowed is None else frozenset(allowed)
-    changed = [
-        line
-        for key, line in zip(differences(old, new), describe_differences(old, new), strict=True)
-        if not any(key == free or key.startswith(free + ".") for free in allowed)
-    ]
+    lines = zip(differences(old, new), describe_differences(old, new), strict=True)
+    changed = [line for key, line in lines if not is_among(key, allowed)]
     if changed:
         raise UsageError(
-            f"a resumed run keeps its configuration, but {changed[0]}{_more(len(changed) - 1)}: leave the setting out, "
+            f"a resumed run keeps its configuration, but {changed[0]}{more(len(changed) - 1)}: leave the setting out, "
             f"start a new run, or add --allow-changes (without it, only {', '.join(sorted(allowed))} may change)"
         )
+
+
+def is_among(key: str, groups: Iterable[str]) -> bool:
+    """Whether a dotted key is one of the keys, or belongs to one of the groups."""
+    return any(key == group or key.startswith(group + ".") for group in groups)
 
 
 def flatten(config: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -132,11 +140,11 @@ def flatten(config: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{name}", value
 
 
-def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
     """Every dotted key of a class of configurations."""
     for name, field in model.model_fields.items():
         if _is_group(field.annotation):
-            yield from _keys(field.annotation, f"{prefix}{name}.")
+            yield from keys_of(field.annotation, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"
 
@@ -171,12 +179,20 @@ def _parse(model: type[BaseModel], key: str, text: str) -> Any:
 
 
 def _unknown(model: type[BaseModel], key: str) -> str:
-    """Returns an error message that suggests a key: one with the same last part, or else the most similar one."""
-    keys = list(_keys(model))
-    same = [known for known in keys if known.split(".")[-1] == key.split(".")[-1]]
+    """Returns an error message that says where a former key went, or suggests one: with the same last part, or else the
+    most similar one."""
+    if key in renamed.SETTINGS:
+        return renamed.SETTINGS[key]
+    keys = list(keys_of(model))
+    owners = model.owners(key) if issubclass(model, Config) else []
+    elsewhere = f", which is one of {', '.join(owners)}" if owners else ""
+    group, _, name = key.rpartition(".")
+    same = [known for known in keys if known.rpartition(".")[2] == name]
     if same:
-        return f"no key named {key!r}; did you mean {' or '.join(same)}?"
-    return nearest(key, keys, "key")
+        return f"no key named {key!r}{elsewhere}; did you mean {' or '.join(same)}?"
+    if owners:
+        return f"no key named {key!r}{elsewhere}: dancfr presets NAME lists those of a preset"
+    return nearest(key, [known for known in keys if group and known.rpartition(".")[0] == group] or keys, "key")
 
 
 _BOUNDS = {
@@ -209,9 +225,10 @@ def _explain(problem: Any, model: type[BaseModel]) -> str:
     return f"{key or 'the configuration'}: {message}, got {given}".replace("\n", " ")
 
 
-def _more(count: int) -> str:
+def more(count: int) -> str:
+    """The end of a message that names the first of several things."""
     return f" (and {count} more)" if count > 0 else ""
 
 
 def _first(problems: Sequence[str]) -> str:
-    return problems[0] + _more(len(problems) - 1)
+    return problems[0] + more(len(problems) - 1)

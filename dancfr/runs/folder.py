@@ -1,10 +1,7 @@
-"""The two files that make a folder a run: config.json, and the lock of the process that trains it."""
+"""The file that makes a folder a run: config.json."""
 
-import fcntl
 import json
-import os
 import re
-import socket
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +9,11 @@ from typing import Any
 
 import dancfr
 from dancfr.errors import UsageError, reason
+from dancfr.runs.lock import is_lock
+from dancfr.runs.renamed import with_current_names
 from learners.storage import replacing
 
-OLDEST_RESUMABLE = (0, 2)
+OLDEST_READ = (0, 2)
 """First version of dancfr whose runs can be resumed: 0.1 had other random streams, checkpoints and settings."""
 
 
@@ -26,8 +25,8 @@ def now() -> str:
 def refuse_content(path: Path) -> None:
     """Raises UsageError if the folder contains anything but a lock."""
     if (path / "config.json").exists():
-        raise UsageError(f"{path} already holds a run: go on with --resume, or choose another folder")
-    if any(entry.name != "run.lock" for entry in path.iterdir()):
+        raise UsageError(f"{path} already holds a run: continue it with --resume, or choose another folder")
+    if any(not is_lock(entry.name) for entry in path.iterdir()):
         raise UsageError(f"{path} is not empty: choose another folder")
 
 
@@ -49,7 +48,7 @@ def no_run(path: Path) -> str:
 
 
 def read_info(path: Path) -> dict[str, Any]:
-    """The content of a run's config.json.
+    """The content of a run's config.json, with its preset and method under their current names.
 
     Raises:
         UsageError: there is none, or it is damaged.
@@ -67,23 +66,36 @@ def read_info(path: Path) -> dict[str, Any]:
     fits = isinstance(info, dict) and all(isinstance(info.get(key), kind) for key, kind in kinds.items())
     if not fits or not isinstance(info.get("resumed", []), list):
         raise UsageError(f"{file} is not the configuration of a run of dancfr")
-    return info
-
-
-def is_old(info: Mapping[str, Any]) -> bool:
-    """Whether a version before `OLDEST_RESUMABLE` started the run of this config.json."""
-    numbers = re.findall(r"\d+", str(info.get("version", "")))
-    return tuple(map(int, numbers[:2])) < OLDEST_RESUMABLE
+    return with_current_names(info)
 
 
 def refuse_old(path: Path, info: Mapping[str, Any]) -> None:
-    """Raises UsageError if the run is too old to be resumed."""
-    if is_old(info):
+    """Raises UsageError if a version before `OLDEST_READ` started the run: it is neither resumed nor played."""
+    numbers = re.findall(r"\d+", str(info.get("version", "")))
+    if tuple(map(int, numbers[:2])) < OLDEST_READ:
         revision = info.get("git_revision")
         commit = f" (commit {revision[:12]})" if isinstance(revision, str) else ""
         raise UsageError(
-            f"{path} was trained by dancfr {info.get('version')}, which {dancfr.__version__} cannot resume: "
-            f"evaluate it, resume it with the version that started it{commit}, or train again in another folder"
+            f"{path} was trained by dancfr {info.get('version')}, which {dancfr.__version__} cannot read: "
+            f"use the version that started it{commit}, or train again in another folder"
+        )
+
+
+def version_of_game(config: Mapping[str, Any]) -> int | None:
+    """Returns the current version of a configuration's game, see `dancfr.games.registry.version_of`."""
+    from dancfr.games.registry import version_of  # loads the rules of all games, which readers of a record do without
+
+    return version_of(config.get("game"))
+
+
+def refuse_other_game(path: Path, info: Mapping[str, Any]) -> None:
+    """Raises UsageError if the run is of another version of its game: its nets would see other inputs or rules."""
+    game, trained = info["config"].get("game"), info.get("game_version", 0)
+    current = version_of_game(info["config"])
+    if current is not None and trained != current:
+        raise UsageError(
+            f"{path} was trained on version {trained} of {game}, and this is version {current}: train again in another "
+            f"folder, or use the dancfr that trained it ({info.get('version')}) or its version of the game's package"
         )
 
 
@@ -91,28 +103,3 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Writes a JSON file in one atomic step."""
     with replacing(path) as file:
         file.write(json.dumps(content, indent=2).encode() + b"\n")
-
-
-def take_lock(path: Path) -> int:
-    """Locks a run; the system unlocks it when the process ends, however it ends.
-
-    Returns:
-        The file descriptor that holds the lock.
-
-    Raises:
-        UsageError: another process holds the lock.
-        OSError: the folder cannot be written.
-    """
-    descriptor = os.open(path / "run.lock", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "another process"
-        os.close(descriptor)
-        raise UsageError(f"{path} is in use by {holder}: wait for it, stop it, or choose another folder") from None
-    try:
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-    except OSError:  # a full disk: the lock works all the same, without the note
-        pass
-    return descriptor

@@ -1,4 +1,4 @@
-"""The keys of a configuration for people: each as one types it, with its meaning from the docstring of its class."""
+"""Formats the keys of a configuration for display, with their meanings from the docstrings of its classes."""
 
 import inspect
 import json
@@ -62,13 +62,16 @@ def _described(config: BaseModel, prefix: str) -> Iterator[tuple[str, str]]:
 
 def assignments(key: str, value: Any) -> list[str]:
     """Arguments of `dancfr train`, quoted for a shell, that set a key to a value; one for each entry of a dict."""
+    return [shlex.quote(setting) for setting in settings_of(key, value)]
+
+
+def settings_of(key: str, value: Any) -> list[str]:
+    """Settings ``key=value`` that set a key to a value; one for each entry of a dict."""
     if isinstance(value, Mapping) and value:
-        settings = [f"{key}.{option}={_option(inner)}" for option, inner in value.items()]
-    elif isinstance(value, (list, tuple)) and value:
-        settings = [f"{key}={','.join(show(part) for part in value)}"]  # no brackets, which some shells expand
-    else:
-        settings = [f"{key}={show(value)}"]
-    return [shlex.quote(setting) for setting in settings]
+        return [f"{key}.{option}={_option(inner)}" for option, inner in value.items()]
+    if isinstance(value, (list, tuple)) and value:
+        return [f"{key}={','.join(show(part) for part in value)}"]  # no brackets, which some shells expand
+    return [f"{key}={show(value)}"]
 
 
 def _option(value: Any) -> str:

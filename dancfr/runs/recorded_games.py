@@ -188,13 +188,13 @@ def check_size(path: Path, most: int) -> None:
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {reason(error) if isinstance(error, OSError) else error}") from None
     if not stat.S_ISREG(found.st_mode):
-        raise UsageError(f"{path} is no file: name the file of a recorded game")
+        raise UsageError(f"{path} is not a file: name the file of a recorded game")
     if found.st_size > most:
-        raise UsageError(f"{path} is larger than {most // 2**20} MiB: it is no recorded game")
+        raise UsageError(f"{path} is larger than {most // 2**20} MiB: it is not a recorded game")
 
 
 def read_record(path: Path) -> Recording:
-    """Reads a file of `Writer`. What follows a damaged line is left out.
+    """Reads a file of `Writer`, up to the first damaged line.
 
     Raises:
         UsageError: there is no such file, or its first line is not that of a game.
@@ -205,11 +205,11 @@ def read_record(path: Path) -> Recording:
     except OSError as error:
         raise UsageError(f"{path}: {reason(error)}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is no recorded game: it is no text") from None
+        raise UsageError(f"{path} is not a recorded game: it is not text") from None
     try:
         header = Header.model_validate_json(lines[0])
     except ValidationError as error:
-        raise UsageError(f"{path} is no recorded game: line 1: {_first(error)}") from None
+        raise UsageError(f"{path} is not a recorded game: line 1: {_first(error)}") from None
     moves: list[MoveLine] = []
     for number, line in enumerate(lines[1:], 2):
         try:

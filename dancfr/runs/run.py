@@ -20,9 +20,19 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from dancfr.errors import RunError, UsageError, cannot_write, reason
+from dancfr.errors import RunError, UsageError, cannot_write, reason, warn
 from dancfr.runs.config import AnyConfig, Config, describe_differences, refuse_changes
-from dancfr.runs.folder import is_old, now, read_info, refuse_content, refuse_old, take_lock, write_json
+from dancfr.runs.folder import (
+    now,
+    read_info,
+    refuse_content,
+    refuse_old,
+    refuse_other_game,
+    version_of_game,
+    write_json,
+)
+from dancfr.runs.identity import copied, home_of, new_identity
+from dancfr.runs.lock import LOCK, Lock, take_lock
 from dancfr.runs.metrics import MetricsLog
 from dancfr.runs.provenance import provenance
 from learners.storage import DamagedFile, load_state, save_state, widened
@@ -49,11 +59,12 @@ class Run:
 
     Attributes:
         path: The folder.
-        info: Content of config.json: name, preset, method, config, created, and the result of `provenance`.
+        info: Content of config.json: name, id, home, preset, method, config, created, and the result of `provenance`;
+            the version of its game; the origin of a copy.
         metrics: The record.
     """
 
-    def __init__(self, path: Path, info: dict[str, Any], lock: int | None) -> None:
+    def __init__(self, path: Path, info: dict[str, Any], lock: Lock | None) -> None:
         self.path = path
         self.info = info
         self.metrics = MetricsLog(path / "metrics.jsonl")
@@ -71,27 +82,30 @@ class Run:
         try:
             if path.exists() and not path.is_dir():
                 raise UsageError(f"{path} is a file: choose another folder")
-            path.mkdir(parents=True, exist_ok=True)
-            if not (path / "run.lock").exists():
+            Path(os.path.realpath(path)).mkdir(parents=True, exist_ok=True)  # a link may lead to a folder still to be
+            if not (path / LOCK).exists():
                 refuse_content(path)
             lock = take_lock(path)
         except OSError as error:
             raise UsageError(f"cannot write to the run folder {path}: {reason(error)}") from None
         try:
             refuse_content(path)
+            settings = config.model_dump(mode="json")
+            version = version_of_game(settings)
             info = {
-                "name": path.resolve().name,
+                **new_identity(path),
                 "preset": preset,
                 "method": method,
                 "created": now(),
                 **provenance(),
-                "config": config.model_dump(mode="json"),
+                **({} if version is None else {"game_version": version}),
+                "config": settings,
             }
             write_json(path / "config.json", info)
             for folder in ("checkpoints", "strategies"):
                 (path / folder).mkdir()
         except BaseException as error:
-            os.close(lock)
+            lock.release()
             if isinstance(error, OSError):
                 raise RunError(f"cannot start a run in {path}: {reason(error)}") from None
             raise
@@ -103,13 +117,14 @@ class Run:
 
         Raises:
             UsageError: there is no run, its config.json is damaged, another process trains it, or it is to be resumed
-                and was started by a version of dancfr that is too old.
+                and was started by a version of dancfr that is too old, or on another version of its game.
         """
         path = Path(path)
         info = read_info(path)
         lock = None
         if writing:
             refuse_old(path, info)
+            refuse_other_game(path, info)
             for folder in ("checkpoints", "strategies"):
                 if (path / folder).exists() and not (path / folder).is_dir():
                     raise UsageError(f"{path / folder} is a file where a folder belongs: move it away")
@@ -130,8 +145,9 @@ class Run:
     def close(self) -> None:
         """Writes the waiting rows of the record and unlocks the folder."""
         if self._lock is not None:
-            self.metrics.flush()
-            os.close(self._lock)
+            if not self.is_taken():
+                self.metrics.flush()
+            self._lock.release()
             self._lock = None
 
     @property
@@ -147,12 +163,17 @@ class Run:
         return str(self.info["method"])
 
     def config_as(self, kind: type[AnyConfig]) -> AnyConfig:
-        """Returns the run's configuration as an instance of `kind`; ignores settings of old runs that no longer exist.
+        """Returns the run's configuration as an instance of `kind`.
 
         Raises:
             UsageError: the configuration belongs to another method or to another version of dancfr.
         """
-        return kind.from_json(self.info.get("config"), str(self.path / "config.json"), is_old(self.info))
+        refuse_old(self.path, self.info)
+        return kind.from_json(self.info.get("config"), str(self.path / "config.json"))
+
+    def require_game(self) -> None:
+        """Raises UsageError if the run is of another version of its game, and therefore cannot play."""
+        refuse_other_game(self.path, self.info)
 
     def require(self, preset: str, method: str) -> None:
         """Raises UsageError if the run has another preset or method."""
@@ -162,14 +183,18 @@ class Run:
                 f"resume it as {self.preset}, or choose another folder"
             )
 
-    def resume_as(self, preset: str, method: str, config: Config, allow_changes: bool = False) -> None:
-        """Checks that the run can be resumed under `config`. Nothing is written before `confirm_resume`.
+    def resume_as(
+        self, preset: str, method: str, config: Config, allow_changes: bool = False, edits: Sequence[str] = ()
+    ) -> None:
+        """Checks that the run can be resumed under `config`. Nothing is written before `confirm_resume`, except that a
+        copy of a run becomes a run of its own, with a line on standard error.
 
         Args:
             preset: Name of the preset.
             method: Name of the method.
             config: The configuration to continue with.
             allow_changes: Allow all settings to differ, not only `Config.resumable`.
+            edits: Changes that were made in config.json itself, for the note of what has changed.
 
         Raises:
             UsageError: the run has another preset or method, or a setting differs that must not change.
@@ -178,12 +203,26 @@ class Run:
         old = self.config_as(type(config))
         if not allow_changes:
             refuse_changes(old, config)
-        entry = {"time": now(), "changes": describe_differences(old, config), **provenance()}
+        self._part_from_origin()
+        entry = {"time": now(), "changes": [*edits, *describe_differences(old, config)], **provenance()}
         self._confirmed = {
             **self.info,
+            "home": home_of(self.path),
             "config": config.model_dump(mode="json"),
             "resumed": [*self.info.get("resumed", []), entry],
         }
+
+    def _part_from_origin(self) -> None:
+        changes = copied(self.path, self.info)
+        if changes is None:
+            return
+        self.info = {**self.info, **changes}
+        try:
+            write_json(self.path / "config.json", self.info)
+            (self.path / "wandb.json").unlink(missing_ok=True)  # the id of the origin's W&B run
+        except OSError as error:
+            raise UsageError(f"cannot write to the run folder {self.path}: {reason(error)}") from None
+        warn(f"{self.path} is a copy of {changes['origin']['path']}: it continues as a run of its own")
 
     def confirm_resume(self) -> None:
         """Writes the configuration of `resume_as` and its changes to config.json. Call it when the checkpoint has been
@@ -196,10 +235,27 @@ class Run:
         except OSError as error:
             raise RunError(f"cannot write {self.path / 'config.json'}: {reason(error)}") from None
 
+    def is_taken(self) -> bool:
+        """Whether another training has locked the folder, since this one's folder or lock was moved or removed."""
+        try:
+            found = (self.path / LOCK).stat()
+        except OSError:
+            return False
+        return self._lock is not None and not os.path.samestat(found, os.fstat(self._lock.descriptor))
+
+    def require_lock(self) -> None:
+        """Raises RunError if another training has locked the folder."""
+        if self.is_taken():
+            raise RunError(
+                f"{self.path} now holds another training: the folder of this one, or its run.lock, was moved or "
+                "removed; wherever it is now, it can be resumed with --resume"
+            )
+
     # Metrics
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:
         """Adds a row to the record; a full disk only delays it, see `MetricsLog.append`."""
+        self.require_lock()
         self.metrics.append(row)
 
     def read_metrics(self, kind: str | None = None) -> list[dict[str, Any]]:
@@ -236,6 +292,7 @@ class Run:
             RunError: the file could not be written; an earlier file of that name is unchanged.
         """
         path = self._strategy_path(player, iteration, average)
+        self.require_lock()
         try:
             path.parent.mkdir(exist_ok=True)
             save_state(path, arrays, {**meta, "player": player, "iteration": iteration})
@@ -267,7 +324,7 @@ class Run:
     def load_strategy(
         self, player: int, iteration: int, average: bool = False
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and metadata of a stored strategy; what `dancfr pack` has stored in half precision becomes float32.
+        """Arrays and metadata of a stored strategy; half precision, which `dancfr pack` uses, becomes float32.
 
         Raises:
             UsageError: no strategy of that player and iteration is stored, or its file is damaged or another's.

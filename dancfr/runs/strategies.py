@@ -9,16 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.errors import RunError, UsageError, reason
-from dancfr.games.registry import make_game
+from dancfr.games.registry import is_registered, make_game
+from dancfr.games.rules import first_difference, may_differ
 from dancfr.values import show
 from envs.extensive import FactoredGame
-from envs.game import Game
+from envs.game import GameBase, Identified
 from envs.tree import Tree
 from learners.cfr.agent import TabularAgent
 from learners.storage import DamagedFile, load_state, save_state
 
 SUFFIX = ".safetensors"
 KIND = "tabular strategy"
+INFOSTATES, DIGESTS = "infostates", "digests"
+"""Key and value in the metadata of a strategy whose rows are digests, see `envs.game.Identified`."""
 
 
 def write_strategy(path: Path, tree: Tree, policy: NDArray[np.float64], about: dict[str, Any]) -> None:
@@ -31,10 +34,14 @@ def write_strategy(path: Path, tree: Tree, policy: NDArray[np.float64], about: d
         about: The game's name and options as ``game`` and ``game_options``, and how the policy was computed.
 
     Raises:
+        UsageError: see `check_storable`.
         RunError: the file could not be written.
     """
+    check_storable(tree)
+    if tree.identity is not None:
+        about = {**about, INFOSTATES: DIGESTS}
     arrays: dict[str, NDArray[Any]] = {
-        "observed": tree.observed,
+        "observed": tree.observed if tree.identity is None else tree.identity,
         "policy": tree.to_table(policy),
         "player": tree.player,
     }
@@ -42,6 +49,15 @@ def write_strategy(path: Path, tree: Tree, policy: NDArray[np.float64], about: d
         save_state(path, arrays, {"kind": KIND, **about})
     except OSError as error:
         raise RunError(f"{path} could not be written: {reason(error)}") from None
+
+
+def check_storable(tree: Tree) -> None:
+    """Raises UsageError if a strategy of a game could not be played from a file."""
+    if tree.identity is None and not tree.tells_apart:
+        raise UsageError(
+            f"a strategy of {tree.name} cannot be stored: its players know more than `observe` shows, so that several "
+            "infosets have the same row; leave out --out"
+        )
 
 
 def check_target(path: Path) -> None:
@@ -81,13 +97,13 @@ def read_strategy(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]]
 
 
 def file_kind(path: str | os.PathLike[str]) -> str:
-    """What kind of file a method has written there; empty for a strategy of `dancfr solve`, or if unreadable."""
+    """The kind of file that a method has written there; empty for a strategy of `dancfr solve`, or if unreadable."""
     kind = describe_file(path).get("kind")
     return kind if isinstance(kind, str) and kind != KIND else ""
 
 
 def describe_file(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The description in a file; empty for what cannot be read."""
+    """The description in a file; empty for an unreadable file."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
             return {}
@@ -97,7 +113,7 @@ def describe_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     return about if isinstance(about, dict) else {}
 
 
-def load_agent(path: str, game: Game) -> TabularAgent:
+def load_agent(path: str, game: GameBase) -> TabularAgent:
     """The agent that plays a stored strategy.
 
     Raises:
@@ -108,12 +124,17 @@ def load_agent(path: str, game: Game) -> TabularAgent:
     if (made_for := about.get("game")) != name:
         raise UsageError(f"{path} is a strategy of {made_for}, not of {name}: `dancfr agents {name}` lists those of it")
     shape = arrays["observed"].shape[1], arrays["policy"].shape[1]
-    other = isinstance(game, FactoredGame) and make_game(game.spec.name, **about["game_options"]) != game
-    if other or shape != (game.spec.packed_size, game.spec.num_actions):
+    strict = isinstance(game, FactoredGame)  # a table has no row for other health points, whatever nets may do
+    solved = make_game(name, **about["game_options"]) if is_registered(name) else game
+    different = first_difference(solved, game, () if strict else may_differ(game))
+    identified = about.get(INFOSTATES) == DIGESTS
+    if identified and not isinstance(game, Identified):
+        raise UsageError(f"{path} is a strategy by digests of infostates, which {name} lacks")
+    if different is not None or shape[identified:] != (game.spec.packed_size, game.spec.num_actions)[identified:]:
         options = " ".join(f"--option {key}={show(value)}" for key, value in about["game_options"].items())
         raise UsageError(f"{path} is for other rules of {game.spec.name}: {options or 'the defaults'}")
     try:
-        return TabularAgent(arrays["observed"], arrays["policy"], path)
+        return TabularAgent(arrays["observed"], arrays["policy"], path, identified=identified)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

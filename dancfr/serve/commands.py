@@ -1,6 +1,7 @@
 """Common parts of the commands `dancfr serve` and `dancfr connect` for all games: options, signals and results."""
 
 import asyncio
+import errno
 import signal
 import threading
 from collections import Counter
@@ -10,7 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dancfr.errors import UsageError, warn
+from dancfr.errors import UsageError, one_line, warn
+from dancfr.methods.stopping import stop_signals
 from dancfr.watch.progress import COMPILING
 
 USER = "-"
@@ -21,6 +23,9 @@ MAX_SECONDS = 1e6
 
 SILENT_S = 4.0
 """Loading cached kernels takes less; after this time a command says that it is compiling."""
+
+_MOST_REPORTED = 20
+"""Different errors of the event loop that are reported."""
 
 T = TypeVar("T")
 
@@ -78,7 +83,7 @@ def compile_notice() -> Iterator[None]:
 
 
 def run_until_signal(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
-    """Runs a coroutine with an event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once.
+    """Runs a coroutine with an event that the first signal to stop sets; a second Ctrl-C or SIGTERM ends the process.
 
     Returns:
         The result of the coroutine, whose exceptions pass through.
@@ -86,12 +91,14 @@ def run_until_signal(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) ->
 
     async def run() -> T:
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
-        signals = (signal.SIGINT, signal.SIGTERM)
+        signals = stop_signals()
+        loop.set_exception_handler(_OneLine())
 
         def stop_once() -> None:
             stop.set()
             for number in signals:
-                loop.remove_signal_handler(number)
+                if number != signal.SIGHUP:  # which may come twice
+                    loop.remove_signal_handler(number)
 
         with suppress(NotImplementedError, ValueError, RuntimeError):  # not in the main thread
             for number in signals:
@@ -99,6 +106,25 @@ def run_until_signal(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) ->
         return await main(stop)
 
     return asyncio.run(run())
+
+
+class _OneLine:
+    """Reports an error of the event loop in one line, once.
+
+    asyncio writes a traceback for each connection that cannot be accepted.
+    """
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        text = str(context.get("message")) + ("" if error is None else f": {one_line(error)}")
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            text = "no more connections for now: too many open files; raise their limit (ulimit -n)"
+        if text not in self._told and len(self._told) < _MOST_REPORTED:
+            self._told.add(text)
+            warn(text)
 
 
 async def wait_for_any(*events: asyncio.Event) -> None:

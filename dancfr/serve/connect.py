@@ -16,7 +16,7 @@ MAX_COMPLAINTS = 5
 
 @dataclass(kw_only=True)
 class ClientResult:
-    """What a client did at a server.
+    """The record of a client at a server.
 
     Attributes:
         status: How it ended: stopped by a signal, or whatever the client of the game says.
@@ -74,7 +74,7 @@ class Backoff:
         self.reset()
 
     def reset(self) -> None:
-        """The connection works: patience and pauses begin anew."""
+        """The connection works: patience and pauses begin again."""
         self._pause, self._failing_since = self._first_s, time.monotonic()
 
     @property

@@ -1,15 +1,18 @@
-"""Reads JSON messages of untrusted programs; every reader checks one field, and names it if it is wrong."""
+"""Reads JSON messages of untrusted programs by models of pydantic; an error is one line that names the field."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from dancfr.errors import shortened
 
 Message = dict[str, Any]
 """One JSON object, as it is sent."""
 
 MAX_ERROR_LENGTH = 200
-MAX_SHOWN_VALUE = 60
-"""Longest text of an error, and of a wrong value within it, in characters."""
+"""Longest text of an error, in characters."""
 
 
 class ProtocolError(ValueError):
@@ -25,109 +28,66 @@ class ProtocolError(ValueError):
         self.field = field
 
 
+class Received(BaseModel):
+    """A message of another program; fields without a meaning here are ignored."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+M = TypeVar("M", bound=BaseModel)
+_OBJECT: TypeAdapter[Message] = TypeAdapter(Message)
+
+
 def as_text(message: Message) -> str:
     """A message as JSON without blanks."""
     return json.dumps(message, separators=(",", ":"))
 
 
-def read_json(text: str | bytes) -> Message:
-    """Parses a JSON object.
+def read_object(message: str | bytes | Mapping[str, Any]) -> Message:
+    """Parses a JSON object, given as text or as an object that a caller has built in Python.
 
     Raises:
-        ProtocolError: The text is not JSON, or not an object.
+        ProtocolError: The text is not JSON, or not an object; a field has a type that JSON lacks.
+    """
+    text = message if isinstance(message, (str, bytes)) else _dumped(message)
+    try:
+        return _OBJECT.validate_json(text)
+    except ValidationError as error:
+        raise explain(error) from None
+
+
+def _dumped(message: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(dict(message))
+    except (TypeError, ValueError, RecursionError) as whole:
+        for name, value in message.items():
+            try:
+                json.dumps({name: value})
+            except (TypeError, ValueError, RecursionError) as error:
+                raise ProtocolError(str(name), str(error)) from None
+        raise ProtocolError("", str(whole)) from None
+
+
+def read(model: type[M], message: str | bytes | Message) -> M:
+    """Reads a message, given as text or as the object in it.
+
+    Raises:
+        ProtocolError: A field is missing or wrong.
     """
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ProtocolError("", f"not JSON: {error}") from None
-    return read_object(value)
+        if isinstance(message, dict):
+            return model.model_validate(message)
+        return model.model_validate_json(message)
+    except ValidationError as error:
+        raise explain(error) from None
 
 
-def read_object(value: object) -> Message:
-    """A JSON object that has been parsed already.
-
-    Raises:
-        ProtocolError: The value is not an object whose keys are text.
-    """
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ProtocolError("", f"a JSON object was expected, got {type(value).__name__}")
-    return dict(value)
-
-
-def read_plain(value: object) -> Message:
-    """An object that a caller has built in Python: the other readers compare values, which is safe for JSON only.
-
-    Raises:
-        ProtocolError: The value is not an object, or a field holds a type that JSON does not have, such as an array of
-            NumPy.
-    """
-    message = read_object(value)
-    for name, field in message.items():
-        try:
-            foreign = _foreign_type(field)
-        except RecursionError:
-            raise ProtocolError(name, "nested too deeply") from None
-        if foreign is not None:
-            raise ProtocolError(name, f"a JSON value was expected, got {foreign}")
-    return message
-
-
-def _foreign_type(value: object) -> str | None:
-    """Name of the first type within a value that JSON does not have; None if there is no such type."""
-    if isinstance(value, (list, tuple)):
-        inner: Iterable[object] = value
-    elif isinstance(value, dict):
-        inner = (*value, *value.values())
-    else:
-        return None if value is None or isinstance(value, (str, int, float)) else type(value).__name__
-    return next((found for each in inner if type(each) is not str and (found := _foreign_type(each))), None)
-
-
-def read_field(message: Message, name: str) -> Any:
-    """The value of a required field.
-
-    Raises:
-        ProtocolError: The message lacks the field.
-    """
-    if name not in message:
-        raise ProtocolError(name, "missing")
-    return message[name]
-
-
-def read_integer(value: object, name: str, low: int, high: int) -> int:
-    """An integer from `low` to `high`.
-
-    Args:
-        value: What the message holds.
-        name: The field, for the error.
-
-    Raises:
-        ProtocolError: The value is not an integer, or out of range.
-    """
-    if type(value) is not int or not low <= value <= high:
-        raise ProtocolError(name, f"an integer from {low} to {high} was expected, got {shortened(value)}")
-    return value
-
-
-def read_list(value: object, name: str, max_length: int) -> list[Any]:
-    """A list of at most `max_length` entries.
-
-    Raises:
-        ProtocolError: The value is not a list, or too long.
-    """
-    if not isinstance(value, (list, tuple)):
-        raise ProtocolError(name, f"a list was expected, got {shortened(value)}")
-    if len(value) > max_length:
-        raise ProtocolError(name, f"at most {max_length} entries were expected, got {len(value)}")
-    return list(value)
-
-
-def shortened(value: object) -> str:
-    """A value for an error message, in at most `MAX_SHOWN_VALUE` characters."""
-    if isinstance(value, (Mapping, Sequence)) and not isinstance(value, (str, bytes)) and len(value) > 8:
-        return f"{type(value).__name__} of {len(value)} entries"
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # integers of thousands of digits
-        return type(value).__name__
-    return text if len(text) <= MAX_SHOWN_VALUE else f"{text[: MAX_SHOWN_VALUE - 3]}..."
+def explain(error: ValidationError) -> ProtocolError:
+    """The first error that pydantic has found."""
+    found = error.errors(include_url=False)[0]
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in found["loc"]).lstrip(".")
+    if found["type"] == "missing":
+        return ProtocolError(field, "missing")
+    if found["type"] in ("value_error", "json_invalid"):
+        return ProtocolError(field, found["msg"].removeprefix("Value error, "))
+    return ProtocolError(field, f"{found['msg']}, got {shortened(found['input'])}")

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from dancfr.errors import UsageError, one_line
 from dancfr.runs.recorded_games import Recording
-from envs.game import Game, IllegalAction, Ragged, RaggedGame, States
+from envs.capabilities import SeededGame
+from envs.game import Game, GameBase, IllegalAction, States, listed
 
 _CHANCE, _AGENT = 0, 1  # streams of a game
 
@@ -38,16 +39,15 @@ class Position:
         ply: Number of decisions so far.
     """
 
-    def __init__(self, game: Game | RaggedGame, seed: int, deal: int | None = None) -> None:
-        rules: Any = game
-        self.game = rules
+    def __init__(self, game: GameBase, seed: int, deal: int | None = None) -> None:
+        self.game = game
         self.seed, self.deal = seed, deal
-        self.ragged = not isinstance(game, Game)
         self.states: States
         if deal is None:
-            self.states = rules.reset(1, chance_of(seed, 0))
+            self.states = game.reset(1, chance_of(seed, 0))
         else:
-            self.states = rules.start(np.array([deal], np.uint64))
+            assert isinstance(game, SeededGame)
+            self.states = game.start(np.array([deal], np.uint64))
         self.ply = 0
         self._actions: NDArray[Any] | None = None
 
@@ -88,10 +88,11 @@ class Position:
         if self.over:
             raise IllegalAction("the game has ended")
         states = self.states.copy()
-        if self.ragged:
-            self.game.step(states, np.array([action], self.game.action_dtype))
-        else:
+        if isinstance(self.game, Game):
             self.game.step(states, np.array([action], np.int64), chance_of(self.seed, self.ply + 1))
+        else:
+            rules = listed(self.game)
+            rules.step(states, np.array([action], rules.action_dtype))
         self.states, self._actions = states, None
         self.ply += 1
 
@@ -102,10 +103,9 @@ class Position:
         return found
 
 
-def actions_of(game: Any, states: States) -> NDArray[Any]:
+def actions_of(game: GameBase, states: States) -> NDArray[Any]:
     """The legal actions of the player to move in one game, `[1]`: `int64[n]`, or `[n]` records."""
-    legal = game.legal(states)
-    return legal.rows if isinstance(legal, Ragged) else np.flatnonzero(legal[0])
+    return np.flatnonzero(game.legal(states)[0]) if isinstance(game, Game) else listed(game).legal(states).rows
 
 
 def plain_action(action: Any) -> int | dict[str, int]:
@@ -114,17 +114,17 @@ def plain_action(action: Any) -> int | dict[str, int]:
     return {name: int(action[name]) for name in names} if names else int(action)
 
 
-def read_action(plain: Any, game: Game | RaggedGame) -> Any:
+def read_action(plain: Any, game: GameBase) -> Any:
     """The action of `plain_action`.
 
     Raises:
-        ValueError: it is no action of this game.
+        ValueError: it is not an action of this game.
     """
     if isinstance(game, Game):
         if type(plain) is not int or not 0 <= plain < game.spec.num_actions:
             raise ValueError(f"an action from 0 to {game.spec.num_actions - 1} was expected, got {plain!r}")
         return plain
-    dtype = game.action_dtype
+    dtype = listed(game).action_dtype
     names = dtype.names or ()
     if not isinstance(plain, dict) or set(plain) != set(names) or any(type(plain[name]) is not int for name in names):
         raise ValueError(f"an action with the integers {', '.join(names)} was expected, got {plain!r}")
@@ -134,13 +134,13 @@ def read_action(plain: Any, game: Game | RaggedGame) -> Any:
         raise ValueError(f"an action out of range: {plain!r}") from None
 
 
-def replayed(recording: Recording, game: Game | RaggedGame) -> tuple[Position, list[Any], str]:
+def replayed(recording: Recording, game: GameBase) -> tuple[Position, list[Any], str]:
     """Plays the moves of a record.
 
     Returns:
         The position after them, their actions, and what is wrong with the rest; empty if nothing is.
     """
-    if recording.header.deal is not None and not hasattr(game, "start"):
+    if recording.header.deal is not None and not isinstance(game, SeededGame):
         raise UsageError(f"the record names a deal, but {recording.header.game} deals by the seed alone")
     position = Position(game, recording.header.seed, recording.header.deal)
     actions: list[Any] = []

@@ -4,21 +4,21 @@ import time
 
 
 class RateLimit:
-    """A token bucket: so many messages a second on average, and a burst at once.
+    """A token bucket: a number of messages a second on average, with bursts.
 
     Args:
         rate: Messages a second.
-        burst: Messages at once, which is also what is allowed at the start.
+        burst: Messages in a burst, which is also the allowance at the start.
     """
 
     def __init__(self, rate: float, burst: float) -> None:
         self._rate, self._burst = rate, burst
         self._tokens, self._counted_at = burst, time.monotonic()
 
-    def allows(self) -> bool:
-        """Counts a message, and returns whether it keeps to the limit."""
+    def allows(self, cost: float = 1.0) -> bool:
+        """Counts a message, or as many as `cost` says, and returns whether it keeps to the limit."""
         now = time.monotonic()
-        self._tokens = min(self._burst, self._tokens + self._rate * (now - self._counted_at)) - 1
+        self._tokens = min(self._burst, self._tokens + self._rate * (now - self._counted_at)) - cost
         self._counted_at = now
         return self._tokens >= 0
 

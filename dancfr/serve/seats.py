@@ -8,8 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from dancfr.serve.messages import Message, ProtocolError, read_field, read_integer, read_json
+from pydantic import Field
+
+from dancfr.serve.messages import ProtocolError, Received, read
 from dancfr.serve.websocket import WebSocketLink
+
+_UNASKED = " that answer no request"
 
 
 class Seat(Protocol):
@@ -21,16 +25,15 @@ class Seat(Protocol):
         """A round begins: earlier messages need not be repeated to a user who reconnects."""
         ...
 
-    def notify(self, message: Message, text: str) -> None:
-        """Sends a notification, given as an object and as the same text."""
+    def notify(self, text: str) -> None:
+        """Sends a notification, given as JSON."""
         ...
 
-    async def decide(self, request: Message, text: str, last: int, seconds: float) -> int | None:
+    async def decide(self, text: str, last: int, seconds: float) -> int | None:
         """Asks for a decision.
 
         Args:
-            request: The request.
-            text: The same as text.
+            text: The request, as JSON.
             last: The greatest index that is a legal answer.
             seconds: The time limit.
 
@@ -43,7 +46,7 @@ class Seat(Protocol):
 class Client(Protocol):
     """Answers requests for one seat; other messages get None."""
 
-    def receive(self, message: Message) -> Mapping[str, int] | None: ...
+    def receive(self, message: str) -> Mapping[str, int] | None: ...
 
 
 class AgentSeat:
@@ -56,12 +59,12 @@ class AgentSeat:
     def begin_round(self) -> None:
         """Nothing to do: an agent is always connected."""
 
-    def notify(self, message: Message, text: str) -> None:
-        self._client.receive(message)
+    def notify(self, text: str) -> None:
+        self._client.receive(text)
 
-    async def decide(self, request: Message, text: str, last: int, seconds: float) -> int | None:
+    async def decide(self, text: str, last: int, seconds: float) -> int | None:
         await asyncio.sleep(0)  # lets the server handle messages of users between the moves of agents
-        answer = self._client.receive(request)
+        answer = self._client.receive(text)
         assert answer is not None
         return answer["actIndex"]
 
@@ -73,6 +76,10 @@ class _Pending:
     text: str
     last: int
     answer: "asyncio.Future[int]"
+
+
+class _Answer(Received):
+    index: int = Field(alias="actIndex")
 
 
 class UserSeat:
@@ -102,12 +109,12 @@ class UserSeat:
     def begin_round(self) -> None:
         self._sent.clear()
 
-    def notify(self, message: Message, text: str) -> None:
+    def notify(self, text: str) -> None:
         self._sent.append(text)
         if self.link is not None:
             self.link.send(text)
 
-    async def decide(self, request: Message, text: str, last: int, seconds: float) -> int | None:
+    async def decide(self, text: str, last: int, seconds: float) -> int | None:
         """See `Seat.decide`. After one decision missed while disconnected, the table waits no longer for this user
         until a new connection."""
         if self.link is None and self._given_up:
@@ -126,25 +133,16 @@ class UserSeat:
             self._pending = None
 
     def receive(self, text: str | bytes, link: WebSocketLink) -> None:
-        """Handles a message from the user. Ignores and counts what answers no request: an index out of range, an answer
-        that is late or that nobody asked for, and a message that is not an answer at all."""
+        """Handles a message from the user. Ignores and counts unsolicited messages: an index out of range, an answer
+        that is late or unrequested, and a message that is not an answer at all."""
         try:
-            index = read_answer(text)
+            index = read(_Answer, text).index
         except ProtocolError as error:
             link.count_unreadable(str(error))
-            link.count_unasked()
+            link.count_message(_UNASKED)
             return
         pending = self._pending
         if pending is not None and 0 <= index <= pending.last and not pending.answer.done():
             pending.answer.set_result(index)
         else:
-            link.count_unasked()
-
-
-def read_answer(text: str | bytes) -> int:
-    """The index in an answer, ``{"actIndex": 3}``.
-
-    Raises:
-        ProtocolError: The text is not an answer.
-    """
-    return read_integer(read_field(read_json(text), "actIndex"), "actIndex", -(2**63), 2**63)
+            link.count_message(_UNASKED)

@@ -34,7 +34,7 @@ class Tail:
         """Reads the new rows.
 
         Returns:
-            The new rows, and whether they are all rows, since a run that returns to a checkpoint rewrites its record.
+            The new rows, and True if these are all rows: a run that returns to a checkpoint rewrites its record.
 
         Raises:
             OSError: the record cannot be read. A record that does not exist yet counts as empty.

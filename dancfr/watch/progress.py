@@ -43,7 +43,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Budget:
-    """A limit of a training besides its iterations and minutes.
+    """A limit of a training other than its iterations and minutes.
 
     Attributes:
         key: Key of a training row that counts towards the limit, such as ``games``.
@@ -111,7 +111,7 @@ class Progress:
             self._say(self._state)
 
     def phase(self, name: str) -> None:
-        """Shows what the run is doing, on a terminal; may be called before the first iteration."""
+        """Shows the current activity of the run, on a terminal; may be called before the first iteration."""
         if self._terminal is not None:
             self._terminal.update(description=name)
 
@@ -216,6 +216,36 @@ class _Terminal:
         """Stops updating the bar, and leaves it on the screen."""
         with suppress(OSError, ValueError):
             self._bar.stop()
+
+
+class Steps:
+    """The progress of one piece of work: a bar on a terminal, otherwise a line every ten seconds.
+
+    Args:
+        what: The work, in a few words.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._said = time.monotonic()
+        self._terminal = _Terminal() if sys.stderr is not None and sys.stderr.isatty() else None
+
+    def __call__(self, done: float) -> None:
+        """Shows the fraction that is done."""
+        if self._terminal is not None:
+            self._terminal.update(completed=done, state=self._what)
+        elif time.monotonic() - self._said > LINE_EVERY_S:
+            self._said = time.monotonic()
+            warn(f"{self._what}: {done:.0%}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._terminal is not None:
+            self._terminal.close()
 
 
 class Pace:

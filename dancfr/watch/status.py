@@ -1,22 +1,20 @@
 """The status of a run, read from its folder. Nothing is written, so the run may be training meanwhile."""
 
-import fcntl
 import json
 import os
-import re
 import shutil
-import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from dancfr.errors import UsageError, reason
 from dancfr.runs import checkpoints
 from dancfr.runs.folder import runs_below
+from dancfr.runs.lock import find_holder
 from dancfr.runs.run import Run
 from dancfr.watch.following import Following, is_number
 from dancfr.watch.progress import Budget, Speed, time_left
@@ -31,8 +29,6 @@ SILENT_S, SILENT_ITERATIONS = 120.0, 20
 
 FREE_CHECKPOINTS = 3
 """A disk is reported if it has less space than this number of checkpoints needs."""
-
-_NOTE = re.compile(r"process (\d+) on (\S+)")
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ class Watched:
         self._checked: dict[tuple[int, float], str | None] = {}  # damage of a checkpoint, by iteration and time
 
     def look(self, thorough: bool = True) -> Status:
-        """Returns the current status, as `dancfr status --json` prints it; docs/watching.md lists the keys.
+        """Returns the current status, as `dancfr status --json` prints it; docs/how-to/watching.md lists the keys.
 
         Args:
             thorough: Also read every file of the newest checkpoint, once, and compare it with its checksum.
@@ -93,6 +89,7 @@ class Watched:
             "preset": run.preset,
             "method": run.method,
             "resumed": len(run.info.get("resumed", [])),
+            "origin": run.info.get("origin"),
             **self._standing(run, facts),
             "evaluations": [{key: row.get(key) for key in evaluated} for row in record.evaluations.values()],
             "nash_conv": {policy: {key: row[key] for key in exact} for policy, row in record.exact.items()},
@@ -125,13 +122,20 @@ class Watched:
         """Returns the state of the run, its progress, and the time it needs."""
         record, config = self._record, run.info["config"]
         minutes, iterations = config.get("minutes"), config.get("iterations")
-        if type(iterations) is not int or not (minutes is None or is_number(minutes)):
-            raise UsageError(f"{self.path / 'config.json'} is not the configuration of a run of dancfr")
+        for key, value, fits in (
+            ("iterations", iterations, type(iterations) is int),
+            ("minutes", minutes, minutes is None or is_number(minutes)),
+        ):
+            if not fits:
+                raise UsageError(
+                    f"{self.path / 'config.json'} is not the configuration of a run of dancfr: "
+                    f"config.{key} must be a number, got {json.dumps(value)}"
+                )
         limit = None if minutes is None else 60.0 * minutes
         budget = Budget.of(facts.budget, config)
         spent = 0.0 if budget is None else budget.spent(record.newest)
         done = record.iteration >= iterations or (limit is not None and record.elapsed_s >= limit) or spent >= 1
-        holder = find_holder(self.path / "run.lock")
+        holder = find_holder(self.path)
         if holder is None or (done and not holder["here"]):
             state = "finished" if done else "stopped"
         else:
@@ -200,11 +204,11 @@ class Watched:
         if checkpoint is not None and status["iteration"] < saved:
             yield f"metrics.jsonl lacks rows before the checkpoint of iteration {saved}: it was damaged or removed"
         if checkpoint is None and status["state"] not in OPEN and stored > unsaved:
-            yield f"the checkpoints are gone: restore {self.path / 'checkpoints'} from a copy to go on with --resume"
+            yield f"the checkpoints are gone: restore {self.path / 'checkpoints'} from a copy to continue with --resume"
         elif status["state"] not in OPEN and status["iteration"] > saved:
             start = f"the checkpoint of iteration {saved}" if saved else "the start, as there is no checkpoint"
             again = count(status["iteration"] - saved, "iteration")
-            yield f"{again} will be trained again: --resume goes on from {start}"
+            yield f"{again} will be trained again: --resume continues from {start}"
         if missing:
             yield f"strategies/ lacks {missing[0]}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
         quiet, each = status["row_age_s"] or 0.0, status["seconds_each"] or 0.0
@@ -227,34 +231,6 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[Path], bool]:
     return found, several
 
 
-def find_holder(lock: Path) -> dict[str, Any] | None:
-    """Returns the holder of a run's lock: ``process``, ``host``, and whether this is the machine (``here``); None if
-    the lock is free.
-
-    The lock of another machine may be invisible here, so a note left by another machine counts as a lock.
-    """
-    import psutil
-
-    ours = socket.gethostname()
-    try:
-        with lock.open("rb") as file:
-            noted = _NOTE.match(file.read(200).decode(errors="replace"))
-            process, host = (int(noted[1]), noted[2]) if noted else (None, ours)
-            ended = process is not None and host == ours and not psutil.pid_exists(process)
-            held = not ended and _is_held(file)  # a lock that nobody holds is left to a training that may start now
-    except OSError:
-        return None
-    return {"process": process, "host": host, "here": host == ours} if held or host != ours else None
-
-
-def _is_held(file: BinaryIO) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    return False  # closing the file gives the shared lock back
-
-
 def _wandb(path: Path) -> Status | None:
     """Returns the ``id`` of the W&B run, and the number of its ``offline_pieces`` and of those ``unsynced``; None
     without W&B.
@@ -262,13 +238,16 @@ def _wandb(path: Path) -> Status | None:
     Each piece contains the whole run, so only the newest one is ``to_sync``, unless it is synced already.
     """
     try:
-        stored = json.loads((path / "wandb.json").read_text())["id"]
-    except (OSError, ValueError, KeyError, TypeError):
+        stored = json.loads((path / "wandb.json").read_text())
+        run, order = stored["id"], {name: place for place, name in enumerate(stored.get("pieces", ()))}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    pieces = sorted((path / "wandb").glob("offline-run-*"))  # by time
+    # Pieces that are not in the list are of version 0.2, or of a training that was killed before it had sent its rows.
+    found = (path / "wandb").glob(f"offline-run-*-{run}")
+    pieces = sorted(found, key=lambda piece: (order.get(piece.name, -1), piece.name))
     unsynced = [piece for piece in pieces if not any(piece.glob("*.wandb.synced"))]
     to_sync = str(pieces[-1]) if unsynced[-1:] == pieces[-1:] and pieces else None
-    return {"id": stored, "offline_pieces": len(pieces), "unsynced": len(unsynced), "to_sync": to_sync}
+    return {"id": run, "offline_pieces": len(pieces), "unsynced": len(unsynced), "to_sync": to_sync}
 
 
 def _size(path: Path) -> int:

@@ -12,8 +12,6 @@ from dancfr.watch.wandb_sink import WandbSink
 
 Mode = Literal["online", "offline", "off"]
 
-_DEFAULT_SERVER = "https://api.wandb.ai"
-
 
 class Tracker:
     """Writes the record of a run, and starts and stops W&B with it. A context manager.
@@ -89,6 +87,11 @@ def choose_mode(requested: str | None) -> Mode:
     return "online"
 
 
+def server() -> str:
+    """Returns the address of the W&B server."""
+    return os.environ.get("WANDB_BASE_URL") or "https://api.wandb.ai"
+
+
 def has_key() -> bool:
     """Returns whether a key for the W&B server is configured, in the environment or in a netrc file."""
     if os.environ.get("WANDB_API_KEY"):
@@ -96,7 +99,7 @@ def has_key() -> bool:
     import netrc
     from urllib.parse import urlsplit
 
-    host = urlsplit(os.environ.get("WANDB_BASE_URL") or _DEFAULT_SERVER).netloc
+    host = urlsplit(server()).netloc
     named = os.environ.get("NETRC")
     for path in [named] if named else ["~/.netrc", "~/_netrc"]:
         try:

@@ -21,13 +21,18 @@ import sys
 import uuid
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from dancfr.runs import checkpoints
+from dancfr.runs.folder import write_json
 from dancfr.runs.run import Run
 from dancfr.watch.following import Row, Tail, is_number
 from dancfr.watch.progress import Speed
-from learners.storage import replacing
+from dancfr.watch.tracking import server
+
+FILE = "wandb.json"
+"""The file in a run's folder with the ``id`` of its W&B run, and the names of its offline ``pieces``, oldest first."""
 
 LOOK_EVERY_S = 1.0
 INIT_TIMEOUT_S = 30.0
@@ -176,17 +181,27 @@ def speed_each(row: Row, speed: Speed | None) -> dict[str, float]:
 
 def wandb_id(run: Run) -> str:
     """Returns the id of the W&B run that belongs to a run; the first call creates it."""
-    path = run.path / "wandb.json"
-    try:
-        stored = json.loads(path.read_text())["id"]
-        if re.fullmatch(r"[\w-]{1,64}", stored):
-            return str(stored)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # no id yet, or a damaged file, after which W&B has this run in two parts
-    made = uuid.uuid4().hex[:12]
-    with replacing(path) as file:
-        file.write(json.dumps({"id": made}).encode() + b"\n")
+    stored = _stored(run).get("id")
+    if isinstance(stored, str) and re.fullmatch(r"[\w-]{1,64}", stored):
+        return stored
+    made = uuid.uuid4().hex[:12]  # there is none yet, or the file is damaged, and W&B will have this run in two parts
+    write_json(run.path / FILE, {"id": made})
     return made
+
+
+def note_piece(run: Run, live: Any) -> None:
+    """Notes that an offline piece has all rows, as the newest one; its name cannot tell, being local time."""
+    stored, piece = _stored(run), Path(live.dir).parent.name
+    if piece.startswith("offline-run-"):
+        write_json(run.path / FILE, {**stored, "pieces": [*stored.get("pieces", []), piece]})
+
+
+def _stored(run: Run) -> dict[str, Any]:
+    try:
+        stored = json.loads((run.path / FILE).read_text())
+    except (OSError, ValueError):
+        return {}
+    return stored if isinstance(stored, dict) else {}
 
 
 def start(run: Run, mode: str) -> Any:
@@ -207,6 +222,7 @@ def start(run: Run, mode: str) -> Any:
     known = {key: value for key, value in offered.items() if key in wandb.Settings.model_fields}
     config = run.info["config"]
     details = {key: run.info.get(key) for key in ("preset", "method", "version", "git_revision")}
+    details |= {"origin": run.info["origin"]} if "origin" in run.info else {}
     return wandb.init(
         project=os.environ.get("WANDB_PROJECT") or "dancfr",
         group=run.preset,
@@ -228,11 +244,13 @@ def main(path: str, mode: str, *speed: str) -> None:
     Signals are ignored: those that stop the training may also reach this process, which still has to send the last
     rows.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # inherited by W&B's service
     run = Run.open(path)
     live = start(run, mode)
     reader = Reader(run, live, Speed(*speed) if speed else None)
+    reader.update()
+    note_piece(run, live)
     while not select.select([0], [], [], LOOK_EVERY_S)[0]:
         reader.update()
     exit_code = int(os.read(0, 10) or b"1")  # a training that was killed sends none
@@ -240,9 +258,20 @@ def main(path: str, mode: str, *speed: str) -> None:
     live.finish(exit_code=exit_code)
 
 
+def explained(error: Exception) -> str:
+    """Returns the cause of an error of W&B, in one line; its own words name neither the server nor a wrong setting."""
+    text = " ".join(str(error).split())[:300] or type(error).__name__
+    where = server()
+    if re.search(r"error 40[13]\b|API key", text):
+        return f"{where} does not accept the key: set WANDB_API_KEY or run `wandb login`; {text}"
+    if re.search(r"deadline exceeded|timed out", text):
+        return f"no answer from {where}"
+    return text
+
+
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
     except Exception as error:
-        print((str(error).strip().splitlines() or [type(error).__name__])[0], file=sys.stderr, flush=True)
+        print(explained(error), file=sys.stderr, flush=True)
         os._exit(1)  # at a regular exit W&B would wait for its service

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import IO, Literal
 
-from actors.cluster import ROOT, installed
+from actors.packages import python_path
 from dancfr.errors import reason, warn
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Speed
@@ -33,12 +33,8 @@ class WandbSink:
         self._record = run.metrics.path
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
-        command = [sys.executable, "-m", "dancfr.watch.wandb_reader", str(run.path.absolute()), mode]
+        command = [sys.executable, "-P", "-m", "dancfr.watch.wandb_reader", str(run.path.absolute()), mode]
         command += [] if speed is None else [speed.key, speed.unit]
-        environment = dict(os.environ)
-        if not installed():  # the process must find the checkout wherever the training was started
-            paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-            environment["PYTHONPATH"] = os.pathsep.join(paths)
         try:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (a pipe would have to be read meanwhile)
             self._process = subprocess.Popen(
@@ -46,7 +42,7 @@ class WandbSink:
                 stdin=subprocess.PIPE,  # its end is the end of the training, even of one that is killed
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
-                env=environment,
+                env=os.environ | python_path(),
                 start_new_session=True,  # Ctrl-C is for the training
             )
         except OSError as error:
@@ -73,7 +69,7 @@ class WandbSink:
 
     def _give_up(self, why: str) -> None:
         self._process = None
-        warn(f"warning: W&B failed ({why}); the run goes on, {self._record} has everything")
+        warn(f"warning: W&B failed ({why}); the run continues, {self._record} has everything")
 
     def _last_line(self) -> str:
         """Returns the last line that the process wrote to standard error, which says why it ended."""

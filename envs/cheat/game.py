@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from math import comb, prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pettingzoo import AECEnv
 
 from envs.cheat import rules
 from envs.cheat.cards import MOST_COPIES, MOST_RANKS, absolute, list_discards, pack, unpack
@@ -15,6 +16,7 @@ from envs.cheat.observation import Layout, encode, observe
 from envs.cheat.turns import Rules, make_rules
 from envs.extensive import CHANCE, FactoredGame, TooManyOutcomes, check_types
 from envs.game import GameSpec, IllegalAction, Packed, States
+from envs.playable import rules_of
 
 FACES = "A23456789TJQK"
 MOST_DEALS = 100_000
@@ -43,7 +45,7 @@ class Cheat(FactoredGame):
         health: Health points of each player; 0 for no limit, which requires a `ply_limit`.
         max_discard: Largest number of cards in a discard.
         discards: ``sets`` or ``cards``, see above.
-        ply_limit: Number of decisions after which nobody wins; 0 for no limit.
+        ply_limit: Number of decisions after which no player wins; 0 for no limit.
         observation_health: Health points by which observations are divided, for nets that are trained with few points
             and play with more; 0 for `health`.
         name: Name on the command line.
@@ -111,6 +113,11 @@ class Cheat(FactoredGame):
         rule_set = make_rules(self.ranks, self.max_discard, picking, self.ply_limit)
         for name, value in (("layout", layout), ("spec", spec), ("rule_set", rule_set), ("_sets", sets)):
             object.__setattr__(self, name, value)
+
+    def raw_env(self, render_mode: str | None = None, **options: Any) -> AECEnv:
+        from envs.cheat.env import raw_env
+
+        return raw_env(render_mode=render_mode, **rules_of(self), **options)
 
     def _longest(self) -> int:
         """Returns the maximum number of decisions: between two challenges every card is laid at most once."""
@@ -206,7 +213,7 @@ class Cheat(FactoredGame):
         return np.where(shown, first + self.players + states["shown"].astype(np.int64), code)
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """The own hand, after the deal and when the player has taken the pile; otherwise 0."""
+        """The player's hand, after the deal and when the player has taken the pile; otherwise 0."""
         seen = (states["last"] < 0) | (states["taken"] == player)
         return np.where(seen, states["hand"][:, player].astype(np.int64), 0)
 

@@ -38,7 +38,7 @@ def _sum(row, at, count):
 
 @kernel
 def _nearest(row, ranks):
-    """Returns the rank in the own hand to discard, counted from the current one; -1 if the hand is empty."""
+    """Returns the rank in the hand to discard, counted from the current one; -1 if the hand is empty."""
     for distance in range(ranks // 2 + 1):
         for rank in ((ranks - distance) % ranks, distance):
             if row[HEAD + rank] > 0:
@@ -62,7 +62,7 @@ def _probability(row, ranks, copies, players, wanted):
     """Returns the probability that the discarder has at least `wanted` cards of the claimed rank, given the infostate.
 
     The discarder's cards are those in the hand and those put into the pile. Some of them are known. The `unknown` ones
-    belong to the `free` cards, whose owners are not known (another player, or nobody if a card is out of play). All
+    belong to the `free` cards, whose owners are not known (another player, or none if a card is out of play). All
     selections from the free cards are assumed to be equally likely, so the number of cards of the claimed rank among
     the unknown ones has a hypergeometric distribution.
     """

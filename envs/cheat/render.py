@@ -1,6 +1,6 @@
 """One game of Cheat as text and as a picture.
 
-A spectator sees all cards. A player sees the own cards; of the other players, also after the end, only the number of
+A spectator sees all cards. A player sees their own cards; of the other players, also after the end, only the number of
 cards and the cards that a challenge has just shown. Cards that another player has picked and not yet laid count as
 cards in that player's hand.
 """
@@ -81,7 +81,7 @@ def headline(game: Cheat, state: np.void) -> str:
     begun = f"ply {state['ply']}, rank {game.name_rank(state['rank'])}"
     discarder = f"player_{state['discarder']}"
     if state["ending"] != rules.RUNNING:
-        outcome = "nobody wins"
+        outcome = "no player wins"
         if state["winner"] >= 0:
             outcome = f"player_{state['winner']} wins"
         elif state["loser"] >= 0:

@@ -1,4 +1,4 @@
-"""Batches of games of Cheat, compiled: the deal, legal actions, steps, and what each player knows.
+"""Batches of games of Cheat, compiled: the deal, legal actions, steps, and each player's knowledge.
 
 What happens to cards, health and turns is in `envs.cheat.turns`. This module applies it to every game of a batch and
 keeps, beside it, what each player has observed (`seen` and `memory`).
@@ -45,7 +45,7 @@ SET = 2
 
 @cache
 def state_type(players: int) -> np.dtype[np.void]:
-    """A game: its position, and what the players know. Cards are words of `envs.cheat.cards`."""
+    """A game: its position, and the players' knowledge. Cards are words of `envs.cheat.cards`."""
     knowledge: list[Any] = [
         ("seen", np.uint64, (players, players)),  # [viewer, holder]: cards known to be in a hand, or put by the holder
         ("memory", np.uint64, (players,)),  # a digest of everything that each player has observed
@@ -55,7 +55,7 @@ def state_type(players: int) -> np.dtype[np.void]:
         ("taken", np.int8),  # player who took the pile in the last transition, or -1
         ("lowest", np.int8),  # rank below which no card may be picked any more
     ]
-    # With the position at another offset than in `learners.cfr.cheat.traversal.GAME`, Numba compiles the kernels of
+    # With the position at another offset than in `learners.cheat_cfr.traversal.GAME`, Numba compiles the kernels of
     # `envs.cheat.turns` for each of the two types, instead of treating one as a subtype of the other with a warning.
     return np.dtype(knowledge + position_fields(players), align=True)
 
@@ -198,9 +198,9 @@ def play(s, action, discards, rules):
 
 @kernel
 def _pick_or_stop(s, action, most):
-    """Picks one card, or ends the discard; a discard that cannot grow is claimed at once.
+    """Picks one card, or ends the discard; a discard that cannot grow is claimed immediately.
 
-    Whether it can grow must follow from what everybody sees, here the sizes of discard and hand: if a discard ended by
+    Whether it can grow must follow from what all players see, here the sizes of discard and hand: if a discard ended by
     itself where no further card may be picked, the others would learn from it what the hand lacks.
     """
     if action != STOP:
@@ -221,7 +221,7 @@ def mixed(digest, word):
 
 @kernel
 def _remember(s, public, own, actor):
-    """Adds what everybody saw to all memories, and what the actor did to the actor's."""
+    """Adds public observations to all memories, and the actor's own actions to theirs."""
     for p in range(s.hand.shape[0]):
         s.memory[p] = mixed(s.memory[p], public)
     s.memory[actor] = mixed(s.memory[actor], own)
@@ -229,7 +229,7 @@ def _remember(s, public, own, actor):
 
 @kernel
 def _observe_challenge(s):
-    """What the players learn from a challenge by the player to move, before the cards move."""
+    """Updates the players' knowledge by a challenge of the player to move, before the cards move."""
     loser = loser_of(s)
     pile = np.uint64(0)
     for p in range(s.hand.shape[0]):

@@ -6,7 +6,7 @@ the pile and loses a health point. Then the rank rises by one and the next playe
 
 The kernels work on one record and touch the fields of `position_fields` only. They serve every record that has these
 fields: the states of `envs.cheat.rules`, which add what each player knows, and the nodes of the tree that CFR walks
-(`learners.cfr.cheat.traversal`), which do not need it.
+(`learners.cheat_cfr.traversal`), which do not need it.
 
 Example, Mini-Cheat with 3 ranks of 2 cards; words of cards are written as counts by rank, the current rank first:
 

@@ -1,19 +1,22 @@
 """Geister and Mini Geister as an `envs.game.SparseGame` and an `envs.hidden.HiddenGame`."""
 
 from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pettingzoo import AECEnv
 
 from envs.game import GameSpec, IllegalAction, Packed, States
 from envs.geister import arrangements, history, observation, rules
+from envs.playable import Playable, rules_of
 from envs.sparse import Sparse, dense
 
 _RETURNS = np.array([[1, -1], [-1, 1], [0, 0]], np.float32)  # by winner; the last row, -1, is a draw
 
 
 @dataclass(frozen=True)
-class Geister:
+class Geister(Playable):
     """Batched Geister (6x6) or Mini Geister (4x4). Implements `envs.game.SparseGame` and `envs.hidden.HiddenGame`.
 
     Attributes:
@@ -32,6 +35,10 @@ class Geister:
         TypeError: an option of the wrong type.
         ValueError: an option is out of range.
     """
+
+    may_differ: ClassVar[frozenset[str]] = frozenset(
+        {"ply_limit", "random_setup", "forced_escape", "observation_limit", "clip_ply", "history"}
+    )
 
     size: int = 6
     ply_limit: int = 100
@@ -74,6 +81,11 @@ class Geister:
             max_plies=self.ply_limit + (0 if self.random_setup else 2),
         )
         object.__setattr__(self, "spec", spec)
+
+    def raw_env(self, render_mode: str | None = None, **options: Any) -> AECEnv:
+        from envs.geister.env import raw_env
+
+        return raw_env(render_mode=render_mode, **rules_of(self), **options)
 
     def reset(self, batch: int, rng: np.random.Generator) -> States:
         reds = None
@@ -124,10 +136,10 @@ class Geister:
             )
 
     def finished(self, states: States) -> NDArray[np.bool_]:
-        return states["ending"] != rules.RUNNING
+        return np.asarray(states["ending"] != rules.RUNNING)
 
     def returns(self, states: States) -> NDArray[np.float32]:
-        return _RETURNS[states["winner"]]
+        return np.asarray(_RETURNS[states["winner"]])
 
     def endings(self, states: States) -> NDArray[np.int8]:
         return states["ending"].copy()
@@ -155,7 +167,7 @@ class Geister:
         """See `Game.output_slots`.
 
         Layout ``ghost`` has an output per ghost and direction, with ghosts in the order of their starting squares;
-        ``colour`` the same with the own blue ghosts before the red ones; ``square`` one per square and direction,
+        ``colour`` the same with the player's blue ghosts before the red ones; ``square`` one per square and direction,
         because the planes do not tell ghosts of one colour apart; ``move`` adds to ``square`` an output per kind of
         move, which all squares share.
         """

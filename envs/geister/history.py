@@ -1,4 +1,4 @@
-"""What each ghost has done so far, as part of the state and of the infostate: `Geister(history=True)`.
+"""The past moves of each ghost, as part of the state and of the infostate: `Geister(history=True)`.
 
 Positions alone do not show a bluff: a ghost that has offered itself twice, or that has run from every threat, looks
 like any other on its square. So the state counts for each ghost what both players have seen it do. A ghost is
@@ -6,7 +6,7 @@ like any other on its square. So the state counts for each ghost what both playe
 
 The packed infostate of `envs.geister.observation` is followed by these bytes:
 
-    20-27  square of each ghost of the opponent in the own view, by starting square; 255 if the ghost is off the board
+    20-27  square of each of the opponent's ghosts in the player's view, by starting square; 255 if it is off the board
     28-75  three bytes for each own ghost, then for each ghost of the opponent, by starting square:
            moves + 16 * chances, retreats + 16 * offers, plies since the last move + 128 * near
 
@@ -22,7 +22,7 @@ import numpy as np
 from envs.compiled import kernel
 from envs.game import States
 from envs.geister import observation, rules
-from envs.geister.observation import OFF, bit, neighbours
+from envs.geister.observation import OFF, RED, bit, neighbours
 from envs.geister.rules import GHOSTS, RUNNING, STATE_FIELDS, first_illegal, play, target_square
 
 FIELDS: list[tuple[str, type, tuple[int, ...]]] = [
@@ -58,7 +58,7 @@ _COUNT = np.array([n / (n + 2) for n in range(MOST + 1)], np.float32)
 
 def extra_inputs(size: int) -> int:
     """Returns the number of inputs that `encode_sparse` adds to the encoding ``flat``."""
-    return 2 * PLANES * size * size + 3 * (farthest(size) + 1)
+    return int(2 * PLANES * size * size + 3 * (farthest(size) + 1))
 
 
 def without(states: States) -> States:
@@ -157,7 +157,7 @@ def encode_sparse(packed, size, place, value):
 
     The inputs of the encoding ``flat`` after the first `3 * size * size + 4`:
 
-    - six planes for the own ghosts, then six for those of the opponent: at the square of a ghost `n / (n + 2)` for its
+    - six planes for the player's own ghosts, six for the opponent's: at the square of a ghost `n / (n + 2)` for its
       moves, chances, retreats and offers, 1 for near, and the recency of its last move, from 1 down to 0 after
       `LONGEST` plies,
     - for own blue ghosts, own red ghosts and those of the opponent in turn, the number of ghosts at each number of
@@ -193,7 +193,7 @@ def encode_sparse(packed, size, place, value):
                     place[b, n] = plain + (PLANES * theirs + plane) * area + square
                     value[b, n] = inputs[plane]
                     n += 1
-            group = 2 if theirs else np.int64((row[8] >> i) & 1)
+            group = 2 if theirs else np.int64((row[RED] >> i) & 1)
             home = area - 1 - square if theirs else square  # in the view of its owner
             place[b, n] = steps + group * bins + steps_to_exit(home, size)
             value[b, n] = 1

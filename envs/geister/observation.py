@@ -1,17 +1,7 @@
 """Infostates of Geister, packed into 20 bytes, and unpacked as inputs of networks.
 
-The bytes of a packed infostate, in the own view of the observer:
-
-    0-7    square of each own ghost; 255 if the ghost is off the board
-    8      own red ghosts as bits
-    9-13   squares of the opponent's ghosts as bits, little endian
-    14     number of the opponent's blue ghosts taken
-    15     number of the opponent's red ghosts taken
-    16-17  ply, little endian
-    18     1 while the layouts are being chosen
-    19     1 if the observer moves first in this game
-
-No byte depends on the colour of an opponent's ghost on the board.
+A packed infostate is a record of `PACKED`, in the observer's view. No byte depends on the colour of an
+opponent's ghost on the board.
 """
 
 import numpy as np
@@ -19,8 +9,28 @@ import numpy as np
 from envs.compiled import kernel
 from envs.geister.rules import EAST, NORTH, SOUTH
 
-PACKED_SIZE = 20
+PACKED = np.dtype(
+    [
+        ("square", np.uint8, (8,)),  # of each own ghost; `OFF` if the ghost is off the board
+        ("red", np.uint8),  # own red ghosts as bits
+        ("enemies", np.uint8, (5,)),  # squares of the opponent's ghosts as bits, little endian
+        ("taken", np.uint8, (2,)),  # number of the opponent's blue, and red, ghosts taken
+        ("ply", "<u2"),
+        ("placing", np.uint8),  # 1 while the layouts are being chosen
+        ("first", np.uint8),  # 1 if the observer moves first in this game
+    ]
+)
+"""Record type of a packed infostate."""
+
+PACKED_SIZE = PACKED.itemsize
 OFF = 255
+
+
+assert PACKED.fields is not None
+RED, ENEMIES, TAKEN, PLY, PLACING, FIRST = (
+    int(PACKED.fields[name][1]) for name in ("red", "enemies", "taken", "ply", "placing", "first")
+)
+"""First byte of each field of `PACKED` behind the squares of the observer's ghosts, for kernels, which read bytes."""
 
 
 @kernel
@@ -38,24 +48,30 @@ def observe_into(states, players, size, packed):
             other = state.square[1 - p, ghost]
             if other >= 0:
                 enemy_bits |= np.uint64(1) << np.uint64(last - other)
-        row[8] = state.red[p]
+        row[RED] = state.red[p]
         for byte in range(5):
-            row[9 + byte] = np.uint8((enemy_bits >> np.uint64(8 * byte)) & np.uint64(255))
-        row[14] = state.taken[1 - p, 0]
-        row[15] = state.taken[1 - p, 1]
-        row[16] = state.ply & 255
-        row[17] = state.ply >> 8
-        row[18] = state.placed < 2
-        row[19] = p == 0
+            row[ENEMIES + byte] = np.uint8((enemy_bits >> np.uint64(8 * byte)) & np.uint64(255))
+        row[TAKEN] = state.taken[1 - p, 0]
+        row[TAKEN + 1] = state.taken[1 - p, 1]
+        row[PLY] = state.ply & 255
+        row[PLY + 1] = state.ply >> 8
+        row[PLACING] = state.placed < 2
+        row[FIRST] = p == 0
 
 
 @kernel
-def _enemies(packed, b):
-    """Returns the squares of the opponent's ghosts as bits."""
+def enemies_of(row):
+    """Returns the squares of the opponent's ghosts in a packed infostate as bits, `uint64`."""
     bits = np.uint64(0)
     for byte in range(5):
-        bits |= np.uint64(packed[b, 9 + byte]) << np.uint64(8 * byte)
+        bits |= np.uint64(row[ENEMIES + byte]) << np.uint64(8 * byte)
     return bits
+
+
+@kernel
+def ply_of(row):
+    """Returns the ply of a packed infostate, `int32`."""
+    return np.int32(row[PLY]) + 256 * np.int32(row[PLY + 1])
 
 
 @kernel
@@ -75,11 +91,11 @@ def encode_planes(packed, size, scale, clip, out):
     flat = out.reshape(out.shape[0], 6, area)
     for b in range(packed.shape[0]):
         row = packed[b]
-        ply = np.float32(np.int32(row[16]) + 256 * np.int32(row[17])) / np.float32(scale)
+        ply = np.float32(ply_of(row)) / np.float32(scale)
         if clip and ply > 1:
             ply = np.float32(1)
-        blue, red = np.float32(row[14]) / np.float32(3), np.float32(row[15]) / np.float32(3)
-        enemies = _enemies(packed, b)
+        blue, red = np.float32(row[TAKEN]) / np.float32(3), np.float32(row[TAKEN + 1]) / np.float32(3)
+        enemies = enemies_of(row)
         for s in range(area):
             flat[b, 0, s] = 0
             flat[b, 1, s] = 0
@@ -89,7 +105,7 @@ def encode_planes(packed, size, scale, clip, out):
             flat[b, 5, s] = ply
         for ghost in range(8):
             if row[ghost] != OFF:
-                flat[b, (row[8] >> ghost) & 1, row[ghost]] = 1
+                flat[b, (row[RED] >> ghost) & 1, row[ghost]] = 1
 
 
 SPARSE_INPUTS = 20
@@ -106,10 +122,10 @@ def encode_sparse(packed, size, scale, clip, place, value):
     for b in range(packed.shape[0]):
         for ghost in range(8):
             square = np.int16(packed[b, ghost])
-            red = np.int16((packed[b, 8] >> ghost) & 1)
+            red = np.int16((packed[b, RED] >> ghost) & 1)
             place[b, ghost] = area * red + square if square != OFF else 0
             value[b, ghost] = square != OFF
-        enemies = _enemies(packed, b)
+        enemies = enemies_of(packed[b])
         n = np.int64(0)
         for s in range(area):  # without a branch: a place that does not count is overwritten by the next
             place[b, 8 + n] = 2 * area + s
@@ -119,11 +135,11 @@ def encode_sparse(packed, size, scale, clip, place, value):
             place[b, 8 + k] = place[b, 8 + k] if k < n else 0
         for k in range(4):
             place[b, 16 + k] = 3 * area + k
-        ply = np.float32(np.int32(packed[b, 16]) + 256 * np.int32(packed[b, 17])) / np.float32(scale)
-        value[b, 16] = np.float32(packed[b, 14]) / np.float32(3)
-        value[b, 17] = np.float32(packed[b, 15]) / np.float32(3)
+        ply = np.float32(ply_of(packed[b])) / np.float32(scale)
+        value[b, 16] = np.float32(packed[b, TAKEN]) / np.float32(3)
+        value[b, 17] = np.float32(packed[b, TAKEN + 1]) / np.float32(3)
         value[b, 18] = min(ply, np.float32(1)) if clip else ply
-        value[b, 19] = packed[b, 18]
+        value[b, 19] = packed[b, PLACING]
 
 
 KINDS = 49
@@ -153,8 +169,8 @@ def neighbours(squares, size):
 def colour_slots(packed, actions, slots):
     """Writes the slot `4 * rank + direction` of each move into `slots`, `int16[B, A, 1]`.
 
-    The rank of a ghost is its place in the list of the own ghosts, on the board or not, that has the blue ones first,
-    each colour in the order of starting squares. While layouts are being chosen, action a has the slot a.
+    The rank of a ghost is its place in the list of the player's ghosts, on the board or not, that has the blue ones
+    first, each colour in the order of starting squares. While layouts are being chosen, action a has the slot a.
 
     Args:
         packed: Infostates, `uint8[B, P]`, of which the first 20 bytes are read.
@@ -163,14 +179,14 @@ def colour_slots(packed, actions, slots):
     """
     ghosts = actions >> 2
     for b in range(packed.shape[0]):
-        if packed[b, 18]:
+        if packed[b, PLACING]:
             for a in range(slots.shape[1]):
                 slots[b, a, 0] = a
             continue
         rank = np.int16(0)
         for colour in range(2):
             for ghost in range(ghosts):
-                if (packed[b, 8] >> ghost) & 1 == colour:
+                if (packed[b, RED] >> ghost) & 1 == colour:
                     for direction in range(4):
                         slots[b, 4 * ghost + direction, 0] = 4 * rank + direction
                     rank += 1
@@ -191,7 +207,7 @@ def square_slots(packed, size, actions, slots):
         slots: Written.
     """
     for b in range(packed.shape[0]):
-        if packed[b, 18]:
+        if packed[b, PLACING]:
             for a in range(slots.shape[1]):
                 slots[b, a, 0] = a
             continue
@@ -221,19 +237,19 @@ def move_slots(packed, other, size, actions, slots):
     exits = (np.uint64(1) << np.uint64(size - 1)) | np.uint64(1)
     board = np.zeros(area, np.int16)  # the part of the slot that depends on the target square
     for b in range(packed.shape[0]):
-        choosing = packed[b, 18]
+        choosing = packed[b, PLACING]
         for a in range(0 if choosing else actions, slots.shape[1]):
             slots[b, a, 0] = a if choosing else -1
             slots[b, a, 1] = -1
         if choosing:
             continue
-        enemies = _enemies(packed, b)
+        enemies = enemies_of(packed[b])
         near = neighbours(enemies, size)
         reds = np.uint64(0)  # squares of enemies known to be red
         if len(other):
             for enemy in range(actions >> 2):
                 square = np.int64(other[b, enemy])
-                red = np.uint64(square != OFF) & np.uint64((other[b, 8] >> enemy) & 1)
+                red = np.uint64(square != OFF) & np.uint64((other[b, RED] >> enemy) & 1)
                 reds |= red << (np.uint64(area - 1 - square) & np.uint64(63))
         for s in range(area):  # target, next to an enemy after the move, exit
             kind = 8 * bit(enemies, s) + 8 * bit(reds, s) + 4 * bit(near, s) + bit(exits, s)
@@ -243,7 +259,7 @@ def move_slots(packed, other, size, actions, slots):
             if square == OFF:
                 slots[b, 4 * ghost : 4 * ghost + 4] = -1
                 continue
-            kind = 24 * np.int64((packed[b, 8] >> ghost) & 1) + 2 * bit(near, square)
+            kind = 24 * np.int64((packed[b, RED] >> ghost) & 1) + 2 * bit(near, square)
             for direction in range(4):  # without branches, which would depend on the squares of the ghosts
                 width = size if direction in (NORTH, SOUTH) else 1
                 target = square + (width if direction in (EAST, SOUTH) else -width)

@@ -5,7 +5,7 @@ The two heuristic bots score every legal move by the position after it,
     - attack * (moves that an own blue ghost needs to leave the board)
     - capture * (1 if the move captures a ghost)
     - neighbours * (number of enemy ghosts orthogonally next to own blue ghosts)
-    - defence * (distance from the own corners)
+    - defence * (distance from the player's corners)
     + Gumbel(0, temperature),
 
 and play the move of the highest score; ties are broken at random. The features are those of paper 002; the weights are
@@ -25,7 +25,7 @@ from envs.agent import Agent
 from envs.compiled import kernel
 from envs.game import Game, Packed, States
 from envs.geister.game import Geister
-from envs.geister.observation import OFF
+from envs.geister.observation import OFF, PLACING, RED, enemies_of
 from envs.players import RandomAgent
 
 TIE = 1e-9  # rounding errors of equal sums of decimal weights are smaller
@@ -36,13 +36,13 @@ class HeuristicWeights:
     """Weights of the scores of a heuristic bot.
 
     Attributes:
-        attack: Cost of each move that the own blue ghost nearest to an exit needs to leave the board.
+        attack: Cost of each move that the player's blue ghost nearest to an exit needs to leave the board.
         capture: Cost of capturing a ghost.
         neighbours: Cost of each enemy ghost orthogonally next to an own blue ghost, summed over the blue ghosts.
-        defence: Cost of each step of distance to the own corners, where the opponent leaves the board.
+        defence: Cost of each step of distance to the player's corners, where the opponent leaves the board.
         temperature: Scale of the Gumbel noise; 0 plays the best move.
         kind: Distance that `defence` counts: ``corners``, of the nearest own ghost of either colour, summed over both
-            corners; ``reds``, to the nearer corner, summed over the own red ghosts.
+            corners; ``reds``, to the nearer corner, summed over the player's red ghosts.
 
     Raises:
         ValueError: unknown kind, negative temperature, or a weight that is not finite.
@@ -90,16 +90,7 @@ def _around(size: int) -> NDArray[np.uint64]:
     y, x = np.divmod(np.arange(size * size), size)
     near = np.abs(y[:, None] - y) + np.abs(x[:, None] - x) == 1
     bit = np.uint64(1) << np.arange(size * size, dtype=np.uint64)
-    return np.bitwise_or.reduce(near * bit, axis=1)
-
-
-@kernel
-def _enemy_bits(row):
-    """Returns the squares of the opponent's ghosts in a packed infostate as bits, own view."""
-    bits = np.uint64(0)
-    for byte in range(5):
-        bits |= np.uint64(row[9 + byte]) << np.uint64(8 * byte)
-    return bits
+    return np.asarray(np.bitwise_or.reduce(near * bit, axis=1))
 
 
 @kernel
@@ -126,7 +117,7 @@ def _score(row, ghost, target, enemies, distance, around, weights, guard_with_re
                 continue
         left = min(left, distance[1, square])
         right = min(right, distance[2, square])
-        if (row[8] >> own) & 1:
+        if (row[RED] >> own) & 1:
             reds_defence += min(distance[1, square], distance[2, square])
             continue
         attack = min(attack, distance[0, square] + 1)
@@ -159,7 +150,7 @@ def choose_heuristic(packed, mask, u, size, distance, around, weights, guard_wit
     temperature = weights[4]
     for b in range(packed.shape[0]):
         row = packed[b]
-        enemies = _enemy_bits(row)
+        enemies = enemies_of(row)
         best = -np.inf
         best_u = -1.0
         action = -1
@@ -167,7 +158,7 @@ def choose_heuristic(packed, mask, u, size, distance, around, weights, guard_wit
             if not mask[b, a]:
                 continue
             score = 0.0
-            if row[18] == 0:
+            if row[PLACING] == 0:
                 ghost = a >> 2
                 target = np.int64(row[ghost]) + offsets[a & 3]
                 score = _score(row, ghost, target, enemies, distance, around, weights, guard_with_reds)
@@ -193,10 +184,10 @@ def heuristic_policy(packed, mask, size, distance, around, weights, guard_with_r
     temperature = weights[4]
     for b in range(packed.shape[0]):
         row = packed[b]
-        enemies = _enemy_bits(row)
+        enemies = enemies_of(row)
         best = -np.inf
         for a in range(mask.shape[1]):
-            if mask[b, a] and row[18] == 0:
+            if mask[b, a] and row[PLACING] == 0:
                 target = np.int64(row[a >> 2]) + offsets[a & 3]
                 policy[b, a] = _score(row, a >> 2, target, enemies, distance, around, weights, guard_with_reds)
             if mask[b, a]:
@@ -241,7 +232,9 @@ class HeuristicAgent:
         size = game.size
         guard = self.weights.kind == "reds"
         noise = rng.random(mask.shape)
-        return choose_heuristic(packed, mask, noise, size, _distances(size), _around(size), self._numbers, guard)
+        return np.asarray(
+            choose_heuristic(packed, mask, noise, size, _distances(size), _around(size), self._numbers, guard)
+        )
 
     def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `envs.agent.StatesPolicy`."""
@@ -266,12 +259,12 @@ class HeuristicAgent:
 
 
 def heuristic() -> HeuristicAgent:
-    """Returns the bot with the weights `CAREFUL`."""
+    """Runs a blue ghost for an exit, keeps the blue ones clear of the opponent's and some ghosts at home."""
     return HeuristicAgent(CAREFUL, "heuristic")
 
 
 def rush() -> HeuristicAgent:
-    """Returns the bot with the weights `RUSH`."""
+    """Runs a blue ghost for an exit at more risk, its red ghosts on guard at home; the strongest bot."""
     return HeuristicAgent(RUSH, "rush")
 
 

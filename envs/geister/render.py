@@ -1,7 +1,7 @@
 """One game of Geister as text and as a picture.
 
-A spectator sees every colour, with player 0 at the bottom. A player sees the own side at the bottom; the colours of the
-opponent's ghosts on the board are hidden until the game ends.
+A spectator sees every colour, with player 0 at the bottom. A player sees their own side at the bottom; the colours of
+the opponent's ghosts on the board are hidden until the game ends.
 """
 
 from dataclasses import dataclass

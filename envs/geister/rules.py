@@ -7,7 +7,7 @@ action is `4 * ghost + direction`.
 
 Sets of squares are words with a bit per square, so that one shift moves a whole set by a row or a column. Example: on
 the board of width 6 the ghost A starts on square 25 (x = 1, y = 4). Its targets are 19 (north), 26 (east, an own ghost,
-hence illegal), 24 (west) and 31 (south, own ghost). `legal_moves` finds these for all ghosts at once: `own << 6` has a
+hence illegal), 24 (west) and 31 (south, own ghost). `legal_moves` finds these for all ghosts together: `own << 6` has a
 bit at every square whose northern neighbour is an own ghost.
 """
 
@@ -46,7 +46,7 @@ STATE = np.dtype(STATE_FIELDS, align=True)
 
 
 def start_squares(size: int) -> NDArray[np.int8]:
-    """Returns the starting square of each ghost in the own view, `int8[ghosts]`."""
+    """Returns the starting square of each ghost in its player's view, `int8[ghosts]`."""
     if size not in (4, 6):
         raise ValueError(f"size must be 6 or 4, got {size}")
     rows = (4, 5) if size == 6 else (3,)

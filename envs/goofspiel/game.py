@@ -72,7 +72,7 @@ class Goofspiel(FactoredGame):
     def chance(self, states: States) -> NDArray[np.float64]:
         left = np.empty((len(states), self.cards))
         rules.prizes_left(states, left)
-        return left / np.maximum(left.sum(axis=1, keepdims=True), 1)
+        return np.asarray(left / np.maximum(left.sum(axis=1, keepdims=True), 1))
 
     def apply(self, states: States, choices: NDArray[np.integer]) -> None:
         rules.apply(states, np.asarray(choices, np.int64), self.cards, self.prizes == "random")
@@ -105,7 +105,7 @@ class Goofspiel(FactoredGame):
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
-        """One-hot vectors of the player and, for each round, of the own bid, the result and the prize."""
+        """One-hot vectors of the player and, for each round, of the player's bid, the result and the prize."""
         n, rows = self.cards, len(packed)
         parts = [one_hot(packed[:, 0], 2)]
         for k, size in enumerate((n, 3, n)):

@@ -1,4 +1,4 @@
-"""Compiled rules of goofspiel: both players bid a card for each prize; the higher bid takes it, a tie nobody."""
+"""Compiled rules of goofspiel: both players bid a card for each prize; the higher bid takes it, a tie discards it."""
 
 import numpy as np
 

@@ -8,13 +8,13 @@ from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from envs.guandan import render
-from envs.guandan.cards import CARDS, KINDS, RANKS, Notation, notation
+from envs.guandan.display import render
+from envs.guandan.display.scene import check_view
 from envs.guandan.game import GuanDan, describe
-from envs.guandan.scene import check_view
-from envs.guandan.state import NOBODY
+from envs.guandan.rules.cards import CARDS, KINDS, RANKS, Notation, notation
+from envs.guandan.rules.state import NOBODY
 from envs.pettingzoo_view import METADATA, wrapped
-from envs.ragged_view import RaggedGameEnv
+from envs.ragged_view import ListedGameEnv
 from envs.sparse import dense
 
 GUANDAN_METADATA = {**METADATA, "render_modes": ["human", "ansi", "rgb_array"], "name": "guandan_v0"}
@@ -23,11 +23,11 @@ HIGHEST_RANK = 14  # of a red joker
 COLUMNS = (*(2,) * len(CARDS), len(KINDS) - 1, HIGHEST_RANK)
 
 
-class raw_env(RaggedGameEnv):
+class raw_env(ListedGameEnv):
     """GuanDan for four without wrappers: ``player_0`` and ``player_2`` against ``player_1`` and ``player_3``.
 
     A step is a play, a pass, a tribute or the return of a card. An action is an index of the list of legal actions in
-    the observation of the agent to move, see `RaggedGameEnv`. A row of ``legal_actions``, `int8[56]`, consists of the
+    the observation of the agent to move, see `ListedGameEnv`. A row of ``legal_actions``, `int8[56]`, consists of the
     54 counts of an action's cards (by `envs.guandan.cards.CARDS`), its kind, 0 .. 12 by `cards.KINDS`, and its rank:
     0 .. 12 for 2 .. A, 13 and 14 for the jokers, of a sequence the lowest rank. Kind and rank are there because the
     same cards can have several readings. `legal_actions` returns the same list in notation for people. ``observation``

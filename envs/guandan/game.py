@@ -1,29 +1,42 @@
-"""GuanDan as an `envs.game.RaggedGame`."""
+"""GuanDan as an `envs.game.ListedGame`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pettingzoo import AECEnv
 
 from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
-from envs.guandan import deals, hands, observation, plans, ranks, rules
-from envs.guandan.candidates import mark_candidates
-from envs.guandan.cards import DECK_HIGH, DECK_LOW, JOKER_RANK, KINDS, PASS, NoSuchCard, action_dtype, notation, pack
-from envs.guandan.generation import LONGEST
-from envs.guandan.layout import MOST_PLAYS
-from envs.guandan.readings import TABLE
-from envs.guandan.state import GIVE_BACK, NOBODY, PAY, SEATS, state_dtype
-from envs.guandan.tribute import tribute_choice
+from envs.guandan.inputs import deals, hands, observation, plans, ranks
+from envs.guandan.inputs.candidates import mark_candidates
+from envs.guandan.inputs.layout import MOST_PLAYS
+from envs.guandan.inputs.tribute import tribute_choice
+from envs.guandan.rules import tables as rules
+from envs.guandan.rules.cards import (
+    DECK_HIGH,
+    DECK_LOW,
+    JOKER_RANK,
+    KINDS,
+    PASS,
+    NoSuchCard,
+    action_dtype,
+    notation,
+    pack,
+)
+from envs.guandan.rules.generation import LONGEST
+from envs.guandan.rules.readings import TABLE
+from envs.guandan.rules.state import GIVE_BACK, NOBODY, PAY, SEATS, state_dtype
+from envs.playable import Playable, rules_of
 from envs.sparse import Sparse
 
 FEW_CARDS = 6
-"""Cards of the smallest hand from which on `GuanDan.situation_of` speaks of an endgame."""
+"""Cards of the smallest hand at which `GuanDan.situation_of` starts to speak of an endgame."""
 
 RANKS, PLANS = "ranks", "plans"
-"""Names of the encodings with inputs by rank, which has those of `envs.guandan.ranks` behind the paper's, and about
-plans, which has those of `envs.guandan.plans` behind these."""
+"""Names of the encodings with inputs by rank, which has those of `envs.guandan.inputs.ranks` behind the paper's, and
+about plans, which has those of `envs.guandan.inputs.plans` behind these."""
 
 ENDINGS = ("running", "double", "partner third", "partner last")
 """Endings of the last round, by the place of the winner's partner."""
@@ -44,21 +57,25 @@ _ENCODINGS = {  # number of inputs, whether with the wild flags, whether with th
 
 
 @dataclass(frozen=True)
-class GuanDan:
-    """Batched GuanDan for four players. Implements `envs.game.RaggedGame`; a state is a record of `state_dtype`.
+class GuanDan(Playable):
+    """Batched GuanDan for four players. Implements `envs.game.ListedGame`; a state is a record of `state_dtype`.
 
     Attributes:
         length: A game is a single ``round``, or a ``match`` that ends when a team wins at its own level A.
         situation: Start of a game: ``first``, at level 2 without tributes; ``drawn``, at a random round of a match,
             with its levels and tributes.
         double_tribute: Receivers of two tributes: ``by_card``, the higher goes to the first seat of the previous round
-            (paper 004, III); ``by_seat``, each goes to the seat before its payer, as in the recorded engine.
-        a_attempts: Failed attempts at the own level A after which a team falls back to level 2; 0 disables this rule.
+            (paper 004, III); ``by_seat``, each goes to the seat before its payer, as in the recorded engine. After two
+            equal tributes the payer leads whose card went to the first; by seat, the higher of the payers' seats does.
+        a_attempts: Failures at the team's own level A after which the team falls back to 2; 0 disables this rule.
 
     Raises:
         TypeError: an option of the wrong type.
         ValueError: an option is out of range.
     """
+
+    illegal_reward: ClassVar[float] = -3.0
+    may_differ: ClassVar[frozenset[str]] = frozenset({"length", "situation", "double_tribute", "a_attempts"})
 
     length: Literal["round", "match"] = "round"
     situation: Literal["first", "drawn"] = "drawn"
@@ -100,6 +117,11 @@ class GuanDan:
         )
         object.__setattr__(self, "spec", spec)
 
+    def raw_env(self, render_mode: str | None = None, **options: Any) -> AECEnv:
+        from envs.guandan.env import raw_env
+
+        return raw_env(render_mode=render_mode, **rules_of(self), **options)
+
     @property
     def action_dtype(self) -> np.dtype[np.void]:
         return action_dtype
@@ -120,7 +142,8 @@ class GuanDan:
         if found.ndim != 1 or (found.size and (found.dtype.kind not in "ui" or found.min() < 0)):
             raise ValueError(f"seeds must be integers from 0, [B], got {found.dtype}{list(found.shape)}")
         states = np.zeros(len(found), state_dtype)
-        rules.start_tables(states, np.ascontiguousarray(found, np.uint64), self.situation == "drawn")
+        drawn, by_card = self.situation == "drawn", self.double_tribute == "by_card"
+        rules.start_tables(states, np.ascontiguousarray(found, np.uint64), drawn, by_card)
         return states
 
     def deal(
@@ -159,17 +182,17 @@ class GuanDan:
         return states["to_move"].copy()
 
     def legal(self, states: States) -> Ragged:
-        """See `RaggedGame.legal`. Lists every multiset of cards in every reading; a pass comes first."""
+        """See `ListedGame.legal`. Lists every multiset of cards in every reading; a pass comes first."""
         return _listed(states, merged=False)
 
     def choices(self, states: States) -> Ragged:
-        """See `RaggedGame.choices`. Lists every multiset of cards in its strongest reading."""
+        """See `ListedGame.choices`. Lists every multiset of cards in its strongest reading."""
         return _listed(states, merged=True)
 
     alike: ClassVar[tuple[str, ...]] = ("kind", "rank", "size")
 
     def candidates(self, states: States) -> Ragged:
-        """See `envs.game.Candidates`. Lists one of each set of plays that differ only in suits."""
+        """See `envs.capabilities.Candidates`. Lists one of each set of plays that differ only in suits."""
         choices = self.choices(states)
         kept = np.empty(len(choices.rows), np.bool_)
         mark_candidates(states, *choices, np.empty(MOST_PLAYS, action_dtype), kept)
@@ -186,10 +209,10 @@ class GuanDan:
             raise IllegalAction(f"table {bad}, seat {states[bad]['to_move']}: {describe(actions[bad])} is not legal")
 
     def finished(self, states: States) -> NDArray[np.bool_]:
-        return states["to_move"] == NOBODY
+        return np.asarray(states["to_move"] == NOBODY)
 
     def returns(self, states: States) -> NDArray[np.float32]:
-        """See `RaggedGame.returns`, `float32[B, 4]`. In a round, the winners get 3, 2 or 1 points and the losers the
+        """See `ListedGame.returns`, `float32[B, 4]`. In a round, the winners get 3, 2 or 1 points and the losers the
         negative, or all get 0 if the winners could not close their level A; in a match, 1 and -1."""
         if self.length == "match":
             value = np.where(states["winner"] == 0, 1, -1) * self.finished(states)
@@ -207,10 +230,10 @@ class GuanDan:
 
     def scripted(self, states: States) -> NDArray[np.bool_]:
         """Returns which decisions are tributes or returns of cards, `bool[B]`; DanZero leaves them to a heuristic."""
-        return (states["phase"] == PAY) | (states["phase"] == GIVE_BACK)
+        return np.asarray((states["phase"] == PAY) | (states["phase"] == GIVE_BACK))
 
     def script(self, states: States, choices: Ragged) -> NDArray[np.int64]:
-        """See `RaggedGame.script`; the heuristic is `envs.guandan.tribute`."""
+        """See `ListedGame.script`; the heuristic is `envs.guandan.inputs.tribute`."""
         return tribute_choice(states, choices)
 
     def winners(self, states: States) -> NDArray[np.int8]:
@@ -254,7 +277,7 @@ class GuanDan:
         return out
 
     def notes(self, encoding: str) -> tuple[int, int]:
-        """See `envs.game.Appraises`: the inputs of `plans`."""
+        """See `envs.capabilities.Appraises`: the inputs of `plans`."""
         return (plans.INPUTS, plans.ACTION_INPUTS) if encoding == PLANS else (0, 0)
 
     def appraise(
@@ -277,7 +300,7 @@ class GuanDan:
         return self.spec.shapes[PLANS][0] - observation.CARD_INPUTS + hands.INPUTS
 
     def observe_hidden(self, states: States, players: NDArray[np.int8]) -> Packed:
-        """See `envs.game.FullView`: the other hands, `envs.guandan.hands`."""
+        """See `envs.capabilities.FullView`: the other hands, `envs.guandan.inputs.hands`."""
         packed = np.empty((len(states), hands.PACKED_SIZE), np.uint8)
         hands.observe_into(states, np.asarray(players, np.int64), packed)
         return packed
@@ -292,21 +315,27 @@ class GuanDan:
         return out
 
     def redeal(self, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
-        """See `envs.game.Redeals`. All deals of the other hands are alike likely, whatever their players have shown."""
+        """See `envs.capabilities.Redeals`.
+
+        All deals of the other hands are alike likely, whatever their players have shown.
+        """
         deals.redeal_into(states, np.asarray(players, np.int64), np.asarray(seeds, np.uint64))
 
     situations: ClassVar[tuple[str, ...]] = ("lead", "follow", "partner holds", "endgame")
 
     def situation_of(self, states: States) -> NDArray[np.int8]:
-        """See `envs.game.Situations`. In an endgame a seat with cards has at most `FEW_CARDS` of them; otherwise the
-        mover leads, follows a move of an opponent, or its partner holds the trick."""
+        """See `envs.capabilities.Situations`.
+
+        In an endgame a seat with cards has at most `FEW_CARDS` of them; otherwise the mover leads, follows a move of an
+        opponent, or its partner holds the trick.
+        """
         left = np.where(states["left"] > 0, states["left"], 99).min(axis=1)
         partner = states["holder"] == (states["to_move"] + 2) % SEATS
         found = np.select([left <= FEW_CARDS, states["beat_kind"] == PASS, partner], [3, 0, 2], 1)
         return found.astype(np.int8)
 
     def picture(self, state: np.void) -> str:
-        from envs.guandan.render import ansi  # loads an imaging library
+        from envs.guandan.display.render import ansi  # loads an imaging library
 
         return ansi(state, int(state["to_move"]))
 
@@ -327,7 +356,7 @@ class GuanDan:
         encoding: str,
         notes: NDArray[np.float32] | None = None,
     ) -> Sparse:
-        """See `envs.game.RelativeActions`."""
+        """See `envs.capabilities.RelativeActions`."""
         if encoding not in (RANKS, PLANS):
             return self.encode_actions(actions)
         _check_lists(packed, offsets, actions)

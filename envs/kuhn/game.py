@@ -61,7 +61,7 @@ class Kuhn(FactoredGame):
 
     def chance(self, states: States) -> NDArray[np.float64]:
         left = np.arange(self.cards) != states["cards"][:, :1]
-        return left / left.sum(axis=1, keepdims=True)
+        return np.asarray(left / left.sum(axis=1, keepdims=True))
 
     def apply(self, states: States, choices: NDArray[np.integer]) -> None:
         rules.apply(states, np.asarray(choices, np.int64))
@@ -72,7 +72,7 @@ class Kuhn(FactoredGame):
         return np.where(states["length"] > 0, last, 2).astype(np.int64)
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """1 + the own card between the deal and the first action, else 0."""
+        """1 + the player's card between the deal and the first action, else 0."""
         card = states["cards"][:, player]
         return np.where((states["length"] == 0) & (card != rules.NONE), card + np.int64(1), 0)
 
@@ -88,7 +88,7 @@ class Kuhn(FactoredGame):
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
-        """One-hot vectors of the player, the own card and each action."""
+        """One-hot vectors of the player, their card and each action."""
         actions = one_hot(packed[:, 2:], 2).reshape(len(packed), -1)
         return np.concatenate([one_hot(packed[:, 0], 2), one_hot(packed[:, 1], self.cards), actions], axis=1)
 

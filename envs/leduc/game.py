@@ -114,7 +114,7 @@ class Leduc(FactoredGame):
             hands = self.suits * (self.suits - 1.0 * (cards[:, None] == cards)).ravel()
             dealing = states["cards"][:, :1] == rules.NONE
             left = np.where(dealing, hands, np.pad(left, ((0, 0), (0, len(hands) - len(cards)))))
-        return left / left.sum(axis=1, keepdims=True)
+        return np.asarray(left / left.sum(axis=1, keepdims=True))
 
     def apply(self, states: States, choices: NDArray[np.integer]) -> None:
         together = self.ranks if self.deal == "ranks" else 0
@@ -132,7 +132,7 @@ class Leduc(FactoredGame):
         return np.where(length == 0, actions + self._cards, shown).astype(np.int64)
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """1 + the own card between the deal and the first action, else 0."""
+        """1 + the player's card between the deal and the first action, else 0."""
         card = states["cards"][:, player]
         dealing = (states["actions"][:, 0, 0] == rules.NONE) & (card != rules.NONE)
         return np.where(dealing, card + np.int64(1), 0)
@@ -151,7 +151,7 @@ class Leduc(FactoredGame):
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
-        """One-hot vectors of the player, the ranks of the own card and the board, and each action of both rounds."""
+        """One-hot vectors of the player, the ranks of their card and the board, and each action of both rounds."""
         own, board = (np.where(c == rules.NONE, c, c // self._per_rank) for c in (packed[:, 1], packed[:, 2]))
         actions = one_hot(packed[:, 3:], self.spec.num_actions).reshape(len(packed), -1)
         return np.concatenate(

@@ -1,4 +1,4 @@
-"""Adapts any two-player zero-sum game of OpenSpiel to `Game`: slower than compiled rules, for the same learners.
+"""Adapts any two-player game of OpenSpiel with a constant sum to `Game`: slower than compiled rules, for any learner.
 
 A state is the history of actions and outcomes of chance, which may be copied, dropped and sent to other processes like
 a state of a compiled game. A cache holds the live states of OpenSpiel by history; missing ones are created by replay.
@@ -6,25 +6,29 @@ a state of a compiled game. A cache holds the live states of OpenSpiel by histor
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from hashlib import blake2b
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.extensive import CHANCE, OVER, ListedChance
 from envs.game import GameSpec, Packed, States
-from envs.openspiel.loading import Spiel, load_openspiel, mover_of, name_of
+from envs.openspiel.loading import Spiel, load_openspiel, mover_of, name_of, refusing, sum_of
 
 _PROBES, _PROBE_PLIES = 16, 200
 
+DIGEST = 16
+"""Bytes of the digest of an infostate; two of a billion infostates agree with a probability below 1e-20."""
+
 
 class OpenSpielGame(ListedChance):
-    """A two-player zero-sum game of OpenSpiel as a `Game`. Implements `envs.game.Game`.
+    """A two-player zero-sum or constant-sum game of OpenSpiel as a `Game`. Implements `envs.game.Game`.
 
     Chance can be enumerated by `initial`, `mover`, `chance`, `apply` and `utilities`, as in
     `envs.extensive.ExtensiveGame`. OpenSpiel does not split observations into public and private ones; for a tree use
     `envs.openspiel.openspiel_tree`. Infostates are OpenSpiel's information state tensors or, for games without them,
-    observation tensors, which may lack earlier observations.
+    observation tensors, which may lack earlier observations; `identify` tells them apart.
 
     Args:
         game: See `envs.openspiel.loading.load_openspiel`. A game in Gambit's format can be sent to other processes only
@@ -40,7 +44,11 @@ class OpenSpielGame(ListedChance):
         RuntimeError: from `observe`, if `compact` and a tensor has entries other than 0 and 1.
     """
 
-    def __init__(self, game: Any, name: str | None = None, *, compact: bool | None = None, reserve: int = 4096) -> None:
+    may_differ: ClassVar[frozenset[str]] = frozenset({"compact", "reserve"})  # rules are parameters in the name
+
+    def __init__(
+        self, game: str | Spiel, name: str | None = None, *, compact: bool | None = None, reserve: int = 4096
+    ) -> None:
         if type(reserve) is not int or reserve < 1:
             raise ValueError(f"reserve must be an integer of at least 1, got {reserve!r}")
         if compact is not None and type(compact) is not bool:
@@ -52,6 +60,9 @@ class OpenSpielGame(ListedChance):
         kind, spiel = self.spiel.get_type(), self.spiel
         if not (kind.provides_information_state_tensor or kind.provides_observation_tensor):
             raise ValueError(f"OpenSpiel's {kind.short_name} has no tensors for a network")
+        self.no_tree = (
+            "" if kind.provides_information_state_string else "OpenSpiel defines no information state strings for it"
+        )
         self._remembers = bool(kind.provides_information_state_tensor)
         width = int(spiel.information_state_tensor_size() if self._remembers else spiel.observation_tensor_size())
         self.compact = compact is not False
@@ -67,7 +78,11 @@ class OpenSpielGame(ListedChance):
             ]
         )
         self.spec = self._describe(name or name_of(game, spiel), width)
-        if compact is None and not self._fits_bits():
+        if not self.spec.num_actions:
+            raise ValueError(f"OpenSpiel's {kind.short_name} has no actions with these parameters")
+        with refusing(name_of(game, spiel)):  # some parameters are refused at the first deal
+            binary = compact is not None or self._fits_bits()
+        if not binary:
             self.compact = False
             self.spec = self._describe(self.spec.name, width)
 
@@ -82,7 +97,7 @@ class OpenSpielGame(ListedChance):
             slots={"action": int(spiel.num_distinct_actions())},
             endings=("running", "over"),
             max_plies=int(spiel.max_game_length()),
-            max_return=float(max(abs(spiel.min_utility()), abs(spiel.max_utility()))),
+            max_return=float(max(abs(spiel.min_utility()), abs(spiel.max_utility()))) or 1.0,
         )
 
     def _fits_bits(self) -> bool:
@@ -179,7 +194,8 @@ class OpenSpielGame(ListedChance):
         states[running] = part
 
     def utilities(self, states: States) -> NDArray[np.float64]:
-        return np.stack([states["utility"], 0.0 - states["utility"]], axis=1)
+        total = np.where(states["mover"] == OVER, sum_of(self.spiel), 0.0)
+        return np.stack([states["utility"], total - states["utility"]], axis=1)
 
     # The interface `Game`
 
@@ -196,6 +212,11 @@ class OpenSpielGame(ListedChance):
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
         return self.pack(self.tensors(self.spiel_states(states), players))
+
+    def identify(self, states: States, players: NDArray[np.int8]) -> Packed:
+        """See `envs.game.Identified`: by information state strings, which may be finer than tensors."""
+        lives = zip(self.spiel_states(states), players.tolist(), strict=True)
+        return digests([(player, live.information_state_string(player)) for live, player in lives])
 
     def tensors(self, lives: Sequence[Spiel], players: Sequence[int] | NDArray[np.integer]) -> NDArray[np.float32]:
         """Returns the tensor of `players[b]` at OpenSpiel's state `lives[b]`, `float32[B, *spec.shapes["flat"]]`."""
@@ -219,6 +240,12 @@ class OpenSpielGame(ListedChance):
         if not self.compact:
             return np.ascontiguousarray(packed).view(np.float32)
         return np.unpackbits(packed, axis=1, count=self.spec.shapes["flat"][0]).astype(np.float32)
+
+
+def digests(labels: Sequence[tuple[int, str]]) -> Packed:
+    """Returns digests of information state strings with their players, `uint8[B, DIGEST]`."""
+    found = b"".join(blake2b(f"{player} {text}".encode(), digest_size=DIGEST).digest() for player, text in labels)
+    return np.frombuffer(found, np.uint8).reshape(len(labels), DIGEST)
 
 
 def _is_binary(tensors: NDArray[np.float32]) -> bool:

@@ -1,13 +1,17 @@
-"""Loads games of OpenSpiel and checks them: two players, zero-sum, explicit chance, sequential moves."""
+"""Loads games of OpenSpiel and checks them: two players, a constant sum of returns, listed chance, sequential moves."""
 
 import difflib
+import importlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from envs.extensive import CHANCE, OVER
-
-EFG = "EFG "
-"""Prefix of a game in Gambit's format."""
+from envs.openspiel.gambit import EFG, BadGambit, for_openspiel
 
 Spiel = Any
 """A game, state or policy of OpenSpiel, whose package has no type annotations."""
@@ -25,21 +29,23 @@ def import_pyspiel() -> ModuleType:
         raise ModuleNotFoundError(
             "games of OpenSpiel need the package open_spiel: run make setup, or pip install open_spiel"
         ) from None
-    return pyspiel
+    loaded: ModuleType = pyspiel
+    return loaded
 
 
-def load_openspiel(game: Any) -> Spiel:
+def load_openspiel(game: str | Spiel) -> Spiel:
     """Loads an OpenSpiel game with sequential moves.
 
     Args:
-        game: OpenSpiel's text, such as ``leduc_poker`` or ``goofspiel(imp_info=True,num_cards=4)``; text in Gambit's
-            extensive-form format; or a `pyspiel.Game`. OpenSpiel converts simultaneous moves to sequential ones, of
-            which the later player does not see the earlier move.
+        game: OpenSpiel's text, such as ``leduc_poker``, ``goofspiel(imp_info=True,num_cards=4)``, or
+            ``python_kuhn_poker``, one of its games in Python; text in Gambit's extensive-form format, or
+            ``efg_game(filename=PATH)``, both of which `envs.openspiel.gambit` reads; or a `pyspiel.Game`. OpenSpiel
+            converts simultaneous moves to sequential ones, of which the later player does not see the earlier move.
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
-        ValueError: unknown game or parameter; or the game does not have two players, is not zero-sum, or samples chance
-            implicitly.
+        ValueError: unknown game or parameter; or the game does not have two players or returns of a constant sum, or
+            samples chance implicitly.
     """
     pyspiel = import_pyspiel()
     loaded = _load(pyspiel, game) if isinstance(game, str) else game
@@ -48,8 +54,10 @@ def load_openspiel(game: Any) -> Spiel:
     kind, name = loaded.get_type(), loaded.get_type().short_name
     if loaded.num_players() != 2:
         raise ValueError(f"OpenSpiel's {name} has {loaded.num_players()} players here; only games of 2 can be adapted")
-    if kind.utility != pyspiel.GameType.Utility.ZERO_SUM:
-        raise ValueError(f"OpenSpiel's {name} is {_words(kind.utility)}; only zero-sum games can be adapted")
+    if kind.utility not in (pyspiel.GameType.Utility.ZERO_SUM, pyspiel.GameType.Utility.CONSTANT_SUM):
+        raise ValueError(
+            f"OpenSpiel's {name} is {_words(kind.utility)}; only zero-sum and constant-sum games can be adapted"
+        )
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
         raise ValueError(f"OpenSpiel's {name} draws chance by itself; only games that list its outcomes can be adapted")
     if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
@@ -61,10 +69,15 @@ def load_openspiel(game: Any) -> Spiel:
     return loaded
 
 
-def name_of(game: Any, loaded: Spiel) -> str:
+def name_of(game: str | Spiel, loaded: Spiel) -> str:
     """Returns the text of a game, or OpenSpiel's name if the text is long or in Gambit's format."""
     text = str(game).strip().removesuffix("()")
     return str(loaded.get_type().short_name) if "\n" in text or len(text) > 200 else text
+
+
+def sum_of(game: Spiel) -> float:
+    """Returns the sum of both players' returns."""
+    return float(game.utility_sum() or 0.0)
 
 
 def mover_of(state: Spiel) -> int:
@@ -84,30 +97,72 @@ def moves_of(state: Spiel) -> list[tuple[int, float]]:
 
 
 def _load(pyspiel: ModuleType, text: str) -> Spiel:
-    try:
+    with refusing(text):
         if text.lstrip().startswith(EFG):
-            return pyspiel.load_efg_game(text)
-        _check_text(pyspiel, text)
+            return pyspiel.load_efg_game(for_openspiel(text))
+        parameters = _checked(pyspiel, text)
+        if parameters["name"] == "efg_game":
+            return pyspiel.load_efg_game(for_openspiel(Path(parameters["filename"]).read_text()))
         return pyspiel.load_game(text)
-    except (RuntimeError, LookupError, TypeError) as error:
+
+
+@contextmanager
+def refusing(text: str) -> Iterator[None]:
+    """Converts errors of OpenSpiel to a ValueError in one line, in place of its own lines on standard error."""
+    try:
+        with _silent():
+            yield
+    except (BadGambit, LookupError, OSError, RuntimeError, TypeError, UnicodeError) as error:
         shown = text if len(text) <= 80 else text[:77] + "..."
-        cause = next(iter(str(error).splitlines()), "no reason given")
-        raise ValueError(f"OpenSpiel refuses {' '.join(shown.split())!r}: {cause}") from None
+        cause = re.sub(r"^\S+\.(cc|h):\d+ ", "", " ".join(str(error).split()) or "no reason given")
+        raise ValueError(f"OpenSpiel refuses {' '.join(shown.split())!r}: {cause[:300]}") from None
 
 
-def _check_text(pyspiel: ModuleType, text: str) -> None:
-    """Raises a ValueError for common mistakes, for which OpenSpiel would print pages to standard error."""
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Drops the lines that C++ code writes to standard error."""
+    kept = None
+    with suppress(OSError):  # it is closed
+        kept = os.dup(2)
+    if kept is not None:
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), 2)
+    try:
+        yield
+    finally:
+        if kept is not None:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _checked(pyspiel: ModuleType, text: str) -> dict[str, Any]:
+    """Returns the parameters of a game; raises a ValueError for common mistakes, for which OpenSpiel prints pages."""
     name, bracket, rest = text.strip().partition("(")
-    specifications = {kind.short_name: kind.parameter_specification for kind in pyspiel.registered_games()}
+    specifications = _specifications(pyspiel)
+    if name not in specifications:
+        with suppress(ImportError):  # of a package that a game in Python wants
+            importlib.import_module("open_spiel.python.games")  # registers them
+        specifications = _specifications(pyspiel)
     if name not in specifications:
         raise ValueError(f"OpenSpiel has no game {name!r}{_meant(name, specifications)}")
     if text.count("(") != text.count(")") or (bracket and not rest.endswith(")")):
         raise ValueError(f"the brackets of the OpenSpiel game {text!r} do not match")
     known = specifications[name]
-    for parameter in pyspiel.game_parameters_from_string(text.strip()):
+    parameters: dict[str, Any] = pyspiel.game_parameters_from_string(text.strip())
+    for parameter, value in parameters.items():
         if parameter != "name" and parameter not in known:
             listed = _meant(parameter, known) or f"; there are: {', '.join(sorted(known)) or 'none'}"
             raise ValueError(f"OpenSpiel's {name} has no parameter {parameter!r}{listed}")
+        if parameter.endswith(("file", "filename")) and value and not Path(str(value)).is_file():
+            raise ValueError(f"OpenSpiel's {name} reads {parameter}={value}, and there is no such file")
+    if "filename" in known and not parameters.get("filename"):
+        raise ValueError(f"OpenSpiel's {name} needs a file: write {name}(filename=PATH)")
+    return parameters
+
+
+def _specifications(pyspiel: ModuleType) -> dict[str, Any]:
+    """Returns the parameters of all games of OpenSpiel with their defaults."""
+    return {kind.short_name: kind.parameter_specification for kind in pyspiel.registered_games()}
 
 
 def _meant(word: str, known: Any) -> str:
@@ -119,4 +174,4 @@ def _words(kind: Any) -> str:
     return str(kind.name).lower().replace("_", "-")
 
 
-__all__ = ["Spiel", "import_pyspiel", "load_openspiel", "mover_of", "moves_of", "name_of"]
+__all__ = ["Spiel", "import_pyspiel", "load_openspiel", "mover_of", "moves_of", "name_of", "refusing", "sum_of"]

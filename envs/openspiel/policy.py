@@ -1,7 +1,6 @@
 """Converts policies on trees to policies of OpenSpiel, and vice versa."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ class Correspondence:
     same: bool
 
 
-def correspond(tree: Tree, game: Any) -> Correspondence:
+def correspond(tree: Tree, game: str | Spiel) -> Correspondence:
     """Maps the infosets of a tree to an OpenSpiel game by traversing both together.
 
     Both must have the same movers, actions and probabilities of chance. OpenSpiel's game may play final forced moves
@@ -106,7 +105,8 @@ class _Walk:
         return node
 
     def _compare_returns(self, node: int, state: Spiel) -> None:
-        ours, theirs = float(self.tree.utility[node]), float(state.returns()[0])
+        first, second = state.returns()
+        ours, theirs = float(self.tree.utility[node]), (first - second) / 2  # as if their sum were 0
         if np.isnan(self.scale) and ours != 0 and theirs / ours > 0:
             self.scale = theirs / ours
         scale = 1.0 if np.isnan(self.scale) else self.scale
@@ -117,7 +117,7 @@ class _Walk:
         return ValueError(f"{self.tree.name} is another game in OpenSpiel: after {state.history()} {what}")
 
 
-def to_openspiel_policy(tree: Tree, policy: NDArray[np.floating], game: Any) -> Spiel:
+def to_openspiel_policy(tree: Tree, policy: NDArray[np.floating], game: str | Spiel) -> Spiel:
     """Converts a policy of both players to OpenSpiel's tabular policy.
 
     Args:
@@ -150,7 +150,7 @@ def to_openspiel_policy(tree: Tree, policy: NDArray[np.floating], game: Any) -> 
     return pyspiel.TabularPolicy(table)
 
 
-def from_openspiel_policy(tree: Tree, policy: Spiel, game: Any) -> NDArray[np.float64]:
+def from_openspiel_policy(tree: Tree, policy: Spiel, game: str | Spiel) -> NDArray[np.float64]:
     """Converts a tabular policy of OpenSpiel to our tree, `float64[S]`; moves that OpenSpiel plays itself are forced.
 
     Args:

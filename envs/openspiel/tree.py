@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.openspiel.game import OpenSpielGame
-from envs.openspiel.loading import Spiel, load_openspiel, mover_of, moves_of, name_of
-from envs.tree import Tree, TreeTooLarge, assemble
+from envs.openspiel.game import OpenSpielGame, digests
+from envs.openspiel.loading import Spiel, load_openspiel, mover_of, moves_of, name_of, sum_of
+from envs.tree import Tree, TreeTooLarge, assemble, refuse_hopeless
+from envs.tree_size import PATHS
 
 MOST_NODES = 2_000_000
-"""Default limit on the nodes. A node takes microseconds, and the nodes of the current layer some hundred bytes each."""
+"""Default limit on the nodes. A node takes microseconds, and the states of the current layer up to kilobytes each."""
+
+_AT_ONCE = 256
 
 
-def openspiel_tree(game: Any, most_nodes: int = MOST_NODES, *, observations: bool = True) -> Tree:
+def openspiel_tree(game: str | Spiel, most_nodes: int = MOST_NODES, *, observations: bool = True) -> Tree:
     """Builds the whole tree of an OpenSpiel game, without histories and public states, which OpenSpiel does not define.
 
     Args:
@@ -26,9 +29,9 @@ def openspiel_tree(game: Any, most_nodes: int = MOST_NODES, *, observations: boo
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
-        ValueError: the game is not zero-sum for two players, or has no information state strings.
-        TreeTooLarge: more than `most_nodes` nodes.
-        ImperfectRecall: nodes of one infoset differ in their legal actions or in the own actions before them.
+        ValueError: see `load_openspiel`, or the game has no information state strings.
+        TreeTooLarge: more than `most_nodes` nodes; found immediately if random paths predict ten times as many.
+        ImperfectRecall: nodes of one infoset differ in their legal actions or in their player's actions before them.
     """
     adapted = game if isinstance(game, OpenSpielGame) else None
     spiel = load_openspiel(game) if adapted is None else adapted.spiel
@@ -36,11 +39,13 @@ def openspiel_tree(game: Any, most_nodes: int = MOST_NODES, *, observations: boo
     if not spiel.get_type().provides_information_state_string:
         raise ValueError(f"{name} has no tree: OpenSpiel defines no information state strings for it")
     started = time.perf_counter()
+    refuse_hopeless(name, estimate_openspiel(spiel, np.random.default_rng(0), 100.0 * most_nodes), most_nodes)
     growth = _Growth((adapted or OpenSpielGame(spiel, name)) if observations else None)
     layer = [spiel.new_initial_state()]
     growth.add(layer, [-1], [-1], [1.0])
     while layer:
-        moves, left = [], most_nodes - growth.count
+        moves: list[list[tuple[int, float]]] = []
+        left = most_nodes - growth.count
         for state in layer:
             moves.append(moves_of(state))
             left -= len(moves[-1])
@@ -56,14 +61,29 @@ def openspiel_tree(game: Any, most_nodes: int = MOST_NODES, *, observations: boo
             growth.add(layer, *map(list, zip(*below, strict=True)))
     keys = np.array(growth.keys, np.int64)
     nothing = np.zeros((growth.count, 0), np.uint8)
-    nodes = {field: np.array(values) for field, values in growth.nodes.items()}
-    tree = assemble(name, int(spiel.num_distinct_actions()), growth.widths, nodes, keys, nothing, started=started)
-    if not growth.observed:
-        return tree
+    nodes = {field: np.concatenate(values) for field, values in growth.nodes.items()}
+    actions, shift = int(spiel.num_distinct_actions()), sum_of(spiel) / 2
+    tree = assemble(name, actions, growth.widths, nodes, keys, nothing, shift=shift, started=started)
     decisions = np.flatnonzero(keys >= 0)
     key_of = np.empty(len(tree.player), np.int64)
     key_of[tree.infoset[decisions]] = keys[decisions]
-    return replace(tree, observed=np.concatenate(growth.observed)[key_of], seconds=time.perf_counter() - started)
+    observed = np.concatenate(growth.observed)[key_of] if growth.observed else tree.observed
+    identity = digests(growth.labels)[key_of]
+    return replace(tree, observed=observed, identity=identity, seconds=time.perf_counter() - started)
+
+
+def estimate_openspiel(spiel: Spiel, rng: np.random.Generator, enough: float) -> float:
+    """Estimates the number of nodes as `envs.tree_size` does; stops when the estimate exceeds `enough`."""
+    total = 0.0
+    for _ in range(PATHS):
+        state, ways = spiel.new_initial_state(), 1.0
+        while moves := moves_of(state):
+            ways *= len(moves)
+            total += ways
+            if total > enough * PATHS:
+                return total / PATHS
+            state.apply_action(moves[rng.integers(len(moves))][0])
+    return 1 + total / PATHS
 
 
 class _Growth:
@@ -72,7 +92,9 @@ class _Growth:
     def __init__(self, game: OpenSpielGame | None) -> None:
         self.game = game  # packs the observations
         self.widths: list[int] = []
-        self.nodes: dict[str, list] = {f: [] for f in ("mover", "parent", "action", "probability", "utility")}
+        self.nodes: dict[str, list[NDArray[Any]]] = {
+            f: [] for f in ("mover", "parent", "action", "probability", "utility")
+        }
         self.keys: list[int] = []
         self.observed: list[NDArray[np.uint8]] = []
         self._numbers: dict[tuple[int, str], int] = {}
@@ -81,15 +103,21 @@ class _Growth:
     def count(self) -> int:
         return len(self.keys)
 
+    @property
+    def labels(self) -> list[tuple[int, str]]:
+        """Player and information state string of each infoset, in the order of their numbers."""
+        return list(self._numbers)
+
     def add(self, layer: list[Spiel], parents: list[int], choices: list[int], chances: list[float]) -> None:
         """Adds the nodes of one depth."""
         self.widths.append(len(layer))
         movers = [mover_of(state) for state in layer]
-        self.nodes["mover"] += movers
-        self.nodes["parent"] += parents
-        self.nodes["action"] += choices
-        self.nodes["probability"] += chances
-        self.nodes["utility"] += [state.returns()[0] if state.is_terminal() else 0.0 for state in layer]
+        utilities = [state.returns()[0] if state.is_terminal() else 0.0 for state in layer]
+        self.nodes["mover"].append(np.array(movers, np.int8))
+        self.nodes["parent"].append(np.array(parents, np.int32))
+        self.nodes["action"].append(np.array(choices, np.int64))
+        self.nodes["probability"].append(np.array(chances, np.float64))
+        self.nodes["utility"].append(np.array(utilities, np.float64))
         met: list[Spiel] = []
         for state, mover in zip(layer, movers, strict=True):
             if mover < 0:
@@ -100,8 +128,11 @@ class _Growth:
                 self._numbers[label] = len(self._numbers)
                 met.append(state)
             self.keys.append(self._numbers[label])
-        if met and self.game is not None:
-            self.observed.append(self.game.pack(self.game.tensors(met, [state.current_player() for state in met])))
+        if self.game is None:
+            return
+        for first in range(0, len(met), _AT_ONCE):
+            part = met[first : first + _AT_ONCE]  # all tensors of a layer may be gigabytes before they are packed
+            self.observed.append(self.game.pack(self.game.tensors(part, [state.current_player() for state in part])))
 
 
-__all__ = ["MOST_NODES", "openspiel_tree"]
+__all__ = ["MOST_NODES", "estimate_openspiel", "openspiel_tree"]

@@ -73,7 +73,7 @@ class OshiZumo(FactoredGame):
     def legal(self, states: States) -> NDArray[np.bool_]:
         own = states["coins"][np.arange(len(states)), np.maximum(states["mover"], 0)]
         bids = np.arange(self.coins + 1)
-        return (bids >= self.min_bid) & (bids <= own[:, None]) & (states["mover"] >= 0)[:, None]
+        return np.asarray((bids >= self.min_bid) & (bids <= own[:, None]) & (states["mover"] >= 0)[:, None])
 
     def chance(self, states: States) -> NDArray[np.float64]:
         """Chance never moves."""
@@ -93,7 +93,7 @@ class OshiZumo(FactoredGame):
         return np.zeros(len(states), np.int64)
 
     def utilities(self, states: States) -> NDArray[np.float64]:
-        won = np.array([1.0, -1.0, 0.0])[states["winner"]]  # the last one is for -1, nobody
+        won = np.array([1.0, -1.0, 0.0])[states["winner"]]  # the last one is for -1, no winner
         return np.stack([won, -won], axis=1)
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
@@ -105,7 +105,7 @@ class OshiZumo(FactoredGame):
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
-        """One-hot vectors of the player and, for each round, of the own bid and the result."""
+        """One-hot vectors of the player and, for each round, of the player's bid and the result."""
         n, rows = self._rounds, len(packed)
         bids = one_hot(packed[:, 1 : 1 + n], self.coins + 1).reshape(rows, -1)
         results = one_hot(packed[:, 1 + n :], 3).reshape(rows, -1)

@@ -18,7 +18,7 @@ STATE = np.dtype(
         ("wrestler", np.int8),  # cells from the middle, positive on the side of player 1
         ("bids", np.uint8, (2, MOST_COINS)),  # coins of each round
         ("results", np.uint8, (MOST_COINS,)),
-        ("winner", np.int8),  # -1: nobody
+        ("winner", np.int8),  # -1: none
     ]
 )
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.game import Game, Packed, States
+from envs.game import Game, Identified, Packed, States
 from envs.tree import Tree
 
 
@@ -18,17 +18,20 @@ class TabularAgent:
         observed: Packed infostates, all different, `uint8[I, P]`.
         table: Probability of each action, `float64[I, A]`.
         name: Name of the agent in error messages.
+        identified: Whether `observed` has digests of infostates instead, see `envs.game.Identified`.
 
     Raises:
         ValueError: an infostate is listed twice, or the shapes do not fit.
     """
 
-    def __init__(self, observed: Packed, table: NDArray[np.float64], name: str = "tabular") -> None:
+    def __init__(
+        self, observed: Packed, table: NDArray[np.float64], name: str = "tabular", *, identified: bool = False
+    ) -> None:
         if observed.ndim != 2 or table.ndim != 2 or len(observed) != len(table):
             raise ValueError(f"{name}: infostates {list(observed.shape)} do not fit a table {list(table.shape)}")
         keys = _keys(observed)
         order = np.argsort(keys, kind="stable")
-        self.name = name
+        self.name, self.identified = name, identified
         self._keys = keys[order]
         self._bounds = np.cumsum(table[order], axis=1)
         self._table = table[order]
@@ -40,10 +43,10 @@ class TabularAgent:
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         mover = self._game.to_move(states)
-        rows = self.find(self._game.observe(states, mover))
+        rows = self._find(states, mover)
         bounds = self._bounds[rows]
         draws = rng.random(len(states)) * bounds[:, -1]
-        return (bounds <= draws[:, None]).sum(axis=1)
+        return np.asarray((bounds <= draws[:, None]).sum(axis=1))
 
     def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `envs.agent.StatesPolicy`.
@@ -51,8 +54,15 @@ class TabularAgent:
         Raises:
             UnknownInfostate: the table has no row for one of the infostates.
         """
-        policy = self._table[self.find(self._game.observe(states, self._game.to_move(states)))]
+        policy = self._table[self._find(states, self._game.to_move(states))]
         return np.asarray(policy / policy.sum(axis=1, keepdims=True))
+
+    def _find(self, states: States, movers: NDArray[np.int8]) -> NDArray[np.int64]:
+        game = self._game
+        if not self.identified:
+            return self.find(game.observe(states, movers))
+        assert isinstance(game, Identified)
+        return self.find(game.identify(states, movers))
 
     def find(self, observed: Packed) -> NDArray[np.int64]:
         """Rows of infostates, `uint8[B, P]`, in the sorted table: `int64[B]`.
@@ -73,7 +83,10 @@ class TabularAgent:
         Raises:
             UnknownInfostate: the table has no row for an infostate of the tree.
         """
-        return tree.to_slots(self._table[self.find(tree.observed)])
+        keys = tree.identity if self.identified else tree.observed
+        if keys is None:
+            raise UnknownInfostate(f"{self.name} is a strategy by digests of infostates, which {tree.name} lacks")
+        return tree.to_slots(self._table[self.find(keys)])
 
 
 def _keys(observed: Packed) -> NDArray[np.bytes_]:

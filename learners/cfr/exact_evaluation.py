@@ -18,41 +18,52 @@ class Evaluation(NamedTuple):
     Attributes:
         value: Expected return of player 0 if both play the policy.
         best_responses: Return of each player who answers best to the other's policy.
-        max_utility: Largest absolute return of the game.
+        max_utility: Largest absolute return of the game, less `shift`.
+        shift: Half of what the returns of both players sum to, see `Tree`.
     """
 
     value: float
     best_responses: tuple[float, float]
     max_utility: float
+    shift: float = 0.0
 
     @property
     def gains(self) -> tuple[float, float]:
         """Gain of each player from answering best; 0 at an equilibrium."""
         first, second = self.best_responses
-        return first - self.value, second + self.value
+        return first - self.value, second + self.value - 2 * self.shift
 
     @property
     def nash_conv(self) -> float:
         """Sum of the gains, at least 0 (rounding could make it negative)."""
-        return max(sum(self.best_responses), 0.0)
+        return max(sum(self.best_responses) - 2 * self.shift, 0.0)
 
     @property
     def exploitability(self) -> float:
         """Half of NashConv: the mean of the gains."""
         return self.nash_conv / 2
 
+    def __repr__(self) -> str:
+        first, second = self.gains
+        return (
+            f"Evaluation(value {self.value:+.6g}, exploitability {self.exploitability:.6g}, "
+            f"NashConv {self.nash_conv:.6g}, gains {first:.6g} and {second:.6g})"
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """The evaluation as plain values; those under ``normalised`` are divided by the largest return."""
+        unit = self.max_utility or 1.0  # where all returns are 0, so are these
         return {
             "value": self.value,
             "exploitability": self.exploitability,
             "nash_conv": self.nash_conv,
             "gains": list(self.gains),
             "normalised": {
-                "exploitability": self.exploitability / self.max_utility,
-                "nash_conv": self.nash_conv / self.max_utility,
+                "exploitability": self.exploitability / unit,
+                "nash_conv": self.nash_conv / unit,
             },
             "max_utility": self.max_utility,
+            "returns_sum": 2 * self.shift,
         }
 
 
@@ -64,8 +75,10 @@ def evaluate_policy(form: SequenceForm, policy: Floats) -> Evaluation:
     """
     check_policy(form.tree, policy)
     first, second = form.plans(policy)
-    values = [_respond(form, player, plan)[0] for player, plan in ((0, second), (1, first))]
-    return Evaluation(float(first @ (form.payoff @ second)), (values[0], values[1]), form.tree.max_utility)
+    shift = form.tree.shift
+    values = [_respond(form, player, plan)[0] + shift for player, plan in ((0, second), (1, first))]
+    value = float(first @ (form.payoff @ second)) + shift
+    return Evaluation(value, (values[0], values[1]), form.tree.max_utility, shift)
 
 
 def best_response(form: SequenceForm, policy: Floats, player: int) -> tuple[float, Floats]:
@@ -78,6 +91,7 @@ def best_response(form: SequenceForm, policy: Floats, player: int) -> tuple[floa
     """
     check_policy(form.tree, policy)
     value, chosen = _respond(form, player, form.plans(policy)[1 - player])
+    value += form.tree.shift
     answer = policy.copy()
     form.players[player].to_slots(chosen, answer)
     return value, answer

@@ -8,14 +8,19 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, hstack
 
-from learners.cfr.sequence_form import SequenceForm, Treeplex
+from learners.cfr.exact_evaluation import evaluate_policy
+from learners.cfr.sequence_form import SequenceForm
+from learners.cfr.treeplex import Treeplex
+
+TOLERANCE = 1e-5
+"""Largest exploitability of a solution, as a share of the largest return."""
 
 
 class Equilibrium(NamedTuple):
     """A solution of a game.
 
     Attributes:
-        value: Value of the game to player 0.
+        value: Value of the game to player 0, in its own returns.
         policy: Policy of both players, `float64[S]`; uniform where it is not reached.
     """
 
@@ -27,17 +32,25 @@ def solve_linear_program(form: SequenceForm) -> Equilibrium:
     """Computes an exact equilibrium of a whole game.
 
     Raises:
-        RuntimeError: HiGHS could not solve the programs, or their values disagree.
+        RuntimeError: HiGHS could not solve the programs, their values disagree, or the policy is not an equilibrium.
     """
+    tree = form.tree
+    unit = float(np.abs(form.payoff.data).max(initial=0.0)) or 1.0  # HiGHS drops what is below 1e-9
     plans, values = [], []
     for player in (0, 1):
         payoff = form.payoff if player == 0 else -form.transposed
-        value, plan = _maximin(form.players[player], form.players[1 - player], payoff)
+        value, plan = _maximin(form.players[player], form.players[1 - player], payoff / unit)
         plans.append(plan)
-        values.append(value)
-    if abs(values[0] + values[1]) > 1e-6 * form.tree.max_utility:
-        raise RuntimeError(f"the two linear programs of {form.tree.name} disagree: {values[0]} and {-values[1]}")
-    return Equilibrium(values[0], form.policy((plans[0], plans[1])))
+        values.append(unit * value)
+    if not abs(values[0] + values[1]) <= 1e-6 * tree.max_utility:
+        raise RuntimeError(f"the two linear programs of {tree.name} disagree: {values[0]} and {-values[1]}")
+    policy = form.policy((plans[0], plans[1]))
+    if not (left := evaluate_policy(form, policy).exploitability) <= TOLERANCE * tree.max_utility:
+        raise RuntimeError(
+            f"HiGHS solved the linear programs of {tree.name} up to an exploitability of {left:.3g} only: the payoffs, "
+            "or the chances of their histories, differ by too many orders of magnitude; use cfr+"
+        )
+    return Equilibrium(values[0] + tree.shift, policy)
 
 
 def _maximin(own: Treeplex, other: Treeplex, payoff: csr_array) -> tuple[float, NDArray[np.float64]]:
@@ -63,7 +76,7 @@ def _maximin(own: Treeplex, other: Treeplex, payoff: csr_array) -> tuple[float, 
     )
     if solved.status != 0:
         raise RuntimeError(f"HiGHS could not solve the linear program: {solved.message}")
-    return -float(solved.fun), np.maximum(solved.x[:x], 0)
+    return 0.0 - float(solved.fun), np.maximum(solved.x[:x], 0)
 
 
 def _flow(treeplex: Treeplex) -> csr_array:

@@ -32,7 +32,7 @@ ALGORITHMS: tuple[str, ...] = ("mmd",)
 
 
 class _Side(NamedTuple):
-    """What an iteration needs of one player; `Q` sequences and `J` infosets of the player.
+    """The arrays of one player that an iteration needs; `Q` sequences and `J` infosets of the player.
 
     Attributes:
         treeplex: The player's decisions.
@@ -133,7 +133,7 @@ class MirrorDescentSolver:
         return {"iteration": np.int64(self.iteration)} | arrays
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restores what `state_dict` returned.
+        """Restores the state that `state_dict` returned.
 
         Raises:
             ValueError: the state belongs to another game.
@@ -150,7 +150,7 @@ class MirrorDescentSolver:
 
 def _new_side(form: SequenceForm, player: int) -> _Side:
     treeplex, own = form.players[player], form.payoffs()[player]
-    payoffs = own._replace(data=own.data / max(form.tree.max_utility, 1e-300))
+    payoffs = own._replace(data=own.data / (form.tree.max_utility or 1.0))
     logits, policy, plan, total, values = (np.zeros(treeplex.num_sequences) for _ in range(5))
     policy[:] = treeplex.from_slots(form.tree.uniform())
     logits[:] = np.log(policy)

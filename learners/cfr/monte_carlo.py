@@ -69,7 +69,7 @@ class MonteCarloSolver:
         _check_part("epsilon", epsilon)
         _check_part("decay", decay)
         if not alternating and algorithm != "chance-sampled":
-            raise ValueError(f"alternating must be true for {algorithm}: only chance-sampled can serve both at once")
+            raise ValueError(f"alternating must be true for {algorithm}: only chance-sampled can update both together")
         if seed < 0:
             raise ValueError(f"seed must be at least 0, got {seed}")
         self.tree, self.algorithm = tree, algorithm
@@ -179,7 +179,7 @@ class MonteCarloSolver:
         return state
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restores what `state_dict` returned.
+        """Restores the state that `state_dict` returned.
 
         Raises:
             ValueError: the state belongs to another tree or algorithm; the solver stays as it was.

@@ -5,9 +5,9 @@ sampled value has weight pi_{-i}(h) / q(h), where pi_{-i}(h) is the others' prob
 probability of sampling it. Chance and the opponent are always sampled with their own probabilities, which cancel, so
 that the weight is 1 over the probability of sampling the traverser's own actions.
 
-The expected contribution of an iteration to the averages at I is proportional to the own reach probability of I times
-the policy there. The factor, chance's probability of the histories of I, is the same in all iterations and cancels in
-the average policy.
+The expected contribution of an iteration to the averages at I is proportional to the player's reach probability of I
+times the policy there. The factor, chance's probability of the histories of I, is the same in all iterations and
+cancels in the average policy.
 
 Example: external sampling in Kuhn poker, with player 0 as the traverser. Chance deals, say, Q to player 0 and K to
 player 1. At the infoset "Q" the traverser tries both actions, so a step is pushed on the path. The first action is
@@ -101,7 +101,7 @@ def traverse_external_sampling(tables, rng, options, traverser, weights):
     """External sampling (Lanctot et al. 2009, 3.2): every action of the traverser, one of chance and the opponent.
 
     Each infoset of the traverser is met at most once, because one history leads to it, given the actions of the others.
-    So regrets can be added at once: r(I, a) = u(ha) - sum_b sigma(b) u(hb) with sampled values u. The opponent's
+    So regrets can be added immediately: r(I, a) = u(ha) - sum_b sigma(b) u(hb) with sampled values u. The opponent's
     policies are added to the opponent's averages without weights: since the traverser tries all actions, the frequency
     of an infoset of the opponent is proportional to the opponent's own reach probability.
 

@@ -53,7 +53,7 @@ class SequenceForm:
     def gradient(self, player: int, plan: Floats) -> Floats:
         """Value of the games that end right after each sequence of `player`, against the other's plan: `[Q]` or
         `[Q, K]`."""
-        return self.payoff @ plan if player == 0 else -(self.transposed @ plan)
+        return np.asarray(self.payoff @ plan if player == 0 else -(self.transposed @ plan))
 
     def plans(self, policy: Floats) -> tuple[Floats, Floats]:
         """Realization plans of both players' policies, `float64[S]`, from roots of probability 1."""

@@ -111,7 +111,7 @@ def _zeros(shape: tuple[int, ...], dtype: Any) -> Array:
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.zeros(size + LINE, np.uint8)
     begin = -memory.ctypes.data % LINE
-    return memory[begin : begin + size].view(dtype).reshape(shape)
+    return np.asarray(memory[begin : begin + size].view(dtype).reshape(shape))
 
 
 def check_state(state: PlayerState) -> None:

@@ -3,8 +3,8 @@
 A sequence stands for the actions of a player on the way to a node. It is either a root of the treeplex, or an action
 at an infoset. The treeplex of a whole game has one root, the empty sequence; that of a subgame has one root for each of
 the player's histories at its border. Sequences are numbered roots first, then infoset by infoset, parents first, so
-that the actions of an infoset are neighbours. An infoset with one action is no decision: its action has the number of
-the sequence that leads to the infoset.
+that the actions of an infoset are neighbours. An infoset with one action is not a decision: its action has the number
+of the sequence that leads to the infoset.
 
 Shapes: `R` roots, `J` infosets with a choice, `Q` sequences, roots included, `S` slots and `I` infosets of the tree.
 """

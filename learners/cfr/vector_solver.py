@@ -90,7 +90,7 @@ class VectorSolver:
         """Warm start: continues as if `policy`, `float64[S]`, had been played for `weight` iterations.
 
         Regrets are `weight` times the largest return times the policy, so that regret matching plays it; the average
-        begins with the policy at the weight of so many iterations.
+        begins with the policy at the weight of that many iterations.
 
         Raises:
             ValueError: the policy is not a distribution at some infoset, or the weight is not positive.
@@ -115,7 +115,7 @@ class VectorSolver:
         return {"iteration": np.int64(self.iteration)} | arrays
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restores what `state_dict` returned.
+        """Restores the state that `state_dict` returned.
 
         Raises:
             ValueError: the state belongs to another game.

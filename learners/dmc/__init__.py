@@ -1,1 +1,1 @@
-"""Deep Monte-Carlo: a Q-network over pairs of state and action, its learner with a clip for staleness, its agent."""
+"""Deep Monte-Carlo: the learner of Q-values, with a clip for staleness."""

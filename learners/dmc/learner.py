@@ -3,68 +3,28 @@ IV-B)."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from envs.game import RaggedGame
-from learners.dmc.decisions import DecisionEncoder, encode_full
-from learners.dmc.network import QNet, QWithCritic
-from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
-from learners.networks.settings import Weights
+from learners.dmc.settings import DmcTrainingSettings
+from learners.listed.decisions import encode_full
+from learners.listed.learner import ListedLearner
+from learners.listed.network import QNet, QWithCritic
 from learners.samples import unpack_actions
-from learners.training import NetLearner, Trainer
-
-CPU_ROWS = 1024
-"""Rows of a minibatch whose gradient is computed at a time on a CPU. The outputs of all layers then stay in the
-third-level cache, which made the paper's minibatch of 32,768 a tenth faster. Fewer rows slow matrix products down."""
 
 _TALLIES = ("loss", "clipped", "q_mean", "q_square", "q_error", "q_drift")
 
 
-class QLearner(NetLearner):
-    """A Q-network with its training.
+class QLearner(ListedLearner[DmcTrainingSettings]):
+    """A Q-network with its training."""
 
-    Args:
-        game: Unpacks and encodes infostates and actions.
-        network: Settings of the network.
-        training: Settings of the fits.
-        device: Device to train on; the CPU by default.
-        seed: Seed of the initial weights.
-        start: Weights of a Q-net, and perhaps of a critic, to begin with, see `inference_weights` of the network; None:
-            fresh ones.
-
-    Raises:
-        ValueError: the game lacks what the network needs, or `start` is of another network.
-    """
-
-    def __init__(
-        self,
-        game: RaggedGame,
-        network: QNetworkSettings,
-        training: DmcTrainingSettings,
-        *,
-        device: torch.device | None = None,
-        seed: int = 0,
-        start: Weights | None = None,
-    ) -> None:
-        self.game = game
-        self.network = network
-        self.training = training
-        self._encode = DecisionEncoder(game, network.encoding_of(game.spec))
-        self.trainer = Trainer(self._build, training, device or torch.device("cpu"), seed)
-        if start is not None:
-            self.trainer.net.load_inference_weights(start)
-        self._rows = CPU_ROWS if self.trainer.device.type == "cpu" else training.batch
-
-    def _build(self) -> nn.Module:
+    def build(self) -> nn.Module:
         if self.training.critic == "none":
             return QNet(self.network, self.game.spec)
-        full: Any = self.game
-        return QWithCritic(self.network, self.training, self.game.spec, full.full_inputs)
+        return QWithCritic(self.network, self.training, self.game.spec, self.full.full_inputs)
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
         """Trains on blocks of `value_dtype` rows, minibatch by minibatch; the loss is (Q' - g)^2, see `clip_stale`, and
@@ -119,7 +79,7 @@ class QLearner(NetLearner):
         notes = self._encode.appraise(packed, offsets, chosen)
         inputs = [trainer.net.tensors(*self._encode(packed, offsets, chosen, notes))]
         if self.training.critic != "none":
-            full = encode_full(self.game, packed, np.ascontiguousarray(piece["hidden"]), notes.states)
+            full = encode_full(self.full, packed, np.ascontiguousarray(piece["hidden"]), notes.states)
             inputs.append(trainer.tensor(full))
         with trainer.autocast():
             outputs = trainer.model(*inputs).float()

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from envs.agent import copy_with
 from envs.game import Game, Packed, States
 from envs.tree import Tree
-from learners.dream.regret_matching import apply_threshold, draw_actions, match_regrets
 from learners.dream.settings import Average
-from learners.networks.inference import Inference, action_values, encoder
+from learners.networks.inference import Inference, encoder
+from learners.networks.kernels import action_values
 from learners.networks.settings import NetworkSettings, Weights
+from learners.regret_matching import apply_threshold, draw_actions, match_regrets
 
 Strategies = Mapping[int, Sequence[tuple[int, Weights]]]
 """All advantage networks of each player with the iterations of the run that trained them, in ascending order.
@@ -100,8 +101,7 @@ class DreamAgent:
         self._players = [_PlayerNets(network, strategies[p][last], average_power) for p in range(game.spec.num_players)]
 
     def __copy__(self) -> "DreamAgent":
-        made: DreamAgent = copy_with(self, _players=[copy(nets) for nets in self._players])
-        return made
+        return copy_with(self, _players=[copy(nets) for nets in self._players])
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         self._game = game
@@ -132,7 +132,7 @@ class DreamAgent:
     def recall(
         self, states: States, games: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator
     ) -> None:
-        """See `envs.agent.Recalls`. With ``sampled``, it draws the network of each game anew, given the moves."""
+        """See `envs.agent.Recalls`. With ``sampled``, it redraws the network of each game, given the moves."""
         if self.average not in ("exact", "sampled"):
             return
         mover, legal = self._game.to_move(states), self._game.legal(states)
@@ -240,7 +240,7 @@ class DreamAgent:
         advantages, policy = np.empty((2, 1, *legal.shape), np.float32)
         action_values(chosen[None], slots, legal, advantages)
         match_regrets(advantages, legal, policy)
-        return policy[0]
+        return np.asarray(policy[0])
 
     def _update_reach(self, nets: _PlayerNets, games: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
         if self.average == "exact":
@@ -250,7 +250,7 @@ class DreamAgent:
 
 
 def own_log_reach(tree: Tree, own: NDArray[np.int64], policies: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Log of the own reach probability of a player's infosets under each network, `float64[I', T]`.
+    """Log of a player's own reach probability of their infosets under each network, `float64[I', T]`.
 
     Args:
         tree: Game tree.
@@ -279,8 +279,8 @@ def _mix(log_weight: NDArray[np.float64], policies: NDArray[np.float32]) -> NDAr
     """
     weight = _shares(log_weight)
     if len(weight) == 1:
-        return np.einsum("t,tba->ba", weight[0], policies)
-    return np.einsum("bt,tba->ba", weight, policies)
+        return np.asarray(np.einsum("t,tba->ba", weight[0], policies))
+    return np.asarray(np.einsum("bt,tba->ba", weight, policies))
 
 
 def _shares(log_weight: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from envs.game import Game
-from learners.networks.inference import View
+from learners.networks.arrays import View
 from learners.networks.learner import ValueNetLearner
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings

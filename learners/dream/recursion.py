@@ -6,8 +6,7 @@ Values are those of the traverser, but the baseline's are those of the acting pl
 
 import numpy as np
 
-from envs.compiled import kernel
-from learners.networks.kernels import fast
+from envs.compiled import fast, kernel
 
 
 @fast

@@ -10,10 +10,7 @@ Average = Literal["exact", "sampled", "paper", "last"]
 """Policies of an agent: averages over all nets, or the last net; see `learners.dream.agent.DreamAgent`."""
 
 Play = Literal["exact", "sampled", "paper", "last", "net"]
-"""These policies, and that of a net fitted to the average policy; see `learners.dream.average_policy`."""
-
-Importance = Literal["none", "clipped", "full"]
-"""Weights 1 / x^xi(s) of the advantage samples; see `learners.dream.advantage.AdvantageLearner`."""
+"""These policies, and that of a net fitted to the average policy; see `learners.deep_cfr.average_policy`."""
 
 
 class SamplingSettings(Settings):

@@ -1,1 +1,1 @@
-"""Geister by belief states: belief trackers and depth-limited external sampling (paper 002)."""
+"""Beliefs about the colours of ghosts, as tables on Mini Geister and as arrangements on any board (paper 002)."""

@@ -28,7 +28,7 @@ and that ghost 1 is. Both beliefs follow from the moves, which are public."""
 
 
 def _legal_slots(forced_escape: bool) -> NDArray[np.uint8]:
-    """Legal columns by the squares of the own blue and red ghost, as bits, `uint8[SQUARES**2]`."""
+    """Legal columns by the squares of the player's blue and red ghost, as bits, `uint8[SQUARES**2]`."""
     game = Geister(size=SIZE, forced_escape=forced_escape, ply_limit=30)
     states = game.reset(SQUARES**2, np.random.default_rng(0))
     blue, red = np.divmod(np.arange(SQUARES**2), SQUARES)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from envs.game import Game, Packed, SparseGame
 from envs.sparse import Sparse, dense
+from learners.networks.arrays import Floats, View
 from learners.networks.kernels import (
     action_values,
     add_bias,
@@ -30,20 +31,13 @@ from learners.networks.kernels import (
     patches,
     sparse_layer,
 )
-from learners.networks.settings import CONV_CHANNELS, NetworkSettings, Weights
-
-Floats = NDArray[np.float32]
-View = Floats | Sparse
-"""Encoded infostates: `float32[T, m, *shape]`, or `float32[1, m, *shape]` or `Sparse` of m rows for all networks."""
+from learners.networks.settings import CONV_CHANNELS, MANY_OUTPUTS, NetworkSettings, Weights
 
 ROWS = {"flat": 512, "conv": 128}
 """Rows per pass through all layers, by trunk. The activations of more rows would not fit into a cache of 512 KiB."""
 
 FEW_ROWS = 8
 """Up to this number of rows per network, reading the weights dominates the cost."""
-
-MANY_OUTPUTS = 64
-"""From this number of outputs on, computing only those of legal actions is cheaper than computing all of them."""
 
 
 def encoder(game: Game, settings: NetworkSettings) -> Callable[[Packed], View]:

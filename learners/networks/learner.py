@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from envs.game import Game
-from learners.networks.inference import View, encoder
+from learners.networks.arrays import View
+from learners.networks.inference import encoder
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings

@@ -21,9 +21,9 @@ from envs.game import GameSpec
 from envs.sparse import Sparse
 from learners.data_parallel import BatchNorm
 from learners.devices import send
-from learners.networks.inference import MANY_OUTPUTS, View
+from learners.networks.arrays import View
 from learners.networks.kernels import chosen_outputs, chosen_outputs_gradient
-from learners.networks.settings import CONV_CHANNELS, CONV_KERNEL, NetworkSettings, Weights
+from learners.networks.settings import CONV_CHANNELS, CONV_KERNEL, MANY_OUTPUTS, NetworkSettings, Weights
 
 TRUNK_ROWS, GPU_TRUNK_ROWS = 256, 65_536
 """Rows per pass through a trunk. Its intermediate results then stay in the second-level cache of a CPU, and fill a
@@ -35,7 +35,8 @@ def tanh(x: Tensor) -> Tensor:
     # The difference in `_Tanh` would cancel the few digits of bfloat16.
     if x.device.type != "cpu" or x.dtype != torch.float32:
         return torch.tanh(x)
-    return _Tanh.apply(x)
+    found: Tensor = _Tanh.apply(x)
+    return found
 
 
 class _Tanh(torch.autograd.Function):
@@ -148,9 +149,11 @@ class ValueNet(nn.Module):
             x = torch.relu_(y.add_(x) if y.shape == x.shape else y)
         x = self.norm(x)
         if slots is None or needed is None:
-            return self.out(x)
+            found: Tensor = self.out(x)
+            return found
         if x.device.type == "cpu" and x.dtype == torch.float32 and self.out.out_features >= MANY_OUTPUTS:
-            return ChosenOutputs.apply(x, self.out.weight, self.out.bias, slots, needed)
+            chosen: Tensor = ChosenOutputs.apply(x, self.out.weight, self.out.bias, slots, needed)
+            return chosen
         return sum_outputs(self.out(x).float(), slots, needed)
 
     def tensors(self, views: Sequence[View]) -> list[Tensor]:

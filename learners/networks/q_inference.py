@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.sparse import Sparse
-from learners.dmc.settings import QNetworkSettings
+from learners.listed.settings import QNetworkSettings
 from learners.networks import kernels
-from learners.networks.inference import Floats, aligned
+from learners.networks.arrays import Floats
+from learners.networks.inference import aligned
 from learners.networks.settings import Weights
 
 ROWS = 512

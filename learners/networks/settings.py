@@ -51,3 +51,6 @@ def network_for(spec: GameSpec) -> NetworkSettings:
 
 CONV_CHANNELS = 16
 CONV_KERNEL = 2
+
+MANY_OUTPUTS = 64
+"""From this number of outputs on, computing only those of legal actions is cheaper than computing all of them."""

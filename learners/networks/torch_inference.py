@@ -1,6 +1,7 @@
 """The forward pass of `learners.networks.inference` in torch, for GPUs. Arguments, results and shapes are the same."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,7 +11,7 @@ from torch.nn import functional
 
 from envs.sparse import Sparse
 from learners.devices import send
-from learners.networks.inference import Floats, View
+from learners.networks.arrays import Floats, View
 from learners.networks.modules import sum_outputs, unfold
 from learners.networks.settings import NetworkSettings, Weights
 
@@ -108,7 +109,7 @@ class TorchInference:
         zeros = torch.zeros(len(place), *shape, device=self._device)
         return zeros.scatter_add_(1, place, value)[None]
 
-    def _send(self, array: NDArray) -> Tensor:
+    def _send(self, array: NDArray[Any]) -> Tensor:
         return send(array, self._device)
 
 

@@ -1,5 +1,7 @@
 """The forward pass of a Q-network over lists of actions in torch, for GPUs and for bfloat16."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -7,8 +9,8 @@ from torch import Tensor
 
 from envs.sparse import Sparse
 from learners.devices import send
-from learners.dmc.settings import QNetworkSettings
-from learners.networks.inference import Floats
+from learners.listed.settings import QNetworkSettings
+from learners.networks.arrays import Floats
 from learners.networks.q_inference import ROWS, check_lists
 from learners.networks.settings import Weights
 
@@ -64,5 +66,5 @@ class TorchQInference:
             x = squash(torch.addmm(w[f"hidden{i}.b"], x, w[f"hidden{i}.w"]))
         return torch.addmm(w["out.b"], x, w["out.w"])[:, 0]
 
-    def _send(self, array: NDArray) -> Tensor:
+    def _send(self, array: NDArray[Any]) -> Tensor:
         return send(array, self.device)

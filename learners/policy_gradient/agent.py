@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 from envs.agent import copy_with
 from envs.game import Game, Packed, States
 from envs.tree import Tree
-from learners.dream.regret_matching import apply_threshold, draw_actions
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.policy import PolicyInference
+from learners.regret_matching import apply_threshold, draw_actions
+
+_FIRST = "hidden0.w"
+"""Name of the weights of the inputs, `[inputs, width]`."""
 
 
 class PolicyAgent:
@@ -31,7 +34,7 @@ class PolicyAgent:
 
     Attributes:
         network: Settings of the nets.
-        weights: Of the net of all players, or of each player's net.
+        weights: Weights of the net of all players, or of each player's net.
     """
 
     def __init__(
@@ -101,9 +104,22 @@ class PolicyAgent:
                 policy[at], values[at] = net(packed[at], legal[at])
         return policy, values
 
+    def widened(self, game: Game) -> "PolicyAgent":
+        """See `envs.agent.Widens`: weights of 0 for the further inputs; convolutional nets stay as they are."""
+        if self.network.trunk != "flat":
+            return self
+        inputs = game.spec.shapes["flat"][0]
+        nets = [net | {_FIRST: _widened(net[_FIRST], inputs)} for net in self.weights]
+        return PolicyAgent(game, self.network, nets, self.name, self.threshold)
+
     def policies(self, packed: Packed, legal: NDArray[np.bool_], players: NDArray[np.int8]) -> NDArray[np.float32]:
         """Policies with the threshold, `float32[B, A]`, at infostates of `players[b]`; see `evaluate`."""
         return apply_threshold(self.evaluate(packed, legal, players)[0], self.threshold)
+
+
+def _widened(matrix: NDArray[np.float32], inputs: int) -> NDArray[np.float32]:
+    """A matrix with rows of zeros for further inputs."""
+    return np.concatenate([matrix, np.zeros((inputs - len(matrix), matrix.shape[1]), np.float32)])
 
 
 class SeatedAgents:
@@ -119,8 +135,11 @@ class SeatedAgents:
         self._game: Game
 
     def __copy__(self) -> "SeatedAgents":
-        made: SeatedAgents = copy_with(self, agents=tuple(copy(agent) for agent in self.agents))
-        return made
+        return copy_with(self, agents=tuple(copy(agent) for agent in self.agents))
+
+    def at_seat(self, player: int) -> PolicyAgent:
+        """See `envs.agent.Seated`."""
+        return self.agents[player]
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         """See `Agent.begin`."""

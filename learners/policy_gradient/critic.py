@@ -1,4 +1,4 @@
-"""A critic that sees what all players see, in training only; the policy never does.
+"""A critic that sees the infostates of all players, in training only; the policy never does.
 
 `B` states, `V` views (one for each player), `P` bytes of a packed infostate.
 """
@@ -21,7 +21,7 @@ def policy_alone(weights: Weights) -> Weights:
 
 
 def other_views(game: Game, states: States, movers: NDArray[np.int8]) -> Packed:
-    """What the players other than `movers` see, in the order of seats after them, `uint8[B, (V - 1) * P]`."""
+    """Infostates of the players other than `movers`, in the order of seats after them, `uint8[B, (V - 1) * P]`."""
     players = game.spec.num_players
     parts = [game.observe(states, ((movers + step) % players).astype(movers.dtype)) for step in range(1, players)]
     return np.concatenate(parts, axis=1)
@@ -39,7 +39,7 @@ class CriticInference:
     Args:
         game: The game as the net is trained on it.
         network: Settings of the net.
-        weights: Of the policy net with its critic, from `PolicyWithCritic.inference_weights`.
+        weights: Weights of the policy net with its critic, from `PolicyWithCritic.inference_weights`.
         device: Device of the critic.
     """
 

@@ -18,9 +18,9 @@ from learners.networks.inference import encoder
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.critic import split_views
 from learners.policy_gradient.network import policy_net
-from learners.policy_gradient.objective import ppo_loss
 from learners.policy_gradient.outputs import slots_and_needed
 from learners.policy_gradient.settings import PolicyTrainingSettings
+from learners.ppo import ppo_loss
 from learners.samples import unpack_mask
 from learners.storage import ForeignState, arrays_under
 from learners.training import NetLearner, Trainer
@@ -38,7 +38,7 @@ class PolicyLearner(NetLearner):
         network: The architecture.
         training: Optimiser, minibatches, and so on.
         device: Where to train; the CPU by default.
-        seed: Of the initial weights.
+        seed: Seed of the initial weights.
         start: Weights to begin with, from `ValueNet.inference_weights`; None: fresh ones.
 
     Raises:
@@ -144,7 +144,8 @@ class PolicyLearner(NetLearner):
             divergence = moved.exp() - 1 - moved
             sums = policy_loss, value_loss, entropy, clipped, divergence, pull, critic_loss
             tallies += torch.stack([one.detach().double().sum() for one in sums])
-        return loss.mean()
+        found: Tensor = loss.mean()
+        return found
 
     def _pull(self, magnet: nn.Module) -> None:
         """Moves the magnet towards the newest weights."""
@@ -152,7 +153,7 @@ class PolicyLearner(NetLearner):
             for held, new in zip(magnet.parameters(), self.trainer.net.parameters(), strict=True):
                 held.lerp_(new, self.training.magnet_rate)
 
-    def state_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """For a checkpoint: net, optimiser and magnet."""
         arrays, meta = super().state_arrays()
         if self._magnet is not None:
@@ -160,7 +161,7 @@ class PolicyLearner(NetLearner):
             arrays |= {f"magnet.{name}": value.cpu().numpy().copy() for name, value in state.items()}
         return arrays, meta
 
-    def load_state_arrays(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> None:
+    def load_state_arrays(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
         """From a checkpoint.
 
         Raises:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.cfr.sequence_form import sequence_form
-from learners.dream.regret_matching import draw_actions
 from learners.policy_gradient.agent import PolicyAgent
+from learners.regret_matching import draw_actions
 
 
 class PolicyMixture:
@@ -20,7 +20,7 @@ class PolicyMixture:
 
     Args:
         agents: The N policies.
-        weights: Of each policy, not negative; they need not add up to 1.
+        weights: Weight of each policy, not negative; they need not add up to 1.
         guide: A single policy with values for what cannot use a mixture, such as a search.
         name: Name in messages.
 
@@ -58,7 +58,7 @@ class PolicyMixture:
     def recall(
         self, states: States, games: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator
     ) -> None:
-        """See `envs.agent.Recalls`: draws the policy of each game anew, given the moves."""
+        """See `envs.agent.Recalls`: redraws the policy of each game, given the moves."""
         mover, at = self._game.to_move(states), np.arange(len(states))
         policies = self._each(states, games, mover)
         with np.errstate(divide="ignore"):
@@ -70,7 +70,7 @@ class PolicyMixture:
     def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `envs.agent.StatesPolicy`."""
         mover = self._game.to_move(states)
-        return np.einsum("bt,tba->ba", self._posterior(games, mover), self._each(states, games, mover))
+        return np.asarray(np.einsum("bt,tba->ba", self._posterior(games, mover), self._each(states, games, mover)))
 
     def _posterior(self, games: NDArray[np.int64], mover: NDArray[np.int8]) -> NDArray[np.float64]:
         """Probability of each policy given the moves recalled, `float64[n, N]`; as at first where none plays them."""
@@ -93,6 +93,10 @@ class PolicyMixture:
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Policies and values of infostates by the guide, see `PolicyAgent.evaluate`."""
         return self.guide.evaluate(packed, legal, players)
+
+    def widened(self, game: Game) -> PolicyAgent:
+        """See `envs.agent.Widens`; of a mixture this is its guide."""
+        return self.guide.widened(game)
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """The average policy of both players at every infoset of a game tree, `float64[S]` for `S` slots.

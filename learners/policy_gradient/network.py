@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from envs.game import GameSpec
-from learners.networks.inference import View
+from learners.networks.arrays import View
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.critic import NAME, policy_alone
@@ -16,7 +16,7 @@ INITIAL_SCALE = 0.01
 
 
 class PolicyWithCritic(nn.Module):
-    """A policy net and a critic of the same size, whose input is what all players see.
+    """A policy net and a critic of the same size, whose input is the infostates of all players.
 
     Args:
         network: Settings of both nets.

@@ -1,4 +1,4 @@
-"""Which outputs of a network are the logits of actions and which one is the value of the infostate.
+"""The layout of a policy net's outputs: the logits of actions, and the value of the infostate.
 
 `B` rows, `A` actions, `S` output slots, `K` slots per action.
 """

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.compiled import fast
 from envs.game import Game, Packed
 from learners.networks.inference import encoder, make_forward
-from learners.networks.kernels import fast
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.outputs import slots_and_needed
 

@@ -18,19 +18,19 @@ class PolicyTrainingSettings(Settings):
     Attributes:
         batch: Rows of a minibatch.
         epochs: Passes over the rows of an iteration.
-        learning_rate: Of Adam.
-        learning_rate_end: At the end of the schedule; None: the same.
+        learning_rate: Learning rate of Adam.
+        learning_rate_end: Learning rate at the end of the schedule; None: constant.
         ratio_clip: Epsilon of PPO: an action whose probability has changed by more than this share since it was played
             has no gradient in the direction of the change.
         value_weight: Weight of the squared error of the values in the loss.
-        critic: Whose values the advantages are estimated by. ``own``: the value of the policy net, from what the player
-            sees; ``all``: a critic of the same size that sees what all players see, in training only.
+        critic: The values that advantages are estimated by. ``own``: those of the policy net, from the player's
+            infostate; ``all``: those of a critic of the same size that sees all players' infostates, in training only.
         entropy: Weight of the policy's entropy, a temperature in units of the game's largest return.
-        entropy_end: At the end of the schedule; None: the same.
+        entropy_end: Weight of the entropy at the end of the schedule; None: constant.
         magnet: Weight of the divergence KL(policy, magnet), a temperature in units of the game's largest return.
-        magnet_end: At the end of the schedule; None: the same.
+        magnet_end: Weight of the divergence at the end of the schedule; None: constant.
         magnet_rate: The magnet is an average of the weights after each fit; the newest weights have this share.
-        schedule: Iterations of the schedule.
+        schedule: Number of iterations of the schedule.
         discount: Gamma, for each own decision of a player.
         trace: Lambda of the generalised advantage estimate (Schulman et al. 2016); 1: returns without bootstrapping.
         normalise: Divide advantages by their root mean square over the minibatch.
@@ -81,13 +81,13 @@ class PolicyTrainingSettings(Settings):
 
 
 class NoiseSettings(Settings):
-    """Random actions in the games of self-play, of which nothing is learned.
+    """Random actions in the games of self-play; they give no samples.
 
     Self-play alone does not reach the positions to which a best response leads. With these, its policies are trained
     there too, as in an equilibrium of a game in which hands tremble (Selten 1975).
 
     Attributes:
-        openings: Share of the games that begin with uniformly random plies of everybody.
+        openings: Share of the games that begin with uniformly random plies of all players.
         opening_plies: Such a game begins with 1 to `opening_plies` of them, each number equally often.
         tremble: Share of the learner's seats whose player trembles in a game: every action is uniformly random with a
             probability that is drawn for the seat and game from 0 to `tremble_rate`.

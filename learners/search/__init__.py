@@ -1,1 +1,1 @@
-"""Search at play time: beliefs about what is hidden, roll-outs in worlds drawn from them, and the better move."""
+"""Search at play time: beliefs about the hidden state, roll-outs in worlds drawn from them, and the better move."""

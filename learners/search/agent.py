@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.agent import copy_with
-from envs.game import Game, States
+from envs.game import Game, GameBase, States
 from envs.hidden import HiddenGame
+from envs.insight import Insight, limited, normalised, with_gaps
 from learners.search.belief import Belief
 from learners.search.evaluator import Evaluator
 from learners.search.search import Candidates, Roots, search
@@ -20,7 +21,7 @@ ROWS = 4096
 
 
 class Searched(NamedTuple):
-    """What a search has found in n decisions with C candidates each.
+    """The findings of a search in n decisions with C candidates each.
 
     Attributes:
         policy: The agent's policy before the search, `float32[n, A]`.
@@ -60,15 +61,14 @@ class SearchAgent:
         ValueError: the game's hidden arrangements cannot be exchanged.
     """
 
-    def __init__(self, agent: Evaluator, game: Game, settings: RolloutSettings) -> None:
+    def __init__(self, agent: Evaluator, game: GameBase, settings: RolloutSettings) -> None:
         self.name = agent.name
         self.agent, self.settings = agent, settings
         self._check(game)
         self._game: HiddenGame | None = None
 
     def __copy__(self) -> "SearchAgent":
-        made: SearchAgent = copy_with(self, agent=copy(self.agent))
-        return made
+        return copy_with(self, agent=copy(self.agent))
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         """See `Agent.begin`.
@@ -94,7 +94,7 @@ class SearchAgent:
         self._belief.remember(states, games, actions)
 
     def search(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> Searched:
-        """Decides like `act`, and says why.
+        """Decides like `act`, and returns the findings of the search.
 
         To be called once for each decision, and followed by the move: the belief takes in what the opponent has done.
         """
@@ -115,12 +115,32 @@ class SearchAgent:
         actions, chosen = (np.concatenate(each) for each in ([c.actions for c in found], [c.best() for c in found]))
         return Searched(policy, value, belief, actions, means, tries, chosen)
 
+    def think(self, states: States, rng: np.random.Generator) -> Insight:
+        """See `envs.insight.Thinks`."""
+        game = self._begun()
+        found, legal = self.search(states, np.zeros(1, np.int64), rng), np.flatnonzero(game.legal(states)[0])
+        values, tries = np.full(game.spec.num_actions, np.nan), np.zeros(game.spec.num_actions, np.int64)
+        values[found.actions[0]], tries[found.actions[0]] = found.means[0], found.tries[0]
+        chosen = int(found.chosen[0])
+        searched = tries[chosen] > 0
+        return Insight(
+            policy=[float(action == chosen) for action in legal],
+            source="search",
+            prior=normalised(found.policy[0, legal]),
+            values=with_gaps(values[legal]),
+            values_are="returns",
+            tries=tries[legal].tolist(),
+            value=float(values[chosen]) if searched else limited(float(found.value[0]), game),
+            value_from="search" if searched else "net",
+            arrangements=found.belief[0],
+        )
+
     def _begun(self) -> HiddenGame:
         if self._game is None:
             raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
         return self._game
 
-    def _check(self, game: Game) -> HiddenGame:
+    def _check(self, game: GameBase) -> HiddenGame:
         if not isinstance(game, HiddenGame):
-            raise ValueError(f"search has to draw what is hidden, which {game.spec.name} cannot do")
+            raise ValueError(f"search has to draw the hidden state, which {game.spec.name} cannot do")
         return game

@@ -1,4 +1,4 @@
-"""The belief about what is hidden: Bayes' rule over all arrangements, by the moves of the opponent.
+"""The belief about the hidden state: Bayes' rule over all arrangements, by the moves of the opponent.
 
 `B` games, `n` of them at a time, `K` arrangements.
 """
@@ -36,7 +36,7 @@ class Belief:
         self._log = np.zeros((batch, game.possible(start, game.to_move(start)).shape[1]))
 
     def update(self, states: States, players: NDArray[np.int8], games: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Takes in what has happened since the last call of `remember`.
+        """Updates the belief by the moves since the last call of `remember`.
 
         Args:
             states: The games in which the agent is to move, `[n]` records.

@@ -1,4 +1,4 @@
-"""What a search needs of an agent: a policy and a value of any infostate."""
+"""The interface between a search and its agent: a policy and a value of any infostate."""
 
 from typing import Protocol, runtime_checkable
 
@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.agent import Agent
-from envs.game import Packed
+from envs.game import GameBase, Packed
+from learners.search.settings import RolloutSettings
 
 
 @runtime_checkable
@@ -27,5 +28,18 @@ class Evaluator(Agent, Protocol):
         Returns:
             The policy before the threshold, `float32[B, A]`, and the value of each infostate to its player,
             `float32[B]`.
+        """
+        ...
+
+
+@runtime_checkable
+class Searchable(Protocol):
+    """An agent with a search of its own kind; every `Evaluator` has that of `learners.search.agent.SearchAgent`."""
+
+    def with_search(self, game: GameBase, settings: RolloutSettings) -> Agent:
+        """Returns the agent with a search before each move.
+
+        Raises:
+            ValueError: what is hidden in the game cannot be drawn.
         """
         ...

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.game import Game, States
-from learners.dream.regret_matching import apply_threshold, draw_actions
+from learners.regret_matching import apply_threshold, draw_actions
 from learners.search.evaluator import Evaluator
 
 
@@ -20,7 +20,7 @@ def roll_out(
     draws: NDArray[np.float32],
     trace: float,
 ) -> NDArray[np.float32]:
-    """Plays an action in each state, goes on by the agent's policy, and returns the return of each roll-out.
+    """Plays an action in each state, continues with the agent's policy, and returns the return of each roll-out.
 
     A roll-out that has not ended after D plies has the value of the player who is to move then, with its sign changed
     if that is the opponent. With `trace` below 1 the return is the lambda-return of the values at all depths: the value

@@ -1,6 +1,6 @@
 """The search: rounds of roll-outs of the likeliest actions, until the budget is used or one action is left.
 
-`n` games at once, `C` candidates, `W` worlds of a round.
+`n` games in a batch, `C` candidates, `W` worlds of a round.
 """
 
 from collections.abc import Sequence
@@ -70,7 +70,7 @@ class Candidates:
 
     @property
     def open(self) -> NDArray[np.bool_]:
-        """Which decisions have more than one candidate left, `bool[n]`."""
+        """Mask of the decisions with more than one candidate left, `bool[n]`."""
         return np.asarray(self.live.sum(axis=1) > 1)
 
     def add(self, games: NDArray[np.int64], tried: NDArray[np.int64], returns: NDArray[np.float32]) -> None:
@@ -105,7 +105,7 @@ class Candidates:
     def best(self) -> NDArray[np.int64]:
         """The action with the greatest score among those that were not given up, `int64[n]`."""
         chosen = np.argmax(self._scores(np.arange(len(self.actions))), axis=1)
-        return self.actions[np.arange(len(self.actions)), chosen]
+        return np.asarray(self.actions[np.arange(len(self.actions)), chosen])
 
     def _scores(self, games: NDArray[np.int64]) -> NDArray[np.float64]:
         """Mean return plus bonus, `float64[n, C]`; -inf for candidates that were given up."""

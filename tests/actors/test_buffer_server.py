@@ -1,4 +1,4 @@
-"""What a buffer actor hosts: chunks that come twice, draws by seed, saving."""
+"""The host of a buffer: chunks that come twice, draws by seed, saving."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Counters of a run: what rows become, and that Ray offers it on this machine alone."""
+"""Counters of a run: how rows are counted, and that Ray serves them on this machine alone."""
 
 import re
 import time
@@ -111,7 +111,7 @@ def test_ray_offers_the_counters_on_this_machine_alone(ray_session: RayRuntime) 
 
 
 def exported(port: int, run: str) -> dict[tuple[str, str], float]:
-    """What Prometheus would read of a run, by name and kind."""
+    """The metrics of a run that Prometheus would read, by name and kind."""
     text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5).read().decode()
     found = {}
     for name, tags, value in re.findall(r"^ray_dancfr_(\w+)\{(.*)\} (\S+)$", text, re.MULTILINE):
@@ -125,7 +125,7 @@ def exported(port: int, run: str) -> dict[tuple[str, str], float]:
 def wait_for(
     read: Callable[[], dict[tuple[str, str], float]], expected: dict[tuple[str, str], float]
 ) -> dict[tuple[str, str], float]:
-    """What is read, as soon as it is as expected; Ray hands its metrics over every ten seconds."""
+    """The metrics, as soon as they are as expected; Ray hands them over every ten seconds."""
     deadline = time.monotonic() + 45
     while (found := read()) != expected and time.monotonic() < deadline:
         time.sleep(0.5)

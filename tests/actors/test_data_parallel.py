@@ -13,16 +13,17 @@ import psutil
 import pytest
 
 from actors.buffer import BufferServer
-from actors.data_parallel import LearnerGroup, start_learner
+from actors.data_parallel import DataParallelServer, LearnerGroup, start_learner
+from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from actors.learning import LearnerServer
 from actors.remote import InlineRuntime, RayRuntime, WorkerDied
-from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from learners.buffers import CircularBuffer
+from learners.deep_cfr.advantage import AdvantageLearner
 from learners.dmc.learner import QLearner
-from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
-from learners.dream.advantage import AdvantageLearner
+from learners.dmc.settings import DmcTrainingSettings
 from learners.dream.baseline import BaselineLearner
 from learners.dream.settings import SamplingSettings
+from learners.listed.settings import QNetworkSettings
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
 from learners.storage import load_state
@@ -94,7 +95,7 @@ def buffers(runtime: Any, rows: dict[str, np.ndarray]) -> dict[str, Any]:
     made = {}
     for part, block in rows.items():
         made[part] = runtime.start(BufferServer, CircularBuffer, 5000, block.dtype, cpus=0, name=part)
-        runtime.get(made[part].call("add", (0,), block, (0,)))
+        runtime.get(made[part].call(BufferServer.add, (0,), block, (0,)))
     return made
 
 
@@ -120,11 +121,13 @@ def fitted(ray_module: RayRuntime, tmp_path_factory: pytest.TempPathFactory) -> 
     for t in (1, 2):
         for player, (case, arguments) in enumerate(CASES.items()):
             part = PART[arguments["learner"]]
-            joint, weights = ray_module.get(list(group.call("fit", player, t, theirs[part], (7, t), returns=2)))
+            joint, weights = ray_module.get(list(group.call_pair(LearnerServer.fit, player, t, theirs[part], (7, t))))
             single, expected = one.fit(player, t, ours[part], (7, t))
             metrics[t, case] = joint, single
             assert {name: array.shape for name, array in weights.items()} == {n: a.shape for n, a in expected.items()}
-        ray_module.get([rank.call("save", str(folder / f"rank-{n}-{t}")) for n, rank in enumerate(group.ranks)])
+        ray_module.get(
+            [rank.call(LearnerServer.save, str(folder / f"rank-{n}-{t}")) for n, rank in enumerate(group.ranks)]
+        )
         one.save(str(folder / f"one-{t}"))
     yield group, metrics, folder
     for handle in [*group.ranks, *theirs.values()]:
@@ -177,7 +180,7 @@ def test_two_ranks_train_the_net_of_one_learner(fitted: Fitted, case: str) -> No
 
 
 def test_batch_normalisation_sees_whole_minibatches(fitted: Fitted) -> None:
-    """Epochs whose last minibatch of 3 rows gives one rank a single row. The normalisation takes out what is added to
+    """Epochs whose last minibatch of 3 rows gives one rank a single row. The normalisation removes a constant added to
     all rows, so the bias before it (and with it the mean) has no gradient but rounding, and may differ. A fit whose
     targets are values of the net itself lets rounding grow; its loss differed by 6e-4."""
     _, metrics, folder = fitted
@@ -203,18 +206,20 @@ def test_ranks_hold_the_same_net_to_the_bit(fitted: Fitted, case: str) -> None:
 
 def test_a_saved_group_goes_on_to_the_bit_and_so_does_one_learner(fitted: Fitted, ray_module: RayRuntime) -> None:
     group, _, folder = fitted
-    before = ray_module.get(group.call("weights", 4))
-    ray_module.get(group.call("load", str(folder / "rank-1-1")))
-    ray_module.get([rank.call("save", str(folder / f"loaded-{n}")) for n, rank in enumerate(group.ranks)])
+    before = ray_module.get(group.call(LearnerServer.weights, 4))
+    ray_module.get(group.call(LearnerServer.load, str(folder / "rank-1-1")))
+    ray_module.get([rank.call(LearnerServer.save, str(folder / f"loaded-{n}")) for n, rank in enumerate(group.ranks)])
     saved = load_state(folder / "rank-0-1")[0]
     for rank in (0, 1):
         loaded = load_state(folder / f"loaded-{rank}")[0]
         assert all(np.array_equal(loaded[name], saved[name]) for name in saved)
-    assert any(not np.array_equal(before[name], a) for name, a in ray_module.get(group.call("weights", 4)).items())
+    assert any(
+        not np.array_equal(before[name], a) for name, a in ray_module.get(group.call(LearnerServer.weights, 4)).items()
+    )
     one = LearnerServer(make, PLAYERS, "cpu")
     one.load(str(folder / "rank-0-2"))
     assert all(np.array_equal(one.weights(4)[name], before[name]) for name in before)
-    ray_module.get(group.call("load", str(folder / "rank-0-2")))
+    ray_module.get(group.call(LearnerServer.load, str(folder / "rank-0-2")))
 
 
 def test_ranks_listen_on_loopback_alone(fitted: Fitted, ray_module: RayRuntime) -> None:
@@ -225,7 +230,7 @@ def test_ranks_listen_on_loopback_alone(fitted: Fitted, ray_module: RayRuntime) 
 
 
 def processes_of(runtime: RayRuntime, group: LearnerGroup) -> list[psutil.Process]:
-    return [psutil.Process(pid) for pid in runtime.get([rank.call("process") for rank in group.ranks])]
+    return [psutil.Process(pid) for pid in runtime.get([rank.call(DataParallelServer.process) for rank in group.ranks])]
 
 
 @pytest.fixture
@@ -233,7 +238,7 @@ def long_fit(ray_runtime: RayRuntime) -> tuple[LearnerGroup, Any, list[psutil.Pr
     """A group at a fit that would take an hour, its result, and the processes of its ranks."""
     group = group_of(ray_runtime, LONG, timeout_s=6.0)
     ranks = processes_of(ray_runtime, group)
-    metrics, _ = group.call("fit", 0, 1, advantage_rows(ray_runtime), (7, 1), returns=2)
+    metrics, _ = group.call_pair(LearnerServer.fit, 0, 1, advantage_rows(ray_runtime), (7, 1))
     time.sleep(1.0)
     return group, metrics, ranks
 
@@ -252,15 +257,15 @@ def test_a_rank_that_is_gone_ends_the_fit_of_all(long_fit, ray_runtime: RayRunti
     with pytest.raises(WorkerDied, match=r"rank 0 of 2 has lost the others|died"):
         ray_runtime.get(metrics, timeout=60)
     assert time.monotonic() - started < seconds + 10  # of which 10 are for a loaded machine
-    with pytest.raises(WorkerDied):  # and it stays so: actors are to be made anew
-        ray_runtime.get(group.call("fit", 0, 2, None, (7, 2), returns=2)[0], timeout=30)
+    with pytest.raises(WorkerDied):  # and it stays so: actors must be made again
+        ray_runtime.get(group.call_pair(LearnerServer.fit, 0, 2, None, (7, 2))[0], timeout=30)
 
 
 def test_a_rank_that_fails_tells_the_others_why(ray_runtime: RayRuntime) -> None:
     group = group_of(ray_runtime, LONG)
     theirs = advantage_rows(ray_runtime)
-    group.ranks[1].call("assist", group.ranks[0], 5, 1, theirs, (7, 1))  # there is no player 5
-    metrics, _ = group.ranks[0].call("fit", 0, 1, theirs, (7, 1), returns=2)
+    group.ranks[1].call(DataParallelServer.assist, group.ranks[0], 5, 1, theirs, (7, 1))  # there is no player 5
+    metrics, _ = group.ranks[0].call_pair(LearnerServer.fit, 0, 1, theirs, (7, 1))
     with pytest.raises(WorkerDied, match="rank 1 left: KeyError: 5"):
         ray_runtime.get(metrics, timeout=30)
 
@@ -269,4 +274,6 @@ def test_inline_there_is_one_learner_whatever_is_asked_for() -> None:
     runtime = InlineRuntime()
     learner = start_learner(runtime, make, LONG, "cpu", name="learner", learners=2)
     assert not isinstance(learner, LearnerGroup)
-    assert runtime.get(learner.call("weights", 0)).keys() == LearnerServer(make, LONG, "cpu").weights(0).keys()
+    assert (
+        runtime.get(learner.call(LearnerServer.weights, 0)).keys() == LearnerServer(make, LONG, "cpu").weights(0).keys()
+    )

@@ -8,31 +8,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actors.belief_sampling import BeliefSampler
-from actors.external_sampling import ExternalTraverser
-from actors.self_play import PolicySelfPlayer, SelfPlayer, SelfPlayTask, SelfPlayWeights
+from actors.belief_search import BeliefSampler
+from actors.candidate_policy import CandidatePolicyPlayer
+from actors.dmc import DmcPlayer
+from actors.dream.external_sampling import ExternalTraverser
+from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeights
+from actors.listed_play import SelfPlayTask, SelfPlayWeights
 from actors.trajectories import TrajectoryPlayer, TrajectoryWeights
-from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
+from learners.belief_search.settings import SearchSettings
+from learners.candidate_policy.learner import CandidatePolicyLearner
 from learners.dmc.learner import QLearner
-from learners.dmc.policy import ChoiceLearner
 from learners.dream.settings import SamplingSettings
-from learners.geister_beliefs.settings import SearchSettings
 from learners.networks.settings import NetworkSettings
 from learners.networks.torch_inference import TorchInference
 from learners.networks.torch_q_inference import TorchQInference
-from tests.actors.test_belief_sampling import GAME, TASK
+from tests.actors.dream.test_traversal import make_weights
+from tests.actors.test_belief_search import GAME, TASK
 from tests.actors.test_trajectories import MINI, WEIGHTS, fresh, task
-from tests.actors.test_traversal import make_weights
 from tests.games import kuhn
-from tests.learners.dmc import test_learner, test_policy
-from tests.learners.geister_beliefs.nets import NETWORK, VALUE, random_weights
+from tests.learners.belief_search.nets import NETWORK, VALUE, random_weights
+from tests.learners.candidate_policy import test_learner as policies
+from tests.learners.dmc import test_learner
 
 OUTCOME = NetworkSettings(trunk="conv", width=16, depth=2, norm="layer", outputs="ghost")
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What torch has evaluated so far."""
+    """The evaluations by torch so far."""
     made: list[str] = []
     for kind, method in (
         (TorchInference, "__call__"),
@@ -102,14 +105,14 @@ def test_policy_gradients(gpu: str, calls: list[str], former: bool) -> None:
 def test_deep_monte_carlo(gpu: str, calls: list[str]) -> None:
     game, network = test_learner.GAME, test_learner.NET
     weights = SelfPlayWeights(1, QLearner(game, network, test_learner.training(), seed=1).weights())
-    players = [SelfPlayer(game, network, 0.1, device=device) for device in ("cpu", gpu)]
+    players = [DmcPlayer(game, network, 0.1, device=device) for device in ("cpu", gpu)]
     check_equal(*(player.play(SelfPlayTask((1, 2), 64, 32), weights)[1] for player in players))
     assert set(calls) == {"TorchQInference"}
 
 
 def test_policies_over_proposals(gpu: str, calls: list[str]) -> None:
-    game, network = test_policy.GAME, test_policy.NET
-    weights = SelfPlayWeights(1, ChoiceLearner(game, network, test_policy.training(), seed=1).weights())
-    players = [PolicySelfPlayer(3, game, network, 0.0, False, device, (), (), 0.9) for device in ("cpu", gpu)]
+    game, network = policies.GAME, policies.NET
+    weights = SelfPlayWeights(1, CandidatePolicyLearner(game, network, policies.training(), seed=1).weights())
+    players = [CandidatePolicyPlayer(game, network, 3, 0.9, device=device) for device in ("cpu", gpu)]
     check_equal(*(player.play(SelfPlayTask((1, 2), 64, 32), weights)[1] for player in players))
     assert set(calls) == {"TorchQInference"}

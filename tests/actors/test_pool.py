@@ -20,14 +20,14 @@ DTYPE = np.dtype([("number", np.int32), ("noise", np.float32, (20,))])
 
 @dataclass(frozen=True)
 class Chunk:
-    """What a task is named by."""
+    """The name of a task."""
 
     number: int
     seed: tuple[int, ...]
 
 
 class Sampler:
-    """Makes samples that depend on the chunk and on what is broadcast, and on nothing else."""
+    """Makes samples that depend on the chunk and on the broadcast weights alone."""
 
     def __init__(self, rows: int = 2000, pause: float = 0.0, fault: str = "", folder: str = "") -> None:
         if fault == "constructor":
@@ -66,7 +66,7 @@ def outcome(runtime: Runtime, pool: WorkerPool, count: int = 24) -> list[tuple[i
     """Number, sum and bytes of every chunk in the order in which they come."""
     weights = runtime.put(np.full(3, 0.5, np.float32))
     seen = []
-    for task, small, block in pool.run("sample", tasks(weights, count)):
+    for task, small, block in pool.run(Sampler.sample, tasks(weights, count)):
         assert task[0].number == small["number"]
         seen.append((small["number"], small["sum"], runtime.get(block).tobytes()))
     return seen
@@ -74,7 +74,7 @@ def outcome(runtime: Runtime, pool: WorkerPool, count: int = 24) -> list[tuple[i
 
 @pytest.fixture(scope="module")
 def undisturbed() -> list[tuple[int, float, bytes]]:
-    """What a plain loop in one process gives."""
+    """The results of a plain loop in one process."""
     sampler, weights = Sampler(), np.full(3, 0.5, np.float32)
     made = [sampler.sample(*task) for task in tasks(weights)]
     return [(small["number"], small["sum"], block.tobytes()) for small, block in made]
@@ -93,7 +93,7 @@ def test_inline_and_ray_give_the_bytes_of_a_plain_loop(undisturbed, ray_runtime:
             assert len(pool) == size
             assert outcome(ray_runtime, pool) == undisturbed
             assert outcome(ray_runtime, pool, 5) == undisturbed[:5], "the pool can be used again"
-            assert list(pool.run("sample", [])) == []
+            assert list(pool.run(Sampler.sample, [])) == []
             assert not pool.counts
 
 
@@ -105,11 +105,11 @@ def test_a_buffer_fed_by_refs_ends_up_the_same(ray_runtime: RayRuntime) -> None:
         with WorkerPool(runtime, Sampler, size=2) as pool:
             weights = runtime.put(np.zeros(1, np.float32))
             added = [
-                buffer.call("add", (0, task[0].number), block, (1, task[0].number))
-                for task, _, block in pool.run("sample", tasks(weights))
+                buffer.call(BufferServer.add, (0, task[0].number), block, (1, task[0].number))
+                for task, _, block in pool.run(Sampler.sample, tasks(weights))
             ]
         assert runtime.get(added) == [2000] * 24
-        contents.append(runtime.get(buffer.call("draw", (1,), 0, 5000, True)).tobytes())
+        contents.append(runtime.get(buffer.call(BufferServer.draw, (1,), 0, 5000, True)).tobytes())
     assert contents[0] == contents[1]
 
 
@@ -117,7 +117,7 @@ def test_a_killed_worker_is_replaced_and_its_chunks_replayed(undisturbed, ray_ru
     pool = WorkerPool(ray_runtime, Sampler, (2000, 0.05), 2, on_event=events.append)
     weights = ray_runtime.put(np.full(3, 0.5, np.float32))
     seen, pids, killed = [], set(), []
-    for _, small, block in pool.run("sample", tasks(weights)):
+    for _, small, block in pool.run(Sampler.sample, tasks(weights)):
         seen.append((small["number"], small["sum"], ray_runtime.get(block).tobytes()))
         pids.add(small["pid"])
         if small["number"] in (4, 12):
@@ -137,7 +137,7 @@ def test_a_worker_that_hangs_is_replaced_at_its_deadline(undisturbed, ray_runtim
     pool = WorkerPool(ray_runtime, Sampler, (2000, 0.02), 2, deadline_s=1.5, on_event=events.append)
     weights = ray_runtime.put(np.full(3, 0.5, np.float32))
     seen, stopped = [], None
-    for _, small, block in pool.run("sample", tasks(weights)):
+    for _, small, block in pool.run(Sampler.sample, tasks(weights)):
         seen.append((small["number"], small["sum"], ray_runtime.get(block).tobytes()))
         if stopped is None and small["number"] == 2:
             stopped = small["pid"]
@@ -158,7 +158,7 @@ def test_a_method_that_always_raises_ends_the_run_with_chunk_seed_and_cause(kind
     begin = time.monotonic()
     seen = []
     with pytest.raises(ChunkFailed) as caught:  # noqa: PT012 (what came before it counts, too)
-        for _, small, _ in pool.run("sample", tasks(np.zeros(1, np.float32))):
+        for _, small, _ in pool.run(Sampler.sample, tasks(np.zeros(1, np.float32))):
             seen.append(small["number"])
     times = "once" if kind == "inline" else "5 times"
     assert str(caught.value) == (
@@ -176,7 +176,7 @@ def test_a_chunk_that_kills_its_workers_ends_the_run(ray_runtime: RayRuntime) ->
         WorkerPool(ray_runtime, Sampler, kwargs={"fault": "kills"}, size=2, max_failures=3) as pool,
         pytest.raises(ChunkFailed, match=r"chunk 3 of sample: Chunk.*seed=\(11, 0, 3\).* 3 times, last: WorkerDied"),
     ):
-        list(pool.run("sample", tasks(np.zeros(1, np.float32))))
+        list(pool.run(Sampler.sample, tasks(np.zeros(1, np.float32))))
     assert pool.counts["died"] >= 3
 
 
@@ -195,7 +195,7 @@ def test_a_constructor_that_raises_ends_the_run(kind, request) -> None:
         WorkerPool(runtime, Sampler, kwargs={"fault": "constructor"}, name="traverser") as pool,
         pytest.raises(StartFailed, match=rf"^traverser .*{times}: OSError: no such game$"),
     ):
-        next(pool.run("sample", tasks(None)))
+        next(pool.run(Sampler.sample, tasks(None)))
 
 
 def test_workers_that_die_at_birth_or_never_come_end_the_run(ray_runtime: RayRuntime) -> None:
@@ -203,7 +203,7 @@ def test_workers_that_die_at_birth_or_never_come_end_the_run(ray_runtime: RayRun
         WorkerPool(ray_runtime, Sampler, kwargs={"fault": "dies at birth"}, max_failures=2) as pool,
         pytest.raises(StartFailed, match=r"\(2 tries\): WorkerDied"),
     ):
-        next(pool.run("sample", tasks(None)))
+        next(pool.run(Sampler.sample, tasks(None)))
     with pytest.raises(ResourcesMissing, match="worker 2 asks for 1 CPUs"):
         WorkerPool(ray_runtime, Sampler, size=3)
     assert not ray_runtime._handles, "none of the three is left"
@@ -211,7 +211,7 @@ def test_workers_that_die_at_birth_or_never_come_end_the_run(ray_runtime: RayRun
         WorkerPool(ray_runtime, time.sleep, (60,), start_s=1.0) as pool,
         pytest.raises(StartFailed, match=r"no worker .* 1 s"),
     ):
-        next(pool.run("sample", tasks(None)))
+        next(pool.run(Sampler.sample, tasks(None)))
 
 
 @pytest.mark.parametrize("kind", ["inline", "ray"])
@@ -226,7 +226,7 @@ def test_tasks_are_read_as_they_are_needed_and_a_run_may_be_left(kind, request, 
 
     weights = runtime.put(np.full(3, 0.5, np.float32))
     with WorkerPool(runtime, Sampler, size=2) as pool:
-        for at, (task, _, _) in enumerate(pool.run("sample", source())):
+        for at, (task, _, _) in enumerate(pool.run(Sampler.sample, source())):
             assert task[0].number == at
             time.sleep(0.02)
             assert len(read) <= at + 1 + (0 if kind == "inline" else AHEAD * DEPTH * 2)

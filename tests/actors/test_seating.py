@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from actors.dmc import DmcPlayer
+from actors.listed_play import SelfPlayTask, SelfPlayWeights
 from actors.seating import LEARNER, draw_seats
-from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
 from dancfr.evaluation.bots import make_bot
 from envs.guandan import GuanDan
-from learners.dmc.network import QNet
-from learners.dmc.settings import QNetworkSettings
+from learners.listed.network import QNet
+from learners.listed.settings import QNetworkSettings
 
 TEAMS = (0, 1, 0, 1)
 GAME = GuanDan()
@@ -33,7 +34,7 @@ def test_agents_take_teams_or_seats_in_their_shares() -> None:
 
 def test_an_agent_in_all_games_leaves_one_team_to_the_learner() -> None:
     def play(**others) -> tuple[dict[str, float], np.ndarray]:
-        stats, blocks = SelfPlayer(GAME, NETWORK, 0.1, **others).play(SelfPlayTask((3, 1, 0), 12, 5), WEIGHTS)
+        stats, blocks = DmcPlayer(GAME, NETWORK, 0.1, **others).play(SelfPlayTask((3, 1, 0), 12, 5), WEIGHTS)
         return stats, blocks["values"]
 
     greedy = make_bot("greedy", GAME)

@@ -1,4 +1,4 @@
-"""Shards together are one buffer: what is drawn of them, for which chunks, and after a resume."""
+"""Shards together are one buffer: their draws, for which chunks, and after a resume."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def fill(buffer: Handle, chunks: range, size: int = 30) -> None:
     """Chunks (0, 0), (0, 1), (1, 0), ..."""
     for chunk in chunks:
         name = divmod(chunk, 2)
-        fetch(buffer.call("add", name, rows(size * chunk, size), (7, *name)))
+        fetch(buffer.call(BufferServer.add, name, rows(size * chunk, size), (7, *name)))
 
 
 def filled(kind: type[RecordBuffer] = ReservoirBuffer, capacity: int = 100, shards: int = 3, chunks: int = 8) -> Handle:
@@ -40,7 +40,7 @@ def filled(kind: type[RecordBuffer] = ReservoirBuffer, capacity: int = 100, shar
 
 
 def draw(buffer: Handle, seed: tuple[int, ...], start: int, count: int, epoch: bool = False, share=None) -> np.ndarray:
-    return fetch(buffer.call("draw", seed, start, count, epoch, share))
+    return fetch(buffer.call(BufferServer.draw, seed, start, count, epoch, share))
 
 
 def test_one_shard_is_the_buffer_itself() -> None:
@@ -66,18 +66,18 @@ def test_chunks_are_spread_evenly_and_come_once(kind) -> None:
     for chunk in range(8):
         name = divmod(chunk, 2)
         for expected in (30, 0):
-            assert fetch(buffer.call("add", name, rows(30 * chunk, 30), (7, *name))) == expected
-    stats = fetch(buffer.call("stats"))
+            assert fetch(buffer.call(BufferServer.add, name, rows(30 * chunk, 30), (7, *name))) == expected
+    stats = fetch(buffer.call(BufferServer.stats))
     assert stats == {"rows": 240, "capacity": 900, "offered": 240, "fill": 240 / 900, "repeated": 8, "bytes": 240 * 8}
     with pytest.raises(ValueError, match="has no method sample"):
-        buffer.call("sample", 3)
+        buffer.send("sample", (3,), {})
 
 
 def shards_of(capacity: int, offered: tuple[int, ...], seed: int) -> ShardedBuffer:
-    """Three reservoirs to which so many rows were offered: 0, 1, ... to the first, 1000, 1001, ... to the second."""
+    """Three reservoirs that were offered rows 0, 1, ... (the first), 1000, 1001, ... (the second), and so on."""
     shards = [InlineHandle("shard", lambda: ShardServer(ReservoirBuffer, capacity, DTYPE)) for _ in range(3)]
     for number, (shard, count) in enumerate(zip(shards, offered, strict=True)):
-        shard.call("add", (0, number), rows(1000 * number, count), (seed, number))
+        shard.call(BufferServer.add, (0, number), rows(1000 * number, count), (seed, number))
     return ShardedBuffer("buffer", shards)
 
 
@@ -123,7 +123,7 @@ def test_draws_are_decided_by_seed_and_start(kind) -> None:
 @KINDS
 def test_an_epoch_gives_every_row_once(kind) -> None:
     buffer = filled(kind)
-    held = fetch(buffer.call("stats"))["rows"]
+    held = fetch(buffer.call(BufferServer.stats))["rows"]
     blocks = [draw(buffer, (5, 1), start, 32, epoch=True) for start in range(0, held + 32, 32)]
     order = np.concatenate(blocks)["number"]
     assert len(order) == held
@@ -164,21 +164,21 @@ def test_a_minibatch_smaller_than_the_number_of_ranks_is_given_to_all() -> None:
 @KINDS
 def test_a_saved_buffer_goes_on_and_still_knows_its_chunks(kind, tmp_path) -> None:
     path = tmp_path / "buffer.safetensors"
-    held = fetch(filled(kind, chunks=5).call("save", str(path)))
+    held = fetch(filled(kind, chunks=5).call(BufferServer.save, str(path)))
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(file.name for file in shard_files(path, 3))
     resumed = started(kind, 100, 3)
-    assert fetch(resumed.call("load", str(path))) == held
+    assert fetch(resumed.call(BufferServer.load, str(path))) == held
     fill(resumed, range(4, 8))  # the first of them is in the files
-    assert fetch(resumed.call("stats")) == fetch(filled(kind).call("stats")) | {"repeated": 1}
+    assert fetch(resumed.call(BufferServer.stats)) == fetch(filled(kind).call(BufferServer.stats)) | {"repeated": 1}
     for epoch in (False, True):
         assert draw(resumed, (1,), 0, 60, epoch).tobytes() == draw(filled(kind), (1,), 0, 60, epoch).tobytes()
     with pytest.raises(ForeignState, match=r"capacity.* 33 .*34"):
-        fetch(started(kind, 102, 3).call("load", str(path)))
+        fetch(started(kind, 102, 3).call(BufferServer.load, str(path)))
 
 
 def test_rows_are_divided_among_shards(tmp_path) -> None:
     buffer = started(ReservoirBuffer, 101, 3)
-    assert fetch(buffer.call("stats"))["capacity"] == 101
+    assert fetch(buffer.call(BufferServer.stats))["capacity"] == 101
     with pytest.raises(ValueError, match="at least its 3 shards, got 2"):
         started(ReservoirBuffer, 2, 3)
 
@@ -191,11 +191,14 @@ def test_shards_on_ray_are_those_inline(ray_runtime, tmp_path) -> None:
     inline = filled()
     for epoch in (False, True):
         expected = draw(inline, (3, 4), 5, 60, epoch).tobytes()
-        assert ray_runtime.get(buffer.call("draw", (3, 4), 5, 60, epoch)).tobytes() == expected
+        assert ray_runtime.get(buffer.call(BufferServer.draw, (3, 4), 5, 60, epoch)).tobytes() == expected
         reader = ray_runtime.start(Reader, buffer, cpus=0)
-        assert ray_runtime.get(reader.call("read", epoch)) == expected
-    assert ray_runtime.get(buffer.call("stats")) == fetch(inline.call("stats"))
-    assert ray_runtime.get(buffer.call("save", str(tmp_path / "b.safetensors"))) == fetch(inline.call("stats"))["rows"]
+        assert ray_runtime.get(reader.call(Reader.read, epoch)) == expected
+    assert ray_runtime.get(buffer.call(BufferServer.stats)) == fetch(inline.call(BufferServer.stats))
+    assert (
+        ray_runtime.get(buffer.call(BufferServer.save, str(tmp_path / "b.safetensors")))
+        == fetch(inline.call(BufferServer.stats))["rows"]
+    )
 
 
 class Reader:
@@ -205,5 +208,5 @@ class Reader:
         self.buffer = buffer
 
     def read(self, epoch: bool) -> bytes:
-        block: np.ndarray = fetch(self.buffer.call("draw", (3, 4), 5, 60, epoch))
+        block: np.ndarray = fetch(self.buffer.call(BufferServer.draw, (3, 4), 5, 60, epoch))
         return block.tobytes()

@@ -1,4 +1,4 @@
-"""Games of a policy gradient: who plays what, what becomes samples, and measurements."""
+"""Games of a policy gradient: the policy of each seat, the decisions that become samples, and measurements."""
 
 from collections.abc import Sequence
 
@@ -147,7 +147,7 @@ def test_games_may_begin_with_random_plies_that_give_no_samples() -> None:
     stats, blocks = noisy(openings=1.0, opening_plies=1).play(chunk, WEIGHTS)
     assert set(blocks["net0"]["infostate"][:400, 19]) == {0}
     assert stats["decisions"] == len(blocks["net0"])
-    # Half of the games, within four standard errors: the others ask the opponent at once.
+    # Half of the games, within four standard errors: the others ask the opponent immediately.
     opponent = Watching()
     noisy([opponent], openings=0.5, opening_plies=4).play(task((400, (1, 1)), seed=3), WEIGHTS)
     assert 160 <= len(opponent.places[0]) <= 240
@@ -195,14 +195,18 @@ def test_a_measurement_plays_as_the_agent_does() -> None:
 
 
 class Paying(Kuhn):
-    """Kuhn poker with a fee."""
+    """Kuhn poker with a fee, which is paid in all games, or only in those with a bet."""
+
+    fee, always = 0.5, True
 
     def returns(self, states: States) -> NDArray[np.float32]:
-        return np.float32(0.75) * super().returns(states) - np.float32(0.5)
+        won = super().returns(states)
+        paying = self.always | (np.abs(won) > 1)
+        return np.float32(0.75) * won - np.where(paying, np.float32(self.fee), np.float32(0))
 
 
 class Faulty(Kuhn):
-    """Kuhn poker with returns that are no numbers, or too large."""
+    """Kuhn poker with returns that are not finite, or too large."""
 
     factor = np.float32(np.nan)
 
@@ -219,14 +223,19 @@ class Stubborn(RandomAgent):
         return np.full(len(states), 7)
 
 
-def test_a_game_that_is_not_zero_sum_is_refused_where_it_matters() -> None:
-    game = Paying()
+def test_returns_of_a_constant_sum_are_shifted_and_others_refused_where_it_matters() -> None:
+    game, free = Paying(), Paying()
+    object.__setattr__(free, "fee", 0.0)
     network = network_for(game.spec).model_copy(update={"width": 8, "depth": 1})
     weights = TrajectoryWeights(1, network, (fresh(game, network, 1),))
     chunk = task((4, (LEARNER, LEARNER)))
     TrajectoryPlayer(game, 1.0, 1.0).play(chunk, weights)
-    with pytest.raises(NotZeroSum, match="add up to 1 and not to 0"):
-        TrajectoryPlayer(game, 1.0, 1.0, zero_sum=True).play(chunk, weights)
+    shifted, zero = (TrajectoryPlayer(each, 1.0, 1.0, zero_sum=True).measure(chunk, weights) for each in (game, free))
+    assert np.array_equal(shifted[0][0], zero[0][0])
+    assert shifted[0][0].dtype == np.float32
+    object.__setattr__(game, "always", False)
+    with pytest.raises(NotZeroSum, match=r"add up to (0 in one game and to -1|-1 in one game and to 0) in another"):
+        TrajectoryPlayer(game, 1.0, 1.0, zero_sum=True).play(task((40, (LEARNER, LEARNER))), weights)
 
 
 @pytest.mark.parametrize(("factor", "told"), [(np.nan, "returned nan"), (3.0, "returned 6, but its max_return is 2")])

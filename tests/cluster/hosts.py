@@ -99,7 +99,7 @@ class Hosts:
         return self._folder / f"h{index}" / "home"
 
     def log(self, index: int) -> str:
-        """What its sshd wrote."""
+        """The log of its sshd."""
         return (self._folder / f"h{index}.log").read_text(errors="replace")
 
     def _start(self, index: int, address: str, gateway: str, keys: Path) -> None:
@@ -142,7 +142,7 @@ class Hosts:
                 time.sleep(0.2)
 
     def stop(self) -> None:
-        """Ends the hosts with all that runs there. Twice is no error."""
+        """Ends the hosts with all processes there. May be called twice."""
         for process in self._running:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -153,6 +153,6 @@ class Hosts:
 
 
 def run(*command: str) -> None:
-    """Raises AssertionError with what the command said, unless it succeeds."""
+    """Raises AssertionError with the command's output, unless it succeeds."""
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"

@@ -37,7 +37,8 @@ class Nodes:
     def __init__(self, folder: Path, workers: int) -> None:
         self.home = folder / "home"
         self.token = secrets.token_hex(16)
-        (self.home / ".ray").mkdir(parents=True)
+        (self.home / ".ray").mkdir(mode=0o700, parents=True)
+        (self.home / ".ray" / "auth_token").touch(mode=0o600)
         (self.home / ".ray" / "auth_token").write_text(self.token)
         self.port, dashboard, client = free_ports(3)
         self.url, self.address = f"http://127.0.0.1:{dashboard}", f"127.0.0.2:{self.port}"
@@ -61,7 +62,7 @@ class Nodes:
         self._start(ip, f"--address={self.address}", "--num-cpus=1", *options, **environment)
 
     def _start(self, ip: str, *options: str, **environment: str) -> None:
-        """One node; returns once it has joined. Nodes that start at once would take each other's sockets."""
+        """One node; returns once it has joined. Nodes that start together would take each other's sockets."""
         log = self._folder / f"node-{ip}.log"
         command = [
             sys.executable, "-m", "ray.scripts.scripts", "start", "--block", f"--node-ip-address={ip}", *options,
@@ -97,11 +98,11 @@ class Nodes:
         ray = {"RAY_AUTH_MODE": "token", "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
         return {**kept, **ray, "HOME": str(self.home), "PATH": path, "OMP_NUM_THREADS": "1", **more}
 
-    def dancfr(self, *words: str, seconds: float = 240, **environment: str) -> Outcome:
+    def dancfr(self, *words: str, seconds: float = 240, cwd: Path = ROOT, **environment: str) -> Outcome:
         """The program, as that person runs it."""
         done = subprocess.run(
             [sys.executable, "-m", "dancfr", *words],
-            cwd=ROOT, env=self.environment(**environment), capture_output=True, text=True, timeout=seconds,
+            cwd=cwd, env=self.environment(**environment), capture_output=True, text=True, timeout=seconds,
         )  # fmt: skip
         return Outcome(done.returncode, done.stdout, done.stderr)
 
@@ -113,7 +114,7 @@ class Nodes:
         return found
 
     def ask(self, path: str, token: str | None = None) -> requests.Response:
-        """What the dashboard answers; without `token` by one who has none."""
+        """The dashboard's answer; without `token` by one who has none."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return requests.get(self.url + path, headers=headers, timeout=10)
 

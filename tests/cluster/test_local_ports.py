@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ def test_every_port_of_a_local_ray_is_on_the_loopback_interface_and_asks_for_a_t
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
-        cwd=ROOT, env={**kept, "HOME": str(tmp_path)}, capture_output=True, text=True, timeout=200,
+        cwd=ROOT, env={**kept, "HOME": str(tmp_path)}, umask=0, capture_output=True, text=True, timeout=200,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
@@ -37,3 +38,4 @@ def test_every_port_of_a_local_ray_is_on_the_loopback_interface_and_asks_for_a_t
     assert not open_to_others
     token = tmp_path / ".ray" / "auth_token"
     assert len(token.read_text()) >= 32, "made at the first start, for this user"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (token.parent, token)] == [0o700, 0o600]

@@ -35,7 +35,7 @@ class Launched:
     def __init__(self, folder: Path, hosts: Hosts) -> None:
         self.hosts = hosts
         self.home = folder / "home"
-        (self.home / ".ray").mkdir(parents=True)
+        (self.home / ".ray").mkdir(mode=0o700, parents=True)
         self.checkout = copy_tree(folder / "checkout")
         self.file = self.checkout / "cluster.yaml"
         self.file.write_text(yaml.safe_dump(self._config()))

@@ -15,6 +15,8 @@ import pytest
 from dancfr.runs.run import Run
 from tests.cluster.nodes import ROOT, Nodes, copy_tree, listening, wait_for
 from tests.dancfr.outcomes import refused
+from tests.projects import make_project
+from tests.proxies import proxied
 
 pytestmark = pytest.mark.timeout(600)  # a machine that does other things takes minutes for all the starts
 
@@ -42,7 +44,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def strangers(nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, subprocess.Popen[str]]]:
-    """Who wants to get in with another token: a program, and a node. Both try for a while, so they try at once."""
+    """Who wants to get in with another token: a program, and a node. Both try for a while, so they try in parallel."""
     join = "from actors import cluster\ntry: cluster.join({!r})\nexcept cluster.RayUnavailable as error: print(error)"
     words = {
         "program": ["-c", join.format(nodes.address)],
@@ -146,6 +148,23 @@ def test_a_failed_job_is_a_failed_command(nodes: Nodes, tree: Path) -> None:
     assert "absent holds no run: it does not exist" in wrong.err.splitlines()[-1]
 
 
+@pytest.mark.parametrize("way", ["train", "submit"])
+def test_project_with_packages_of_our_names_does_not_disturb(
+    nodes: Nodes, tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in the folder of a driver that joins the cluster, here by RAY_ADDRESS and with a proxy in the environment
+    that must not be asked, nor as the working directory of a job."""
+    project, folder = make_project(tmp_path / "project"), tmp_path / "run"
+    words = ("leduc-dream", *TINY, "iterations=1", "--workers", "1", "--run-dir", str(folder), "--wandb", "off")
+    place = () if way == "train" else ("--address", nodes.url, "--working-dir", str(project))
+    with proxied(monkeypatch) as asked:
+        done = nodes.dancfr(way, *words, *place, cwd=project, RAY_ADDRESS=nodes.address)
+    assert done.code == 0, done.err
+    assert f"Ray: joined {nodes.address}, which RAY_ADDRESS names" in done.err
+    assert [request for request in asked if "127.0." in request] == []
+    check_record(folder, 1)
+
+
 def test_only_who_has_the_token_gets_in(
     nodes: Nodes, strangers: dict[str, subprocess.Popen[str]], tmp_path: Path
 ) -> None:
@@ -176,9 +195,11 @@ def test_a_node_without_the_token_cannot_join(nodes: Nodes, strangers: dict[str,
     assert [node["state"] for node in known].count("ALIVE") == 3
 
 
-def test_address_variables_of_another_cluster_do_not_redirect_a_submission(nodes: Nodes) -> None:
-    """Ray's own client would prefer RAY_ADDRESS to the address that it is given."""
-    outcome = nodes.dancfr("jobs", "--address", nodes.url, "--json", RAY_ADDRESS="http://127.0.0.1:9")
+def test_variables_for_others_do_not_redirect_a_submission(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray's own client would prefer RAY_ADDRESS to the address that it is given, and ask a proxy for every address."""
+    with proxied(monkeypatch) as asked:
+        outcome = nodes.dancfr("jobs", "--address", nodes.url, "--json", RAY_ADDRESS="http://127.0.0.1:9")
+    assert asked == []
     assert outcome.code == 0, outcome.err
     assert json.loads(outcome.out)["address"] == nodes.url
     assert "RAY_ADDRESS" not in os.environ

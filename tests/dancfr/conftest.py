@@ -1,4 +1,4 @@
-"""What tests of the program share: commands in this process, trained runs, and records written by hand."""
+"""The common fixtures of tests of the program: commands in this process, trained runs, and records written by hand."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -11,10 +11,10 @@ from dancfr.cli import main
 from dancfr.evaluation.lengths import evaluated_as
 from dancfr.evaluation.server import EvaluationServer
 from dancfr.methods import find_preset
-from dancfr.methods.dmc.agent import DmcPolicies
 from dancfr.methods.dmc.config import DmcConfig
 from dancfr.methods.dream.config import DreamConfig
 from dancfr.methods.launch import TrainRequest, train
+from dancfr.methods.listed_agent import ListedPolicies
 from dancfr.methods.options import TrainOptions
 from dancfr.runs.run import Run
 from envs.guandan import GuanDan
@@ -40,7 +40,7 @@ def command(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyte
 
 @pytest.fixture
 def solved(command: Command) -> Callable[..., dict[str, Any]]:
-    """What `dancfr solve ... --json` prints."""
+    """The output of `dancfr solve ... --json`."""
 
     def run(*arguments: str) -> dict[str, Any]:
         outcome = command("solve", *arguments, "--json")
@@ -103,7 +103,9 @@ def dmc_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = DmcConfig(network=DMC_NETWORK, iterations=4)
     path = tmp_path_factory.mktemp("runs") / "danzero"
     with Run.create(path, "guandan-dmc-quick", "dmc", config) as run:
-        server = EvaluationServer(DmcPolicies(GuanDan(), config), evaluated_as(GuanDan()), config.evaluation.opponents)
+        server = EvaluationServer(
+            ListedPolicies(GuanDan(), config), evaluated_as(GuanDan()), config.evaluation.opponents
+        )
         for iteration in range(1, 5):
             run.append_metrics(dmc_row(iteration))
             if iteration % 2 == 0:

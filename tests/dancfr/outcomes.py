@@ -1,4 +1,4 @@
-"""What a command leaves behind."""
+"""The outcome of a command: exit code and streams."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 
 from envs.guandan import GuanDan
-from learners.dmc.network import QNet
-from learners.dmc.settings import QNetworkSettings
+from learners.listed.network import QNet
+from learners.listed.settings import QNetworkSettings
 from learners.networks.settings import Weights
 
 DMC_NETWORK = QNetworkSettings(width=8, depth=2)

@@ -71,7 +71,7 @@ def test_an_interrupted_training_goes_on(gpu: str, tmp_path: Path, monkeypatch: 
         return {**whole(request), "stopped": True}
 
     monkeypatch.setattr(module, "train", interrupted)
-    with pytest.raises(RunError, match="the same command goes on"):
+    with pytest.raises(RunError, match="repeat the command to continue"):
         session.run()
     assert "train leduc-dream" not in json.loads((tmp_path / "gpu" / "parts.json").read_text())
     done = len(Run.open(path).read_metrics("train"))

@@ -10,7 +10,7 @@ from envs.players import RandomAgent
 
 
 def position(game: Geister, first: Mapping[str, int], second: Mapping[str, int], plies: int = 0) -> States:
-    """One state with player 0 to move, from the own-view square of each ghost that is on the board.
+    """One state with player 0 to move, from the square of each ghost on the board in its player's view.
 
     A ghost is its letter, followed by ``r`` if it is red, e.g. ``{"A": 0, "Br": 7}``. All others have been
     taken; enough of them were red to make it half.

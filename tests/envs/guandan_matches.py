@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from envs.guandan import GuanDan
-from envs.guandan.cards import KINDS, notation, parse_action
+from envs.guandan.rules.cards import KINDS, notation, parse_action
 
 DATA = Path(__file__).parents[1] / "data" / "guandan"
 ENGINE = GuanDan(length="match", situation="first", double_tribute="by_seat", a_attempts=0)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from envs.game import States
 from envs.guandan import GuanDan
-from envs.guandan.cards import DECK_HIGH, DECK_LOW, notation, pack, parse_action, parse_level
+from envs.guandan.rules.cards import DECK_HIGH, DECK_LOW, notation, pack, parse_action, parse_level
 
 SEATS = 4
 
@@ -46,7 +46,7 @@ def table(
 
 
 def chosen(agent: Any, states: States, game: GuanDan | None = None) -> list[tuple[str, str, list[str] | str]]:
-    """What an agent does at tables, as it is written; a move must be legal."""
+    """The actions of an agent at tables, in text form; a move must be legal."""
     game = game or GuanDan()
     rng = np.random.default_rng(0)
     agent.begin(game, len(states), rng)

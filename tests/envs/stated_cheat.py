@@ -1,5 +1,5 @@
-"""Cheat once more, one game in plain Python with a list for every heap of cards: what the compiled rules are tested
-against. Ranks are counted from Ace here, and turned only where an action or a state of the compiled rules is read."""
+"""A second implementation of Cheat, one game in plain Python with a list for each heap of cards, to test the compiled
+rules. Ranks are counted from Ace here, and turned only where an action or a state of the compiled rules is read."""
 
 from itertools import combinations_with_replacement
 from typing import Any

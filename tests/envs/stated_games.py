@@ -1,25 +1,32 @@
-"""The rules of the small games once more, in plain Python over histories: what the compiled rules are tested against.
+"""A second implementation of the small games, in plain Python over histories, to test the compiled rules.
 
 A history is all that was chosen so far, by chance and by players. `Look` tells everything about one.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
+from envs.dark_hex import DarkHex
 from envs.extensive import CHANCE, OVER, FactoredGame
 from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
 from envs.leduc import Leduc
+from envs.liars_dice import LiarsDice
 from envs.oshi_zumo import OshiZumo
+from envs.phantom_ttt import PhantomTicTacToe
+from envs.placement.game import PlacementGame
+from tests.envs.placement import boards
 
 History = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Position:
-    """Who moves; what can be chosen, with chance's probabilities (1 where a player chooses); what player 0 has won;
-    and, of each of the two players, all that he knows."""
+    """Who moves; the choices, with chance's probabilities (1 where a player chooses); player 0's winnings; and, of each
+    of the two players, all that he knows."""
 
     mover: int
     choices: dict[int, float]
@@ -56,8 +63,8 @@ def kuhn(game: Kuhn) -> Look:
 
 
 def _bet(moves: History, bets: list[int], sizes: list[int], raises: int) -> tuple[History, int, list[int] | None]:
-    """Plays a round of betting: what was played of `moves`, who would be next, and what he may do; None if it is over.
-    A fold leaves the one who has folded next."""
+    """Plays a round of betting: the part of `moves` that was played, who would be next, and his choices; None if it is
+    over. A fold leaves the one who has folded next."""
     mover, raised = 0, 0
     for k, move in enumerate(moves):
         if move == 0:
@@ -152,7 +159,51 @@ def oshi_zumo(game: OshiZumo) -> Look:
     return look
 
 
-STATED: dict[type, Callable[[Any], Look]] = {Kuhn: kuhn, Leduc: leduc, Goofspiel: goofspiel, OshiZumo: oshi_zumo}
+def liars_dice(game: LiarsDice) -> Look:
+    rolls = Counter(tuple(sorted(roll)) for roll in product(range(1, game.faces + 1), repeat=game.dice))
+    hands = sorted(rolls)
+    bids = [(quantity, face) for quantity in range(1, 2 * game.dice + 1) for face in range(1, game.faces + 1)]
+    call = len(bids)
+
+    def look(history: History) -> Position:
+        dealt, played = [hands[k] for k in history[:2]], history[2:]
+        known = tuple((tuple(dealt[p : p + 1]), played) for p in (0, 1))
+        if len(dealt) < 2:
+            return _drawn({k: rolls[hand] for k, hand in enumerate(hands)}, known)
+        if call in played:
+            quantity, face = bids[played[-2]]
+            found = sum(die in (face, game.faces) for hand in dealt for die in hand)
+            winner = len(played) % 2 if found >= quantity else 1 - len(played) % 2
+            return Position(OVER, {}, 1.0 - 2.0 * winner, known)
+        if not played:
+            return _turn(0, list(range(call)), known)
+        return _turn(len(played) % 2, [*range(played[-1] + 1, call), call], known)
+
+    return look
+
+
+def placement(game: PlacementGame) -> Look:
+    def look(history: History) -> Position:
+        position = boards.Stated()
+        for cell in history:
+            position = boards.after(game, position, cell)
+        if position.mover == OVER:
+            won = {0: 1.0, 1: -1.0, None: 0.0}[position.winner]
+            return Position(OVER, {}, won, position.tries)
+        return _turn(position.mover, position.legal(game.spec.num_actions), position.tries)
+
+    return look
+
+
+STATED: dict[type, Callable[[Any], Look]] = {
+    Kuhn: kuhn,
+    Leduc: leduc,
+    Goofspiel: goofspiel,
+    OshiZumo: oshi_zumo,
+    LiarsDice: liars_dice,
+    PhantomTicTacToe: placement,
+    DarkHex: placement,
+}
 
 
 def stated(game: FactoredGame) -> Look:
@@ -178,5 +229,7 @@ SMALL: dict[str, FactoredGame] = {
     "oshi-zumo-7-min-2": OshiZumo(7, 2, 2),
     "oshi-zumo-wide": OshiZumo(4, 50),
     "oshi-zumo-least": OshiZumo(3, 1, 2),
+    "liars-dice-3-faces": LiarsDice(1, 3),
+    "liars-dice-2-dice": LiarsDice(2, 2),
 }
 """Games with trees that plain Python walks in no time, options at their borders among them."""

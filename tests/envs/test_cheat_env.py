@@ -1,93 +1,15 @@
-"""Cheat as a PettingZoo environment, and its pictures."""
+"""Observations, texts and pictures of Cheat; see also `test_pettingzoo`."""
 
-import pickle
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from pettingzoo.test import api_test, render_test, seed_test
 
-from envs.cheat import Cheat, env, raw_env, render
+from envs.cheat import Cheat, render
 from envs.cheat.cards import pack, unpack
-from envs.game import GameOver, IllegalAction, States
+from envs.game import States
 
 MINI: dict[str, Any] = {"ranks": 3, "copies": 2, "dealt": 2, "max_discard": 2}
-OPTIONS: list[dict[str, Any]] = [
-    {},
-    {"players": 4},
-    {"players": 4, "ranks": 4, "copies": 3, "discards": "sets", "max_discard": 3, "observation_health": 1},
-    {"discards": "sets", **MINI},
-    {"health": 0, "ply_limit": 25, **MINI},
-    {"players": 6, "health": 1},
-]
-EVERY = pytest.mark.parametrize("options", OPTIONS)
-# PettingZoo's test asks for plain boxes of every environment that it does not know by name.
-pytestmark = pytest.mark.filterwarnings("ignore:Observation is not a NumPy", "ignore:Observation space for each")
-
-
-@EVERY
-@pytest.mark.parametrize("make", [env, raw_env])
-@pytest.mark.filterwarnings("error")
-@pytest.mark.filterwarnings("ignore:Observation is not a NumPy", "ignore:Observation space for each")
-def test_api(make: Any, options: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    api_test(make(**options), num_cycles=100)
-    seed_test(partial(make, **options), num_cycles=60)
-    assert "Passed API test" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("options", OPTIONS[:3])
-def test_render(options: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    render_test(partial(env, **options))
-    assert "player_0" in capsys.readouterr().out
-
-
-@EVERY
-def test_metadata_and_spaces(options: dict[str, Any]) -> None:
-    made = env(**options)
-    spec = made.unwrapped.game.spec
-    assert str(made) == "cheat_v0"
-    assert made.metadata["is_parallelizable"] is False
-    assert made.possible_agents == [f"player_{p}" for p in range(options.get("players", 2))]
-    for agent in made.possible_agents:
-        space = made.observation_space(agent)
-        assert space is made.observation_space(agent)
-        assert space["observation"].shape == spec.shapes["flat"]
-        assert (space["observation"].low.min(), space["observation"].high.max()) == (0, 1)
-        assert made.action_space(agent).n == spec.num_actions
-
-
-@EVERY
-def test_shows_what_the_rules_say(options: dict[str, Any]) -> None:
-    """Played beside the rules with the same chance: masks, observations, rewards, endings."""
-    for seed in range(4):
-        made = raw_env(**options)
-        made.reset(seed=seed)
-        game, choose = Cheat(**options), np.random.default_rng(seed + 100)
-        states, total = game.reset(1, np.random.default_rng(seed)), np.zeros(game.players)
-        for agent in made.agent_iter():
-            observation, reward, over, _, info = made.last()
-            player = made.possible_agents.index(agent)
-            total[player] += reward
-            assert made.observation_space(agent).contains(observation)
-            assert np.array_equal(made.states, states)
-            flat = game.encode(game.observe(states, np.array([player], np.int8)))[0]
-            assert np.array_equal(flat, observation["observation"])
-            assert np.array_equal(info["action_mask"], observation["action_mask"])
-            if over:
-                assert info["ending"] in game.spec.endings[1:]
-                made.step(None)
-                continue
-            assert game.to_move(states)[0] == player
-            assert np.array_equal(game.legal(states)[0], observation["action_mask"])
-            others = [a for a in made.possible_agents if a != agent]
-            assert not any(made.observe(a)["action_mask"].any() for a in others)
-            action = int(choose.choice(np.flatnonzero(observation["action_mask"])))
-            made.step(action)
-            game.step(states, np.array([action]))
-        assert game.finished(states)[0]
-        assert total == pytest.approx(game.returns(states)[0])
-        assert total.sum() == pytest.approx(0, abs=1e-6)
 
 
 def test_flat_observation_of_a_known_position() -> None:
@@ -106,7 +28,7 @@ def test_flat_observation_of_a_known_position() -> None:
     assert flat[9:11] == [1, 1], "health"
     assert flat[11:13] == [0, 0], "not the last health point"
     assert flat[13:15] == [0, sixth], "cards put into the pile"
-    assert flat[15:21] == [0, 0, 1, 0, 1, 0], "the own hand"
+    assert flat[15:21] == [0, 0, 1, 0, 1, 0], "the player's hand"
     assert flat[21:] == [0] * (6 + 3 + 3 + 12) + [1, 0, 0], "nothing else is known"
     game.step(states, np.array([1]))
     flat = game.encode(game.observe(states, np.array([0], np.int8)))[0].tolist()
@@ -122,64 +44,6 @@ def placed(game: Cheat, hands: list[list[int]]) -> States:
     states["hand"] = pack(np.array(hands))
     states["discarder"] = states["mover"] = 0
     return states
-
-
-@pytest.mark.parametrize("action", [-1, 0, 1, 2, 99, None, "lay", 0.0, True, False])
-def test_raw_env_refuses_illegal_actions(action: Any) -> None:
-    made = raw_env()
-    made.reset(seed=0)
-    before, agent = made.states.copy(), made.agent_selection
-    with pytest.raises(IllegalAction, match=rf"^cheat_v0: [^\n]+ is not legal for {agent}; legal actions [^\n]+\]$"):
-        made.step(action)
-    assert np.array_equal(made.states, before)
-    made.step(int(made.infos[agent]["action_mask"].argmax()))
-    assert not np.array_equal(made.states, before)
-
-
-def test_wrapped_env_ends_after_an_illegal_action() -> None:
-    made = env(players=3)
-    made.reset(seed=0)
-    agent = made.agent_selection
-    made.step(1)
-    assert all(made.terminations.values())
-    assert made.rewards == {a: -1.0 if a == agent else 0 for a in made.possible_agents}
-
-
-def test_nothing_is_to_be_had_before_and_after() -> None:
-    made = raw_env(render_mode="ansi", **MINI)
-    for call in (made.last, made.render, lambda: made.observe("player_0"), lambda: made.step(0)):
-        with pytest.raises(GameOver, match=r"^cheat_v0: no game has begun; call reset\(\) first$"):
-            call()
-    made.reset(seed=0)
-    while not all(made.terminations.values()):
-        made.step(int(made.infos[made.agent_selection]["action_mask"].argmax()))
-    made.step(None)
-    made.step(None)
-    for call in (made.last, lambda: made.observe("player_0"), lambda: made.step(None)):
-        with pytest.raises(GameOver, match=r"^cheat_v0: [^\n]+ call reset\(\) first$"):
-            call()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"render_mode": "svg"}, {"view": 2}, {"view": -1}, {"view": True}, {"view": "0"}, {"players": 7}, {"health": 0}],
-)
-def test_impossible_options(options: dict[str, Any]) -> None:
-    for make in (env, raw_env):
-        with pytest.raises(ValueError, match=rf"^{next(iter(options))}[^\n]+$"):
-            make(**options)
-        with pytest.raises(TypeError, match=r"^[^\n]+'colour'$"):
-            make(colour="red")
-
-
-def test_travels_to_other_processes() -> None:
-    made = raw_env(render_mode="ansi", view=1, **MINI)
-    other = pickle.loads(pickle.dumps(made))
-    assert other.game == made.game
-    assert (other.view, other.render_mode, str(other)) == (1, "ansi", str(made))
-    for one in (made, other):
-        one.reset(seed=7)
-    assert made.render() == other.render()
 
 
 def test_texts() -> None:
@@ -245,7 +109,7 @@ def test_pictures_hide_what_the_viewer_may_not_know(options: dict[str, Any]) -> 
 
 
 def swapped(game: Cheat, states: States, view: int, rng: np.random.Generator) -> States:
-    """The game with the cards of all others dealt anew among all heaps of theirs, each as large as it was."""
+    """The game with the cards of all others dealt again among all heaps of theirs, each as large as it was."""
     other = states.copy()
     picked = int(states["discarder"][0]) if states["phase"][0] == 0 else -1
     heaps = [("hand", p) for p in range(game.players) if p != view]

@@ -1,4 +1,4 @@
-"""Options of Cheat: what they may be, and what follows from them."""
+"""Options of Cheat: their limits and their effects."""
 
 from functools import partial
 from typing import Any

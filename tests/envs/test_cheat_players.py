@@ -1,4 +1,4 @@
-"""The bots of Cheat: their decisions in positions made by hand, what they may know, and how often they win."""
+"""The bots of Cheat: their decisions in positions made by hand, the knowledge that they use, and how often they win."""
 
 from itertools import combinations
 from typing import Any
@@ -122,7 +122,7 @@ def test_heuristic_challenges_by_its_own_cards_and_the_last_card(position: dict[
 
 
 DOZEN = Cheat(ranks=6, copies=2, players=2)
-"""All cards are dealt: what is not one's own is the other's."""
+"""All cards are dealt: each is in one hand or the other."""
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_probabilities_are_those_of_all_ways_to_place_the_unknown_cards(game: Ch
 
 
 def scrambled(states: States, viewers: NDArray[np.int8], game: Cheat, rng: np.random.Generator) -> States:
-    """The same games with other cards, and other knowledge, of everybody but the viewers."""
+    """The same games with other cards, and other knowledge, of all players but the viewers."""
     other = states.copy()
     rows = np.arange(len(states))
     hidden = np.ones((len(states), game.players), np.bool_)

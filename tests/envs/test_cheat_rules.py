@@ -1,4 +1,4 @@
-"""Cheat: the compiled rules beside the rules in plain Python, and what must hold in every game."""
+"""Cheat: the compiled rules beside the rules in plain Python, and invariants of every game."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -62,7 +62,7 @@ def games(draw: st.DrawFn) -> Cheat:
 
 
 class Knowledge:
-    """What came with which knowledge: an infostate may never come with two, nor two infostates with one."""
+    """Pairs of infostate and knowledge: an infostate may never come with two, nor two infostates with one."""
 
     def __init__(self) -> None:
         self.shown: dict[Any, Any] = {}
@@ -83,7 +83,7 @@ def stated(game: Cheat, states: States) -> list[StatedCheat]:
 
 
 def compare(game: Cheat, states: States, tables: list[StatedCheat], knowledge: Knowledge) -> None:
-    """Everything that the game says of its states against what plain Python says."""
+    """Compares everything that the game shows of its states with plain Python."""
     mover = np.array([OVER if t.mover is None else t.mover for t in tables])
     assert np.array_equal(game.to_move(states), mover)
     assert np.array_equal(game.finished(states), mover == OVER)
@@ -112,7 +112,7 @@ def compare(game: Cheat, states: States, tables: list[StatedCheat], knowledge: K
 
 
 def compare_cards(game: Cheat, state: np.void, table: StatedCheat) -> None:
-    """Hands, pile, and that what is known of others is at most what they have, and nothing while it cannot be more."""
+    """Checks hands and pile, and that known cards of others are among theirs, and none while none can be known."""
     assert absolute(1, int(state["rank"]), game.ranks)[table.rank] == 1
     picked = table.last if not table.answering else []
     for p in range(game.players):
@@ -195,7 +195,7 @@ def test_cards_are_conserved_and_ended_games_stay(game: Cheat) -> None:
 
 @pytest.mark.parametrize("name", ["mini", "mini-picked", "full", "full-sets", "three", "four-dealt", "five", "six"])
 def test_infostates_do_not_depend_on_hidden_cards(name: str) -> None:
-    """Until somebody's cards are shown, the others may hold and lay whatever they like: the viewer sees the same."""
+    """Until a player's cards are shown, the others may hold and lay whatever they like: the viewer sees the same."""
     game, rng, taken = GAMES[name], np.random.default_rng(5), 0
     for seed in range(60):
         viewer = int(rng.integers(game.players))
@@ -223,7 +223,7 @@ def test_infostates_do_not_depend_on_hidden_cards(name: str) -> None:
 
 
 def deal_hidden_again(game: Cheat, states: States, viewer: int, rng: np.random.Generator) -> None:
-    """Deals everybody but the viewer from the cards that he does not hold, in place."""
+    """Deals all players but the viewer from the cards that he does not hold, in place."""
     left = np.repeat(np.arange(game.ranks), game.copies - unpack(states["hand"][0, viewer], game.ranks).astype(int))
     rng.shuffle(left)
     for p in range(game.players):
@@ -304,7 +304,7 @@ def test_what_challenges_and_piles_tell() -> None:
         """Counts by rank from Ace."""
         return absolute(int(states["seen"][0, viewer, holder]), int(states["rank"][0]), 4)
 
-    lay(game, states, [1])  # player 0 lies with a 2, and nobody minds
+    lay(game, states, [1])  # player 0 lies with a 2, and no player objects
     game.step(states, np.array([0]))
     game.step(states, np.array([0]))
     assert not states["seen"].any()

@@ -1,11 +1,9 @@
 """Geister as a PettingZoo environment; see also `test_pettingzoo`."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from envs.geister import Geister, env, raw_env, render
+from envs.geister import Geister, raw_env, render
 from tests.envs.geister_positions import position, random_positions
 
 
@@ -14,29 +12,6 @@ def test_only_the_mover_has_actions() -> None:
     made.reset(seed=0)
     assert made.observe("player_0")["action_mask"].sum() == 8
     assert made.observe("player_1")["action_mask"].sum() == 0
-
-
-def test_wrapped_env_ends_after_an_illegal_action() -> None:
-    made = env()
-    made.reset(seed=0)
-    made.step(1)
-    assert all(made.terminations.values())
-    assert made.rewards == {"player_0": -1.0, "player_1": 0}
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"size": 5},
-        {"ply_limit": 0},
-        {"view": 2},
-        {"view": -1},
-        {"observation_limit": 0},
-    ],
-)
-def test_impossible_options(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"^[^\n]+$"):
-        raw_env(**options)
 
 
 def test_text_shows_every_ghost() -> None:

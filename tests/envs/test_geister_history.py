@@ -1,4 +1,4 @@
-"""What each ghost has done, in states and infostates of Geister: against a reference on a board of plain Python."""
+"""The past of each ghost, in states and infostates of Geister: against a reference on a board of plain Python."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -139,7 +139,7 @@ def test_an_offer_a_chance_and_a_retreat() -> None:
     """The example of `envs.geister.history`, played on from a position."""
     game = Geister(history=True, forced_escape=False)
     states = game.reset(1, np.random.default_rng(0))
-    base = position(game, {"A": 20, "Br": 35}, {"A": 21, "Br": 35})  # the opponent's A stands on 14 in the own view
+    base = position(game, {"A": 20, "Br": 35}, {"A": 21, "Br": 35})  # the opponent's A stands on 14 in the mover's view
     for name in rules.STATE.names or ():
         states[name] = base[name]
     states["square"][0, 0, 0], states["occupied"][0, 0] = 19, (1 << 19) | (1 << 35)
@@ -171,7 +171,7 @@ def test_no_history_depends_on_a_colour(game: Geister) -> None:
     assert (first["red"] != second["red"]).any(1).mean() > 0.4
     compared = 0
     while True:
-        both = game.legal(first) & game.legal(second)  # where one game has ended, neither goes on
+        both = game.legal(first) & game.legal(second)  # where one game has ended, neither continues
         left = both.any(1)
         first, second, both = first[left], second[left], both[left]
         if len(first) == 0:

@@ -1,4 +1,4 @@
-"""What must hold in every position that random play reaches, whatever the options."""
+"""Invariants of every position that random play reaches, whatever the options."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from envs.game import States
 from envs.geister import Geister, history, rules
+from envs.geister.observation import OFF, PACKED, PACKED_SIZE
 from envs.geister.players import BOTS
 from tests.envs.geister_positions import random_positions
 
@@ -16,7 +17,7 @@ BATCH = 24
 
 @dataclass
 class Case:
-    """Positions of one game, and a seed for what else is drawn."""
+    """Positions of one game, and a seed for all other draws."""
 
     game: Geister
     states: States
@@ -57,6 +58,29 @@ def test_conservation(case: Case) -> None:
 
 @given(cases())
 @settings(max_examples=60)
+def test_packed_infostates_are_records(case: Case) -> None:
+    states, last = case.states, case.game.size**2 - 1
+    for player in (0, 1):
+        packed = case.game.observe(states, np.full(len(states), player, np.int8))
+        seen = np.ascontiguousarray(packed[:, :PACKED_SIZE]).view(PACKED)[:, 0]
+        squares = states["square"].astype(np.int64)
+        own, others = squares[:, player], squares[:, 1 - player]
+        assert np.array_equal(seen["square"], np.where(own >= 0, own, OFF))
+        bits = np.unpackbits(seen["enemies"], axis=1, bitorder="little")
+        on_board = [sorted(last - square for square in row if square >= 0) for row in others]
+        assert [np.flatnonzero(row).tolist() for row in bits] == on_board
+        for field, expected in (
+            ("red", states["red"][:, player]),
+            ("taken", states["taken"][:, 1 - player]),
+            ("ply", states["ply"]),
+            ("placing", states["placed"] < 2),
+            ("first", np.full(len(states), player == 0)),
+        ):
+            assert np.array_equal(seen[field], expected), field
+
+
+@given(cases())
+@settings(max_examples=60)
 def test_occupied_squares_are_those_of_the_ghosts(case: Case) -> None:
     area = case.game.size**2
     for state in case.states:
@@ -86,7 +110,7 @@ def test_a_game_runs_exactly_while_there_are_legal_actions(case: Case) -> None:
 
 
 def recolour(states: States, observers: np.ndarray, rng: np.random.Generator) -> States:
-    """The same positions with the hidden colours of each observer's opponent dealt out anew."""
+    """The same positions with the hidden colours of each observer's opponent dealt out again."""
     other = states.copy()
     for state, observer in zip(other, observers, strict=True):
         enemy = 1 - observer

@@ -68,7 +68,7 @@ def parse_move(text: str) -> int:
 
 
 def play_move(game: Geister, states: States, action: int, answer: str) -> None:
-    """Plays a recorded move and compares what it did with the server's answer."""
+    """Plays a recorded move and compares its effect with the server's answer."""
     mover = int(states["to_move"][0])
     square = states["square"][0, mover, action // 4]
     legal = game.legal(states)[0, action]

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from envs.game import Candidates, Ragged, States
+from envs.capabilities import Candidates
+from envs.game import Ragged, States
 from envs.guandan import GuanDan
-from envs.guandan.candidates import MOST_CANDIDATES
-from envs.guandan.cards import KINDS, card_bit, pack, unpack
-from envs.guandan.state import PLAY
+from envs.guandan.inputs.candidates import MOST_CANDIDATES
+from envs.guandan.rules.cards import KINDS, card_bit, pack, unpack
+from envs.guandan.rules.state import PLAY
 
 GAME = GuanDan()
 Mark = tuple[int, int, int, tuple[tuple[str, int], ...]]

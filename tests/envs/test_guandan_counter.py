@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from envs.guandan import GuanDan
-from envs.guandan.cards import action_dtype
-from envs.guandan.counter import CounterBot
-from envs.guandan.layout import MOST_PLAYS
-from envs.guandan.players import GreedyBot
-from envs.guandan.playouts import BOMB_CLASS, FIELDS, KIND, PLAYED, SIZE, group_hand, play_out
-from envs.guandan.splits import new_desk
-from envs.guandan.state import PLAY
-from envs.guandan.tribute import USUAL_PRICES
+from envs.guandan.bots.counter import CounterBot
+from envs.guandan.bots.players import GreedyBot
+from envs.guandan.bots.playouts import BOMB_CLASS, FIELDS, KIND, PLAYED, SIZE, group_hand, play_out
+from envs.guandan.inputs.layout import MOST_PLAYS
+from envs.guandan.inputs.splits import new_desk
+from envs.guandan.inputs.tribute import USUAL_PRICES
+from envs.guandan.rules.cards import action_dtype
+from envs.guandan.rules.state import PLAY
 from tests.envs.guandan_tables import chosen, table
 from tests.envs.test_guandan_players import ROUND, seeds, share_won, some_states, team_rounds, with_others_shuffled
 

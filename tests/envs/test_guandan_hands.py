@@ -1,13 +1,14 @@
-"""What a critic of GuanDan sees: the hands of the others and their prices."""
+"""The inputs of a critic of GuanDan: the hands of the others and their prices."""
 
 import numpy as np
 import pytest
 
-from envs.game import FullView
-from envs.guandan import GuanDan, hands, plans
-from envs.guandan.observation import CARD_INPUTS, INPUTS
-from envs.guandan.ranks import PLACES
-from envs.guandan.state import PLAY
+from envs.capabilities import FullView
+from envs.guandan import GuanDan
+from envs.guandan.inputs import hands, plans
+from envs.guandan.inputs.observation import CARD_INPUTS, INPUTS
+from envs.guandan.inputs.ranks import PLACES
+from envs.guandan.rules.state import PLAY
 
 GAME = GuanDan()
 

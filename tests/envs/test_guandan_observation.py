@@ -1,10 +1,11 @@
-"""What a seat of GuanDan sees, against what plain Python makes of the table."""
+"""The observations of a seat of GuanDan, against plain Python."""
 
 import numpy as np
 import pytest
 
 from envs.guandan import GuanDan
-from envs.guandan.cards import (
+from envs.guandan.inputs.observation import FLAGS, INPUTS, wild_flags
+from envs.guandan.rules.cards import (
     BOMB,
     CARDS,
     PAIR,
@@ -20,8 +21,7 @@ from envs.guandan.cards import (
     pack,
     unpack,
 )
-from envs.guandan.generation import LONGEST, plays
-from envs.guandan.observation import FLAGS, INPUTS, wild_flags
+from envs.guandan.rules.generation import LONGEST, plays
 from envs.ragged import choose_rows
 
 GAME = GuanDan(length="match", situation="first")

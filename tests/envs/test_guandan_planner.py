@@ -1,8 +1,8 @@
-"""What the planner of GuanDan does at tables where one knows what to do."""
+"""The moves of GuanDan's planner at tables whose best move is known."""
 
 import pytest
 
-from envs.guandan.planner import PlannerBot
+from envs.guandan.bots.planner import PlannerBot
 from tests.envs.guandan_tables import chosen, table
 
 PASS = ("PASS", "PASS")

@@ -7,13 +7,14 @@ import pytest
 from numpy.typing import NDArray
 
 from envs.game import Packed, Ragged, States
-from envs.guandan import GuanDan, plans, ranks
-from envs.guandan.cards import PASS
-from envs.guandan.observation import INPUTS
-from envs.guandan.prospects import Strengths
-from envs.guandan.splits import new_desk, split
-from envs.guandan.state import PLAY
-from envs.guandan.weighing import Manners, goes_out, look, new_view, place_in
+from envs.guandan import GuanDan
+from envs.guandan.inputs import plans, ranks
+from envs.guandan.inputs.observation import INPUTS
+from envs.guandan.inputs.prospects import Strengths
+from envs.guandan.inputs.splits import new_desk, split
+from envs.guandan.inputs.weighing import Manners, goes_out, look, new_view, place_in
+from envs.guandan.rules.cards import PASS
+from envs.guandan.rules.state import PLAY
 from envs.sparse import dense
 
 GAME = GuanDan()

@@ -1,4 +1,4 @@
-"""The bots of GuanDan: what they may know, that they keep to the rules, and how often they win."""
+"""The bots of GuanDan: the knowledge that they use, that they keep to the rules, and how often they win."""
 
 import pickle
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ import pytest
 from envs.game import States
 from envs.geister import Geister
 from envs.guandan import GuanDan
-from envs.guandan.cards import DECK_HIGH, DECK_LOW
-from envs.guandan.players import BOTS
+from envs.guandan.bots.players import BOTS
+from envs.guandan.rules.cards import DECK_HIGH, DECK_LOW
 from tests.envs.guandan_tables import SEATS, chosen, table, team_rounds
 
 ROUND = GuanDan()
@@ -35,7 +35,7 @@ def words_of(cards: list[int]) -> tuple[int, int]:
 
 
 def with_others_shuffled(states: States, rng: np.random.Generator) -> States:
-    """The same tables with the cards that the mover does not see dealt anew to the other hands."""
+    """The same tables with the cards that the mover does not see dealt again to the other hands."""
     shuffled = states.copy()
     for state in shuffled:
         others = [seat for seat in range(SEATS) if seat != state["to_move"]]

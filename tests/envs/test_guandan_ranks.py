@@ -1,4 +1,4 @@
-"""The encoding by ranks says what the cards, the state and the action say, counted here in another way."""
+"""The encoding by ranks agrees with the cards, the state and the action, counted here in another way."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from envs.game import Packed, Ragged, RelativeActions, States
-from envs.guandan import GuanDan, ranks
-from envs.guandan.cards import PASS
-from envs.guandan.comparison import value_of
-from envs.guandan.observation import INPUTS
-from envs.guandan.state import GIVE_BACK, PAY
+from envs.capabilities import RelativeActions
+from envs.game import Packed, Ragged, States
+from envs.guandan import GuanDan
+from envs.guandan.inputs import ranks
+from envs.guandan.inputs.observation import INPUTS
+from envs.guandan.rules.cards import PASS
+from envs.guandan.rules.comparison import value_of
+from envs.guandan.rules.state import GIVE_BACK, PAY
 from envs.sparse import dense
 
 GAME = GuanDan()

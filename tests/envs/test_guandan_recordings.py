@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from envs.guandan import legal_actions
-from envs.guandan.cards import RANKS, pack, parse_action, unpack
+from envs.guandan.rules.cards import RANKS, pack, parse_action, unpack
 from tests.envs.guandan_matches import DATA, ENGINE, decisions, legal_of, matches, plain, recorded_lists
 
 MATCHES = matches()

@@ -1,4 +1,4 @@
-"""The rules of GuanDan against an enumeration of all readings, and what must hold in every position."""
+"""The rules of GuanDan against an enumeration of all readings, and invariants of every position."""
 
 import itertools
 
@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs.game import IllegalAction, RaggedGame
+from envs.game import IllegalAction, ListedGame
 from envs.guandan import GuanDan, legal_actions
-from envs.guandan import state as tables_
-from envs.guandan.cards import (
+from envs.guandan.rules import state as tables_
+from envs.guandan.rules.cards import (
     BOMB,
     CARDS,
     DECK_HIGH,
@@ -27,9 +27,9 @@ from envs.guandan.cards import (
     size_of,
     unpack,
 )
-from envs.guandan.comparison import beats, reads_as
-from envs.guandan.generation import LONGEST, plays
-from envs.guandan.rules import finish_levels
+from envs.guandan.rules.comparison import beats, reads_as
+from envs.guandan.rules.generation import LONGEST, plays
+from envs.guandan.rules.tables import finish_levels
 from envs.ragged import choose_rows
 from tests.envs.guandan_matches import plain
 
@@ -76,7 +76,7 @@ def test_a_leader_may_play_every_reading_of_every_part_of_the_hand(hand, level):
 
 
 def test_the_worked_example_of_the_generator():
-    """The hand in the docstring of `envs.guandan.generation`."""
+    """The hand in the docstring of `envs.guandan.rules.generation`."""
     hand = ["S3", "H3", "C4", "D5", "S6", "H2"]
     found = {kind: [cards for k, _, cards in legal_actions(hand) if k == kind] for kind in KINDS}
     assert {kind: len(cards) for kind, cards in found.items() if cards} == {
@@ -336,5 +336,5 @@ def test_options_are_checked(options, error, says):
 
 
 def test_it_is_a_ragged_game():
-    assert isinstance(GuanDan(), RaggedGame)
+    assert isinstance(GuanDan(), ListedGame)
     assert BOMB == 9

@@ -7,14 +7,14 @@ import pytest
 from scipy import stats
 
 from envs.guandan import GuanDan
-from envs.guandan.cards import CARDS, action_dtype, count_of, notation, pack, parse_level, size_of, unpack
-from envs.guandan.comparison import reads_as
-from envs.guandan.generation import LONGEST, plays
-from envs.guandan.layout import MOST_PLAYS, write_split
-from envs.guandan.prospects import Strengths, _tails, judge, unseen_cards
-from envs.guandan.splits import PRICES, STRAIGHTS, new_desk, split
-from envs.guandan.state import GIVE_BACK, PAY
-from envs.guandan.tribute import USUAL_PRICES, tribute_choice
+from envs.guandan.inputs.layout import MOST_PLAYS, write_split
+from envs.guandan.inputs.prospects import Strengths, _tails, judge, unseen_cards
+from envs.guandan.inputs.splits import PRICES, STRAIGHTS, new_desk, split
+from envs.guandan.inputs.tribute import USUAL_PRICES, tribute_choice
+from envs.guandan.rules.cards import CARDS, action_dtype, count_of, notation, pack, parse_level, size_of, unpack
+from envs.guandan.rules.comparison import reads_as
+from envs.guandan.rules.generation import LONGEST, plays
+from envs.guandan.rules.state import GIVE_BACK, PAY
 from tests.envs.guandan_tables import table
 
 ONE_EACH = np.ones(PRICES)
@@ -24,7 +24,7 @@ ROWS = np.empty(LONGEST, action_dtype)
 
 
 def fewest_plays(low: int, high: int, level: int) -> int:
-    """By trying all plays that have the lowest card of what is left."""
+    """By trying all plays that have the lowest remaining card."""
 
     @cache
     def best(low: int, high: int) -> int:
@@ -56,7 +56,7 @@ def split_of(hand: list[str], level: str, price: np.ndarray = ONE_EACH) -> tuple
 
 
 def test_the_worked_example_of_the_search() -> None:
-    """The hand in the docstring of `envs.guandan.splits`."""
+    """The hand in the docstring of `envs.guandan.inputs.splits`."""
     hand = ["S3", "S4", "S5", "S6", "S7", "H7", "C7", "C9", "D9"]
     price, actions = split_of(hand, "2")
     assert price == 3
@@ -132,7 +132,7 @@ def test_tails_are_binomial() -> None:
     for u in range(9):
         assert tail[:, u] == pytest.approx(stats.binom.sf(np.arange(9) - 1, u, 0.25), abs=1e-12)
     _tails(1, 40, tail)
-    assert (tail[2:] == 0).all()  # one card is no pair
+    assert (tail[2:] == 0).all()  # one card is not a pair
     _tails(12, 12, tail)
     assert (tail == (np.arange(9)[:, None] <= np.arange(9))).all()
 

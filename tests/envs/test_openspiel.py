@@ -11,7 +11,7 @@ pytest.importorskip("pyspiel")
 
 import pyspiel
 
-from actors.traversal import DreamTraverser, SamplingSettings, TraversalTask, TraversalWeights
+from actors.dream.traversal import DreamTraverser, SamplingSettings, TraversalTask, TraversalWeights
 from dancfr.agents.by_name import make_agent
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
@@ -189,17 +189,20 @@ def test_our_tree_is_played_from_gambits_format() -> None:
     ("text", "expected"),
     [
         ("leduc_pokr", "OpenSpiel has no game 'leduc_pokr'; did you mean leduc_poker?"),
-        ("", "OpenSpiel has no game ''"),
         ("kuhn_poker(player=2)", "OpenSpiel's kuhn_poker has no parameter 'player'; did you mean players?"),
         ("kuhn_poker((", "the brackets of the OpenSpiel game 'kuhn_poker((' do not match"),
         ("kuhn_poker(players=x)", "OpenSpiel refuses 'kuhn_poker(players=x)': Wrong type for parameter players"),
         ("EFG 1", "OpenSpiel refuses 'EFG 1': "),
-        ("nfg_game", "OpenSpiel refuses 'nfg_game': "),
+        ("nfg_game", "OpenSpiel's nfg_game needs a file: write nfg_game(filename=PATH)"),
+        ("efg_game(filename=nowhere)", "OpenSpiel's efg_game reads filename=nowhere, and there is no such file"),
+        ("liars_dice(numdice=0)", "OpenSpiel refuses 'liars_dice(numdice=0)': num_dice_rolled_"),
+        ("hex(board_size=0)", "OpenSpiel's hex has no actions with these parameters"),
+        ("python_kuhn_pokr", "OpenSpiel has no game 'python_kuhn_pokr'; did you mean python_kuhn_poker?"),
         ("kuhn_poker(players=3)", "OpenSpiel's kuhn_poker has 3 players here; only games of 2 can be adapted"),
-        ("bargaining", "OpenSpiel's bargaining is general-sum; only zero-sum games can be adapted"),
+        ("bargaining", "OpenSpiel's bargaining is general-sum; only zero-sum and constant-sum games can be adapted"),
     ],
 )
-def test_what_cannot_be_adapted_is_said_in_one_line(text: str, expected: str) -> None:
+def test_what_cannot_be_adapted_is_said_in_one_line(text: str, expected: str, capfd: pytest.CaptureFixture) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         OpenSpielGame(text)
     assert str(caught.value).startswith(expected)
@@ -207,6 +210,18 @@ def test_what_cannot_be_adapted_is_said_in_one_line(text: str, expected: str) ->
     with pytest.raises(UsageError) as refused:
         make_game(f"openspiel:{text}")
     assert str(refused.value) == f"openspiel:{text}: {caught.value}"
+    assert not capfd.readouterr().err, "code in C++ writes its own lines"
+
+
+def test_games_in_python_are_those_in_cpp() -> None:
+    ours, theirs = (OpenSpielGame(text) for text in ("python_kuhn_poker", "kuhn_poker"))
+    trees = [openspiel_tree(game, observations=False) for game in (ours, theirs)]
+    assert trees[0].num_infosets == trees[1].num_infosets == (6, 6)
+    assert np.array_equal(trees[0].utility, trees[1].utility)
+    sent = pickle.loads(pickle.dumps(ours))
+    states = played(sent, 200, seed=0)
+    assert sent.finished(states).all()
+    assert set(np.unique(sent.returns(states))) == {-2, -1, 1, 2}
 
 
 def test_without_openspiel_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 """Our trees beside OpenSpiel's: the same games where they are the same, and policies worth the same in both."""
 
+import time
+import tracemalloc
 from functools import cache
 from typing import Any
 
@@ -26,6 +28,7 @@ from envs.openspiel import (
     to_openspiel_policy,
 )
 from envs.openspiel.loading import mover_of, moves_of
+from envs.openspiel.tree import estimate_openspiel
 from envs.oshi_zumo import OshiZumo
 from envs.tree import ImperfectRecall, Tree, TreeTooLarge
 from learners.cfr.exact_evaluation import evaluate_policy
@@ -46,7 +49,7 @@ PAIRS: dict[str, tuple[FactoredGame, float]] = {
     goofspiel(4, "ascending"): (Goofspiel(4, prizes="ascending"), 0.5),
     goofspiel(3, "random"): (Goofspiel(3, prizes="random"), 0.5),
 }
-"""Games of OpenSpiel, ours, and what its returns are in ours."""
+"""Games of OpenSpiel, ours, and the factor of its returns to ours."""
 
 
 @cache
@@ -70,7 +73,7 @@ def random_policy(tree: Tree, seed: int) -> np.ndarray:
 
 
 def histories(tree: Tree) -> dict[tuple[int, ...], int]:
-    """Node by what was done before it, by chance and players."""
+    """Node by its history of actions of chance and players."""
     paths: list[tuple[int, ...]] = [()]
     for node in range(1, tree.num_nodes):
         paths.append((*paths[tree.parent[node]], int(tree.action[node])))
@@ -127,7 +130,7 @@ def best_of(state: Any, player: int) -> float:
 
 @pytest.mark.parametrize(("coins", "size"), [(4, 1), (5, 1), (5, 2)])
 def test_oshi_zumo_differs_in_the_end_and_in_what_is_seen(coins: int, size: int) -> None:
-    """OpenSpiel shows both bids, and goes on until both players are broke: the other one may bid more than he need."""
+    """OpenSpiel shows both bids, and continues until both players are broke: the other may bid more than he need."""
     text, ours = f"oshi_zumo(coins={coins},size={size},min_bid=1)", tree_of(OshiZumo(coins, size=size))
     open_nodes = [(0, load_openspiel(text).new_initial_state())]
     told: dict[str, int] = {}
@@ -215,7 +218,7 @@ def test_trees_are_played_by_openspiel_in_gambits_format(ours: FactoredGame) -> 
 
 
 def test_openspiel_solves_our_tree() -> None:
-    """Kuhn poker is worth -1/18 to player 0, also by OpenSpiel's CFR+ on what we wrote."""
+    """Kuhn poker is worth -1/18 to player 0, also by OpenSpiel's CFR+ on our file."""
     tree = tree_of(Kuhn())
     solver = pyspiel.CFRPlusSolver(load_openspiel(to_efg(tree)))
     for _ in range(1000):
@@ -247,8 +250,8 @@ def test_what_does_not_fit_is_said() -> None:
         policy[4] = wrong
         with pytest.raises(ValueError, match=r"policy on kuhn must be a distribution .* infoset 2"):
             to_openspiel_policy(kuhn, policy, "kuhn_poker")
-    with pytest.raises(TreeTooLarge, match="phantom_ttt has more nodes than the 5,000 allowed: choose smaller"):
-        openspiel_tree("phantom_ttt", most_nodes=5_000)
+    with pytest.raises(TreeTooLarge, match="leduc_poker has more nodes than the 5,000 allowed: choose smaller"):
+        openspiel_tree("leduc_poker", most_nodes=5_000)
     with pytest.raises(TreeTooLarge, match="kuhn_poker has more nodes than the 57 allowed"):
         openspiel_tree("kuhn_poker", most_nodes=57)
     assert openspiel_tree("kuhn_poker", most_nodes=58).num_nodes == 58
@@ -256,3 +259,66 @@ def test_what_does_not_fit_is_said() -> None:
         openspiel_tree("liars_dice_ir(numdice=1,dice_sides=3)")
     with pytest.raises(ImperfectRecall):
         openspiel_tree("liars_dice_ir(numdice=1,dice_sides=3)", observations=False)
+
+
+def test_a_constant_sum_game_is_shifted_and_keeps_its_value() -> None:
+    """Matching pennies in Gambit's format for a prize of 1, which one of the two gets."""
+    prizes = "".join(f't "" {k} "" {{ {int(k in (1, 4))} {int(k in (2, 3))} }}\n' for k in (1, 2))
+    prizes += 'p "" 2 1 "" { "0" "1" } 0\n'
+    prizes += "".join(f't "" {k} "" {{ {int(k in (1, 4))} {int(k in (2, 3))} }}\n' for k in (3, 4))
+    text = 'EFG 2 R "prize" { "0" "1" }\np "" 1 1 "" { "0" "1" } 0\np "" 2 1 "" { "0" "1" } 0\n' + prizes
+    tree = openspiel_tree(text, observations=False)
+    assert (tree.shift, set(tree.utility.tolist())) == (0.5, {0.0, 0.5, -0.5})
+    policy = random_policy(tree, 1)
+    found = evaluate_policy(sequence_form(tree), policy)
+    theirs = to_openspiel_policy(tree, policy, text)
+    game = pyspiel.load_efg_game(text)
+    values = pyspiel.expected_returns(game.new_initial_state(), theirs, -1, False)
+    assert found.value == pytest.approx(values[0])
+    gains = [
+        pyspiel.TabularBestResponse(game, player, theirs).value_from_state(game.new_initial_state())
+        for player in (0, 1)
+    ]
+    assert found.best_responses == pytest.approx(tuple(gains))
+    adapted = OpenSpielGame(text)
+    states = adapted.reset(8, np.random.default_rng(1))
+    assert (adapted.returns(states) == 0).all()
+    for _ in range(2):
+        adapted.step(states, np.arange(8) % 2, np.random.default_rng(1))
+    assert (adapted.returns(states).sum(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("text", ["connect_four", "chess"])
+def test_a_hopeless_tree_is_refused_before_it_is_begun(text: str) -> None:
+    started = time.process_time()
+    with pytest.raises(
+        TreeTooLarge, match=rf"^{text} has more nodes than the 2,000,000 allowed, some \de\+\d+ or more"
+    ):
+        openspiel_tree(text)
+    assert time.process_time() - started < 5
+
+
+def test_the_estimate_has_no_bias() -> None:
+    game = load_openspiel("leduc_poker")
+    found = np.array([estimate_openspiel(game, np.random.default_rng(seed), np.inf) for seed in range(30)])
+    error = found.std(ddof=1) / np.sqrt(len(found))
+    assert abs(found.mean() - theirs("leduc_poker").num_nodes) <= 5 * error < found.mean()
+
+
+def test_tensors_of_a_wide_layer_are_never_all_in_memory() -> None:
+    """A deal of 1,000 cards in Gambit's format, whose tensors are as long as there are infosets: 4 MB in all."""
+    cards = 1000
+    deals = " ".join(f'"{card}" 1/{cards}' for card in range(cards))
+    hands = "".join(
+        f'p "" 1 {card + 1} "" {{ "0" "1" }} 0\nt "" {2 * card + 1} "" {{ 1 -1 }}\nt "" {2 * card + 2} "" {{ -1 1 }}\n'
+        for card in range(cards)
+    )
+    text = f'EFG 2 R "deal" {{ "0" "1" }}\nc "" 1 "" {{ {deals} }} 0\n{hands}'
+    game = OpenSpielGame(text, compact=True)
+    tracemalloc.start()
+    tree = openspiel_tree(game)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(tree.observed) == cards
+    assert tree.tells_apart
+    assert peak < 3e6

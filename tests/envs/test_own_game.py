@@ -1,72 +1,17 @@
-"""The smallest game of one's own: what docs/trees-and-cfr.md shows, run."""
+"""The smallest game of one's own: the code in docs/tutorials/own-game.md and examples/own_game.py runs."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from envs.extensive import CHANCE, OVER, ExtensiveGame, FactoredGame
-from envs.game import GameSpec
+from envs.extensive import ExtensiveGame
 from envs.tree import compile_tree
+from examples.own_game import OneCard
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
 from learners.cfr.sequence_form import sequence_form
 from learners.cfr.solver import make_solver
-
-
-# docs: begin
-class OneCard(FactoredGame):
-    """One-card poker: player 0 gets a high or a low card and bets 1 or gives up his ante of 1; player 1 may call."""
-
-    state = np.dtype([("mover", np.int8), ("high", np.int8), ("bet", np.int8), ("call", np.int8)])
-
-    def __init__(self):
-        self.spec = GameSpec(
-            name="one-card", num_players=2, num_actions=2, packed_size=3, shapes={"flat": (3,)}, slots={"action": 2},
-            endings=("running", "over"), max_plies=2, max_return=2.0,
-        )  # fmt: skip
-
-    def initial(self, batch):
-        return np.array([(CHANCE, -1, -1, -1)] * batch, self.state)  # nothing has happened yet
-
-    def chance(self, states):
-        return np.full((len(states), 2), 0.5)  # 0 low, 1 high
-
-    def legal(self, states):
-        return np.repeat((states["mover"] >= 0)[:, None], 2, axis=1)  # 0 gives up, 1 bets or calls
-
-    def apply(self, states, choices):
-        mover = states["mover"].copy()
-        for field, by, then in (("high", CHANCE, 0), ("bet", 0, np.where(choices == 1, 1, OVER)), ("call", 1, OVER)):
-            states[field] = np.where(mover == by, choices, states[field])
-            states["mover"] = np.where(mover == by, then, states["mover"])
-
-    def public(self, states):  # what all saw of the last transition: the bet, or the call
-        return np.where(states["call"] >= 0, 3 + states["call"], 1 + states["bet"]).astype(np.int64)
-
-    def private(self, states, player):  # what one player saw besides: his card, when it was dealt
-        return np.where((player == 0) & (states["bet"] < 0), 1 + states["high"], 0).astype(np.int64)
-
-    def utilities(self, states):
-        shown = np.where(states["high"] == 1, 2.0, -2.0)
-        won = np.select([states["mover"] != OVER, states["bet"] == 0, states["call"] == 0], [0.0, -1.0, 1.0], shown)
-        return np.stack([won, -won], axis=1)
-
-    def observe(self, states, players):
-        card = np.where(players == 0, states["high"] + 1, 0)
-        return np.stack([players, card, states["bet"] + 1], axis=1).astype(np.uint8)
-
-    def encode(self, packed, encoding="flat"):
-        return packed.astype(np.float32)
-
-    def describe(self, state, view=None):
-        return str(state)
-
-    def describe_action(self, action):
-        return ("give up", "bet or call")[action]
-
-
-# docs: end
 
 
 def test_its_tree_has_what_the_rules_say():
@@ -103,8 +48,9 @@ def test_games_are_drawn_by_the_same_rules():
 
 
 def test_the_document_shows_it():
-    """The code in the document is the code above, to the letter, and short."""
-    here, root = Path(__file__), Path(__file__).parents[2]
-    code = here.read_text().split("# docs: begin\n")[1].split("# docs: end")[0].strip()
+    """The code in the document is that of the example, to the letter, and short."""
+    root = Path(__file__).parents[2]
+    text = (root / "examples" / "own_game.py").read_text()
+    code = text[text.index("class OneCard") :].split("\n\n\n")[0].strip()
     assert len(code.splitlines()) < 50
-    assert f"\n{code}\n```" in (root / "docs" / "trees-and-cfr.md").read_text()
+    assert f"\n{code}\n```" in (root / "docs" / "tutorials" / "own-game.md").read_text()

@@ -1,6 +1,7 @@
-"""What holds of the PettingZoo environments of all games; tests of single games are in their own files."""
+"""Properties of the PettingZoo environments of all games; tests of single games are in their own files."""
 
 import pickle
+import re
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -9,17 +10,28 @@ import numpy as np
 import pytest
 from pettingzoo.test import api_test, render_test, seed_test
 
-from envs import geister, goofspiel, guandan, kuhn, leduc, oshi_zumo
+from envs import cheat, dark_hex, geister, goofspiel, guandan, kuhn, leduc, liars_dice, oshi_zumo, phantom_ttt
 from envs.game import GameOver, IllegalAction
 
-SMALL = (kuhn, leduc, goofspiel, oshi_zumo)
-MODULES = (*SMALL, geister, guandan)
+SMALL = (kuhn, leduc, goofspiel, oshi_zumo, liars_dice, phantom_ttt, dark_hex)
+MODULES = (*SMALL, cheat, geister, guandan)
+MINI: dict[str, Any] = {"ranks": 3, "copies": 2, "dealt": 2, "max_discard": 2}
 NUMBERED: list[tuple[ModuleType, dict[str, Any]]] = [
     *((module, {}) for module in SMALL),
     (kuhn, {"cards": 5}),
     (leduc, {"sizes": "2,4/4,8", "raises": 3, "deal": "ranks", "name": "leduc_2b2r"}),
     (goofspiel, {"cards": 4, "prizes": "random"}),
     (oshi_zumo, {"coins": 9, "size": 3, "min_bid": 2}),
+    (liars_dice, {"dice": 3, "faces": 4}),
+    (phantom_ttt, {"abrupt": True}),
+    (dark_hex, {"rows": 2, "columns": 4}),
+    (dark_hex, {"rows": 4, "columns": 4, "abrupt": True}),
+    (cheat, {}),
+    (cheat, {"players": 4}),
+    (cheat, {"players": 4, "ranks": 4, "copies": 3, "discards": "sets", "max_discard": 3, "observation_health": 1}),
+    (cheat, {"discards": "sets", **MINI}),
+    (cheat, {"health": 0, "ply_limit": 25, **MINI}),
+    (cheat, {"players": 6, "health": 1}),
     (geister, {}),
     (geister, {"size": 4, "ply_limit": 30}),
     (geister, {"random_setup": False, "ply_limit": 60}),
@@ -34,7 +46,7 @@ RAGGED: list[tuple[ModuleType, dict[str, Any]]] = [
     (guandan, {"situation": "first", "encoding": "no_wild_flags"}),
     (guandan, {"length": "match", "double_tribute": "by_seat", "a_attempts": 0}),
 ]
-CYCLES = {geister: 350, guandan: 1000}
+CYCLES = {cheat: 100, geister: 350, guandan: 1000}
 """Steps of PettingZoo's test, enough for whole games; 40 for the small games."""
 
 
@@ -99,7 +111,7 @@ def test_spaces(module: ModuleType, options: dict[str, Any]) -> None:
         assert made.action_space(agent) is made.action_space(agent)
         assert made.action_space(agent).n == spec.num_actions
         assert space["observation"].shape == spec.shapes[made.unwrapped.encoding]
-        if module in SMALL:
+        if module in (*SMALL, cheat):
             assert (space["observation"].low.min(), space["observation"].high.max()) == (0, 1)
 
 
@@ -117,7 +129,7 @@ def test_shows_what_the_rules_say(module: ModuleType, options: dict[str, Any]) -
         made = module.raw_env(**options)
         made.reset(seed=seed)
         game, rng, choose = made.game, np.random.default_rng(seed), np.random.default_rng(seed + 100)
-        states, total = game.reset(1, rng), np.zeros(2)
+        states, total = game.reset(1, rng), np.zeros(game.spec.num_players)
         for agent in made.agent_iter():
             observation, reward, over, truncated, info = made.last()
             player = made.possible_agents.index(agent)
@@ -136,29 +148,43 @@ def test_shows_what_the_rules_say(module: ModuleType, options: dict[str, Any]) -
             assert game.to_move(states)[0] == player
             assert np.array_equal(game.legal(states)[0], observation["action_mask"])
             assert np.array_equal(info["action_mask"], observation["action_mask"])
-            assert not made.observe(made.possible_agents[1 - player])["action_mask"].any()
+            assert not any(made.observe(a)["action_mask"].any() for a in made.possible_agents if a != agent)
             action = int(choose.choice(np.flatnonzero(observation["action_mask"])))
             made.step(action)
             game.step(states, np.array([action]), rng)
         assert game.finished(states)[0]
-        assert total.tolist() == game.returns(states)[0].tolist()
+        assert total == pytest.approx(game.returns(states)[0])
+        assert total.sum() == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize("module", [*SMALL, geister], ids=label)
+@pytest.mark.parametrize("module", [*SMALL, cheat, geister], ids=label)
 @pytest.mark.parametrize("action", ["masked", -1, 99, None, "north", 0.0, True, False])
 def test_raw_env_refuses_illegal_actions(module: ModuleType, action: Any) -> None:
     made = module.raw_env()
     made.reset(seed=0)
-    before = made.states.copy()
-    masked = np.flatnonzero(made.infos["player_0"]["action_mask"] == 0)
+    before, agent = made.states.copy(), made.agent_selection
+    masked = np.flatnonzero(made.infos[agent]["action_mask"] == 0)
     if action == "masked" and len(masked):
         action = int(masked[0])
-    with pytest.raises(IllegalAction, match=r"^\w+_v0: [^\n]+ is not legal for player_0; legal actions [^\n]+\]$"):
+    with pytest.raises(IllegalAction, match=rf"^\w+_v0: [^\n]+ is not legal for {agent}; legal actions [^\n]+\]$"):
         made.step(action)
     assert np.array_equal(made.states, before)
-    assert made.agent_selection == "player_0"
-    made.step(int(made.infos["player_0"]["action_mask"].argmax()))
+    assert made.agent_selection == agent
+    made.step(int(made.infos[agent]["action_mask"].argmax()))
     assert not np.array_equal(made.states, before)
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module is not kuhn], ids=label)
+def test_wrapped_env_ends_after_an_illegal_action(module: ModuleType) -> None:
+    made = module.env()
+    made.reset(seed=0)
+    while made.infos[made.agent_selection]["action_mask"].all():
+        made.step(0)
+    agent = made.agent_selection
+    made.step(int(made.infos[agent]["action_mask"].argmin()))
+    assert all(made.terminations.values())
+    lost = -3.0 if module is guandan else -1.0
+    assert made.rewards == {each: lost if each == agent else 0 for each in made.possible_agents}
 
 
 @EACH
@@ -200,16 +226,44 @@ def test_nothing_happens_after_the_end(module: ModuleType) -> None:
             call()
 
 
+OPTIONS = ({"render_mode": "svg"}, *({"view": view} for view in (4, -1, True, "0", [1], 1.0)))
+
+
 @EACH
-@pytest.mark.parametrize(
-    "options", [{"render_mode": "svg"}, {"view": 4}, {"view": True}, {"view": "0"}, {"view": [1]}, {"view": 1.0}]
-)
+@pytest.mark.parametrize("options", OPTIONS)
 def test_impossible_options(module: ModuleType, options: dict[str, Any]) -> None:
     for make in (module.env, module.raw_env):
         with pytest.raises(ValueError, match=rf"^{next(iter(options))} must be [^\n]+$"):
             make(**options)
         with pytest.raises(TypeError, match=r"^[^\n]+'colour'$"):
             make(colour="red")
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "message"),
+    [
+        *((module, {"render_mode": "rgb_array"}, "render_mode must be ") for module in SMALL),
+        (cheat, {"players": 7}, "players"),
+        (cheat, {"health": 0}, "health"),
+        (cheat, {"view": 2}, "view"),
+        (geister, {"size": 5}, ""),
+        (geister, {"ply_limit": 0}, ""),
+        (geister, {"observation_limit": 0}, ""),
+        (geister, {"view": 2}, "view"),
+        (guandan, {"length": "game"}, "length must be round or match, got 'game'"),
+        (guandan, {"situation": "last"}, "situation must be first or drawn, got 'last'"),
+        (guandan, {"double_tribute": "none"}, "double_tribute must be by_card or by_seat, got 'none'"),
+        (guandan, {"a_attempts": -1}, "a_attempts must be from 0 to 255, got -1"),
+        (guandan, {"encoding": "planes"}, "encoding must be one of ['flat', 'no_wild_flags', 'tribute', "),
+        (guandan, {"encoding": ["flat"]}, "encoding must be one of ['flat', 'no_wild_flags', 'tribute', "),
+        (guandan, {"view": 4}, "view must be None or a seat from 0 to 3, got 4"),
+    ],
+    ids=label,
+)
+def test_impossible_options_of_a_game(module: ModuleType, options: dict[str, Any], message: str) -> None:
+    for make in (module.env, module.raw_env):
+        with pytest.raises(ValueError, match=rf"^{re.escape(message)}[^\n]*$"):
+            make(**options)
 
 
 @EVERY

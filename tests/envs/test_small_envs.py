@@ -1,12 +1,11 @@
-"""Kuhn poker, Leduc hold'em, goofspiel and oshi-zumo as PettingZoo environments; see also `test_pettingzoo`."""
+"""The small games as PettingZoo environments; see also `test_pettingzoo`."""
 
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
 
-from envs import goofspiel, kuhn, leduc, oshi_zumo
+from envs import dark_hex, goofspiel, kuhn, leduc, liars_dice, oshi_zumo, phantom_ttt
 from envs.extensive import OVER, FactoredGame
 from tests.envs.small_trees import states_of, tree_of
 from tests.envs.stated_games import SMALL
@@ -53,6 +52,13 @@ def test_views_hide_what_the_player_has_not_seen(game: FactoredGame) -> None:
                 "|W..| coins ? 5: ?-3 second; ?-? open",
             ),
         ),
+        (
+            liars_dice,
+            (2, 5, 10),
+            ("dice 3 6: 1x3 1x6 2x5", "dice 3 ?: 1x3 1x6 2x5", "dice ? 6: 1x3 1x6 2x5"),
+        ),
+        (phantom_ttt, (4, 4, 0), ("o.. / .x. / ...", "... / .x. / ...", "o.. / .x. / ...")),
+        (dark_hex, (4, 0, 0), ("o.. / .x. / ...", "o.. / .x. / ...", "o.. / ... / ...")),
     ],
     ids=lambda value: value.__name__ if isinstance(value, ModuleType) else "",
 )
@@ -62,30 +68,10 @@ def test_texts(module: ModuleType, actions: tuple[int, ...], texts: tuple[str, .
         made.reset(seed=0)
         if module in (kuhn, leduc):
             made.states["cards"] = (2, 1) if module is kuhn else (4, 3)
+        if module is liars_dice:
+            made.states["hands"] = (2, 5)
         for action in actions:
             made.step(action)
             if module is leduc and made.states["board"][0] != 255:
                 made.states["board"] = 0
         assert made.render() == text
-
-
-def test_wrapped_env_ends_after_an_illegal_action() -> None:
-    for module, action in ((leduc, 0), (oshi_zumo, 0)):  # nothing to fold to; a bid below the least
-        made = module.env()
-        made.reset(seed=0)
-        made.step(action)
-        assert all(made.terminations.values())
-        assert made.rewards == {"player_0": -1.0, "player_1": 0}
-    made = goofspiel.env()
-    made.reset(seed=0)
-    for action in (2, 2, 2):  # a card that has been bid
-        made.step(action)
-    assert made.rewards == {"player_0": -1.0, "player_1": 0}
-
-
-@pytest.mark.parametrize("module", [kuhn, leduc, goofspiel, oshi_zumo], ids=lambda module: module.__name__)
-@pytest.mark.parametrize("options", [{"render_mode": "rgb_array"}, {"view": 2}, {"view": -1}])
-def test_impossible_options(module: ModuleType, options: dict[str, Any]) -> None:
-    for make in (module.env, module.raw_env):
-        with pytest.raises(ValueError, match=rf"^{next(iter(options))} must be [^\n]+$"):
-            make(**options)

@@ -1,4 +1,4 @@
-"""Kuhn poker, Leduc hold'em, goofspiel and oshi-zumo: the compiled rules against the rules in plain Python."""
+"""The small games: the compiled rules against the rules in plain Python."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,12 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from envs.dark_hex import DarkHex
 from envs.extensive import CHANCE, OVER, ExtensiveGame, FactoredGame
 from envs.game import IllegalAction, States
 from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
 from envs.leduc import Leduc
+from envs.liars_dice import LiarsDice
 from envs.oshi_zumo import OshiZumo
+from envs.phantom_ttt import PhantomTicTacToe
+from envs.placement.game import PlacementGame
 from tests.envs.small_trees import after_chance, states_of, tree_of
 from tests.envs.stated_games import LEDUC_2B2R, SMALL, Position, stated
 
@@ -28,7 +32,7 @@ def games(draw: st.DrawFn) -> FactoredGame:
     def number(low: int, high: int) -> int:
         return draw(st.integers(low, high))
 
-    kind = draw(st.sampled_from([Kuhn, Leduc, Goofspiel, OshiZumo]))
+    kind = draw(st.sampled_from([Kuhn, Leduc, Goofspiel, OshiZumo, LiarsDice, PhantomTicTacToe, DarkHex]))
     if kind is Kuhn:
         return Kuhn(number(2, 6))
     if kind is Goofspiel:
@@ -36,6 +40,13 @@ def games(draw: st.DrawFn) -> FactoredGame:
     if kind is OshiZumo:
         least = number(1, 3)
         return OshiZumo(number(least + 2, 14), number(1, 4), least)
+    if kind is LiarsDice:
+        dice = number(1, 3)
+        return LiarsDice(dice, number(2, 6 if dice < 3 else 4))
+    if kind is PhantomTicTacToe:
+        return PhantomTicTacToe(draw(st.booleans()))
+    if kind is DarkHex:
+        return DarkHex(draw(st.booleans()), rows=number(2, 4), columns=number(2, 4))
     suits, many = number(1, 4), number(1, 3)
     sizes = "/".join(",".join(str(number(1, 9)) for _ in range(many)) for _ in range(2))
     deal = draw(st.sampled_from(["cards", "ranks"]))
@@ -55,15 +66,16 @@ class Knowledge:
 
 
 def compare(game: FactoredGame, states: States, positions: list[Position], knowledge: Knowledge) -> None:
-    """Everything that the game says of its states against what plain Python says."""
+    """Compares everything that the game shows of its states with plain Python."""
     rows = range(len(states))
     mover = np.array([p.mover for p in positions])
     assert np.array_equal(game.mover(states), mover)
     assert np.array_equal(game.finished(states), mover == OVER)
-    assert np.array_equal(game.endings(states), (mover == OVER).astype(int))
     legal = np.array([[p.mover >= 0 and a in p.choices for a in range(game.spec.num_actions)] for p in positions])
     assert np.array_equal(game.legal(states), legal)
     won = np.array([p.won for p in positions])
+    over = np.where((won == 0) & isinstance(game, PhantomTicTacToe), 2, 1)  # a full board ends otherwise than a line
+    assert np.array_equal(game.endings(states), np.where(mover == OVER, over, 0))
     assert np.array_equal(game.utilities(states), np.stack([won, -won], axis=1))
     assert np.array_equal(game.returns(states), game.utilities(states).astype(np.float32))
     assert np.abs(won).max() <= game.spec.max_return
@@ -162,11 +174,41 @@ def conserved_in_oshi_zumo(game: OshiZumo, states: States) -> None:
             assert off or state["coins"].min() < game.min_bid
 
 
+def conserved_in_liars_dice(game: LiarsDice, states: States) -> None:
+    assert (states["hands"] < len(game.hands.dice)).all()
+    for state in states:
+        bids, over = game.bids_of(state), state["mover"] == OVER
+        assert state["last"] == (bids[-1] if bids else 255)
+        assert over or state["mover"] == len(bids) % 2
+        assert (state["winner"] >= 0) == over
+        assert bids or not over
+        dice = [face for player in (0, 1) for face in game.dice_of(state, player)]
+        assert len(dice) == 2 * game.dice
+        assert set(dice) <= set(range(1, game.faces + 1))
+
+
+def conserved_in_placement(game: PlacementGame, states: States) -> None:
+    for state in states:
+        first, second = (int(stones) for stones in state["stones"])
+        assert first & second == 0
+        assert 0 <= first.bit_count() - second.bit_count() <= 1 or game.abrupt
+        for player, other in ((0, second), (1, first)):
+            known, own = int(state["known"][player]), int(state["stones"][player])
+            assert known & ~other == 0
+            assert state["tried"][player] == (known | own).bit_count()
+            tries = state["tries"][player][: state["tried"][player]] & 0x7F
+            assert len(set(tries.tolist())) == len(tries)
+        assert (state["winner"] >= 0) == (state["mover"] == OVER)
+
+
 CONSERVED = {
     Kuhn: conserved_in_kuhn,
     Leduc: conserved_in_leduc,
     Goofspiel: conserved_in_goofspiel,
     OshiZumo: conserved_in_oshi_zumo,
+    LiarsDice: conserved_in_liars_dice,
+    PhantomTicTacToe: conserved_in_placement,
+    DarkHex: conserved_in_placement,
 }
 
 
@@ -238,7 +280,7 @@ def assert_drawn(game: FactoredGame, found: States, node: int) -> None:
         assert stats.chisquare(counts, np.array(list(expected.values())) * len(found)).pvalue > 1e-3
 
 
-DRAWING = ("kuhn-4", "leduc", "leduc-two-sizes", "leduc-one-suit", "goofspiel-3-random")
+DRAWING = ("kuhn-4", "leduc", "leduc-two-sizes", "leduc-one-suit", "goofspiel-3-random", "liars-dice-2-dice")
 
 
 @pytest.mark.parametrize("name", DRAWING)
@@ -252,7 +294,7 @@ def test_chance_is_drawn_as_the_tree_says(name: str) -> None:
         many = np.repeat(states[tree.parent[node]][None], 2000)
         game.step(many, np.full(2000, tree.action[node]), rng)
         assert_drawn(game, many, int(node))
-    assert bool(later) == (name != "kuhn-4")
+    assert bool(later) == (name not in ("kuhn-4", "liars-dice-2-dice"))
 
 
 @GAMES
@@ -300,7 +342,9 @@ def test_illegal_actions_change_nothing(game: FactoredGame) -> None:
         *((Goofspiel, {name: value}) for name in ("prizes", "name") for value in (1, None)),
         *((OshiZumo, {name: value}) for name in ("coins", "size", "min_bid") for value in (1.0, "1", True)),
         (OshiZumo, {"name": 1}),
-        *((make, {"colour": 1}) for make in (Kuhn, Leduc, Goofspiel, OshiZumo)),
+        *((LiarsDice, {name: value}) for name in ("dice", "faces") for value in (2.0, "2", True)),
+        (LiarsDice, {"name": 1}),
+        *((make, {"colour": 1}) for make in (Kuhn, Leduc, Goofspiel, OshiZumo, LiarsDice)),
     ],
 )
 def test_options_of_another_type(make: Any, options: dict[str, Any]) -> None:
@@ -339,6 +383,9 @@ def test_options_of_another_type(make: Any, options: dict[str, Any]) -> None:
         (OshiZumo, {"min_bid": 9}, "min_bid must be"),
         (OshiZumo, {"min_bid": 8}, "coins=8 with min_bid=8 makes every game a draw"),
         (OshiZumo, {"coins": 2}, "coins=2 with min_bid=1 makes every game a draw"),
+        (LiarsDice, {"dice": 0}, "dice must be at least 1, got 0"),
+        (LiarsDice, {"faces": 1}, "faces must be at least 2, got 1"),
+        (LiarsDice, {"dice": 3, "faces": 11}, "dice \\* faces must be at most 32, .*, got 3 \\* 11"),
     ],
 )
 def test_options_out_of_range(make: Any, options: dict[str, Any], named: str) -> None:
@@ -355,11 +402,14 @@ def test_options_out_of_range(make: Any, options: dict[str, Any], named: str) ->
         Goofspiel(13, "random"),
         OshiZumo(50, 50, 1),
         OshiZumo(50, 1, 49),
+        LiarsDice(1, 32),
+        LiarsDice(16, 2),
+        LiarsDice(4, 8),
     ],
     ids=repr,
 )
 def test_largest_options_fit(game: FactoredGame) -> None:
-    """Nothing overflows where the options are as large as they can be: what must hold is held to the end."""
+    """Nothing overflows with the largest options: invariants hold to the end."""
     for states in play(game, 64, seed=1):
         CONSERVED[type(game)](game, states)
     assert np.abs(game.utilities(states)).max() <= game.spec.max_return

@@ -47,7 +47,7 @@ def test_counts(name: str, nodes: int, infosets: int, most: float) -> None:
 
 
 def starts_of_round(game: FactoredGame, tree: Tree, number: int) -> NDArray[np.intp]:
-    """Decisions at which round `number`, counted from 1, begins, found from what is public alone."""
+    """Decisions at which round `number`, counted from 1, begins, found from public observations alone."""
     code = game.public(states_of(game, tree))
     if isinstance(game, Leduc):
         begins = (code >= game.spec.num_actions) & (code < game.spec.num_actions + game.ranks)  # the board is dealt
@@ -148,12 +148,12 @@ def test_players_remember(game: FactoredGame) -> None:
     nodes = np.arange(1, tree.num_nodes)
 
     def follows(of: NDArray[Any], what: NDArray[Any]) -> bool:
-        """Whether nodes that are alike in `of` are alike in `what`."""
+        """Whether nodes that agree in the second array agree in the first."""
         return len(np.unique(np.stack([of, what]), axis=1).T) == len(np.unique(of))
 
     depth = np.repeat(np.arange(len(tree.levels) - 1), np.diff(tree.levels))
     assert follows(tree.public, depth)
-    assert follows(tree.public, tree.mover)  # in these games everybody always knows who moves
+    assert follows(tree.public, tree.mover)  # in these games all players always know who moves
     assert follows(tree.public[nodes], tree.public[tree.parent[nodes]])
     for player in (0, 1):
         own = tree.history[:, player]
@@ -195,7 +195,7 @@ def test_node_by_node_as_enumerated_in_python(game: FactoredGame) -> None:
 
 
 def paths(tree: Tree) -> list[History]:
-    """What leads to each node."""
+    """The history of each node."""
     found: list[History] = [()]
     for node in range(1, tree.num_nodes):
         found.append((*found[tree.parent[node]], int(tree.action[node])))

@@ -1,4 +1,4 @@
-"""What has no tree, and games that were made wrong: each is refused in a line."""
+"""Games without a tree and incorrect games: each is refused in one line."""
 
 import time
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from envs.tree import ImperfectRecall, Tree, TreeTooLarge, assemble, compile_tre
 
 
 class Pennies(FactoredGame):
-    """Chance tosses a coin that nobody sees; both players choose a side, hidden. A base to build wrong games on."""
+    """Chance tosses a coin that no player sees; both players choose a side, hidden. A base to build wrong games on."""
 
     STATE = np.dtype([("mover", np.int8), ("chosen", np.int8, (3,)), ("length", np.int8)])
     PLAYERS = 2
@@ -105,7 +105,7 @@ class OtherActions(Forgetful):
 
 
 class Leaky(Pennies):
-    """The packed infostate of player 1 shows what player 0 chose."""
+    """The packed infostate of player 1 shows player 0's choice."""
 
     def observe(self, states: States, players: NDArray[np.int8]) -> NDArray[np.uint8]:
         packed = super().observe(states, players)
@@ -148,7 +148,11 @@ class Three(Pennies):
         (Forgetful, ImperfectRecall, "pennies: an infoset has nodes with different legal actions"),
         (OtherActions, ImperfectRecall, "pennies: an infoset has nodes with different legal actions"),
         (Leaky, ValueError, r"pennies: a packed infostate reveals more than the player has observed: player 1 [^\n]+"),
-        (Generous, ValueError, r"trees need a zero-sum game; pennies has returns \[2.0, 2.0\]"),
+        (
+            Generous,
+            ValueError,
+            r"trees need returns with a constant sum; pennies [^\n]+ \[2.0, 2.0\], and others that sum to 0",
+        ),
         (Stuck, ValueError, "pennies: a state that has not ended has no legal action"),
         (Biased, ValueError, r"pennies: [^\n]* sum to 1, got 0\.9 at node \d+"),
         (Three, ValueError, "trees need a game of 2 players; pennies has 3"),

@@ -1,4 +1,4 @@
-"""The rules run without Numba's compiler too, for debuggers and coverage."""
+"""Rules and trainings run without Numba's compiler too, for debuggers and coverage."""
 
 import os
 import subprocess
@@ -36,8 +36,13 @@ SMALL = (
 )
 
 
-@pytest.mark.parametrize("parts", [GEISTER, GUANDAN, CHEAT, SMALL], ids=["geister", "guandan", "cheat", "small"])
-def test_rules_without_compiler(parts: tuple[str, ...]) -> None:
+METHODS = ("../dancfr/methods/test_every_method.py::test_a_method_goes_all_the_way[dream]",)
+
+
+@pytest.mark.parametrize(
+    "parts", [GEISTER, GUANDAN, CHEAT, SMALL, METHODS], ids=["geister", "guandan", "cheat", "small", "methods"]
+)
+def test_kernels_without_compiler(parts: tuple[str, ...]) -> None:
     run = subprocess.run(
         [
             sys.executable,
@@ -56,3 +61,36 @@ def test_rules_without_compiler(parts: tuple[str, ...]) -> None:
         timeout=120,
     )
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-1000:]
+
+
+RECORDS = """
+from typing import NamedTuple
+import numpy as np
+from envs.compiled import fast, kernel
+
+class Tables(NamedTuple):
+    rows: np.ndarray
+
+@fast
+def add(row, amount):
+    row.size += amount
+
+@kernel
+def add_to_all(tables, start, amount):
+    for i in range(len(tables.rows)):
+        add(tables.rows[i], amount + start.size)
+
+rows = np.zeros(2, [("size", "i8")])
+rows["size"] = 1, 2
+add_to_all(Tables(rows), rows.copy()[0], 3)
+print(rows["size"].tolist())
+"""
+
+
+@pytest.mark.parametrize("disabled", ["0", "1"])
+def test_records_are_changed_alike_with_and_without_compiler(tmp_path: Path, disabled: str) -> None:
+    """Those of an array in a tuple, and single ones."""
+    (tmp_path / "script.py").write_text(RECORDS)
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled, "PYTHONPATH": str(FOLDER.parent.parent)}
+    run = subprocess.run([sys.executable, tmp_path / "script.py"], env=environment, capture_output=True, text=True)
+    assert run.stdout == "[5, 6]\n", run.stderr

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from dancfr.cli import main
+from dancfr.runs.folder import read_info, write_json
+from dancfr.runs.identity import home_of
 from tests.dancfr.outcomes import Outcome
 from tests.faults.training import SHORT
 
@@ -26,7 +28,10 @@ def training_of(path: Path, *more: str) -> list[str]:
 
 
 def copy_of(run: Path, folder: Path) -> Path:
-    return Path(shutil.copytree(run, folder / "run"))
+    """The run at another place, as if it had been moved there: a copy would become a run of its own when resumed."""
+    copy = Path(shutil.copytree(run, folder / "run"))
+    write_json(copy / "config.json", {**read_info(copy), "home": home_of(copy)})
+    return copy
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -36,7 +41,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def assert_refused(outcome: Outcome, code: int = 2) -> str:
-    """The one line in which a command gave up; before it there may be what it told while it still worked."""
+    """The one line in which a command gave up; messages from before the failure may precede it."""
     assert outcome.code == code, outcome
     assert "Traceback" not in outcome.err, outcome.err
     (line,) = (line for line in outcome.err.splitlines() if line.startswith("dancfr: "))

@@ -82,7 +82,7 @@ def test_if_every_checkpoint_is_damaged_nothing_is_begun_anew_and_nothing_change
     assert [name for name in before if after.get(name) != before[name]] == []
     assert after.keys() == before.keys()
     again = dancfr(capfd, *training_of(run, f"iterations={LONGER}"))
-    assert "already holds a run: go on with --resume" in assert_refused(again)
+    assert "already holds a run: continue it with --resume" in assert_refused(again)
     assert contents(run) == before
 
 
@@ -129,7 +129,7 @@ def test_after_three_checkpoints_that_do_not_fit_a_run_ends_and_with_room_again_
         assert ("No space left on device" if mount else "File too large") in line
         assert "the one of iteration 4 is intact" in line
         assert outcome.err.count("cannot write the checkpoint of iteration") == 3, "each is told"
-        assert [row["iteration"] for row in rows(run, "train")] == [1, 2, 3, 4, 5, 6, 7], "it went on until the third"
+        assert [row["iteration"] for row in rows(run, "train")] == [1, 2, 3, 4, 5, 6, 7], "it continued until the third"
         assert kept_state(run) == intact
         assert go_on(fill, run, capfd) == 4
         assert_as_if_undisturbed(run, small_calm)
@@ -148,7 +148,7 @@ def test_a_disk_without_room_for_a_strategy_ends_a_run_at_once(
         fill(True)
         leave(8192, disk)  # for config.json
         line = assert_refused(dancfr(capfd, *training_of(run, *SMALL, "iterations=12", "--resume")), code=1)
-        assert "p0-000005.safetensors: No space left on device; make room and go on with --resume" in line
+        assert "p0-000005.safetensors: No space left on device; make room and continue with --resume" in line
         assert kept_state(run) == intact
         assert go_on(fill, run, capfd) == 4
         assert_as_if_undisturbed(run, small_calm)
@@ -163,7 +163,7 @@ def kept_state(run: Path) -> dict[str, bytes]:
 
 
 def go_on(fill: Callable[[bool], None], run: Path, capfd: Capture) -> int:
-    """With room again the run is resumed and ends; the iteration that it goes on from."""
+    """With room again the run is resumed and ends; returns the iteration that it resumes from."""
     fill(False)
     outcome = dancfr(capfd, *training_of(run, *SMALL, "iterations=12", "--resume"))
     assert outcome.code == 0, outcome.err
@@ -226,14 +226,56 @@ def test_a_changed_configuration_that_is_meant_is_noted_and_keeps_what_was_done(
     assert entry["changes"] == ["iterations: 7 -> 9", "traversals: 96 -> 48"]
 
 
+@pytest.mark.parametrize("setting", ["network.width=64", "resources.buffer_shards=2"])
 def test_a_change_that_no_checkpoint_fits_is_refused_and_does_not_stay(
-    stopped: Path, tmp_path: Path, capfd: Capture
+    stopped: Path, tmp_path: Path, capfd: Capture, setting: str
 ) -> None:
     run = copy_of(stopped, tmp_path)
     before = contents(run)
-    words = training_of(run, "network.width=64", f"iterations={LONGER}", "--resume", "--allow-changes")
+    words = training_of(run, setting, f"iterations={LONGER}", "--resume", "--allow-changes")
     assert "does not match config.json" in assert_refused(dancfr(capfd, *words))
     assert contents(run) == before, "else the run could not be resumed without a change back"
+
+
+def edit(run: Path, **changes: object) -> None:
+    """Changes the configuration in a run's config.json; None removes a key."""
+    file = run / "config.json"
+    info = json.loads(file.read_text())
+    info["config"] = {key: value for key, value in (info["config"] | changes).items() if value is not None}
+    file.write_text(json.dumps(info))
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        ({"seed": 2}, "seed: 1 -> 2"),
+        ({"traversals": None}, "traversals: 96 -> "),
+        ({"updates": "simultaneous", "seed": 2, "iterations": 20}, "seed: 1 -> 2 (and 1 more)"),
+    ],
+)
+def test_an_edited_configuration_is_refused_with_the_difference(
+    stopped: Path, tmp_path: Path, capfd: Capture, changes: dict[str, object], difference: str
+) -> None:
+    """Else the configuration would tell of another training than that of the iterations done."""
+    run = copy_of(stopped, tmp_path)
+    edit(run, **changes)
+    before = contents(run)
+    line = assert_refused(dancfr(capfd, *training_of(run, f"iterations={LONGER}", "--resume")))
+    assert f"config.json has been edited since the newest checkpoint: {difference}" in line
+    assert contents(run) == before
+
+
+def test_an_edited_configuration_that_is_meant_is_noted(stopped: Path, tmp_path: Path, capfd: Capture) -> None:
+    run = copy_of(stopped, tmp_path)
+    edit(run, seed=2, iterations=LONGER)
+    outcome = dancfr(capfd, *training_of(run, "--resume", "--allow-changes"))
+    assert outcome.code == 0, outcome.err
+    entries = json.loads((run / "config.json").read_text())["resumed"]
+    assert [entry["changes"] for entry in entries] == [["seed: 1 -> 2", f"iterations: 7 -> {LONGER}"]]
+    shutil.rmtree(run / "checkpoints" / "000009")  # as if it had been killed before its first checkpoint
+    outcome = dancfr(capfd, *training_of(run, "--resume"))
+    assert outcome.code == 0, outcome.err
+    assert "resumed after iteration 7" in outcome.err, "a noted change is not an edit"
 
 
 def test_a_longer_run_and_other_resources_are_no_change(

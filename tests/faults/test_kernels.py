@@ -1,4 +1,4 @@
-"""The cache of compiled kernels is cold, cannot be written, or is of former sources: what is computed is the same.
+"""The cache of compiled kernels is cold, cannot be written, or is of former sources: results are the same.
 
 Everything runs from a copy of the sources, so that they can be edited, and none of it knows of this machine's caches.
 """
@@ -23,7 +23,7 @@ PACKAGES = ("dancfr", "actors", "learners", "envs")
 
 ENGINE = """
 import numpy as np
-from envs.guandan.giving import may_pay
+from envs.guandan.rules.giving import may_pay
 low, high = np.uint64(0x5555555555555555), np.uint64(0x55555555555)
 print([index for index in range(54) if may_pay(low, high, 3, index)])
 """
@@ -50,11 +50,11 @@ def replace(file: Path, line: str, other: str) -> None:
 def edit(tree: Path) -> None:
     """Another rule in a kernel that those of another file call: jokers count as twos."""
     line = "    return index // 4 if index < 52 else index - 39\n"
-    replace(tree / "envs" / "guandan" / "comparison.py", line, "    return index // 4 if index < 52 else 0\n")
+    replace(tree / "envs" / "guandan" / "rules" / "comparison.py", line, "    return index // 4 if index < 52 else 0\n")
 
 
-def run(tree: Path, *command: str, **environment: str) -> str:
-    """Standard output of Python in the copy, whose home is the copy's own."""
+def process(tree: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs Python in the copy, whose home is the copy's own."""
     clean = {key: value for key, value in os.environ.items() if key not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
     home = tree.parent / "home"
     home.mkdir(exist_ok=True)
@@ -67,23 +67,28 @@ def run(tree: Path, *command: str, **environment: str) -> str:
         timeout=400,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    return done
+
+
+def run(tree: Path, *command: str, **environment: str) -> str:
+    """Standard output of Python in the copy."""
+    return process(tree, *command, **environment).stdout
 
 
 def tribute(tree: Path, **environment: str) -> list[int]:
-    """What the compiled kernels of the copy say."""
+    """The result of the copy's compiled kernels."""
     found: list[int] = json.loads(run(tree, "-c", ENGINE, **environment))
     return found
 
 
 def interpreted(tree: Path) -> list[int]:
-    """What the sources say, without any compiler."""
+    """The result of the sources, without any compiler."""
     return tribute(tree, NUMBA_DISABLE_JIT="1")
 
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[Path]:
-    """A folder in which nobody can write, root included."""
+    """A folder in which no user can write, root included."""
     folder.mkdir(exist_ok=True)
     if os.geteuid():
         modes = {path: path.stat().st_mode for path in (folder, *folder.rglob("*")) if path.is_dir()}
@@ -132,6 +137,73 @@ def test_an_edit_is_seen_in_a_cache_folder_that_the_user_has_named(tree: Path) -
     assert kernels(tree.parent / "named") > 0
     edit(tree)
     assert tribute(tree, **named) == interpreted(tree) != before
+
+
+def test_an_edit_that_no_kernel_reaches_compiles_nothing(tree: Path) -> None:
+    """A docstring, a loss and the rules of another game are edited between two runs of the kernels of GuanDan."""
+    before = tribute(tree)
+    cold = kernels(tree.parent / "home")
+    for name in ("learners/deep_cfr/advantage.py", "envs/geister/rules.py", "envs/agent.py", "actors/pool.py"):
+        file = tree / name
+        file.write_text(file.read_text() + "\n# edited\n")
+    assert tribute(tree) == before
+    assert kernels(tree.parent / "home") == cold
+
+
+@pytest.mark.parametrize("size", ["4k", "24k", "96k"])
+def test_a_full_disk_costs_the_cache_and_one_line(tree: Path, size: str) -> None:
+    """The disk is full when the folder is made, or when the first or a later kernel is written."""
+    if not can_mount():
+        pytest.skip("may not mount a small disk")
+    tiny = tree.parent / "tiny"
+    tiny.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "dancfr-test", tiny], check=True)
+    try:
+        wanted = interpreted(tree)
+        for _ in ("cold", "warm"):
+            done = process(tree, "-c", ENGINE, NUMBA_CACHE_DIR=str(tiny), TMPDIR=str(tiny))
+            assert json.loads(done.stdout) == wanted
+            assert done.stderr.count("\n") == 1
+            assert "kernels are not kept" in done.stderr
+            assert "NUMBA_CACHE_DIR" in done.stderr
+    finally:
+        subprocess.run(["umount", tiny], check=True)
+
+
+def test_a_damaged_cache_is_replaced(tree: Path) -> None:
+    before = tribute(tree)
+    home = tree.parent / "home"
+    for pattern in ("*.nbc", "*.nbi"):
+        for number, file in enumerate(sorted(home.rglob(pattern))):
+            file.write_bytes(file.read_bytes()[: file.stat().st_size // 2] if number % 2 else b"no kernel")
+        done = process(tree, "-c", ENGINE)
+        assert json.loads(done.stdout) == before
+        assert done.stderr == ""
+        written = {file: file.stat().st_mtime_ns for file in home.rglob("*.nb?")}
+        assert tribute(tree) == before
+        assert {file: file.stat().st_mtime_ns for file in home.rglob("*.nb?")} == written, "kept, and read again"
+
+
+@pytest.mark.parametrize("harm", ["owner", "mode", "file"])
+def test_a_cache_of_another_user_is_neither_trusted_nor_needed(tree: Path, harm: str) -> None:
+    if os.geteuid():
+        pytest.skip("only root gives files away")
+    before = tribute(tree)
+    folder = tree.parent / "home" / "dancfr" / "numba"
+    named = sum(1 for _ in folder.rglob("*.nbi"))
+    if harm == "owner":
+        os.chown(folder, 65534, 65534)
+    elif harm == "mode":
+        folder.chmod(0o777)
+    else:
+        shutil.rmtree(folder)
+        folder.write_text("no folder")
+    scratch = tree.parent / "scratch"
+    scratch.mkdir()
+    done = process(tree, "-c", ENGINE, TMPDIR=str(scratch))
+    assert json.loads(done.stdout) == before
+    assert done.stderr == ""
+    assert kernels(scratch) == named, "they were compiled into a folder of this user"
 
 
 @pytest.mark.long
@@ -196,7 +268,7 @@ def test_a_training_gives_the_same_bytes_with_a_cold_a_warm_and_a_locked_cache_a
 
 
 def edit_of_sizes(tree: Path) -> None:
-    """Another count of the cards of a discard, which is part of what players see."""
+    """Another count of the cards of a discard, which is part of the observations."""
     line = "    pairs = (cards & _LOW) + ((cards >> np.uint64(4)) & _LOW)\n"
     other = line + "    if pairs:\n        return np.int64(1)\n"
     replace(tree / "envs" / "cheat" / "cards.py", line, other)

@@ -1,4 +1,4 @@
-"""The whole training is killed, in the middle of a save too: what is lost is at most one interval of checkpoints."""
+"""The whole training is killed, in the middle of a save too: at most one interval of checkpoints is lost."""
 
 import re
 import time
@@ -18,7 +18,7 @@ RESUMED = re.compile(r"resumed after iteration (\d+)|no checkpoint yet")
 
 
 def run_until(path: Path, when: Callable[[Training], bool], more: tuple[str, ...] = ()) -> int:
-    """Trains, or goes on, until `when` says so, then kills it at once; the last iteration whose row is there."""
+    """Trains, or resumes, until `when` says so, then kills it; returns the last iteration that has a row."""
     with training(path, f"iterations={ITERATIONS}", "--inline", *more) as run:
         deadline = time.monotonic() + 200
         while not when(run):
@@ -42,7 +42,7 @@ def saving(iteration: int) -> Callable[[Training], bool]:
 
 
 def some_time_after(iteration: int, seconds: float) -> Callable[[Training], bool]:
-    """So many seconds after that iteration's row was written by this process."""
+    """A condition: this many seconds after the process has written that iteration's row."""
     reached: list[float] = []
 
     def is_then(run: Training) -> bool:
@@ -54,7 +54,7 @@ def some_time_after(iteration: int, seconds: float) -> Callable[[Training], bool
 
 
 def resumed_from(told: str, times: int) -> int:
-    """The iteration that the newest of so many resumed processes went on from."""
+    """The iteration from which the newest of the given number of processes resumed."""
     found = RESUMED.findall(told)
     assert len(found) == times, told
     return int(found[-1] or 0)
@@ -102,7 +102,7 @@ def test_ten_kills_at_random_cost_at_most_an_interval_each(longer_calm: Path, tm
         before, reached = reached, run_until(path, resumed_first(when, kill), ("--resume",) if kill else ())
         if kill:
             lost.append(before - resumed_from(path.with_name("run.log").read_text(), kill))
-            assert before - lost[-1] == begins, "it went on from the newest checkpoint"
+            assert before - lost[-1] == begins, "it resumed from the newest checkpoint"
     with training(path, f"iterations={ITERATIONS}", "--inline", "--resume") as last:
         assert last.end(600) == 0, last.told()
     lost.append(reached - resumed_from(last.told(), KILLS))
@@ -114,7 +114,7 @@ def test_ten_kills_at_random_cost_at_most_an_interval_each(longer_calm: Path, tm
 
 
 def resumed_first(when: Callable[[Training], bool], times: int) -> Callable[[Training], bool]:
-    """Not before the process has told that it went on: until then it has done nothing to be lost."""
+    """Not before the process has reported that it resumed: until then it has done nothing to be lost."""
     told = [times == 0]
 
     def is_then(run: Training) -> bool:

@@ -1,4 +1,4 @@
-"""A learner or a buffer is lost: the run goes back to its newest checkpoint, and ends as if nothing had been."""
+"""A learner or a buffer is lost: the run goes back to its newest checkpoint, and ends as if nothing had happened."""
 
 import re
 from pathlib import Path

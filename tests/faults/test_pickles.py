@@ -1,6 +1,6 @@
-"""What is planted in a run's folder: a pickle, torch's kind of one, a file of arrays whose header is garbage.
+"""Files planted in a run's folder: a pickle, torch's kind of one, a file of arrays whose header is garbage.
 
-Whatever a command makes of it, it says so in one line at most, and nothing that the file holds is ever run.
+A command reports it in one line at most, and nothing that the file holds is ever run.
 """
 
 import json
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from dancfr.runs.checkpoints import seal
 from tests.faults.commands import assert_refused, contents, copy_of, dancfr, training_of
 from tests.faults.training import assert_as_if_undisturbed, calm_run, rows
 
@@ -71,7 +72,7 @@ def test_the_traps_are_real(tmp_path: Path) -> None:
 
 
 class Planted:
-    """A copy of the run with a file put in the place of another, or beside the others."""
+    """A copy of the run with a file put in place of another, or beside the others."""
 
     def __init__(self, stopped: Path, folder: Path, capfd: Capture) -> None:
         self.run, self.marker = copy_of(stopped, folder), folder / "marker"
@@ -81,7 +82,7 @@ class Planted:
         (self.run / place).write_bytes(bait(self.marker, self._folder))
 
     def command(self, *words: str):
-        """What a command made of it; the trap has not sprung."""
+        """The outcome of a command on it; the trap has not sprung."""
         outcome = dancfr(self._capfd, *words)
         assert not self.marker.exists(), f"{words} ran what was planted"
         assert "Traceback" not in outcome.err, outcome.err
@@ -106,13 +107,13 @@ def planted(stopped: Path, tmp_path: Path, capfd: Capture) -> Planted:
     return Planted(stopped, tmp_path, capfd)
 
 
-def seal(checkpoint: Path) -> None:
-    """Makes the manifest fit what lies there, as whoever can write there could."""
+def reseal(checkpoint: Path) -> None:
+    """Makes the manifest fit the files, as anyone with write access could."""
     manifest = json.loads((checkpoint / "manifest.json").read_text())
     for name in manifest["files"]:
         data = (checkpoint / name).read_bytes()
         manifest["files"][name] = {"size": len(data), "crc32": f"{zlib.crc32(data):08x}"}
-    (checkpoint / "manifest.json").write_text(json.dumps(manifest))
+    (checkpoint / "manifest.json").write_text(json.dumps(seal(manifest)))
 
 
 @KINDS
@@ -143,7 +144,7 @@ def test_in_a_checkpoint_it_is_passed_over_for_the_one_before(
 @pytest.mark.parametrize("name", ["driver.json", "buffer-transitions-1.safetensors", "learner-advantages.safetensors"])
 def test_in_a_checkpoint_that_was_sealed_again_it_is_refused(planted: Planted, name: str, bait: Bait) -> None:
     planted.plant(f"{NEWEST}/{name}", bait)
-    seal(planted.run / NEWEST)
+    reseal(planted.run / NEWEST)
     before = contents(planted.run)
     outcome = planted.resume()
     line = assert_refused(outcome, outcome.code)
@@ -181,7 +182,7 @@ def test_among_the_rows_it_is_a_torn_line(planted: Planted, calm: Path, bait: Ba
 
 @KINDS
 def test_beside_the_files_of_a_run_it_is_not_looked_at(planted: Planted, calm: Path, bait: Bait) -> None:
-    """Nor in the place of what is only a note: W&B's id, the holder of the lock."""
+    """Nor in place of a mere note: W&B's id, the holder of the lock."""
     places = ["config.pkl", "model.pt", "run.lock", "wandb.json", "driver.json", "checkpoints/000009.safetensors"]
     places += [f"{NEWEST}/{name}" for name in ("driver.pkl", "buffer-transitions-1.pt", "learner-advantages.pkl")]
     places += [f"strategies/{name}" for name in ("p0-000001.pt", "p0-000007.pkl", "average.safetensors")]

@@ -14,9 +14,9 @@ MINUTES = float(os.environ.get("DANCFR_SOAK_MINUTES", "30"))
 WARM_UP = 0.25
 """Share of the time in which buffers fill and allocators settle."""
 GROWTH = 0.05
-"""Most that the memory of a process may grow from the quarter after that to the last one..."""
+"""Largest growth of a process's memory from the quarter after that to the last one, as a share."""
 SLACK = 8 << 20
-"""...beside so many bytes."""
+"""Bytes of growth that are tolerated in addition to the share."""
 
 
 @pytest.mark.long

@@ -1,8 +1,10 @@
-"""A machine that is taken away says so with SIGTERM half a minute before: within 20 seconds the run has ended, with a
-checkpoint of the iteration under way where that ends in time, else with the one before it. After Ctrl-C there is more
-time."""
+"""A machine that is taken away announces this by SIGTERM half a minute before: within 20 seconds the run has ended,
+with a checkpoint of the current iteration if that ends in time, else with the one before it. After Ctrl-C there is
+more time."""
 
+import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -72,6 +74,30 @@ def test_a_short_iteration_comes_to_its_end(calm: Path, tmp_path: Path) -> None:
     assert len(run.rows()) == done + 2
 
 
+def test_closed_terminal_stops_a_run_on_ray_with_a_checkpoint(calm: Path, tmp_path: Path) -> None:
+    """The shell and the system send SIGHUP, also to the processes of Ray, which have to live until the checkpoint."""
+    shown, terminal = os.openpty()
+    rare = ("iterations=100000", "checkpoint_every=100000", "--workers", "1")
+    with (
+        subprocess.Popen(["cat"], stdin=shown, stdout=subprocess.DEVNULL) as screen,
+        training(tmp_path / "run", *rare, terminal=terminal) as run,
+    ):
+        os.close(terminal)
+        os.close(shown)
+        run.wait_for((tmp_path / "run" / "config.json").exists, 60)
+        os.killpg(run.process.pid, signal.SIGUSR1)  # ignored, during the start as later
+        run.reach(3)
+        os.killpg(run.process.pid, signal.SIGUSR2)
+        screen.kill()
+        for _ in range(2):
+            os.killpg(run.process.pid, signal.SIGHUP)
+            time.sleep(0.2)
+        assert run.end(60) == 1, "the result cannot be printed"
+    (checkpoint,) = (tmp_path / "run" / "checkpoints").iterdir()
+    assert checkpoint.name == f"{run.iteration():06d}"
+    assert_as_if_undisturbed(tmp_path / "run", calm)
+
+
 def test_the_last_evaluation_may_be_cut_off(tmp_path: Path) -> None:
     """All iterations are done, and none of them is lost."""
     much = ("evaluation.every=100", "evaluation.games=400000", "evaluation.opponents=random,heuristic,rush")
@@ -80,7 +106,7 @@ def test_the_last_evaluation_may_be_cut_off(tmp_path: Path) -> None:
         time.sleep(1)
         stop(run)
     assert [folder.name for folder in (tmp_path / "run" / "checkpoints").iterdir()] == ["000004"]
-    assert "the last evaluation did not end in time: --resume goes on after iteration 4" in run.told()
+    assert "the last evaluation did not end in time: --resume continues after iteration 4" in run.told()
 
 
 def test_a_second_signal_ends_at_once_and_says_from_where_to_go_on(tmp_path: Path) -> None:
@@ -100,7 +126,7 @@ def test_a_second_signal_ends_at_once_and_says_from_where_to_go_on(tmp_path: Pat
 def abort(run) -> None:
     """Sends two signals to a run that is starting or in an endless iteration; the second ends the process.
 
-    They are different ones, so that both arrive although they are sent at once: a run that is still starting would end
+    They are different ones, so that both arrive although they are sent together: a run that is still starting would end
     by itself after the first.
     """
     time.sleep(2)

@@ -3,6 +3,7 @@
 The server at the address records the requests: the version is all that it is asked for.
 """
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -83,3 +84,27 @@ def test_without_the_token_or_with_another_nothing_is_sent(
         monkeypatch.setenv("RAY_AUTH_TOKEN", "of-another")
         assert "rejects the token in RAY_AUTH_TOKEN" in assert_refused(submit(capfd, tree, address))
     assert set(asked) == {"GET /api/version"}
+
+
+def test_a_connection_that_breaks_once_is_made_again(tree: Path, capfd: Capture) -> None:
+    """As when `kubectl port-forward` drops its first connection."""
+    with socket.create_server(("127.0.0.1", 0)) as dropping:
+        address = f"http://127.0.0.1:{dropping.getsockname()[1]}"
+
+        def serve() -> None:
+            dropping.accept()[0].close()
+            with dropping.accept()[0] as asked:
+                asked.recv(4096)
+                asked.sendall(b"HTTP/1.0 401 Unauthorized\r\n\r\n")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        line = assert_refused(submit(capfd, tree, address))
+        thread.join()
+    assert "requires a token, and none was found" in line
+
+
+def test_the_reason_why_nothing_answers_is_named(tree: Path, capfd: Capture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    assert "(no connection: Connection refused)" in assert_refused(submit(capfd, tree, address))

@@ -1,4 +1,4 @@
-"""W&B is away, or dies in the middle of a training: one line of warning, and the run is what it would have been."""
+"""W&B is away, or dies in the middle of a training: one line of warning, and the run is unchanged."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from tests.faults.commands import dancfr, training_of
 from tests.faults.training import SHORT, assert_as_if_undisturbed, rows
 
 CLOSED = "http://127.0.0.1:9"
-"""The discard port: nobody listens there."""
+"""The discard port: nothing listens there."""
 
 
 def assert_one_warning(told: str) -> None:

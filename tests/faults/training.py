@@ -1,4 +1,4 @@
-"""A short real training as a process of its own, its actors, and what must hold when it has ended.
+"""A short real training as a process of its own, its actors, and the conditions that hold when it has ended.
 
 Whatever is done to a training, it shall end with the very files of one that nothing was done to: then no sample was
 lost or counted twice.
@@ -38,15 +38,18 @@ CLOCK = ("time/", "elapsed", "seconds", "per_second", "waited", "workers/", "que
 
 
 class Training:
-    """`dancfr train geister-quick` in a process of its own."""
+    """`dancfr train geister-quick` in a process of its own, on a terminal if one is given."""
 
-    def __init__(self, path: Path, *more: str) -> None:
+    def __init__(self, path: Path, *more: str, terminal: int | None = None) -> None:
         self.path = path
         command = [sys.executable, "-m", "dancfr", "train", "geister-quick", *SHORT, *more]
         command += ["--run-dir", str(path), "--wandb", "off"]
         self.log = path.with_name(path.name + ".log")
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, stderr=log, stdout=log)
+            output = log if terminal is None else terminal
+            self.process = subprocess.Popen(
+                command, stdin=terminal, stderr=output, stdout=output, start_new_session=terminal is not None
+            )
 
     def rows(self, kind: str = "train") -> list[dict[str, Any]]:
         return rows(self.path, kind)
@@ -55,7 +58,7 @@ class Training:
         return max((row["iteration"] for row in self.rows()), default=0)
 
     def wait_for(self, what: Callable[[], Any], seconds: float) -> Any:
-        """The first value of `what` that is not empty."""
+        """Waits for a value that is not empty, and returns it."""
         deadline = time.monotonic() + seconds
         while not (found := what()):
             assert self.process.poll() is None, f"the training has ended:\n{self.told()}"
@@ -85,7 +88,7 @@ class Training:
         return sorted(own, key=lambda process: process.pid)
 
     def kill(self, kind: str, which: int = 0) -> int:
-        """Kills an actor at once; its process id."""
+        """Kills an actor; its process id."""
         victim = self.wait_for(lambda: self.actors(kind), 60)[which]
         victim.kill()
         return int(victim.pid)
@@ -95,14 +98,14 @@ class Training:
         return self.process.wait(seconds)
 
     def told(self) -> str:
-        """What it has printed."""
+        """Its output so far."""
         return self.log.read_text(errors="replace")
 
 
 @contextmanager
-def training(path: Path, *more: str) -> Iterator[Training]:
+def training(path: Path, *more: str, terminal: int | None = None) -> Iterator[Training]:
     """A training that is over, one way or another, at the end of the block; so are Ray's processes that it started."""
-    started = Training(path, *more)
+    started = Training(path, *more, terminal=terminal)
     try:
         yield started
     finally:

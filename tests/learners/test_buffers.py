@@ -1,4 +1,4 @@
-"""Buffers: what a reservoir keeps is uniform, what a ring keeps is the latest, both survive being saved."""
+"""Buffers: a reservoir keeps a uniform sample, a ring the latest rows, and both survive being saved."""
 
 import numpy as np
 import psutil

@@ -1,4 +1,4 @@
-"""Every learner on a GPU: it learns what it learns on a CPU, goes on from a checkpoint, and waits for the device once a
+"""Every learner on a GPU: it learns the same as on a CPU, resumes from a checkpoint, and waits for the device once a
 fit."""
 
 from collections.abc import Callable, Iterator
@@ -8,41 +8,41 @@ import numpy as np
 import pytest
 import torch
 
-from actors.belief_sampling import BeliefSampler
+from actors.belief_search import BeliefSampler
 from actors.data_parallel import start_learner
-from actors.external_sampling import ExternalTraverser
+from actors.dream.external_sampling import ExternalTraverser
+from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeights
+from actors.listed_play import SelfPlayTask, SelfPlayWeights
 from actors.runtime import InlineRuntime
-from actors.self_play import SelfPlayTask, SelfPlayWeights
 from actors.trajectories import TrajectoryPlayer, TrajectoryWeights
-from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
+from learners.belief_search.settings import SearchSettings
+from learners.belief_search.value import ValueLearner
+from learners.belief_search.view import BeliefGeister
+from learners.candidate_policy.learner import CandidatePolicyLearner
+from learners.deep_cfr.advantage import AdvantageLearner
+from learners.deep_cfr.average_policy import AveragePolicyLearner
 from learners.devices import be_deterministic, choose_device
 from learners.dmc.learner import QLearner
-from learners.dmc.policy import ChoiceLearner
-from learners.dream.advantage import AdvantageLearner
-from learners.dream.average_policy import AveragePolicyLearner
 from learners.dream.baseline import BaselineLearner
 from learners.dream.settings import SamplingSettings
-from learners.geister_beliefs.settings import SearchSettings
-from learners.geister_beliefs.value import ValueLearner
-from learners.geister_beliefs.view import BeliefGeister
 from learners.networks.settings import NetworkSettings
 from learners.policy_gradient.learner import PolicyLearner
 from learners.policy_gradient.settings import PolicyTrainingSettings
 from learners.settings import TrainingSettings
-from learners.value_function.learner import RangeValueLearner
-from learners.value_function.limit import Limit
-from tests.actors import test_belief_sampling as beliefs
+from learners.value_functions.learner import RangeValueLearner
+from learners.value_functions.limit import Limit
+from tests.actors import test_belief_search as beliefs
 from tests.actors.test_trajectories import MINI, NET, fresh, task
 from tests.games import kuhn
+from tests.learners.belief_search.nets import NETWORK, VALUE, random_weights
+from tests.learners.candidate_policy import test_learner as choices
 from tests.learners.dmc import test_learner as dmc
-from tests.learners.dmc import test_policy as choices
-from tests.learners.geister_beliefs.nets import NETWORK, VALUE, random_weights
-from tests.learners.value_function import test_learner as values
+from tests.learners.value_functions import test_learner as values
 
 CONV = NetworkSettings(trunk="conv", width=16, depth=2, norm="batch", outputs="move")
 UNDONE = "hidden1.b"
-"""Of `CONV`: batch normalisation takes away again what this adds to a unit that all rows activate. The gradient is then
-rounding alone, which Adam scales to the size of any other."""
+"""Of `CONV`: batch normalisation removes the effect of this bias on a unit that all rows activate. The gradient is
+then rounding alone, which Adam scales to the size of any other."""
 BATCH = 64
 FIT = TrainingSettings(batch=BATCH, learning_rate=1e-3, clip=1.0, weight_average=2.0)
 
@@ -65,7 +65,7 @@ def searched() -> np.ndarray:
 
 
 def chosen() -> np.ndarray:
-    learner = ChoiceLearner(choices.GAME, choices.NET, choices.training(), seed=1)
+    learner = CandidatePolicyLearner(choices.GAME, choices.NET, choices.training(), seed=1)
     return choices.player(trace=0.9).play(SelfPlayTask((1,), 200, 64), SelfPlayWeights(0, learner.weights()))[1][
         "values"
     ]
@@ -92,7 +92,10 @@ LEARNERS: dict[str, tuple[Make, Callable[[], np.ndarray]]] = {
         lambda **more: QLearner(dmc.GAME, dmc.NET, dmc.training(staleness=None, batch=BATCH), **more),
         lambda: dmc.uniform_rows(400),
     ),
-    "choice": (lambda **more: ChoiceLearner(choices.GAME, choices.NET, choices.training(batch=BATCH), **more), chosen),
+    "choice": (
+        lambda **more: CandidatePolicyLearner(choices.GAME, choices.NET, choices.training(batch=BATCH), **more),
+        chosen,
+    ),
     "policy": (
         lambda **more: PolicyLearner(MINI, NET, PolicyTrainingSettings(batch=BATCH, magnet=0.1), **more),
         played,

@@ -171,7 +171,7 @@ def test_a_state_may_be_read_by_whom_the_umask_allows(tmp_path):
 
 def test_foreign_files_are_refused(tmp_path):
     save_file({"a": np.zeros(3)}, tmp_path / "theirs.safetensors")
-    (tmp_path / "text").write_text("hello, this is no state file at all")
+    (tmp_path / "text").write_text("hello, this is not a state file")
     (tmp_path / "longer").write_bytes(b"")
     save_state(tmp_path / "longer", {"a": np.zeros(3)}, {})
     with (tmp_path / "longer").open("ab") as file:

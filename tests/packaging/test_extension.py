@@ -1,4 +1,4 @@
-"""A package of somebody else's, with a game and a method of its own, goes all the way through the command line."""
+"""A third party's package, with a game and a method of its own, goes all the way through the command line."""
 
 import json
 import os
@@ -10,22 +10,15 @@ import pytest
 
 from dancfr.errors import UsageError
 from dancfr.methods import all_methods
+from tests.packaging.own_package import install
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTENSION = Path(__file__).resolve().parent / "extension"
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the package is installed in."""
-    import shutil
-
-    source = tmp_path_factory.mktemp("source") / "pennies"
-    shutil.copytree(EXTENSION, source)  # building writes into the tree
-    target = tmp_path_factory.mktemp("target")
-    install = ["pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(target)]
-    subprocess.run([sys.executable, "-m", *install, str(source)], check=True, timeout=120)
-    return target
+    return install(tmp_path_factory)
 
 
 def dancfr(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -86,6 +79,8 @@ def test_a_game_and_a_method_of_ones_own_go_all_the_way(installed: Path, tmp_pat
     assert "pennies" in {game["name"] for game in run("games")["games"]}
     assert "pennies-hedge" in {preset["name"] for preset in run("presets")["presets"]}
     assert {agent["name"] for agent in run("agents", "pennies")["agents"]} == {"random", "stubborn"}
+    record = "options by name, page pennies.js, display of 3 positions, beliefs, adapter"
+    assert run("games", "pennies", "--check")["checked"]["record"] == record
     train = ("train", "pennies-hedge", "--inline", "--wandb", "off")
     run(*train, "iterations=40", "--run-dir", "whole")
     run(*train, "iterations=20", "--run-dir", "run")
@@ -105,6 +100,17 @@ def test_a_game_and_a_method_of_ones_own_go_all_the_way(installed: Path, tmp_pat
     assert "Share of heads" in page
 
 
+def test_game_of_ones_own_limits_matches_and_adapts_agents(installed: Path, tmp_path: Path) -> None:
+    """An agent that was trained with another bonus is shown it; matches have the record's limit, not the agent's."""
+    train = ("train", "pennies-hedge", "--inline", "--wandb", "off", "iterations=2", "--json", "--run-dir")
+    match = ("--game", "pennies", "--against", "random", "--games", "50", "--json")
+    result(dancfr(installed, tmp_path, *train, "run", "game_options.bonus=5"))
+    assert result(dancfr(installed, tmp_path, "evaluate", "run", *match, "--option", "bonus=3"))["games"] == 50
+    result(dancfr(installed, tmp_path, *train, "short", "game_options.ply_limit=1"))
+    refused = dancfr(installed, tmp_path, "evaluate", "short", *match)
+    assert (refused.returncode, refused.stderr) == (2, "dancfr: short knows no game with ply_limit=2\n")
+
+
 def test_an_entry_point_that_cannot_be_used_is_named(installed: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken-1.0.dist-info"
     broken.mkdir()
@@ -112,18 +118,18 @@ def test_an_entry_point_that_cannot_be_used_is_named(installed: Path, tmp_path: 
     (broken / "entry_points.txt").write_text("[dancfr.games]\nbroken = json:dumps\n")
     done = dancfr(tmp_path, tmp_path, "games")
     assert done.returncode == 2
-    assert "broken = json:dumps of broken is a function, not a GameEntry" in done.stderr
+    assert "broken = json:dumps of broken is a function, not a GameRecord" in done.stderr
 
 
 FAULTY_GAME = """
 from pennies.game import Pennies
-from dancfr.games.registry import GameEntry
+from envs.record import GameRecord
 
 class Faulty(Pennies):
     def returns(self, states):
         raise KeyError("no score")
 
-ENTRY = GameEntry("faulty", Faulty, {}, "a game with a fault")
+ENTRY = GameRecord("faulty", Faulty, {}, "a game with a fault")
 """
 
 FAULTY_ENVIRONMENT = """

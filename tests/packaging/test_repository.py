@@ -1,10 +1,11 @@
-"""What holds for the repository as a whole: layers, pinned versions, documents that name what exists."""
+"""Properties of the repository as a whole: layers, pinned versions, documents that name existing files."""
 
 import os
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
@@ -14,15 +15,17 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", *GUIDES]
+GUIDES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "envs").glob("*/README.md"))
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *GUIDES, *PAGES]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-DIRECT = [Requirement(text) for texts in (PROJECT["dependencies"], *EXTRAS.values()) for text in texts]
+STATED = [Requirement(text) for texts in (PROJECT["dependencies"], *EXTRAS.values()) for text in texts]
+DIRECT = [requirement for requirement in STATED if requirement.name != "dancfr"]
 
 
 def repository_files() -> list[Path]:
-    """Files of the repository: what git tracks or would add; without git all but hidden and built files."""
+    """Files of the repository that git tracks or would add; without git all but hidden and built files."""
     git = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listing = subprocess.run(git, cwd=ROOT, capture_output=True) if (ROOT / ".git").exists() else None
     if listing is not None and listing.returncode == 0:
@@ -42,9 +45,9 @@ def pinned_versions() -> dict[str, Version]:
     return pins
 
 
-def required_closure() -> set[str]:
-    """Names of all that `dancfr[dev,bench]` needs on this platform, from the installed metadata."""
-    waiting = list(DIRECT)
+def required_closure(requirements: Iterable[Requirement] = DIRECT) -> set[str]:
+    """Names of all that requirements need on this platform, from the installed metadata; `dancfr[all,dev,bench]`."""
+    waiting = list(requirements)
     seen: set[tuple[str, str]] = set()
     while waiting:
         requirement = waiting.pop()
@@ -139,36 +142,3 @@ def test_the_package_is_found_from_the_folder_above_the_checkout(tmp_path: Path)
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip().endswith("dancfr/agents/by_name.py")
-
-
-def test_a_demo_has_one_run_folder(tmp_path: Path) -> None:
-    """Named by the time, which goes on while the recipe runs; a clock that jumps at each call shows a second name."""
-    clock = tmp_path / "date"
-    clock.write_text(f'#!/bin/sh\necho x >> "{tmp_path}/calls"\nwc -l < "{tmp_path}/calls" | tr -d " "\n')
-    clock.chmod(0o755)
-    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    for more, named in (((), r"runs/demo-\d+"), (("RUN=runs/mine",), "runs/mine")):
-        result = subprocess.run(
-            ["make", "-n", "-C", str(ROOT), "demo", *more], env=environment, capture_output=True, text=True, timeout=30
-        )
-        found = re.findall(r"runs/[\w-]+", result.stdout)
-        assert len(found) > 3
-        assert len(set(found)) == 1
-        assert re.fullmatch(named, found[0])
-
-
-def test_make_says_which_python_it_needs(tmp_path: Path) -> None:
-    """An old or absent interpreter is named in one line, before anything is made."""
-    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
-        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    old = tmp_path / "python-old"
-    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.10.1 && exit 0\nexit 1\n')
-    old.chmod(0o755)
-    for python, words in ((old, "is Python 3.10.1"), (tmp_path / "absent", "is not to be found")):
-        result = subprocess.run(
-            ["make", "setup", f"PYTHON={python}"], cwd=tmp_path, capture_output=True, text=True, timeout=30
-        )
-        assert result.returncode != 0
-        assert result.stderr.startswith("error: dancfr needs Python 3.11 or newer")
-        assert words in result.stderr
-        assert not (tmp_path / ".venv").exists()

@@ -1,4 +1,4 @@
-"""What the presets have to reach after a fixed number of iterations with a fixed seed.
+"""The strength that presets have to reach after a fixed number of iterations with a fixed seed.
 
 Each bound is the lower end of the 95 % interval of a measured run, named beside it, with as many games. A training is a
 function of its seed and iterations, but not to the last bit on every processor, so another one may end at a slightly
@@ -49,10 +49,10 @@ class Case:
     training_seed: int = 1
 
 
-_DREAM = "docs/dream-on-geister.md, By exploitability, first row"
-_LIMITED = "docs/depth-limited.md, Results"
-_GUANDAN = "docs/danzero-on-guandan.md, How strong its agents are"
-_CHEAT = "docs/cheat.md, Larger decks"
+_DREAM = "docs/results/dream-on-geister.md, By exploitability, first row"
+_LIMITED = "docs/results/belief-search.md, Results"
+_GUANDAN = "docs/results/danzero-on-guandan.md, How strong its agents are"
+_CHEAT = "docs/results/cheat.md, Larger decks"
 
 CASES = (
     Case(
@@ -79,7 +79,7 @@ CASES = (
         ),
     ),
     Case(
-        "geister-depth-limited-quick",
+        "geister-belief-search-quick",
         216,
         "geister",
         1000,

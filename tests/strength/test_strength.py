@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dancfr.agents.commands import evaluate_command
+from dancfr.agents.match import play as play_match
 from dancfr.evaluation.statistics import wilson
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
@@ -19,7 +19,7 @@ def measure(case: Case, agent: str) -> list[str]:
     print("\n" + COLUMNS.format("preset", "opponent", "won %", "95 %", "bound", "", "measured before"), flush=True)
     short = []
     for bound in case.bounds:
-        found: dict[str, Any] = evaluate_command(agent, case.game, bound.opponent, case.games, case.seed)
+        found: dict[str, Any] = play_match(agent, bound.opponent, case.game, case.games, case.seed).as_dict()
         low, high = wilson(found["wins"], found["games"])
         percent = 100 * found["win_rate"]
         line = COLUMNS.format(

@@ -1,7 +1,7 @@
-"""Looks inside agents: what an agent of any method thinks of one position."""
+"""Looks inside agents: the thoughts of an agent of any method about one position."""
 
 from dancfr.agents.insight.beliefs import History
 from dancfr.agents.insight.consulting import DRAWS, bring, consult
-from dancfr.agents.insight.report import Insight
+from envs.insight import Insight
 
 __all__ = ["DRAWS", "History", "Insight", "bring", "consult"]

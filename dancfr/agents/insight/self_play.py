@@ -1,15 +1,15 @@
-"""Small games between an agent and itself, solved on the game tree: what the other player holds, and who wins."""
+"""Small games between an agent and itself, solved on the game tree: the other player's hand, and who wins."""
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.cheat import Cheat
+from envs.agent import Agent
 from envs.extensive import FactoredGame
-from envs.game import States
-from envs.tree import Tree, compile_tree
+from envs.game import Game, States
+from envs.tree import Tree, TreePolicy, compile_tree
 
 MOST_NODES = 100_000
 """Nodes of the largest tree that is built, which takes about a second, once."""
@@ -18,7 +18,7 @@ MOST_LISTED = 1_000
 
 
 class SelfPlay(NamedTuple):
-    """What follows at an infostate if all players play the agent's policy.
+    """The expectations at an infostate if all players play the agent's policy.
 
     Attributes:
         value: Expected return of the player to move.
@@ -32,13 +32,15 @@ class SelfPlay(NamedTuple):
     reached: bool
 
 
-def play_itself(agent: Any, game: Any, states: States) -> SelfPlay | None:
-    """Returns what follows at the infostate of the player to move, `states` `[1]`.
+def play_itself(agent: Agent, game: Game, states: States) -> SelfPlay | None:
+    """Returns the expectations at the infostate of the player to move, `states` `[1]`.
 
     None if the game has no tree of at most `MOST_NODES` nodes, or the agent gives no policy on it.
     """
-    tree = _tree_of(game) if isinstance(game, FactoredGame) and not isinstance(game, Cheat) else None
-    if tree is None or not hasattr(agent, "tree_policy"):
+    if not isinstance(game, FactoredGame) or not isinstance(agent, TreePolicy):
+        return None
+    tree = _tree_of(game)
+    if tree is None:
         return None
     try:
         policy = agent.tree_policy(tree)
@@ -56,7 +58,7 @@ def play_itself(agent: Any, game: Any, states: States) -> SelfPlay | None:
     if not reached:
         weight = _reach_and_value(tree, np.ones(tree.num_slots), player)[0][nodes]
     weight = weight / weight.sum()
-    expected = float(weight @ value[nodes]) * (1 if player == 0 else -1)
+    expected = float(weight @ value[nodes]) * (1 if player == 0 else -1) + tree.shift
     hands = _hands(game, tree, nodes, weight, 1 - player) if len(nodes) <= MOST_LISTED else None
     return SelfPlay(expected, hands, reached)
 
@@ -89,7 +91,7 @@ def _reach_and_value(
 def _hands(
     game: FactoredGame, tree: Tree, nodes: NDArray[np.int64], weight: NDArray[np.float64], holder: int
 ) -> dict[str, float]:
-    """Probability of each hand of a player over some nodes, whose states are played anew."""
+    """Probability of each hand of a player over some nodes, whose states are played again."""
     found: dict[str, float] = {}
     for node, share in zip(nodes.tolist(), weight.tolist(), strict=True):
         path = []

@@ -22,7 +22,7 @@ class Member(Config):
 
 
 class LeagueConfig(Config):
-    """What `league.json` contains.
+    """The contents of `league.json`.
 
     Attributes:
         game: Name of the game.

@@ -23,6 +23,7 @@ from dancfr.methods.options import check_place
 from dancfr.methods.run_actors import make_runtime
 from dancfr.methods.stopping import OutOfTime, Stop, catching
 from envs.agent import Agent
+from envs.game import GameBase
 
 PUBLISH_EVERY_S = 60.0
 """Seconds between writings of the ratings and the picture, at least."""
@@ -105,7 +106,7 @@ def _play(
             with _start_pool(runtime, league.rules) as pool, stop.limited():
                 while not (stop.requested or budget.spent):
                     tasks = _tasks(next_batches(league.config, results), lineup, budget, stop)
-                    for _, result, _ in pool.run("play", tasks):
+                    for _, result, _ in pool.run(LeaguePlayer.play, tasks):
                         folder.append(result)
                         results.append(result)
                         progress.show(result)
@@ -118,7 +119,7 @@ def _play(
             runtime.shutdown()
 
 
-def _start_pool(runtime: Runtime, rules: Any) -> WorkerPool:
+def _start_pool(runtime: Runtime, rules: GameBase) -> WorkerPool["LeaguePlayer"]:
     def report(event: PoolEvent) -> None:
         if event.kind in ("died", "late", "raised"):
             warn(str(event))
@@ -143,7 +144,7 @@ class LeaguePlayer:
         rules: The game.
     """
 
-    def __init__(self, rules: Any) -> None:
+    def __init__(self, rules: GameBase) -> None:
         self._rules = rules
 
     def play(self, batch: Batch, one: Agent, other: Agent) -> tuple[Result, None]:

@@ -11,10 +11,10 @@ from dancfr.evaluation.bots import bots
 from dancfr.methods import method_named
 from dancfr.methods.agent_name import AgentName
 from dancfr.runs.run import Run
-from envs.game import Game, RaggedGame
+from envs.game import GameBase
 
 
-def fingerprint(name: str, game: Game | RaggedGame) -> str:
+def fingerprint(name: str, game: GameBase) -> str:
     """Returns a text that two agents share if they play by the same nets or tables, wherever these are stored.
 
     A run has another fingerprint after more training. ``runs/x`` has that of ``runs/x@40`` as long as 40 is its last
@@ -38,7 +38,10 @@ def _run(wanted: AgentName) -> str:
     """Returns a digest of a run: of its start, its settings, and its strategies up to the iteration that is wanted."""
     run = Run.open(wanted.base)
     free = method_named(run.method).config.resumable
-    settings = {key: value for key, value in run.info["config"].items() if key not in free}
+    stored_settings = json.loads((run.path / "config.json").read_bytes())[
+        "config"
+    ]  # as the version of the run wrote them
+    settings = {key: value for key, value in stored_settings.items() if key not in free}
     files = [*run.list_strategies(), *run.list_strategies(average=True)]
     until = [file.path for file in files if wanted.iteration is None or file.iteration <= wanted.iteration]
     stored: list[object] = [run.info.get("created"), settings]

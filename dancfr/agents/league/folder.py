@@ -8,14 +8,14 @@ run.lock        locked by the process that plays
 """
 
 import json
-import os
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from dancfr.agents.league.config import LeagueConfig, Result
 from dancfr.errors import RunError, UsageError, reason, warn
-from dancfr.runs.folder import take_lock, write_json
+from dancfr.runs.folder import write_json
+from dancfr.runs.lock import is_lock, take_lock
 from dancfr.runs.metrics import MetricsLog, plain
 
 CONFIG, GAMES, RATINGS = "league.json", "games.jsonl", "ratings.json"
@@ -50,7 +50,7 @@ class LeagueFolder:
 
     def close(self) -> None:
         """Unlocks the folder."""
-        os.close(self._lock)
+        self._lock.release()
 
     def write(self, name: str, content: dict[str, Any]) -> Path:
         """Writes a JSON file in one atomic step and returns its path.
@@ -106,7 +106,7 @@ def read_config(path: Path) -> LeagueConfig | None:
     try:
         content = json.loads(file.read_bytes())
     except FileNotFoundError:
-        if path.is_dir() and any(entry.name != "run.lock" for entry in path.iterdir()):
+        if path.is_dir() and any(not is_lock(entry.name) for entry in path.iterdir()):
             raise UsageError(f"{path} holds no league and is not empty: choose another folder") from None
         return None
     except NotADirectoryError:

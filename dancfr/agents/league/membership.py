@@ -1,11 +1,11 @@
-"""What a command asks of a league: its game, and which agents enter and leave it."""
+"""The part of a command that changes a league: its game, and the agents that enter and leave it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dancfr.agents.by_name import make_agent
+from dancfr.agents.by_name import game_of, make_agent
 from dancfr.agents.league.config import LeagueConfig, Member
 from dancfr.agents.league.fingerprint import fingerprint
 from dancfr.agents.match_rules import match_rules
@@ -17,8 +17,9 @@ from dancfr.games.registry import known_options, make_game, read_options
 from dancfr.methods.options import TrainOptions
 from dancfr.values import show
 from envs.agent import Agent
+from envs.game import GameBase
 
-GAME, BATCH, MINUTES = "geister", 100, 5.0
+BATCH, MINUTES = 100, 5.0
 """Defaults of a new league, and of the time to play."""
 
 MOST_MINUTES = 60 * 24 * 30
@@ -30,7 +31,7 @@ class LeagueRequest:
 
     Attributes:
         folder: Folder of the league.
-        game: Name of the game; None: that of the league, `GAME` for a new one.
+        game: Name of the game; None: that of the league; for a new one that of the agents in `add`, or `DEFAULT`.
         settings: ``key=value`` options of the game; those of an existing league cannot be changed.
         add: Agents that enter. A new league to which none is added has all bots of the game.
         remove: Members that leave.
@@ -79,7 +80,7 @@ class League:
     """
 
     config: LeagueConfig
-    rules: Any
+    rules: GameBase
     agents: dict[str, Agent]
     changed: tuple[Member, ...]
 
@@ -96,7 +97,7 @@ def apply_request(request: LeagueRequest, stored: LeagueConfig | None) -> League
             league has another game or seed, an agent would take part twice, or fewer than two agents would remain.
     """
     if stored is None:
-        game = request.game or GAME
+        game = game_of(request.add, request.game)
         rules, options = match_rules(game, request.add, request.settings)
         seed, batch = request.seed or 0, BATCH if request.batch is None else request.batch
         stored = LeagueConfig(game=game, game_options=options, seed=seed, batch=batch)
@@ -120,7 +121,7 @@ def apply_request(request: LeagueRequest, stored: LeagueConfig | None) -> League
     return League(config, rules, agents, changed)
 
 
-def _of_member(member: Member, rules: Any) -> str:
+def _of_member(member: Member, rules: GameBase) -> str:
     """Returns the fingerprint of a member as it is now."""
     try:
         return fingerprint(member.name, rules)

@@ -53,7 +53,7 @@ class Tally:
 
 
 def standings(config: LeagueConfig, results: Sequence[Result]) -> dict[str, Any]:
-    """Computes what `ratings.json` contains.
+    """Computes the contents of `ratings.json`.
 
     Returns:
         ``game``, ``game_options``, ``seed``, ``batch``; ``games`` that count, and ``games_not_counted`` of former

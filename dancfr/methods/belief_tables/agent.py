@@ -12,10 +12,11 @@ from dancfr.methods.belief_tables.config import BeliefTablesConfig
 from dancfr.methods.stored import misfit, newest, trained_game
 from dancfr.runs.run import Run
 from envs.agent import Agent
-from learners.geister_beliefs.agent import BeliefAgent
+from envs.game import GameBase
+from learners.belief_tables.agent import BeliefAgent
+from learners.belief_tables.solver import check_game
+from learners.belief_tables.strategy import BeliefStrategy
 from learners.geister_beliefs.belief import Update
-from learners.geister_beliefs.solver import check_game
-from learners.geister_beliefs.strategy import BeliefStrategy
 
 
 class BeliefTablePolicies:
@@ -37,7 +38,7 @@ class BeliefTablePolicies:
         return {"average": partial(BeliefAgent, self._strategy, self._belief, "average")}
 
 
-def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
+def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     """Returns the agent of the newest strategy of a run, or of the newest one up to an iteration.
 
     Raises:

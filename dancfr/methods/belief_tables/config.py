@@ -1,13 +1,11 @@
 """Configuration and presets of the tabular methods of paper 002."""
 
-from typing import Any
-
 from pydantic import Field
 
 from dancfr.errors import UsageError
 from dancfr.methods.method import Preset
 from dancfr.methods.settings import EvaluationSettings, RunConfig
-from learners.geister_beliefs.settings import TableSettings
+from learners.belief_tables.settings import TableSettings
 
 
 class BeliefTablesEvaluation(EvaluationSettings):
@@ -33,9 +31,9 @@ class BeliefTablesConfig(RunConfig):
     def check(self) -> None:
         """Raises UsageError if the game is not Mini Geister, has a curriculum, or lacks one of the opponents."""
         from dancfr.games.registry import make_game
-        from learners.geister_beliefs.solver import check_game
+        from learners.belief_tables.solver import check_game
 
-        game: Any = make_game(self.game, **self.game_options)
+        game = make_game(self.game, **self.game_options)
         try:
             check_game(game)
         except ValueError as error:
@@ -47,7 +45,7 @@ class BeliefTablesConfig(RunConfig):
 
 PRESETS = (
     Preset(
-        "mini-geister-depth-limited",
+        "mini-geister-belief-tables",
         BeliefTablesConfig(),
         "paper 002: belief states and depth-limited external sampling in tables, half a minute",
     ),

@@ -1,10 +1,11 @@
 """The driver of belief states and depth-limited external sampling in tables (paper 002, Algorithms 1 to 3)."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from actors.belief_solving import BeliefSolverServer
+from actors.belief_tables import BeliefSolverServer
 from actors.remote import Handle
+from actors.solving import SolverServer
 from dancfr.games.registry import make_game
 from dancfr.methods.belief_tables import METHOD
 from dancfr.methods.belief_tables.agent import BeliefTablePolicies
@@ -46,12 +47,12 @@ train = partial(run_to_end, BeliefTables)
 class BeliefTablesActors(TableActors):
     """The solver and the evaluation actor of a run."""
 
-    def __init__(self, config: BeliefTablesConfig, placement: Placement, say: Any) -> None:
+    def __init__(self, config: BeliefTablesConfig, placement: Placement, say: Callable[[object], None]) -> None:
         self._config = config
         self._game = make_game(config.game, **config.game_options)
         super().__init__(config, placement, say)
 
-    def start_solver(self) -> Handle:
+    def start_solver(self) -> Handle[SolverServer]:
         arguments = (self._game, self._config.tables, self._config.seed)
         return self.runtime.start(BeliefSolverServer, *arguments, cpus=1, home=True, name="solver")
 

@@ -1,7 +1,7 @@
 """A trained best response to a frozen agent: a lower bound of its exploitability."""
 
 from dancfr.methods.best_response.config import PRESETS, BestResponseConfig
-from dancfr.methods.curves import APART_KEYS, Curves, Metric
+from dancfr.methods.curves import APART_KEYS, Curves, Metric, entropy, throughput
 from dancfr.methods.method import Method, lazily
 from dancfr.watch.progress import Speed
 
@@ -17,20 +17,8 @@ CURVES = Curves(
             "return",
             {"Moving first": "response/value_first", "Moving second": "response/value_second"},
         ),
-        Metric(
-            "entropy",
-            "Entropy of the responses",
-            "nats",
-            "nats",
-            {"Entropy at the infostates of the games": "learner/entropy"},
-        ),
-        Metric(
-            "throughput",
-            "Throughput of games and fits",
-            "per second",
-            "1/s",
-            {"Games": "play/games_per_second", "Rows in fits": "learner/rows_per_second"},
-        ),
+        entropy("Entropy of the responses", "Entropy at the infostates of the games"),
+        throughput("games and fits", {"Games": "play/games_per_second", "Rows in fits": "learner/rows_per_second"}),
     ),
 )
 

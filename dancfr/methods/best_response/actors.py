@@ -1,14 +1,15 @@
-"""The actors of trained best responses: workers that play against the frozen agent, and a buffer and a net each."""
+"""The actors of trained best responses: workers that play the frozen agent, and the responses' buffers and nets."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from actors.data_parallel import start_learner
+from actors.learning import LearnerServer
 from actors.remote import Handle, Ref
+from actors.runtime import Saved
 from actors.sharding import start_buffer
 from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
 from dancfr.games.registry import make_game
@@ -16,6 +17,7 @@ from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH, BestResponseConfig, two_player_game
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.streams import net_seed
+from envs.game import GameBase, numbered
 from learners.buffers import CircularBuffer
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.learner import PolicyLearner
@@ -30,7 +32,7 @@ DEADLINE_S = 1800.0
 
 
 class BestResponseActors(RunActors):
-    """Workers with a copy of the frozen agent and of the known ones each, a buffer for each response, and a learner.
+    """Workers, each with a copy of the frozen agent and of the known ones; a buffer for each response; and a learner.
 
     Args:
         config: The run's configuration.
@@ -80,12 +82,12 @@ class BestResponseActors(RunActors):
             return self.config.network, None
         return starting_net(name, self.placement.options.make_agent(name, self.game))
 
-    def enter(self, game: Any) -> None:
+    def enter(self, game: GameBase) -> None:
         config, make = self.config, self.placement.options.make_agent
         agents = [make(name, game) for name in (config.agent, *config.known)]
         training = config.training
         arguments = (
-            game,
+            numbered(game),
             training.discount,
             training.trace,
             agents,
@@ -94,11 +96,13 @@ class BestResponseActors(RunActors):
             training.critic == "all",
             self.placement.playing_device,
         )
-        self.workers = self.start_pool(TrajectoryPlayer, arguments, DEADLINE_S)
+        self.workers = self.start_pool(DEADLINE_S, TrajectoryPlayer, *arguments)
 
     def learner_weights(self) -> list[Weights]:
-        """The net of each response as it is now."""
-        nets: list[Weights] = self.runtime.get([self.learner.call("weights", n) for n in range(len(self.networks))])
+        """The current net of each response."""
+        nets: list[Weights] = self.runtime.get(
+            [self.learner.call(LearnerServer.weights, n) for n in range(len(self.networks))]
+        )
         return nets
 
     def measure(
@@ -117,11 +121,11 @@ class BestResponseActors(RunActors):
                 table = ((min(MEASURED, games - first), parties),)
                 tasks.append((TrajectoryTask((*seed, 2 * number + seat), table), ref))
         found: dict[int, list[NDArray[np.float32]]] = {seat: [] for seat in seats}
-        for (task, _), (returns, cpu), _ in self.workers.run("measure", tasks):
+        for (task, _), (returns, cpu), _ in self.workers.run(TrajectoryPlayer.measure, tasks):
             self.cpu += cpu
             seat = task.seed[-1] % 2
             found[seat].append(returns[:, seat])
         return [np.concatenate(found[seat]) for seat in seats]
 
-    def files(self, folder: Path) -> list[tuple[Handle, Path]]:
+    def files(self, folder: Path) -> Sequence[tuple[Handle[Saved], Path]]:
         return [(self.learner, folder / "learner.safetensors")]

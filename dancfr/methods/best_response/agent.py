@@ -1,4 +1,4 @@
-"""Trained best responses as files, and the agent that their nets are."""
+"""Writes trained best responses to files, and reads the agents that play them."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from dancfr.games.registry import make_game
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.config import FRESH, NETS, RESULT, BestResponseConfig
 from dancfr.methods.packed import Packed, refuse_nets
-from dancfr.methods.stored import check_weights, newest, trained_game
+from dancfr.methods.stored import check_rules, check_weights, newest, trained_game
 from dancfr.runs.folder import write_json
 from dancfr.runs.metrics import plain
 from dancfr.runs.run import Run
-from envs.agent import Agent
-from envs.game import Game
+from envs.agent import Adapted, Agent
+from envs.game import Game, GameBase, numbered
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.agent import PolicyAgent, SeatedAgents
 from learners.policy_gradient.mixture import PolicyMixture
@@ -34,7 +34,7 @@ def store_response(
     """Writes a result and the nets of both seats into a folder.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run.
         result: See `dancfr.methods.best_response.result`.
         seats: Architecture, weights and threshold of the response in each seat.
 
@@ -57,7 +57,7 @@ def store_response(
         raise RunError(f"{folder} could not be written: {reason(error)}") from None
 
 
-def starting_net(name: str, agent: Any) -> tuple[NetworkSettings, Weights]:
+def starting_net(name: str, agent: Agent) -> tuple[NetworkSettings, Weights]:
     """Architecture and weights of an agent's policy net, of a mixture its guide, for a response to begin with.
 
     An agent that is shown less than the game has may offer itself `with_inputs` for all of it.
@@ -65,7 +65,7 @@ def starting_net(name: str, agent: Any) -> tuple[NetworkSettings, Weights]:
     Raises:
         UsageError: the agent has no policy net, or one for each player.
     """
-    if hasattr(agent, "with_inputs"):
+    if isinstance(agent, Adapted):
         agent = agent.with_inputs()
     if isinstance(agent, PolicyMixture):
         agent = agent.guide
@@ -77,7 +77,7 @@ def starting_net(name: str, agent: Any) -> tuple[NetworkSettings, Weights]:
     return agent.network, agent.weights[0]
 
 
-def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
+def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     """The response that a finished run has chosen, or its nets after an iteration of the curve.
 
     Raises:
@@ -87,7 +87,7 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     if wanted.iteration is None and (run.path / NETS).is_file():
         return load_file(str(run.path / NETS), game)
     config = run.config_as(BestResponseConfig)
-    trained_on = trained_game(wanted.base, config, game)
+    trained_on = numbered(trained_game(wanted.base, config, game))
     file = newest(run, wanted, None, "at the first point of its curve")
     weights, meta = run.load_strategy(file.player, file.iteration)
     network = _network(meta, str(file.path))
@@ -95,7 +95,7 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
 
 
 def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
-    """What the agent of a name needs to play: the nets of both seats, or those after an iteration.
+    """The packed agent of a name: the nets of both seats, or those after an iteration.
 
     Raises:
         UsageError: see `load_agent`; or a number of nets is given.
@@ -112,7 +112,7 @@ def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
     return Packed(config, file.iteration, f"strategies/{file.path.name}", arrays, meta)
 
 
-def load_file(path: str | os.PathLike[str], game: Game) -> SeatedAgents:
+def load_file(path: str | os.PathLike[str], game: GameBase) -> SeatedAgents:
     """The agent of the nets in a file.
 
     Raises:
@@ -125,14 +125,9 @@ def load_file(path: str | os.PathLike[str], game: Game) -> SeatedAgents:
     options = about.get("game_options", {})
     if not isinstance(options, dict):
         raise UsageError(f"{path} does not say which rules it was trained under")
-    trained_on: Game = make_game(game.spec.name, **options)
-    there, here = trained_on.spec, game.spec
-    if (there.num_actions, there.packed_size, there.shapes) != (here.num_actions, here.packed_size, here.shapes):
-        raise UsageError(f"{path} was trained under other rules of {here.name}")
-    if "network" in about:
-        raise UsageError(
-            f"{path} was written by version 0.1, whose responses were Q-nets: train anew with dancfr exploit"
-        )
+    trained_on = numbered(make_game(game.spec.name, **options))
+    check_rules(path, trained_on, game)
+    here = game.spec
     networks, thresholds = about.get("networks"), about.get("thresholds")
     if not isinstance(networks, list) or len(networks) != here.num_players:
         raise UsageError(f"{path} does not say what its nets look like")
@@ -163,7 +158,7 @@ def _check(net: Mapping[str, Any], network: NetworkSettings, game: Game, source:
     """The arrays of a net, if they have the shapes of a fresh one.
 
     Raises:
-        UsageError: they have not, or hold what is no number, or the game lacks what the network needs.
+        UsageError: they have not, or are not finite, or the game lacks what the network needs.
     """
     try:
         fresh = policy_net(network, game.spec).inference_weights()

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from dancfr.errors import UsageError
 from dancfr.methods.method import Preset
 from dancfr.methods.settings import EvaluationSettings, RunConfig
-from envs.game import Game, GameSpec
+from envs.game import Game, GameBase
 from learners.networks.settings import NetworkSettings, network_for
 from learners.policy_gradient.settings import PolicyTrainingSettings
 
@@ -16,7 +16,7 @@ MOST_GAMES = 10_000_000
 MOST_STARTS = 64
 
 NETS, RESULT = "best-response.safetensors", "exploit.json"
-"""Files of a trained best response: its nets, and what was measured."""
+"""Files of a trained best response: its nets, and the measured bounds."""
 FRESH = "fresh"
 """Name of a start from a new net."""
 
@@ -106,13 +106,13 @@ class BestResponseConfig(RunConfig):
             raise UsageError("curriculum.option: best responses do not support curricula: leave it out")
 
 
-def two_player_game(rules: Any) -> Game:
+def two_player_game(rules: GameBase) -> Game:
     """Returns the game if the return of a response is a lower bound of exploitability in it.
 
     Raises:
         UsageError: the game has teams or more than two players, or its actions are not numbered.
     """
-    spec: GameSpec = rules.spec
+    spec = rules.spec
     if spec.num_players != 2 or spec.teams:
         raise UsageError(
             f"a best response bounds exploitability in two-player zero-sum games only, and {spec.name} has "

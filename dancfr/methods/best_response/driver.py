@@ -1,8 +1,8 @@
-"""The driver of trained best responses: what they win is a lower bound of a frozen agent's exploitability.
+"""The driver of trained best responses: their winnings bound a frozen agent's exploitability from below.
 
-Several responses are trained side by side by policy gradients, from strong nets or from new ones; the better half goes
-on after a share of the budget. Games of iteration t are played by the nets of fit t - 2 while fit t - 1 runs: a budget
-of games gives the same nets with any number of workers.
+Several responses are trained side by side by policy gradients, from strong nets or from new ones; the better half
+continues after a share of the budget. Games of iteration t are played by the nets of fit t - 2 while fit t - 1 runs:
+a budget of games gives the same nets with any number of workers.
 """
 
 import math
@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from actors.buffer import BufferServer
+from actors.learning import LearnerServer
 from actors.remote import Ref
-from actors.trajectories import LEARNER, TrajectoryTask, TrajectoryWeights
+from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
 from dancfr.methods.best_response import METHOD
 from dancfr.methods.best_response.actors import FROZEN, PLAYERS, BestResponseActors
 from dancfr.methods.best_response.agent import store_response
@@ -80,7 +82,7 @@ class BestResponse(Loop):
         """For t = 1, 2, ..., until the budget is spent: each response plays against the frozen agent, in each seat; the
         fits of t - 1 are waited for, and their nets are published; the decisions of the responses replace those of
         t - 1 in the buffers, and fits t begin. At growing intervals the responses are measured, a point of the curve;
-        after shares of the budget the better half of them goes on."""
+        after shares of the budget the better half of them continues."""
         for t, row in self.iterations():
             if t >= self._next_look:
                 self._next_look = math.ceil(max(t + 2, STRETCH * t))
@@ -102,7 +104,7 @@ class BestResponse(Loop):
         blocks: Blocks = []
         samples, games = [0.0, 0.0], [0.0, 0.0]
         calls = [(task, weights[task.seed[4]]) for task in tasks]
-        for (task, _), stats, block in self.actors.workers.run("play", calls):
+        for (task, _), stats, block in self.actors.workers.run(TrajectoryPlayer.play, calls):
             blocks.append((task.seed[4], task, block))
             seat = task.tables[0][1].index(LEARNER)
             self.actors.cpu += stats["cpu"]
@@ -149,7 +151,7 @@ class BestResponse(Loop):
         self._fitted = row, {member: weights for member, (_, weights) in results.items()}
 
     def publish(self, row: Row) -> None:
-        """The newest nets play from now on."""
+        """Lets the newest nets play from now on."""
         if self._fitted is not None:
             metrics, nets = self._fitted
             self._fitted = None
@@ -158,17 +160,22 @@ class BestResponse(Loop):
                 self.playing[member] = net
 
     def fill_buffers(self, t: int, blocks: Blocks) -> None:
-        """Replaces what the buffers hold by the samples of this iteration."""
+        """Replaces the contents of the buffers by the samples of this iteration."""
         buffers = self.actors.buffers
-        self.get([buffers[member].call("clear") for member in self.trained])
-        self.get([buffers[member].call("add", (t, task.seed[3]), block, task.seed) for member, task, block in blocks])
+        self.get([buffers[member].call(BufferServer.clear) for member in self.trained])
+        self.get(
+            [
+                buffers[member].call(BufferServer.add, (t, task.seed[3]), block, task.seed)
+                for member, task, block in blocks
+            ]
+        )
 
     def start_fits(self, t: int) -> None:
         """Starts the fits of the responses; they are waited for after the next games."""
         for member in self.trained:
             seed = (self.config.seed, t, member, Stream.FIT)
-            self._fitting[member] = self.actors.learner.call(
-                "fit", member, t, self.actors.buffers[member], seed, returns=2
+            self._fitting[member] = self.actors.learner.call_pair(
+                LearnerServer.fit, member, t, self.actors.buffers[member], seed
             )
 
     def look(self, t: int) -> Row:
@@ -200,7 +207,7 @@ class BestResponse(Loop):
         }
 
     def halve(self) -> None:
-        """Goes on with the better half of the responses, once for each share of the budget that is spent."""
+        """Continues with the better half of the responses, once for each share of the budget that is spent."""
         passed = sum(self.spent() >= share for share in self.config.halve)
         keep = max(math.ceil(len(self.playing) / 2**passed), 1)
         if keep < len(self.trained):
@@ -229,7 +236,7 @@ class BestResponse(Loop):
             for member, net in self._fitted[1].items():
                 self.playing[member] = net
         counts = len(self.candidates), len(self.curve)
-        self.look(self.iteration + 1)  # not a point of a run that goes on, which makes its own
+        self.look(self.iteration + 1)  # dropped below: a resumed run measures its own points
         self.progress.event("choosing among the best nets of the curve, then measuring by fresh games")
         config, most = self.config, self.actors.game.spec.max_return
         chosen = [self.choose(seat, max(config.eval_games // 8, 1)) for seat in PLAYERS]
@@ -246,7 +253,7 @@ class BestResponse(Loop):
         result |= bounds(returns, most, known)
         result["cpu_seconds"] = self.seconds + self.clock() - began
         store_response(self.run.path, result, [(self.actors.networks[c.member], c.net, th) for c, th in chosen])
-        del self.candidates[counts[0] :], self.curve[counts[1] :]  # a run that goes on makes its own
+        del self.candidates[counts[0] :], self.curve[counts[1] :]  # a resumed run measures them again
         return result
 
     def _measure_known(self, number: int) -> list[Any]:
@@ -257,8 +264,8 @@ class BestResponse(Loop):
         return self.actors.measure(anything, seed, config.eval_games // 2, PLAYERS, FROZEN + 1 + number)
 
     def choose(self, seat: int, games: int) -> tuple[Candidate, float]:
-        """The candidate and the threshold that do best in a seat, by games which are neither those of the curve nor
-        those of the result."""
+        """The candidate and the threshold that do best in a seat, on games used neither for the curve nor for the
+        final result."""
         ranked = sorted(self.candidates, key=lambda each: each.values[seat], reverse=True)[:FINALS]
         choices = [(each, threshold) for each in ranked for threshold in THRESHOLDS]
         means = [
@@ -308,7 +315,7 @@ class BestResponse(Loop):
         tasks = [
             (TrajectoryTask((self.config.seed, 0, 0, seat, 0), table), weights) for seat, table in enumerate(tables)
         ]
-        self.compile_in_workers("play", tasks)
+        self.compile_in_workers(TrajectoryPlayer.play, tasks)
 
     def settle(self) -> None:
         self.finish_fits()
@@ -331,7 +338,7 @@ class BestResponse(Loop):
         }
 
     def restore(self) -> None:
-        """Goes on from the newest whole checkpoint.
+        """Resumes from the newest whole checkpoint.
 
         Raises:
             UsageError: the checkpoints are gone, or none is whole, or a stored net is missing.

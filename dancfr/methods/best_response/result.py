@@ -1,4 +1,4 @@
-"""What trained best responses say of the frozen agent."""
+"""The bounds that trained best responses give for the frozen agent."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Candidate:
 
     Attributes:
         member: Its number among the starts.
-        iteration: Of the run.
+        iteration: Iteration of the run.
         games: Training games before it, of all responses together.
         values: Its mean return in each seat.
         net: Its weights.
@@ -36,7 +36,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class KnownAgent:
-    """An agent that is no trained response, and what it wins: keys of `bounds`."""
+    """A reference agent, and its result against the frozen agent: keys of `bounds`."""
 
     name: str
     found: dict[str, Any]
@@ -49,7 +49,7 @@ def describe(
     candidates: Sequence[Candidate],
     chosen: Sequence[tuple[Candidate, float]],
 ) -> dict[str, Any]:
-    """Keys of `dancfr exploit --json`: what was trained, and its curve."""
+    """Keys of `dancfr exploit --json`: the training, and its curve."""
     return {
         "agent": config.agent,
         "game": config.game,
@@ -75,14 +75,14 @@ def _curve(candidates: Sequence[Candidate], seat: int) -> list[list[float]]:
 
 
 def bounds(returns: Sequence[NDArray[np.float32]], most: float, known: Sequence[KnownAgent] = ()) -> dict[str, Any]:
-    """What the returns in both seats say of the frozen agent.
+    """The bounds that the returns in both seats give for the frozen agent.
 
     NashConv of an agent that plays both seats of a two-player zero-sum game is what best responses win in the one and
     in the other, added up; exploitability is half of it. Nothing wins more than a best response, so that both are at
     least what any agent wins, and at least 0.
 
     Args:
-        returns: Of the response's games in the first seat and of those in the second, ``float32[n]`` each.
+        returns: Returns of the response's games in the first seat and of those in the second, ``float32[n]`` each.
         most: Largest absolute return of a game.
         known: Other agents; the bound is that of the best of all, with the interval of that agent alone, which does not
             allow for the choice among several.

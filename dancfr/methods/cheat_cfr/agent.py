@@ -13,8 +13,9 @@ from dancfr.methods.stored import misfit, newest, trained_game
 from dancfr.runs.run import Run
 from envs.agent import Agent
 from envs.cheat import Cheat
-from learners.cfr.cheat.keys import KeyForm
-from learners.cfr.cheat.strategy import CheatAgent, Strategy
+from envs.game import GameBase
+from learners.cheat_cfr.keys import KeyForm
+from learners.cheat_cfr.strategy import CheatAgent, Strategy
 
 
 class CheatPolicies:
@@ -39,7 +40,7 @@ class CheatPolicies:
         return {policy: partial(self._make, policy) for policy in self._policies}
 
 
-def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
+def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     """Returns the agent of the newest strategy of a run, or of the newest one up to an iteration.
 
     The option ``average`` of its name is ``exact`` for the average strategy or ``last`` for the current one.
@@ -49,7 +50,8 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     """
     options = wanted.options({"average": ("exact", "last")})
     config = run.config_as(CheatCfrConfig)
-    trained_on: Any = trained_game(wanted.base, config, game)
+    trained_on = trained_game(wanted.base, config, game)
+    assert isinstance(trained_on, Cheat)
     file = newest(run, wanted, None, "with its first checkpoint")
     arrays, about = run.load_strategy(0, file.iteration)
     policy = "last" if options.get("average") == "last" else "average"

@@ -1,6 +1,6 @@
 """Configuration and presets of chance-sampled CFR on Cheat."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -9,8 +9,8 @@ from dancfr.methods.curriculum import Curriculum
 from dancfr.methods.method import Preset
 from dancfr.methods.settings import EvaluationSettings, RunConfig
 from envs.cheat import Cheat
-from learners.cfr.cheat.keys import KeyForm
-from learners.cfr.cheat.solver import CheatSolver, check_size
+from learners.cheat_cfr.keys import KeyForm
+from learners.cheat_cfr.solver import CheatSolver, check_size
 
 
 class CheatEvaluation(EvaluationSettings):
@@ -51,14 +51,14 @@ class CheatCfrConfig(RunConfig):
 
     def check(self) -> None:
         """Raises UsageError if the game, the curriculum, the infoset keys and the opponents are not compatible."""
-        from dancfr.games.registry import make_game
+        from dancfr.games.registry import make_game, make_game_as
 
         if self.turns and self.agent in ("memoryless", "hp-aware"):
             raise UsageError(
                 f"turns={self.turns} requires an agent with history, got agent={self.agent}: "
                 "set agent=history-aware or agent=general, or leave out turns"
             )
-        game: Any = make_game(self.game, **self.game_options)
+        game = make_game(self.game, **self.game_options)
         if not isinstance(game, Cheat):
             raise UsageError(
                 f"game must be cheat or mini-cheat for this method, got {self.game}: use dancfr solve for other games"
@@ -71,7 +71,7 @@ class CheatCfrConfig(RunConfig):
             raise UsageError(f"curriculum.values: health must not decrease, got {', '.join(map(str, health))}")
         try:
             for value in health:
-                CheatSolver(make_game(self.game, **{**self.game_options, "health": value}), self.key_form)
+                CheatSolver(make_game_as(Cheat, self.game, **{**self.game_options, "health": value}), self.key_form)
             check_size(game)
         except ValueError as error:
             raise UsageError(str(error)) from None
@@ -84,11 +84,11 @@ def _describe(knowledge: str) -> str:
 
 PRESETS = (
     Preset("cheat-memoryless", CheatCfrConfig(agent="memoryless"), _describe("of hand, rank and claim")),
-    Preset("cheat-hp-aware", CheatCfrConfig(agent="hp-aware"), _describe("of these and health points")),
+    Preset("cheat-hp-aware", CheatCfrConfig(agent="hp-aware"), _describe("of hand, rank, claim and health")),
     Preset(
         "cheat-history-aware", CheatCfrConfig(agent="history-aware"), _describe("of hand, rank, claim and all turns")
     ),
-    Preset("cheat-general", CheatCfrConfig(agent="general"), _describe("of all of these")),
+    Preset("cheat-general", CheatCfrConfig(agent="general"), _describe("of hand, rank, claim, health and all turns")),
     Preset(
         "cheat-curriculum",
         CheatCfrConfig(

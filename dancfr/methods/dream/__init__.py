@@ -1,6 +1,15 @@
 """DREAM (Steinberger, Lerer and Brown 2020), and Deep CFR by external sampling."""
 
-from dancfr.methods.curves import APART_KEYS, Curves, Metric
+from dancfr.methods.curves import (
+    APART_KEYS,
+    Curves,
+    Metric,
+    buffers,
+    game_length,
+    losses_of_nets,
+    rows_of_nets,
+    throughput,
+)
 from dancfr.methods.dream.config import DreamConfig
 from dancfr.methods.dream.presets import PRESETS
 from dancfr.methods.method import Method, lazily
@@ -16,23 +25,9 @@ CURVES = Curves(
     overlap="a baseline network is fitted beside the next iterations",
     counted="A baseline fit counts where its network is first used.",
     metrics=(
-        Metric(
-            "losses",
-            "Training losses",
-            "mean weighted squared error",
-            "squared error",
-            {"Loss of the advantage network": "loss/advantage", "Loss of the baseline network": "loss/baseline"},
-            by_player=True,
-            log=True,
-        ),
-        Metric(
-            "buffers",
-            "Fill of the buffers",
-            "fill (% of capacity)",
-            "% of capacity",
-            {"Advantage reservoir": "buffer/advantage_fill", "Baseline buffer": "buffer/baseline_fill"},
-            by_player=True,
-            percent=True,
+        losses_of_nets("advantage", "baseline", label="mean weighted squared error", by_player=True),
+        buffers(
+            {"Advantage reservoir": "buffer/advantage_fill", "Baseline buffer": "buffer/baseline_fill"}, by_player=True
         ),
         Metric(
             "effective-sample-size",
@@ -43,22 +38,12 @@ CURVES = Curves(
             percent=True,
             weighted=True,
         ),
-        Metric(
-            "game-length",
-            "Length of the games traversed",
-            "plies per game",
-            "plies",
-            {"Length of the games traversed": "traversal/mean_plies"},
-        ),
-        Metric(
-            "throughput",
-            "Throughput of traversals and fits",
-            "per second",
-            "1/s",
+        game_length("traversal/mean_plies", "plies", "Length of the games traversed"),
+        throughput(
+            "traversals and fits",
             {
                 "Decisions in traversals": "traversal/decisions_per_second",
-                "Rows in fits of the advantage network": "learner/advantage_rows_per_second",
-                "Rows in fits of the baseline network": "learner/baseline_rows_per_second",
+                **rows_of_nets("advantage", "baseline"),
             },
         ),
     ),

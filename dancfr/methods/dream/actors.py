@@ -1,26 +1,31 @@
 """The actors of a DREAM run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from actors.buffer import BufferServer
 from actors.data_parallel import start_learner
-from actors.external_sampling import ExternalTraverser
+from actors.dream.external_sampling import ExternalTraverser
+from actors.dream.traversal import DreamTraverser, Traverser
+from actors.learning import LearnerServer
+from actors.pool import WorkerPool
 from actors.remote import Handle
+from actors.runtime import Saved
 from actors.sharding import start_buffer
-from actors.traversal import DreamTraverser
 from dancfr.errors import UsageError
 from dancfr.games.registry import make_game
 from dancfr.methods.dream.agent import DreamPolicies
 from dancfr.methods.dream.config import DreamConfig
+from dancfr.methods.options import joins_cluster
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.streams import net_seed
-from envs.game import Game
+from envs.game import Game, GameBase, numbered
 from learners.buffers import CircularBuffer, RecordBuffer, ReservoirBuffer
-from learners.dream.advantage import AdvantageLearner
-from learners.dream.average_policy import AveragePolicyLearner
+from learners.deep_cfr.advantage import AdvantageLearner
+from learners.deep_cfr.average_policy import AveragePolicyLearner
 from learners.dream.baseline import BaselineLearner
 from learners.networks.settings import Weights
 from learners.samples import advantage_dtype, policy_dtype, transition_dtype
@@ -43,8 +48,8 @@ class DreamActors(RunActors):
 
     def __init__(self, config: DreamConfig, placement: Placement, say: Callable[[object], None]) -> None:
         self.config = config
-        self.game: Game = make_game(config.game, **config.game_options)
-        if placement.options.address is None:
+        self.game = numbered(make_game(config.game, **config.game_options))
+        if not joins_cluster(placement.options):
             _check_memory(config, self.game)
         config.network.check(self.game.spec)
         config.baseline_network.check(self.game.spec)
@@ -56,18 +61,17 @@ class DreamActors(RunActors):
             self._start_evaluation()
         self.wait_until_ready([*self.buffers.values(), *self.learners.values()])
 
-    def enter(self, game: Any) -> None:
-        config, device = self.config, self.placement.playing_device
+    def enter(self, game: GameBase) -> None:
+        rules, config, device = numbered(game), self.config, self.placement.playing_device
+        self.workers: WorkerPool[Traverser]
         baseline = config.baseline_network if config.baseline else None
         if config.sampling.method == "external":
-            kind: Any = ExternalTraverser
-            arguments: tuple[Any, ...] = (game, config.network, device)
+            self.workers = self.start_pool(TRAVERSAL_DEADLINE_S, ExternalTraverser, rules, config.network, device)
         else:
-            kind = DreamTraverser
-            arguments = (game, config.network, baseline, config.sampling, config.chunk, device)
-        self.workers = self.start_pool(kind, arguments, TRAVERSAL_DEADLINE_S)
+            arguments = (rules, config.network, baseline, config.sampling, config.chunk, device)
+            self.workers = self.start_pool(TRAVERSAL_DEADLINE_S, DreamTraverser, *arguments)
 
-    def _start_buffers(self) -> dict[tuple[str, int], Handle]:
+    def _start_buffers(self) -> dict[tuple[str, int], Handle[BufferServer]]:
         config, spec = self.config, self.game.spec
         kinds: dict[str, tuple[type[RecordBuffer], int, Any]] = {
             "advantages": (ReservoirBuffer, config.reservoir, advantage_dtype(spec))
@@ -84,7 +88,7 @@ class DreamActors(RunActors):
             for player in range(spec.num_players)
         }
 
-    def _start_learners(self) -> dict[str, Handle]:
+    def _start_learners(self) -> dict[str, Handle[LearnerServer]]:
         config = self.config
         kinds: dict[str, tuple[Any, dict[str, Any]]] = {
             "advantages": (
@@ -139,10 +143,12 @@ class DreamActors(RunActors):
     def learner_weights(self, part: str) -> list[Weights]:
         """Returns the current weights of a learner's nets, by player."""
         learner = self.learners[part]
-        nets: list[Weights] = self.runtime.get([learner.call("weights", p) for p in range(self.game.spec.num_players)])
+        nets: list[Weights] = self.runtime.get(
+            [learner.call(LearnerServer.weights, p) for p in range(self.game.spec.num_players)]
+        )
         return nets
 
-    def files(self, folder: Path) -> list[tuple[Handle, Path]]:
+    def files(self, folder: Path) -> Sequence[tuple[Handle[Saved], Path]]:
         learners = [(handle, folder / f"learner-{part}.safetensors") for part, handle in self.learners.items()]
         buffers = [
             (handle, folder / f"buffer-{part}-{player}.safetensors") for (part, player), handle in self.buffers.items()

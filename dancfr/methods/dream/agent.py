@@ -10,9 +10,9 @@ from dancfr.methods.dream.config import DreamConfig
 from dancfr.methods.stored import check_weights, files_until, misfit, trained_game, value_net_shapes
 from dancfr.runs.run import Run, StrategyFile
 from envs.agent import Agent
-from envs.game import Game
+from envs.game import Game, GameBase, numbered
+from learners.deep_cfr.average_policy import AveragePolicyAgent
 from learners.dream.agent import DreamAgent
-from learners.dream.average_policy import AveragePolicyAgent
 from learners.dream.settings import Play
 from learners.networks.settings import Weights
 
@@ -55,7 +55,7 @@ class DreamPolicies:
         return DreamAgent(self._game, config.network, own_counts, play, policy, config.average_power, threshold)
 
 
-def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
+def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     """Returns the agent of a run's nets up to an iteration.
 
     Options of its name are ``average``, the way to play the average policy, and ``threshold``.
@@ -66,7 +66,7 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     options = wanted.options({"average": get_args(Play), "threshold": SHARE})
     threshold = wanted.share(options, "threshold")
     config = run.config_as(DreamConfig)
-    trained_on = trained_game(wanted.base, config, game)
+    trained_on = numbered(trained_game(wanted.base, config, game))
     files = files_until(run, wanted, "train")
     average: Any = options.get("average", config.average)
     if average == "net":

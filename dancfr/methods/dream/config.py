@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.methods.settings import ExactEvaluation, RunConfig
-from learners.dream.settings import Importance, Play, SamplingSettings
+from learners.deep_cfr.settings import Importance
+from learners.dream.settings import Play, SamplingSettings
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
 

@@ -1,8 +1,8 @@
 """The driver of DREAM (Steinberger, Lerer and Brown 2020, Algorithm 1; paper 000, 5.3).
 
-On Ray, calls of actors return at once: the baseline net of a player is fitted during the other player's iteration, and
-evaluations run in parallel with the training. Inline runs have the same data dependencies, so they give the same nets
-for the same seed.
+On Ray, calls of actors return immediately: the baseline net of a player is fitted during the other player's iteration,
+and evaluations run in parallel with the training. Inline runs have the same data dependencies, so they give the same
+nets for the same seed.
 """
 
 from collections import Counter
@@ -13,8 +13,11 @@ from time import perf_counter
 
 import numpy as np
 
+from actors.buffer import BufferServer
+from actors.dream.traversal import TraversalTask, TraversalWeights, Traverser, effective_sample_size
+from actors.learning import LearnerServer
 from actors.remote import Ref
-from actors.traversal import TraversalTask, TraversalWeights, effective_sample_size
+from dancfr.evaluation.server import Evaluations
 from dancfr.methods.dream import METHOD
 from dancfr.methods.dream.actors import DreamActors
 from dancfr.methods.dream.config import DreamConfig
@@ -75,12 +78,12 @@ class Dream(Loop):
                 for chunk, games in enumerate(sizes)
             ]
             added, stats = [], []
-            for task, found, block in actors.workers.run("traverse", tasks):
+            for task, found, block in actors.workers.run(Traverser.traverse, tasks):
                 stats.append(found)
                 chunk_id = (t, *task[0].seed[2:])
                 for (part, owner), buffer in actors.buffers.items():
                     if owner == (1 - traverser if part == "policies" else traverser):  # the player of the samples
-                        added.append(buffer.call("add", chunk_id, block, task[0].seed))
+                        added.append(buffer.call(BufferServer.add, chunk_id, block, task[0].seed))
             self.get(added)
         decisions = sum(each["decisions"] for each in stats)
         self.samples["advantages"] += sum(each["advantage_rows"] for each in stats)
@@ -100,7 +103,9 @@ class Dream(Loop):
         learner = self.actors.learners["transitions"]
         for player in players:
             buffer, seed = self.actors.buffers["transitions", player], (self.config.seed, t, player, Stream.FIT)
-            self._baseline_fits[player] = learner.call("fit", player, self.config.own_count(t), buffer, seed, returns=2)
+            self._baseline_fits[player] = learner.call_pair(
+                LearnerServer.fit, player, self.config.own_count(t), buffer, seed
+            )
 
     def fit_advantages(self, t: int, players: tuple[int, ...], row: Row) -> list[Weights]:
         """Fits the players' advantage nets to their reservoirs, and returns the new nets."""
@@ -115,7 +120,7 @@ class Dream(Loop):
             self.policies[player] = weights
             self.run.save_strategy(player, t, weights, {"count": self.config.own_count(t)})
             if self.actors.evaluation:
-                self.actors.evaluation.call("add", t, player, weights)
+                self.actors.evaluation.call(Evaluations.add, t, player, weights)
 
     def prepare_evaluation(self, t: int) -> None:
         """Fits the average-policy nets of Deep CFR, if any, to the policies of all iterations."""
@@ -127,14 +132,14 @@ class Dream(Loop):
         for player, weights in enumerate(nets):
             self.run.save_strategy(player, t, weights, {}, average=True)
             if self.actors.evaluation:
-                self.actors.evaluation.call("add", t, player, weights, True)
+                self.actors.evaluation.call(Evaluations.add, t, player, weights, True)
 
     def _fit(self, part: str, players: tuple[int, ...], t: int, stream: Stream, row: Row, kind: str) -> list[Weights]:
         """Fits one net of each player to its buffer of a part, all at the same time; returns the new nets."""
         count, seed = self.config.own_count(t), self.config.seed
         learner, buffers = self.actors.learners[part], self.actors.buffers
         fits = [
-            learner.call("fit", player, count, buffers[part, player], (seed, t, player, stream), returns=2)
+            learner.call_pair(LearnerServer.fit, player, count, buffers[part, player], (seed, t, player, stream))
             for player in players
         ]
         results = [self.get(list(fit)) for fit in fits]
@@ -142,7 +147,7 @@ class Dream(Loop):
         return [weights for _, weights in results]
 
     def _fill(self, part: str, player: int) -> float:
-        fill: float = self.actors.runtime.get(self.actors.buffers[part, player].call("stats"))["fill"]
+        fill: float = self.actors.runtime.get(self.actors.buffers[part, player].call(BufferServer.stats))["fill"]
         return fill
 
     def _weights_by_chunk(self, t: int, traverser: int, chunks: int, row: Row) -> list[Ref]:
@@ -191,7 +196,7 @@ class Dream(Loop):
             (TraversalTask((self.config.seed, 0, player, 0), 1, player, 1), TraversalWeights(0, nets, baseline))
             for player, baseline in enumerate(baselines)
         ]
-        self.compile_in_workers("traverse", tasks)
+        self.compile_in_workers(Traverser.traverse, tasks)
 
     def ready(self) -> bool:
         return all(weights is not None for weights in self.policies)
@@ -225,12 +230,12 @@ class Dream(Loop):
             net, _ = self.run.load_strategy(file.player, file.iteration)
             self.policies[file.player] = net
             if self.actors.evaluation:
-                self.actors.evaluation.call("add", file.iteration, file.player, net)
+                self.actors.evaluation.call(Evaluations.add, file.iteration, file.player, net)
         if self.config.baseline:
             for player, policy in enumerate(self.policies):
                 if policy is not None:
                     learner = self.actors.learners["transitions"]
-                    self.baselines[player] = self.actors.runtime.get(learner.call("weights", player))
+                    self.baselines[player] = self.actors.runtime.get(learner.call(LearnerServer.weights, player))
         for player, row in fitted.items():
             weights = self.baselines[player]
             assert weights is not None  # only players with an advantage net have a fitted baseline
@@ -250,7 +255,8 @@ def draw_former(former: list[int], count: int, power: float, rng: np.random.Gene
     if count == 0:
         return []
     share = np.arange(1, len(former) + 1) ** -float(power)
-    return rng.choice(former, size=count, p=share / share.sum()).tolist()
+    drawn: list[int] = rng.choice(former, size=count, p=share / share.sum()).tolist()
+    return drawn
 
 
 def _chunk_sizes(games: int, chunk: int) -> list[int]:

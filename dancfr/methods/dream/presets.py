@@ -38,7 +38,7 @@ PAPER = DreamConfig(
 )
 """Paper 000, 5 and 6.1: its network, buffers, warm starts of one epoch, unbounded targets. It states neither the
 exploration nor how the outputs number the ghosts; these are the values of those tried with which its win rates come out
-best (docs/dream-on-geister.md)."""
+best (docs/results/dream-on-geister.md)."""
 
 QUICK = DreamConfig(
     game="geister",
@@ -67,7 +67,7 @@ QUICK = DreamConfig(
 )
 """Settings for fast learning on Geister: bounded sampled values, outputs by square and kind of move, and a small net on
 packed features. Former and uniform opponents, equal weights of all iterations, averaged weights and a thresholded
-average keep the agent from unlearning. docs/dream-on-geister.md has the experiments."""
+average keep the agent from unlearning. docs/results/dream-on-geister.md has the experiments."""
 
 _LEDUC_EVALUATION = EvaluationConfig(
     every=10, opponents=("random",), games=1000, ply_limit=None, average="exact", exploitability=True
@@ -96,7 +96,7 @@ LEDUC = DreamConfig(
 """Leduc hold'em as Steinberger et al. 2020 sample it: both players in turn, unbounded targets, a fresh advantage net
 each iteration. Fits are an eighth as long as theirs, on samples merged by infostate, with a large learning rate that is
 annealed to 0; there are no importance weights, and the weights of iterations in the average differ less.
-docs/trees-and-cfr.md has the experiments."""
+docs/explanation/trees-and-cfr.md has the experiments."""
 
 LEDUC_EXTERNAL = LEDUC.varied(sampling=SamplingSettings(method="external"), baseline=False)
 """External sampling on Leduc: single Deep CFR (Steinberger 2019), or Deep CFR with a net of the average."""

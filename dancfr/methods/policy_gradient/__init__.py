@@ -1,6 +1,16 @@
 """Regularised policy gradients in self-play: PPO with an entropy bonus and a magnet."""
 
-from dancfr.methods.curves import APART_KEYS, Curves, Metric
+from dancfr.methods.curves import (
+    APART_KEYS,
+    CLIPPED,
+    SELF_PLAY_LENGTH,
+    WAITING,
+    Curves,
+    divergence,
+    entropy,
+    explained,
+    throughput,
+)
 from dancfr.methods.method import Method, lazily
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
 from dancfr.methods.policy_gradient.presets import PRESETS
@@ -11,63 +21,16 @@ CURVES = Curves(
     overlap="the nets are fitted beside the next self-play",
     counted="A fit counts where its weights are first used.",
     metrics=(
-        Metric(
-            "entropy",
-            "Entropy of the policy",
-            "nats",
-            "nats",
-            {"Entropy at the infostates of self-play": "learner/entropy"},
-        ),
-        Metric(
-            "values",
-            "How much of the returns' variance the values explain",
-            "explained (%)",
-            "%",
-            {"Explained variance": "learner/explained"},
-            percent=True,
-        ),
-        Metric(
-            "clipped",
-            "Decisions without gradient of the policy",
-            "clipped (% of decisions)",
-            "% of decisions",
-            {"Decisions without gradient": "learner/clipped"},
-            "A decision is clipped where the learner's policy has moved away from the one that played.",
-            percent=True,
-        ),
-        Metric(
-            "divergence",
-            "Divergence of the policy",
-            "nats",
-            "nats",
-            {
-                "From the policy that played": "learner/divergence",
-                "From the magnet": "learner/magnet",
-            },
-        ),
-        Metric(
-            "waiting",
-            "Waiting of actors and learner",
-            "seconds per iteration",
-            "s per iteration",
-            {"Actors wait for the fit": "time/actors_waited_s", "The learner waits for samples": "learner/waited_s"},
-            "Each iteration one of both may be ready first; neither waits long where both take the same time.",
-            total=True,
-        ),
-        Metric(
-            "throughput",
-            "Throughput of self-play and fits",
-            "per second",
-            "1/s",
+        entropy("Entropy of the policy", "Entropy at the infostates of self-play"),
+        explained("How much of the returns' variance the values explain"),
+        CLIPPED,
+        divergence({"From the policy that played": "learner/divergence", "From the magnet": "learner/magnet"}),
+        WAITING,
+        throughput(
+            "self-play and fits",
             {"Decisions in self-play": "selfplay/decisions_per_second", "Rows in fits": "learner/rows_per_second"},
         ),
-        Metric(
-            "game-length",
-            "Length of the games of self-play",
-            "decisions per game",
-            "decisions",
-            {"Length of the games of self-play": "selfplay/decisions_per_game"},
-        ),
+        SELF_PLAY_LENGTH,
     ),
 )
 

@@ -1,11 +1,12 @@
-"""The actors of a policy-gradient run: which there are and how they start."""
+"""The actors of a policy-gradient run: workers, buffers, a learner, and how they are started."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from actors.data_parallel import start_learner
+from actors.learning import LearnerServer
 from actors.remote import Handle
+from actors.runtime import Saved
 from actors.sharding import start_buffer
 from actors.trajectories import TrajectoryPlayer
 from dancfr.games.registry import make_game
@@ -13,6 +14,7 @@ from dancfr.methods.policy_gradient.agent import GradientPolicies
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.streams import net_seed
+from envs.game import GameBase, numbered
 from learners.buffers import CircularBuffer
 from learners.networks.settings import Weights
 from learners.policy_gradient.learner import PolicyLearner
@@ -37,7 +39,7 @@ class PolicyGradientActors(RunActors):
     def __init__(self, config: PolicyGradientConfig, placement: Placement, say: Callable[[object], None]) -> None:
         super().__init__(placement, say)
         self.config = config
-        game: Any = make_game(config.game, **config.game_options)
+        game = numbered(make_game(config.game, **config.game_options))
         self.players: int = game.spec.num_players
         self.nets = 1 if config.nets == "shared" else self.players
         self.enter(make_game(config.game, **config.options_at(1)))
@@ -65,12 +67,12 @@ class PolicyGradientActors(RunActors):
             )
         self.wait_until_ready([*self.buffers, self.learner])
 
-    def enter(self, game: Any) -> None:
+    def enter(self, game: GameBase) -> None:
         config = self.config
         opponents = [self.placement.options.make_agent(name, game) for name in config.opponents]
         training = config.training
         arguments = (
-            game,
+            numbered(game),
             training.discount,
             training.trace,
             opponents,
@@ -79,11 +81,13 @@ class PolicyGradientActors(RunActors):
             training.critic == "all",
             self.placement.playing_device,
         )
-        self.workers = self.start_pool(TrajectoryPlayer, arguments, SELF_PLAY_DEADLINE_S)
+        self.workers = self.start_pool(SELF_PLAY_DEADLINE_S, TrajectoryPlayer, *arguments)
 
     def learner_weights(self) -> tuple[Weights, ...]:
-        """The nets as they are now."""
-        return tuple(self.runtime.get([self.learner.call("weights", number) for number in range(self.nets)]))
+        """The current nets."""
+        return tuple(
+            self.runtime.get([self.learner.call(LearnerServer.weights, number) for number in range(self.nets)])
+        )
 
-    def files(self, folder: Path) -> list[tuple[Handle, Path]]:
+    def files(self, folder: Path) -> Sequence[tuple[Handle[Saved], Path]]:
         return [(self.learner, folder / "learner.safetensors")]

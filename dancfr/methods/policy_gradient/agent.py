@@ -15,7 +15,7 @@ from dancfr.methods.policy_gradient.config import PolicyGradientConfig
 from dancfr.methods.stored import check_weights, misfit, newest_evaluated, trained_game, value_net_shapes
 from dancfr.runs.run import Run
 from envs.agent import Agent
-from envs.game import Game
+from envs.game import Game, GameBase, numbered
 from learners.networks.settings import Weights
 from learners.policy_gradient.agent import PolicyAgent
 from learners.policy_gradient.mixture import PolicyMixture
@@ -41,7 +41,7 @@ class GradientPolicies(NewestNets):
         self._game, self._config = game, config
 
     def agents(self, iteration: int) -> dict[str, Callable[[], Agent]]:
-        """What makes the agent of each policy.
+        """The constructor of the agent of each policy.
 
         Raises:
             ValueError: the newest nets are of another iteration.
@@ -51,7 +51,7 @@ class GradientPolicies(NewestNets):
         return {policy: partial(_agent, self._game, config, nets, play, policy) for policy, play in plays.items()}
 
 
-def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
+def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     """The agent of the nets that a run had after an iteration, or of the newest ones stored before it.
 
     Options of its name: ``average``, which is ``weights``, ``mixture`` or, for the newest nets alone, ``last``; and
@@ -62,7 +62,7 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
     """
     options = wanted.options(_OPTIONS)
     config = run.config_as(PolicyGradientConfig)
-    trained_on = trained_game(wanted.base, config, game)
+    trained_on = numbered(trained_game(wanted.base, config, game))
     average = _average(wanted, config, options)
     file = newest_evaluated(run, wanted, config.evaluation.every)
     nets, _ = run.load_strategy(0, file.iteration)
@@ -75,7 +75,7 @@ def load_agent(run: Run, wanted: AgentName, game: Any) -> Agent:
 
 
 def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
-    """What the agent of a name needs to play: its average and, if it is a mixture, the nets of that.
+    """The packed agent of a name: its average and, if it is a mixture, the nets of that.
 
     The newest nets take the place of the average if the name asks for them, or if a mixture has no nets yet.
 
@@ -85,7 +85,7 @@ def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
         nets: Number of nets of the mixture to keep, evenly spread over those that it has; None: all.
 
     Raises:
-        UsageError: see `load_agent`; or the agent is no mixture of so many nets.
+        UsageError: see `load_agent`; or the agent is not a mixture of this many nets.
     """
     options = wanted.options(_OPTIONS)
     config = run.config_as(PolicyGradientConfig)
@@ -112,7 +112,7 @@ def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
 
 
 def _average(wanted: AgentName, config: PolicyGradientConfig, options: Mapping[str, str]) -> str:
-    """What the agent of a name plays by.
+    """The kind of average that the agent of a name plays.
 
     Raises:
         UsageError: it is a mixture, and the run has none.
@@ -136,7 +136,7 @@ def pack_nets(average: Nets, last: Nets, kept: Iterable[tuple[int, Nets]] = ()) 
 
 
 def unpack_nets(arrays: Mapping[str, Any], count: int) -> tuple[Nets, Nets, list[tuple[int, Nets]]]:
-    """What `pack_nets` has packed, with `count` nets of each kind."""
+    """The nets that `pack_nets` has packed, with `count` nets of each kind."""
 
     def nets(kind: str) -> Nets:
         return tuple(arrays_under(arrays, f"{kind}.{number}") for number in range(count))
@@ -169,6 +169,7 @@ def _agent(
 
 
 def _net_agent(game: Game, config: PolicyGradientConfig, nets: Nets, name: str, threshold: float) -> PolicyAgent:
+    config.network.check(game.spec)
     outputs = game.spec.slots[config.network.outputs] + 1
     for net in nets:
         shapes = value_net_shapes(game, config.network, net)

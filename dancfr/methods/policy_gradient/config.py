@@ -75,7 +75,7 @@ class PolicyGradientConfig(RunConfig):
         """Raises UsageError if the game, its options, the network and the opponents are not compatible."""
         from dancfr.games.registry import make_game
 
-        game: Any = make_game(self.game, **self.game_options)
+        game = make_game(self.game, **self.game_options)
         if not isinstance(game, Game):
             raise UsageError(f"game must have numbered actions for a policy gradient, unlike {self.game}: use dmc")
         try:

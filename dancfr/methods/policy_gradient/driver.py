@@ -12,8 +12,10 @@ from time import perf_counter
 
 import numpy as np
 
+from actors.buffer import BufferServer
+from actors.learning import LearnerServer
 from actors.remote import Ref
-from actors.trajectories import LEARNER, TrajectoryTask, TrajectoryWeights
+from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
 from dancfr.methods.averaging import average_weights
 from dancfr.methods.loop import Loop, Row, reading, timed
 from dancfr.methods.policy_gradient import METHOD
@@ -81,7 +83,7 @@ class PolicyGradient(Loop):
         tables = tables_of(config.games, config.chunk, shares, self.actors.players, rng)
         tasks = [(TrajectoryTask((config.seed, t, chunk), table), weights) for chunk, table in enumerate(tables)]
         stats, blocks = [], []
-        for task, found, block in self.actors.workers.run("play", tasks):
+        for task, found, block in self.actors.workers.run(TrajectoryPlayer.play, tasks):
             stats.append(found)
             blocks.append((task[0], block))
         seconds = perf_counter() - started
@@ -91,7 +93,7 @@ class PolicyGradient(Loop):
         if not total["samples"] and not self.warned:
             self.warned = True
             self.progress.event(
-                "warning: self-play gave no samples to learn from: lower noise.openings or noise.opening_plies"
+                "warning: self-play produced no training samples: lower noise.openings or noise.opening_plies"
             )
         row |= {
             "selfplay/decisions_per_second": total["decisions"] / seconds,
@@ -127,7 +129,7 @@ class PolicyGradient(Loop):
         )
 
     def publish(self, row: Row) -> None:
-        """The newest nets play from now on, and are averaged into the agent."""
+        """Lets the newest nets play from now on, and averages them into the agent."""
         if self._fitted is None:
             return
         self.version, metrics, self.playing = self._fitted
@@ -151,10 +153,10 @@ class PolicyGradient(Loop):
             self.kept = [(version, nets) for version, nets in self.kept if version % self.keep_every == 0]
 
     def fill_buffers(self, t: int, blocks: Blocks) -> None:
-        """Replaces what the buffers hold by the samples of this iteration."""
+        """Replaces the contents of the buffers by the samples of this iteration."""
         for buffer in self.actors.buffers:
-            self.get(buffer.call("clear"))
-            self.get([buffer.call("add", (t, task.seed[2]), block, task.seed) for task, block in blocks])
+            self.get(buffer.call(BufferServer.clear))
+            self.get([buffer.call(BufferServer.add, (t, task.seed[2]), block, task.seed) for task, block in blocks])
 
     def start_fit(self, t: int) -> None:
         """Starts the fit of each net, a call for each epoch; they are waited for after the next self-play."""
@@ -162,7 +164,7 @@ class PolicyGradient(Loop):
         for epoch in range(self.config.training.epochs):
             for number, buffer in enumerate(self.actors.buffers):
                 seed = (self.config.seed, t, number, epoch, Stream.FIT)
-                fits.append(self.actors.learner.call("fit", number, t, buffer, seed, returns=2))
+                fits.append(self.actors.learner.call_pair(LearnerServer.fit, number, t, buffer, seed))
         self._fitting = t, fits
 
     def prepare_evaluation(self, t: int) -> None:
@@ -177,7 +179,9 @@ class PolicyGradient(Loop):
     def warm_up(self) -> None:
         """Plays one game by the nets at hand."""
         task = TrajectoryTask((self.config.seed, 0, 0), ((1, (LEARNER,) * self.actors.players),))
-        self.compile_in_workers("play", [(task, TrajectoryWeights(self.version, self.config.network, self.playing))])
+        self.compile_in_workers(
+            TrajectoryPlayer.play, [(task, TrajectoryWeights(self.version, self.config.network, self.playing))]
+        )
 
     def ready(self) -> bool:
         return self.version > 0 or self._fitted is not None
@@ -196,7 +200,7 @@ class PolicyGradient(Loop):
         }
 
     def restore(self) -> None:
-        """Goes on from the newest whole checkpoint, with the nets that played then.
+        """Resumes from the newest whole checkpoint, with the nets that played then.
 
         Raises:
             UsageError: the checkpoints are gone, or none is whole.

@@ -79,6 +79,37 @@ LEDUC = PolicyGradientConfig(
 )
 """Many small steps, as the policy has to follow the quantal-response equilibrium of a temperature that falls."""
 
+
+BENCHMARK = {
+    "phantom_ttt": 2400,
+    "phantom_ttt_abrupt": 3200,
+    "dark_hex3": 2500,
+    "dark_hex3_abrupt": 3300,
+    "liars_dice_2d5f": 5100,
+}
+"""Iterations of 512 games in which there are some ten million decisions."""
+
+
+def benchmark_preset(game: str) -> str:
+    """Returns the name of the preset of a game of `BENCHMARK`."""
+    return f"{game.replace('_', '-')}-policy-gradient"
+
+
+def _benchmark(game: str, iterations: int) -> PolicyGradientConfig:
+    """Ten million decisions on a game of the benchmark of Rudolph et al. 2025, evaluated exactly at the end."""
+    return LEDUC.varied(
+        game=game,
+        iterations=iterations,
+        games=512,
+        chunk=512,
+        network=LEDUC.network.model_copy(update={"width": 128}),
+        training=LEDUC.training.model_copy(
+            update={"learning_rate": 1e-3, "entropy_end": 0.01, "schedule": iterations, "epochs": 2},
+        ),
+        evaluation=LEDUC.evaluation.model_copy(update={"every": iterations}),
+    )
+
+
 PRESETS = (
     Preset(
         "geister-policy-gradient-quick",
@@ -103,4 +134,12 @@ PRESETS = (
     Preset("cheat-policy-gradient-5x3", _cheat(5, 3, 5), "a regularised policy gradient on Cheat, as cheat-dream-5x3"),
     Preset("cheat-policy-gradient-13x4", _cheat(13, 4, 0), "a regularised policy gradient on full Cheat"),
     Preset("leduc-policy-gradient", LEDUC, "a regularised policy gradient on Leduc hold'em, with its exact NashConv"),
+    *(
+        Preset(
+            benchmark_preset(game),
+            _benchmark(game, iterations),
+            f"a regularised policy gradient on {game}, 10 million steps, with its exact NashConv",
+        )
+        for game, iterations in BENCHMARK.items()
+    ),
 )

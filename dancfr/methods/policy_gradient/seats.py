@@ -1,4 +1,4 @@
-"""Who sits where in the games of an iteration."""
+"""Assigns the learner and its opponents to seats in the games of an iteration."""
 
 from collections.abc import Sequence
 

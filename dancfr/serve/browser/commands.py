@@ -21,18 +21,20 @@ from dancfr.agents.pretrained import PREFIX
 from dancfr.agents.searching import hurried
 from dancfr.errors import DancfrError, UsageError, one_line, warn
 from dancfr.evaluation.bots import bots
-from dancfr.games.registry import make_game, read_options
-from dancfr.runs.recorded_games import check_folder
-from dancfr.serve.browser.displays import display_of, offered
+from dancfr.games.registry import all_games, make_game, read_options
+from dancfr.runs.recorded_games import check_folder, read_record
+from dancfr.serve.browser.displays import display_of, offered, page_of
 from dancfr.serve.browser.room import Room, RoomSettings
 from dancfr.serve.browser.server import ServerSettings, run_server
-from dancfr.serve.browser.server_records import read_any_record
 from dancfr.serve.browser.table import Plain, Step
 from dancfr.serve.browser.thread import leave_agents
 from dancfr.serve.commands import USER, check_at_least, check_seconds, compile_notice, run_until_signal
 from dancfr.serve.network import check_listening, check_port, is_loopback, join_address
+from dancfr.serve.origins import read_public_url
 from dancfr.serve.position import Position, replayed
 from dancfr.values import show
+from envs.agent import Agent
+from envs.game import GameBase
 
 RECORDS = Path("runs/games")
 """Where games are recorded unless the command names another folder."""
@@ -41,9 +43,6 @@ WATCHED_PACE, PLAYED_PACE = 1.0, 0.5
 """Seconds between moves of agents, where nothing else is asked for."""
 
 _WARM_UP_PLIES = 6
-
-WITH_PEOPLE = {name: {"random_setup": "false"} for name in ("geister", "mini-geister")}
-"""Options of a game where a person plays it and the command does not set them: people choose their own colours."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,7 @@ class PageOptions:
     tables: int = 64
     idle_minutes: float = 60.0
     open_browser: bool = True
+    public_url: str | None = None
 
 
 @dataclass(frozen=True)
@@ -128,10 +128,10 @@ def replay(file: Path, page: PageOptions) -> Plain:
         The address, and how many tables there were.
 
     Raises:
-        UsageError: the file is no recorded game, or the server cannot listen.
+        UsageError: the file is not a recorded game, or the server cannot listen.
     """
     _check(page)
-    recording = read_any_record(file)
+    recording = read_record(file)
     header = recording.header
     settings = [f"{name}={show(value)}" for name, value in header.options.items()]
     game = make_game(header.game, **read_options(header.game, settings))
@@ -181,6 +181,7 @@ def _check(page: PageOptions) -> None:
     check_port(page.port)
     check_at_least("--tables", page.tables, 1)
     check_seconds("--idle-minutes", page.idle_minutes)
+    read_public_url(page.public_url)
     if page.pace is not None:
         check_seconds("--pace", page.pace, zero=True)
         if page.pace > 60:
@@ -204,16 +205,18 @@ def _seats(wanted: PlayOptions, players: int) -> tuple[str | None, ...]:
     seat = 0 if wanted.seat is None else wanted.seat
     if not 0 <= seat < players:
         raise UsageError(f"--seat must be from 0 to {players - 1}, got {seat}")
-    agent = wanted.agent or _default_agent(wanted)
+    agent = _default_agent(wanted) if wanted.agent is None else wanted.agent
     return tuple(None if player == seat else agent for player in range(players))
 
 
 def _settings(wanted: PlayOptions, seats: Sequence[str | None]) -> tuple[str, ...]:
-    """The options of the game: those of the command, and those of `WITH_PEOPLE` if there are any people."""
+    """The options of the game: those of the command, and those of `GameRecord.for_people` if there are any people."""
     if None not in seats:
         return wanted.options
     given = {setting.partition("=")[0].strip() for setting in wanted.options}
-    more = [f"{key}={value}" for key, value in WITH_PEOPLE.get(wanted.game, {}).items() if key not in given]
+    record = all_games().get(wanted.game)
+    people = {} if record is None else record.for_people
+    more = [f"{key}={show(value)}" for key, value in people.items() if key not in given]
     return (*wanted.options, *more)
 
 
@@ -228,28 +231,33 @@ def _default_agent(wanted: PlayOptions) -> str:
 
 def _serve(make_room: Callable[[Executor], Room], page: PageOptions) -> Plain:
     token = secrets.token_urlsafe(18)
+    public = read_public_url(page.public_url)
     address = ""
 
     def announce(port: int) -> None:
         nonlocal address
-        shown = "127.0.0.1" if page.host in ("0.0.0.0", "::", "") else page.host
-        address = f"http://{join_address(shown, port)}/?token={token}"
+        shown = "127.0.0.1" if page.host in ("0.0.0.0", "::") else page.host
+        here = f"http://{join_address(shown, port)}"
+        address = f"{here if public is None else public}/?token={token}"
         if not is_loopback(page.host):
             warn(f"--host {page.host}: anyone who knows the address with its token can take a seat")
+        if public is not None:
+            warn(f"listening on {here}, which is where {public} has to lead")
         warn(f"the page: {address}\nCtrl-C ends the server")
         if page.open_browser and _has_browser():
             webbrowser.open(address)
 
     async def main(stop: asyncio.Event) -> Plain:
         await check_listening(page.host, page.port)
-        return await run_server(make_room, ServerSettings(page.host, page.port, token), stop, announce)
+        settings = ServerSettings(page.host, page.port, token, public=public)
+        return await run_server(make_room, settings, stop, announce)
 
     summary = run_until_signal(main)
     return {"address": address, **summary}
 
 
-def _warm_up(game: Any, agents: Sequence[Any]) -> None:
-    """Plays the first moves of a game and writes them down, so that nobody waits for kernels at a page.
+def _warm_up(game: GameBase, agents: Sequence[Agent]) -> None:
+    """Plays the first moves of a game and writes them down, so that no user waits for kernels at a page.
 
     Raises:
         UsageError: the game or an agent fails.
@@ -262,7 +270,8 @@ def _warm_up(game: Any, agents: Sequence[Any]) -> None:
         raise UsageError(f"{game.spec.name} cannot be played: {one_line(error)}") from None
 
 
-def _play_first_moves(game: Any, agents: Sequence[Any]) -> None:
+def _play_first_moves(game: GameBase, agents: Sequence[Agent]) -> None:
+    page_of(game)
     display, position, rng = display_of(game), Position(game, 0), np.random.default_rng(0)
     for agent in agents:
         agent.begin(game, 1, rng)

@@ -1,15 +1,13 @@
-"""What a page may ask for, checked by pydantic; anything else is refused in one line."""
+"""The requests of pages, checked by pydantic; anything else is refused in one line."""
 
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from dancfr.serve.messages import explain
+
 MOST_BYTES = 8192
 """Longest message of a page."""
-
-
-class BadMessage(ValueError):
-    """A message that no page of this program sends."""
 
 
 class _Message(BaseModel):
@@ -43,14 +41,14 @@ class Move(_Message):
 
 
 class Look(_Message):
-    """Asks for an earlier position, and for what an agent thinks there."""
+    """Asks for an earlier position, and for an agent's thoughts there."""
 
     type: Literal["look"]
     ply: _Ply
 
 
 class Branch(_Message):
-    """A new table that goes on from an earlier position with the user in `seat`, and agents in the others."""
+    """A new table that continues from an earlier position with the user in `seat`, and agents in the others."""
 
     type: Literal["branch"]
     ply: _Ply
@@ -65,25 +63,38 @@ class Pace(_Message):
     paused: bool
 
 
-Message = New | Sit | Move | Look | Branch | Pace
+class Ping(_Message):
+    """Asks for an answer, so that a page that was asleep learns whether its connection still works."""
+
+    type: Literal["ping"]
+
+
+Message = New | Sit | Move | Look | Branch | Pace | Ping
 
 _ADAPTER: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
 
 
-def read_message(text: str) -> Message:
+def read_message(text: str | bytes) -> Message:
     """Reads a message of a page.
 
     Raises:
-        BadMessage: it is none.
+        ProtocolError: the text is not a valid message.
     """
     try:
         return _ADAPTER.validate_json(text)
     except ValidationError as error:
-        found = error.errors()[0]
-        place = ".".join(str(part) for part in found["loc"][1:])
-        raise BadMessage(f"{place}: {found['msg']}" if place else str(found["msg"])) from None
-    except (RecursionError, ValueError) as error:
-        raise BadMessage(str(error)[:200]) from None
+        raise explain(error) from None
 
 
-__all__ = ["MOST_BYTES", "BadMessage", "Branch", "Look", "Message", "Move", "New", "Pace", "Sit", "read_message"]
+__all__ = [
+    "MOST_BYTES",
+    "Branch",
+    "Look",
+    "Message",
+    "Move",
+    "New",
+    "Pace",
+    "Ping",
+    "Sit",
+    "read_message",
+]

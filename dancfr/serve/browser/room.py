@@ -1,4 +1,4 @@
-"""The room: all tables of a server, what can be played at them, and the thread in which agents think."""
+"""The room: all tables of a server, the agents offered at them, and the thread in which agents think."""
 
 import asyncio
 import time
@@ -6,18 +6,24 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dancfr.agents.insight import DRAWS, History, consult
 from dancfr.errors import UsageError, one_line
 from dancfr.runs.recorded_games import Player, Writer
-from dancfr.serve.browser.displays import display_of
+from dancfr.serve.browser.displays import GENERAL, display_of, page_of
 from dancfr.serve.browser.table import Plain, Seat, Step, Table
 from dancfr.serve.commands import seed_of
 from dancfr.serve.position import Position, actions_of, plain_action
-from envs.game import Game, States
+from envs.agent import Agent
+from envs.game import Game, GameBase, States
+
+T = TypeVar("T")
+
+GAME = "game"
+"""Where a page finds the files of its game."""
 
 _SWEEP_S = 30.0
 
@@ -33,7 +39,7 @@ MOST_MOVES = 20
 
 @dataclass(frozen=True)
 class RoomSettings:
-    """What is played, and how much of it at the same time.
+    """The game of the tables, and limits of their number.
 
     Attributes:
         name: Name of the game on the command line.
@@ -69,24 +75,30 @@ class Room:
         make_agent: Makes an agent for the game by its name.
         version_of: Says which version of an agent plays, for the records.
         thread: In which agents are made and move, one at a time.
+
+    Attributes:
+        page: The game's module for the browser; None if the general page shows it.
+
+    Raises:
+        UsageError: see `page_of`.
     """
 
     def __init__(
         self,
-        game: Any,
+        game: GameBase,
         settings: RoomSettings,
-        make_agent: Callable[[str], Any],
+        make_agent: Callable[[str], Agent],
         thread: Executor,
         version_of: Callable[[str], str] = lambda name: "",
     ) -> None:
         self.game, self.settings = game, settings
         self._make_agent, self._thread = make_agent, thread
-        self._display = display_of(game)
+        self._display, self.page = display_of(game), page_of(game)
         self._tables: list[Table] = []
         self._opened = 0
         self._finished = 0
         self.first: Table | None = None
-        self._agents: dict[str, Any] = {}
+        self._agents: dict[str, Agent] = {}
         self._version_of = version_of
         self._stopping: set[asyncio.Future[None]] = set()
 
@@ -96,7 +108,7 @@ class Room:
         return {
             "type": "hello",
             "game": settings.name,
-            "page": self._display.page,
+            "page": GENERAL if self.page is None else f"{GAME}/{self.page.name}",
             "players": self.game.spec.num_players,
             "teams": list(self.game.spec.teams),
             "agents": list(settings.agents),
@@ -124,7 +136,7 @@ class Room:
         return self._add(Position(self.game, seed), agents, ())
 
     def branch(self, table: Table, ply: int, seat: int) -> tuple[Table, int | None]:
-        """Opens a table that goes on from an earlier position of another one, with a user in one seat.
+        """Opens a table that continues from an earlier position of another one, with a user in one seat.
 
         Raises:
             UsageError: the game that is played must not be looked into, or there is no such position or seat.
@@ -142,7 +154,7 @@ class Room:
         return self._add(table.position.earlier(table.states(ply), ply), agents, table.steps[:ply])
 
     def show(self, position: Position, steps: Sequence[Step], names: Sequence[str]) -> Table:
-        """Puts a recorded game on a table to be looked at; nobody plays on."""
+        """Opens a recorded game read-only."""
         seats = [Seat(name) for name in names]
         table = self._make_table(position, seats, steps, Writer(None, "", {}, 0, ()))
         table.set_pace(self.settings.pace, True)
@@ -151,7 +163,7 @@ class Room:
         return table
 
     def watch(self) -> Table:
-        """Opens the table of agents alone that everybody looks on."""
+        """Opens the agents-only table that all visitors watch."""
         table, _ = self._add(Position(self.game, seed_of(self.settings.seed, 0)), self.settings.seats, ())
         self.first = table
         return table
@@ -181,15 +193,15 @@ class Room:
         return table, next((seat for seat, name in enumerate(agents) if name is None), None)
 
     def _make_table(self, position: Position, seats: Sequence[Seat], steps: Sequence[Step], writer: Writer) -> Table:
-        alone = sum(seat.agent is None for seat in seats) < 2  # nobody may look into another user's opponent
+        alone = sum(seat.agent is None for seat in seats) < 2  # no user may look into another user's opponent
         study, pace = self.settings.study and alone, self.settings.pace
         return Table(position, self._display, seats, self._agent, self._think, writer, pace, study, steps)
 
     def find(self, key: str) -> tuple[Table, int | None]:
-        """The table and the seat that a key opens; the seat is None for those who look on.
+        """The table and the seat that a key opens; the seat is None for spectators.
 
         Raises:
-            UsageError: no table has this key, or one must not look on there.
+            UsageError: no table has this key, or it admits no spectators.
         """
         for table in self._tables:
             for number, seat in enumerate(table.seats):
@@ -205,11 +217,11 @@ class Room:
             self._agents[name] = self._make_agent(name)
         return self._agents[name]
 
-    async def _think(self, work: Callable[[], Any]) -> Any:
+    async def _think(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def consult(self, table: Table, ply: int) -> Plain | None:
-        """What an agent thinks at a position of a table; None if nobody is to move there or no agent can be asked.
+        """An agent's thoughts at a position of a table; None if no player is to move there or no agent can be asked.
 
         The agent is the one whose move it is or, at a user's move, the first one at the table: what it would do there.
 
@@ -235,7 +247,7 @@ class Room:
             draws = DRAWS if isinstance(self.game, Game) else FEW_DRAWS
             rng = np.random.default_rng(seed)
             insight = consult(self._agent(name), self.game, states, history, rng, draws).to_json()
-        except Exception as error:  # whatever an agent does: the game goes on without its advice
+        except Exception as error:  # whatever an agent does: the game continues without its advice
             return {"agent": name, "moves": [], "failed": one_line(error)}
         moves = self._display.choices(states)
         for name_of_list, field in (
@@ -254,7 +266,7 @@ class Room:
         return {"agent": name, "moves": shown, "left_out": len(moves) - len(shown), **insight}
 
     async def sweep(self) -> None:
-        """Closes tables that nobody has looked at for long, again and again."""
+        """Closes idle tables, in a loop."""
         while True:
             await asyncio.sleep(_SWEEP_S)
             self._drop_idle(self.settings.idle_s)
@@ -291,4 +303,4 @@ class Room:
         return {"tables": self._opened, "finished": ended}
 
 
-__all__ = ["Room", "RoomSettings"]
+__all__ = ["GAME", "Room", "RoomSettings"]

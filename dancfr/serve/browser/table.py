@@ -1,4 +1,4 @@
-"""A table: one game, its seats and those who look on. The table is the only one that knows hidden things."""
+"""A table: one game, its seats and its spectators. The table is the only one that knows hidden things."""
 
 import asyncio
 import secrets
@@ -44,7 +44,7 @@ class Seat:
 
 
 class Step(NamedTuple):
-    """A move: the states before it, who made it, what it was, and how many milliseconds it took."""
+    """A move: the states before it, the player who made it, the action, and its milliseconds."""
 
     states: States
     player: int
@@ -68,9 +68,9 @@ class Table:
 
     Attributes:
         seats: As given.
-        spectator: Key of those who look on; they see everything, so it opens nothing while a user plays.
-        used: When somebody was last at the table, by `time.monotonic`.
-        failed: Why the game cannot go on; empty while nothing is wrong.
+        spectator: Key of spectators; they see everything, so it opens nothing while a user plays.
+        used: When a user was last at the table, by `time.monotonic`.
+        failed: Why the game cannot continue; empty while nothing is wrong.
         begun: Whether a user has made a move.
     """
 
@@ -109,17 +109,17 @@ class Table:
 
     @property
     def open(self) -> bool:
-        """Whether everything may be looked at: the game has ended, or no user plays it."""
+        """Whether everything may be shown: the game has ended, or no user plays it."""
         return self.position.over or all(seat.agent is not None for seat in self.seats)
 
     @property
     def studied(self) -> bool:
-        """Whether what agents think may be looked at."""
+        """Whether users may see the agents' thoughts."""
         return self.open or self._study
 
     @property
     def empty(self) -> bool:
-        """Whether nobody looks on."""
+        """Whether the table has no spectators."""
         return not self._onlookers
 
     def start(self) -> None:
@@ -127,31 +127,31 @@ class Table:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def stop(self) -> None:
-        """Ends the table; its record keeps what was played."""
+        """Ends the table; its record keeps the moves played."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
     def viewer_of(self, seat: int | None) -> int | None:
-        """As whom somebody in a seat sees the game: as its player while it runs, then as one who sees everything."""
+        """The viewpoint of a seat: its player's while the game runs, full information afterwards."""
         return None if self.open else seat
 
     def join(self, onlooker: Onlooker, seat: int | None) -> None:
-        """Somebody takes a seat, or looks on from none, and gets the game so far."""
+        """Adds a player or a spectator and sends the game so far."""
         self._onlookers[onlooker] = seat
         self.used = time.monotonic()
         onlooker.send(self._message(seat, 0))
         self._wake.set()
 
     def leave(self, onlooker: Onlooker) -> None:
-        """Somebody has gone."""
+        """Removes a player or a spectator who has gone."""
         self._onlookers.pop(onlooker, None)
         self.used = time.monotonic()
 
     def play(self, seat: int | None, ply: int, choice: int) -> str:
         """Plays a user's choice; returns why it cannot be played, or nothing."""
         if seat is None or self.seats[seat].agent is not None:
-            return "you only look on at this table"
+            return "you only watch at this table"
         if self.position.over or self.failed:
             return "the game has ended"
         if ply != self.position.ply or seat != self.position.mover:
@@ -167,7 +167,7 @@ class Table:
         return ""
 
     def _fail(self, who: str, error: Exception) -> None:
-        """The game cannot go on, whatever the reason; other tables do."""
+        """Ends the game, whatever the reason; other tables continue."""
         self.failed = f"{who} has failed: {one_line(error)}"
         warn(self.failed)
         self._tell(self.position.ply)
@@ -192,7 +192,7 @@ class Table:
         return self.position.states if ply == self.position.ply else self._steps[ply].states
 
     async def _run(self) -> None:
-        """Lets agents move until the game is over. Waits for users, and while nobody looks on."""
+        """Lets agents move until the game is over. Waits for users, and while there are no spectators."""
         while not self.position.over and not self.failed:
             seat = self.seats[self.position.mover]
             if seat.agent is None or self._paused or self.empty:
@@ -211,7 +211,7 @@ class Table:
         action = await self._think(lambda: self._ask(player, name, states, stream))
         taken = time.monotonic() - started
         rest = self._pace - taken
-        while rest > 0 and not self._paused:  # a new pace counts at once
+        while rest > 0 and not self._paused:  # a new pace counts immediately
             await asyncio.sleep(min(rest, 0.1))
             rest = self._pace - (time.monotonic() - started)
         self._play(action, round(1000 * taken))
@@ -224,7 +224,7 @@ class Table:
         return self._agents[player].act(states, np.zeros(1, np.int64), stream)[0]
 
     def _play(self, action: Any, ms: int | None = None) -> None:
-        """Plays an action, writes it down, and tells everybody."""
+        """Plays an action, writes it down, and sends it to all viewers."""
         position = self.position
         before, player = position.states, position.mover
         taken = round(1000 * (time.monotonic() - self._asked_at)) if ms is None else ms
@@ -253,7 +253,7 @@ class Table:
             onlooker.send(messages[seat])
 
     def _message(self, seat: int | None, since: int) -> Plain:
-        """The game as somebody sees it, with the events from ply `since` on."""
+        """The game as a seat sees it, with the events from ply `since` on."""
         position, viewer = self.position, self.viewer_of(seat)
         asked = seat is not None and seat == position.mover and self.seats[seat].agent is None and not self.failed
         return {

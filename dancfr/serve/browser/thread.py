@@ -1,4 +1,4 @@
-"""The thread in which agents are made and think, which no search can keep alive."""
+"""A daemon thread for agents: a running search cannot delay the end of the server."""
 
 import os
 import sys

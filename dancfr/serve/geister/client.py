@@ -48,7 +48,7 @@ class Client:
     Attributes:
         seat: 0 or 1; None until the first board of a game.
         refused: Whether the server has refused the last answer.
-        outcome: How the last game has ended for the agent; None while a game goes on.
+        outcome: How the last game has ended for the agent; None during a game.
         decisions: Moves in all games so far.
     """
 
@@ -121,7 +121,7 @@ class Client:
 
 
 def state_of(board: Board, seat: int, ply: int) -> States:
-    """A state in which `seat`, who is to move, sees what the board string shows, `STATE[1]`.
+    """A state in which `seat`, who is to move, sees the board string, `STATE[1]`.
 
     The colours of the opponent's ghosts on the board are unknown; the first ones by letter are made red.
     """

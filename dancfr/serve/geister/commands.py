@@ -5,12 +5,14 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import UsageError
 from dancfr.games.registry import read_options
+from dancfr.runs.recorded_games import check_folder
 from dancfr.serve.commands import (
     check_at_least,
     check_seconds,
@@ -26,8 +28,7 @@ from dancfr.serve.geister.hosted_game import GameRecord, GameRules
 from dancfr.serve.geister.protocol import MOVE_REQUEST, SETUP_REQUEST
 from dancfr.serve.geister.referee import RULES, Referee
 from dancfr.serve.geister.server import PORT_OPTIONS, ServerSettings, run_server
-from dancfr.serve.network import announce, check_listening, check_port
-from dancfr.serve.records import Recorder
+from dancfr.serve.network import announce, check_host, check_listening, check_port
 from dancfr.watch.progress import duration
 from envs.agent import Agent
 from envs.geister import Geister
@@ -48,7 +49,7 @@ class ServeOptions:
     Attributes:
         second_port: None is the port after `port`.
         pace: Shortest time between two lines to a player, in milliseconds; None is `AGENT_PACE_MS` against an agent of
-            the server, which answers at once, and 0 between two users.
+            the server, which answers immediately, and 0 between two users.
         options: Options of the game, as ``key=value``.
     """
 
@@ -59,7 +60,7 @@ class ServeOptions:
     agents: str
     clock: float
     reserve: float
-    records: str | None
+    records: Path | None
     seed: int
     pace: float | None = None
     options: Sequence[str] = ()
@@ -74,10 +75,10 @@ def serve(options: ServeOptions) -> dict[str, Any]:
     names = split_agents(options.agents, 2)
     settings, rules = _settings(options, AGENT_PACE_MS if any(names) else 0.0), _rules(options)
     players = [None if name is None else _player(name) for name in names]
+    check_folder(options.records)
     for seat, option in enumerate(PORT_OPTIONS):
         if names[seat] is None:
             asyncio.run(check_listening(settings.host, settings.ports[seat], option))
-    recorder = Recorder(options.records)
     warm_up([player for player in players if player is not None])
     agents = [
         None if name is None or player is None else (name, Client(*player, seed_of(options.seed, seat)))
@@ -93,7 +94,7 @@ def serve(options: ServeOptions) -> dict[str, Any]:
         ]
         announce(settings.host, f"{settings.host}, {' and '.join(seats)}")
 
-    records = run_until_signal(lambda stop: run_server(settings, rules, agents, recorder, stop, on_listening))
+    records = run_until_signal(lambda stop: run_server(settings, rules, agents, stop, on_listening))
     return _result(records, time.monotonic() - started)
 
 
@@ -123,7 +124,7 @@ def _rules(options: ServeOptions) -> GameRules:
         if key not in _SERVER_OPTIONS:
             raise UsageError(f"--option {key} has no effect on a server: use {' or '.join(_SERVER_OPTIONS)}")
     try:
-        return GameRules(replace(RULES, **game_options), options.reserve, options.clock)
+        return GameRules(replace(RULES, **game_options), options.reserve, options.clock, options.records)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -134,7 +135,8 @@ def _player(name: str) -> Player:
     Raises:
         UsageError: See `make_agent`.
     """
-    game: Any = match_rules("geister", (name,), (), RULES.ply_limit)[0]
+    game = match_rules("geister", (name,), (), RULES.ply_limit)[0]
+    assert isinstance(game, Geister)
     return make_agent(name, game), game
 
 
@@ -165,6 +167,7 @@ def connect(host: str, port: int, agent: str, games: int, seed: int, patience_s:
         UsageError: There is no such agent or host, or an option is wrong.
         RunError: See `dancfr.serve.geister.connect.play_at`.
     """
+    check_host(host)
     check_port(port, least=1)
     check_at_least("--games", games, 1)
     check_at_least("--seed", seed, 0)

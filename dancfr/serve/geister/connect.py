@@ -92,7 +92,7 @@ async def _play_game(result: GeisterResult, client: Client, silence_s: float) ->
 
     Raises:
         OSError: The connection fails.
-        NoSeat: The server closes the connection at once.
+        NoSeat: The server closes the connection immediately.
         RunError: The connection drops later, or the server is not one of Geister.
     """
     async with asyncio.timeout(CONNECT_S):
@@ -122,7 +122,7 @@ async def _converse(
             if asked:
                 raise RunError(f"{result.server}: the connection dropped in game {result.games + 1}")
             raise NoSeat(
-                f"{result.server}: the server closed the connection at once: the seat is taken, or the server is ending"
+                f"{result.server}: the server closed the connection immediately: the seat is taken, or the server ends"
             )
         refused = client.refused
         answer = _answer(result, client, line, asked)

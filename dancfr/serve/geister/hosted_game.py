@@ -4,9 +4,10 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from dancfr.errors import warn
-from dancfr.serve.clock import Clock
+from dancfr.runs.recorded_games import Player, Writer
 from dancfr.serve.geister.client import Client
 from dancfr.serve.geister.line_link import LineLink
 from dancfr.serve.geister.protocol import ACCEPTED, MOVE_REQUEST, REFUSED, SETUP_REQUEST, is_move
@@ -14,7 +15,7 @@ from dancfr.serve.geister.referee import DISCONNECTED, NOISE, OUT_OF_TIME, RULES
 from envs.geister import Geister
 
 MAX_USELESS = 8
-"""Lines of a game that answer no request, besides an illegal move, which loses at once. The last of them loses."""
+"""Lines of a game that answer no request, besides an illegal move, which loses immediately. The last of them loses."""
 
 FAILED = "failed"
 
@@ -30,11 +31,13 @@ class GameRules:
         game: The rules of the board.
         reserve: Seconds that each player has for the whole game, including the choice of colours.
         per_answer: Seconds for each answer after that.
+        records: Folder in which games are recorded, a file for each; None records none.
     """
 
     game: Geister = RULES
     reserve: float = 600.0
     per_answer: float = 10.0
+    records: Path | None = None
 
 
 @dataclass
@@ -59,6 +62,31 @@ class GameRecord:
     file: str | None = None
 
 
+@dataclass
+class Clock:
+    """Runs while an answer is awaited. Times are in seconds, readings of one monotonic clock.
+
+    Attributes:
+        reserve: What is left of the time for the whole game.
+        per_answer: What each answer may take beyond the reserve.
+    """
+
+    reserve: float
+    per_answer: float
+    _since: float | None = None
+
+    def start(self, now: float) -> float:
+        """Starts the clock at `now`, which may lie in the future, and returns how long the answer may take."""
+        self._since = now
+        return self.reserve + self.per_answer
+
+    def stop(self, now: float) -> None:
+        """Stops the clock, and takes the time since its start off the reserve. Has no effect on a stopped clock."""
+        if self._since is not None:
+            self.reserve = max(0.0, self.reserve - max(0.0, now - self._since))
+            self._since = None
+
+
 class HostedGame:
     """A game from the arrival of the first player to its end, whatever the players do. It begins when both players are
     connected: a player who leaves before that frees the seat, one who leaves later has lost.
@@ -70,7 +98,6 @@ class HostedGame:
         on_end: Is called once, when the game has ended.
 
     Attributes:
-        log: All lines so far: ``0< SET?`` from the server to player 0, ``0> SET:ABCD`` from player 0.
         record: The result so far.
     """
 
@@ -81,6 +108,7 @@ class HostedGame:
         agents: Sequence[SeatedAgent | None],
         on_end: Callable[["HostedGame"], None],
     ) -> None:
+        self._rules = rules
         self._agents = list(agents)
         self._on_end = on_end
         self._links: list[LineLink | None] = [None, None]
@@ -89,7 +117,8 @@ class HostedGame:
         self._timers: list[asyncio.TimerHandle | None] = [None, None]
         self._useless = [0, 0]
         self._began: float | None = None
-        self.log: list[str] = []
+        self._writer: Writer | None = None
+        self._written = 0
         self.record = GameRecord(number, ["", ""])
 
     @property
@@ -124,7 +153,6 @@ class HostedGame:
         referee = self._referee
         if self.record.status != "playing":
             return
-        self.log.append(f"{player}> {text}")
         if referee.mover == player and is_move(text):
             self._stop_clock(player)
             self._send(player, referee.move(text))
@@ -145,6 +173,7 @@ class HostedGame:
         if self._referee.ending:
             self._end("finished")
         elif mover is not None:
+            self._write()
             delay = self._send(mover, MOVE_REQUEST + self._referee.board(mover))
             if self._agents[mover] is None:
                 self._start_clock(mover, delay)
@@ -156,6 +185,17 @@ class HostedGame:
         else:
             self._referee.forfeit(player, NOISE)
             self._end("finished")
+
+    def turn_away(self, player: int) -> None:
+        """Takes the seat back from a web browser, which has played nothing; a game that has begun waits again."""
+        warn(f"game {self.record.game}: a web browser came to the seat of player {player}, and was turned away")
+        if self._began is not None:
+            self._began = None
+            for each, agent in enumerate(self._agents):
+                self._stop_clock(each)
+                if agent is not None:
+                    self._free_seat(each)
+        self._free_seat(player)
 
     def leave(self, player: int, link: LineLink) -> None:
         """A connection has ended. Has no effect if the player has left the seat before."""
@@ -174,7 +214,6 @@ class HostedGame:
         self._links[player] = None
         self._referee.forget(player)
         self._useless[player] = 0
-        self.log = [line for line in self.log if not line.startswith(str(player))]
         if link is not None:
             link.close()
 
@@ -229,11 +268,34 @@ class HostedGame:
         assert self._began is not None
         record.seconds = round(time.monotonic() - self._began, 3)
         record.reserves = [round(clock.reserve, 3) for clock in self._clocks]
+        self._write()
+        writer = self._writer
+        assert writer is not None
+        if referee.ending:
+            won = {None: (0.0, 0.0), 0: (1.0, -1.0), 1: (-1.0, 1.0)}[referee.winner]
+            writer.end(referee.ending, won, self._written)
+        record.file = None if writer.path is None else str(writer.path)
         self._on_end(self)
+
+    def _write(self) -> None:
+        """Records the decisions since the last call; those of a game begin with the colours of both players."""
+        referee, board = self._referee, self._rules.game
+        if self._writer is None:
+            options = {"ply_limit": board.ply_limit, "random_setup": False, "forced_escape": board.forced_escape}
+            players = [
+                Player(kind="user" if agent is None else "agent", name=name)
+                for name, agent in zip(self.record.names, self._agents, strict=True)
+            ]
+            self._writer = Writer(self._rules.records, "geister", options, 0, players)
+        layouts = [layout for layout in referee.layouts if layout is not None]
+        decisions = [*layouts, *referee.moves] if len(layouts) == 2 else []
+        for ply in range(self._written, len(decisions)):
+            label = f"layout {decisions[ply]}" if ply < 2 else board.describe(decisions[ply])
+            self._writer.move(ply, ply % 2, decisions[ply], label, 0)
+        self._written = len(decisions)
 
     def _send(self, player: int, line: str) -> float:
         """Sends a line, and returns in how many seconds it leaves the server."""
-        self.log.append(f"{player}< {line}")
         link, agent = self._links[player], self._agents[player]
         if link is not None:
             return link.send(line)
@@ -245,7 +307,7 @@ class HostedGame:
         """Sends a line to an agent, and handles its answer. Runs by itself, so that lines of users come in between."""
         try:
             answer = client.receive(line)
-        except Exception as error:  # whatever an agent does, the server goes on with the next game
+        except Exception as error:  # whatever an agent does, the server continues with the next game
             self.fail(player, error)
             return
         if answer is not None:

@@ -1,6 +1,7 @@
 """The server's side of a player's TCP connection: sending never waits, and incoming lines are limited."""
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -13,9 +14,16 @@ CLOSE_S = 2.0
 MAX_LINES_AFTER_END = 64
 """Lines that may still arrive after the end before the connection is aborted."""
 
+_BROWSER = re.compile(rb"[A-Z]{3,10} |\x16\x03")
+"""How HTTP requests and the greetings of TLS begin, and no line of a player."""
+
 
 class TooLong(Exception):
     """A line is longer than any that the protocol has."""
+
+
+class NoPlayer(Exception):
+    """The first line is that of a browser, in which any web page can open this port."""
 
 
 class LineLink:
@@ -44,6 +52,7 @@ class LineLink:
         self._abort: asyncio.TimerHandle | None = None
         peer = writer.get_extra_info("peername")
         self.name = f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else "unknown"
+        self._silent = True
         self.closed = False
 
     def send(self, line: str) -> float:
@@ -105,6 +114,7 @@ class LineLink:
 
         Raises:
             TooLong: More than `MAX_LINE_BYTES` came without the end of a line.
+            NoPlayer: The first line is that of a browser.
         """
         while True:
             try:
@@ -112,7 +122,10 @@ class LineLink:
             except (asyncio.IncompleteReadError, OSError):
                 return
             except asyncio.LimitOverrunError:
-                raise TooLong from None
+                line = await self._reader.read(MAX_LINE_BYTES + 1)
+            if self._silent and _BROWSER.match(line):
+                raise NoPlayer
+            self._silent = False
             if len(line) > MAX_LINE_BYTES:
                 raise TooLong
             text = line[:-1].removesuffix(b"\r").decode("latin-1")
@@ -131,7 +144,7 @@ class LineLink:
             while self._waiting:  # the player has closed its side, and may still read
                 await asyncio.sleep(self._pace_s)
             self._writer.close()
-        except TooLong:
+        except (TooLong, NoPlayer):
             self._writer.transport.abort()
         with suppress(OSError):
             await self._writer.wait_closed()

@@ -1,6 +1,6 @@
-"""Lines of the Geister competition: what players send, and the 48 characters that show a board.
+"""Lines of the Geister competition: the players' lines, and the 48 characters that show a board.
 
-A board string has three characters for each of sixteen ghosts, the own ghosts A-H and then the opponent's: column and
+A board string has three characters for each of sixteen ghosts, the receiver's A-H and then the opponent's: column and
 row in the receiver's view (``99`` captured, ``88`` escaped), and the colour (``R`` or ``B`` own and hidden, ``r`` or
 ``b`` known to both, ``u`` unknown).
 """
@@ -93,8 +93,8 @@ class Board:
     """A board string that has been read and checked.
 
     Attributes:
-        squares: Squares of the own and the opponent's ghosts in the receiver's view, or CAPTURED, `int8[2, 8]`.
-        red: Which of the own ghosts are red, `bool[8]`.
+        squares: Squares of the receiver's and the opponent's ghosts in the receiver's view, or CAPTURED, `int8[2, 8]`.
+        red: Which of the receiver's ghosts are red, `bool[8]`.
         taken_red: Which of the opponent's ghosts are captured and red, `bool[8]`.
     """
 

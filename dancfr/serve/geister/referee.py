@@ -4,7 +4,7 @@ import numpy as np
 
 from dancfr.serve.geister.protocol import DRAWN, LOST, REFUSED, WON, read_move, read_set, write_board
 from envs.geister import Geister
-from envs.geister.rules import BY_PLY_LIMIT, DIRECTIONS, ENDINGS, ESCAPE_DIRECTION, new_states
+from envs.geister.rules import BY_PLY_LIMIT, DIRECTIONS, ENDINGS, ESCAPE_DIRECTION, layouts, new_states
 
 PLY_LIMIT = 300
 RULES = Geister(ply_limit=PLY_LIMIT, forced_escape=False)
@@ -24,7 +24,8 @@ class Referee:
         rules: The rules of the board; their setup is ignored, as players choose the colours.
 
     Attributes:
-        chosen: Which players have chosen their colours.
+        layouts: The colours that each player has chosen, by their number in `layouts`; None before the choice.
+        moves: The actions of both players so far.
         ending: How the game has ended; empty until then.
         winner: 0 or 1; None for a draw and before the end.
     """
@@ -32,9 +33,15 @@ class Referee:
     def __init__(self, rules: Geister = RULES) -> None:
         self._rules = rules
         self._states = new_states(1, 6, np.zeros((1, 2), np.uint8))
-        self.chosen = [False, False]
+        self.layouts: list[int | None] = [None, None]
+        self.moves: list[int] = []
         self.ending = ""
         self.winner: int | None = None
+
+    @property
+    def chosen(self) -> list[bool]:
+        """Which players have chosen their colours."""
+        return [layout is not None for layout in self.layouts]
 
     @property
     def plies(self) -> int:
@@ -52,12 +59,12 @@ class Referee:
         if reds is None or self.chosen[player] or self.ending:
             return False
         self._states["red"][0, player] = reds
-        self.chosen[player] = True
+        self.layouts[player] = layouts(6).tolist().index(reds)
         return True
 
     def forget(self, player: int) -> None:
         """Forgets a player's choice of colours, for another player in the same seat."""
-        self.chosen[player] = False
+        self.layouts[player] = None
         self._states["red"][0, player] = 0
 
     def move(self, text: str) -> str:
@@ -75,6 +82,7 @@ class Referee:
             return REFUSED
         before = self._states["taken"][0, 1 - player].copy()
         self._rules.step(self._states, np.array([action]))
+        self.moves.append(action)
         gained = (self._states["taken"][0, 1 - player] - before).tolist()
         if self._states["ending"][0]:
             self.ending = ENDINGS[int(self._states["ending"][0])]

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from dancfr.errors import UsageError, warn
 from dancfr.serve.commands import wait_for_any
 from dancfr.serve.geister.hosted_game import GameRecord, GameRules, HostedGame, SeatedAgent
-from dancfr.serve.geister.line_link import LineLink, TooLong
+from dancfr.serve.geister.line_link import LineLink, NoPlayer, TooLong
 from dancfr.serve.geister.protocol import MAX_LINE_BYTES
-from dancfr.serve.network import describe_listen_error
-from dancfr.serve.records import Recorder
+from dancfr.serve.network import BURST, describe_listen_error, lengthen_queue, notice_vanishing
 
 PORT_OPTIONS = ("--port", "--second-port")
 """The option that sets the port of each player."""
@@ -26,7 +25,7 @@ class ServerSettings:
 
     Attributes:
         host, ports: Where to listen, the first player's port first; port 0 is any free one.
-        games: End after this number of games; None goes on until `stop`.
+        games: End after this number of games; None continues until `stop`.
         pace_s: Shortest time between two lines to a player, in seconds.
     """
 
@@ -43,21 +42,17 @@ class Lobby:
         rules: How games are played.
         agents: For each seat an agent; None is a seat for a user.
         settings: How many games to play in all, and at which pace.
-        recorder: Records the games.
 
     Attributes:
         records: The records of all games so far.
         all_played: Is set when the last game has ended.
     """
 
-    def __init__(
-        self, rules: GameRules, agents: Sequence[SeatedAgent | None], settings: ServerSettings, recorder: Recorder
-    ) -> None:
+    def __init__(self, rules: GameRules, agents: Sequence[SeatedAgent | None], settings: ServerSettings) -> None:
         self._rules = rules
         self._agents = agents
         self._games = settings.games
         self._pace_s = settings.pace_s
-        self._recorder = recorder
         self._connections: set[asyncio.Task[None] | None] = set()
         self.records: list[GameRecord] = []
         self.all_played = asyncio.Event()
@@ -69,7 +64,6 @@ class Lobby:
     def _close(self, game: HostedGame) -> None:
         """A game has ended: the next one can begin."""
         record = game.record
-        record.file = self._recorder.write(game.log)
         self.records.append(record)
         won = "a draw" if record.winner is None else f"{record.names[record.winner]} (player {record.winner}) has won"
         outcome = f"{won}, {record.ending}" if record.ending else record.status
@@ -80,7 +74,7 @@ class Lobby:
             self._game = self._new_game()
 
     async def serve_player(self, player: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Keeps a player at a seat for the lifetime of the connection; closes it at once if the seat is taken."""
+        """Keeps a player at a seat for the lifetime of the connection; closes it immediately if the seat is taken."""
         game, link = self._game, LineLink(reader, writer, self._pace_s)
         if len(self._connections) >= MAX_CONNECTIONS or not game.join(player, link):
             writer.close()
@@ -94,7 +88,9 @@ class Lobby:
                 game.receive(player, line)
         except TooLong:
             game.expel(player)
-        except Exception as error:  # an error of the server itself: other games go on
+        except NoPlayer:
+            game.turn_away(player)
+        except Exception as error:  # an error of the server itself: other games continue
             game.fail(player, error)
         finally:
             game.leave(player, link)
@@ -113,7 +109,6 @@ async def run_server(
     settings: ServerSettings,
     rules: GameRules,
     agents: Sequence[SeatedAgent | None],
-    recorder: Recorder,
     stop: asyncio.Event,
     on_listening: Callable[[list[int | None]], None] = lambda ports: None,
 ) -> list[GameRecord]:
@@ -123,7 +118,6 @@ async def run_server(
         settings: How to listen.
         rules: How games are played.
         agents: Agents by seat; the server does not listen on their ports.
-        recorder: Records the games.
         stop: Ends the server.
         on_listening: Is called with the port of each seat, None for an agent's, once users can connect.
 
@@ -133,7 +127,7 @@ async def run_server(
     Raises:
         UsageError: The server cannot listen on a port.
     """
-    lobby = Lobby(rules, agents, settings, recorder)
+    lobby = Lobby(rules, agents, settings)
     ports: list[int | None] = [None, None]
     async with AsyncExitStack() as stack:
         for player, port in enumerate(settings.ports):
@@ -149,9 +143,12 @@ async def run_server(
 
 async def _listen(lobby: Lobby, player: int, host: str, port: int) -> asyncio.Server:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        notice_vanishing(writer.get_extra_info("socket"))  # before a game no clock runs
         await lobby.serve_player(player, reader, writer)
 
     try:
-        return await asyncio.start_server(handle, host, port, limit=MAX_LINE_BYTES)
+        server = await asyncio.start_server(handle, host, port, limit=MAX_LINE_BYTES, backlog=BURST)
     except (OSError, OverflowError) as error:
         raise UsageError(describe_listen_error(host, port, error, PORT_OPTIONS[player])) from None
+    lengthen_queue(server)
+    return server

@@ -5,23 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from dancfr.serve.guandan.incoming import Beginning, EpisodeOver, Exchange, GameResult, Kind, Play, Request
 from dancfr.serve.guandan.notation import Option, option_of
-from dancfr.serve.guandan.request import Request
 from dancfr.serve.guandan.view import View
-from dancfr.serve.messages import (
-    Message,
-    ProtocolError,
-    read_field,
-    read_integer,
-    read_json,
-    read_list,
-    read_plain,
-)
-from envs.agent import RaggedAgent
+from dancfr.serve.messages import Message, read, read_object
+from envs.agent import ListedAgent
 from envs.game import States
 from envs.guandan import GuanDan
-from envs.guandan.cards import RANKS
-from envs.guandan.state import SEATS
+from envs.guandan.rules.cards import RANKS
 
 MATCH = GuanDan(length="match", situation="first", double_tribute="by_seat", a_attempts=0)
 """The rules of the recorded engine. A client uses them for legal actions and infostates only, which are the same under
@@ -47,7 +38,7 @@ class Client:
         victories: Matches won by each seat, once the server has sent the final result.
     """
 
-    def __init__(self, agent: RaggedAgent, game: GuanDan = MATCH, seed: int = 0) -> None:
+    def __init__(self, agent: ListedAgent, game: GuanDan = MATCH, seed: int = 0) -> None:
         self._agent = agent
         self._game = game
         self._rng = np.random.default_rng(seed)
@@ -62,7 +53,7 @@ class Client:
 
     @property
     def seat(self) -> int | None:
-        """The own seat; None until a message reveals it."""
+        """The client's seat; None until a message reveals it."""
         return self._view.seat
 
     def receive(self, message: str | bytes | Mapping[str, Any]) -> dict[str, int] | None:
@@ -75,36 +66,33 @@ class Client:
             ProtocolError: The message is not a JSON object, or a field of a known kind of message is missing or wrong.
                 The client keeps what it knew before.
         """
-        read = read_json(message) if isinstance(message, (str, bytes, bytearray)) else read_plain(message)
-        kind, stage = read.get("type"), read.get("stage")
-        for name, value in (("type", kind), ("stage", stage)):
-            if not isinstance(value, str):
-                raise ProtocolError(name, "missing" if name not in read else "a word was expected")
-        if kind == "act":
-            return {"actIndex": self._choose(Request.read(read))}
-        if kind == "notify":
-            self._update(str(stage), read)
+        plain = read_object(message)
+        kind = read(Kind, plain)
+        if kind.type == "act":
+            return {"actIndex": self._choose(Request.read(plain))}
+        if kind.type == "notify":
+            self._update(kind.stage, plain)
         return None
 
     def _update(self, stage: str, message: Message) -> None:
         view = self._view
         if stage == "beginning":
-            view.beginning(message)
+            view.beginning(read(Beginning, message))
             if view.rounds == 0:
                 self._begun = False
         elif stage == "play":
-            view.play(message)
+            view.play(read(Play, message))
         elif stage == "tribute":
-            view.tribute(message)
+            view.tribute(read(Exchange, message))
         elif stage == "back":
-            view.back(message)
+            view.back(read(Exchange, message))
         elif stage == "anti-tribute":
             view.anti_tribute()
         elif stage == "episodeOver":
-            view.episode_over(message)
+            view.episode_over(read(EpisodeOver, message))
         elif stage in ("gameOver", "gameResult"):
             if stage == "gameResult":
-                self.victories = read_victories(message)
+                self.victories = read(GameResult, message).victories
             view.forget_match()
 
     def _choose(self, request: Request) -> int:
@@ -136,18 +124,6 @@ def closest_option(wanted: Option, options: list[Option]) -> int:
         return min(same_kind, key=lambda i: abs(_order(options[i][1]) - _order(rank)))
     passes = [i for i, option in enumerate(options) if option[0] == "PASS"]
     return passes[0] if passes else 0
-
-
-def read_victories(message: Message) -> list[int]:
-    """Matches won by each seat, from a final result.
-
-    Raises:
-        ProtocolError: The field is missing or wrong.
-    """
-    won = read_list(read_field(message, "victoryNum"), "victoryNum", SEATS)
-    if len(won) != SEATS:
-        raise ProtocolError("victoryNum", f"four seats were expected, got {len(won)}")
-    return [read_integer(each, "victoryNum", 0, 10**9) for each in won]
 
 
 def _order(rank: str) -> int:

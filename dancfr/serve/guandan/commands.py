@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dancfr.agents.by_name import make_agent
-from dancfr.games.registry import make_game, read_options
+from dancfr.games.registry import make_game_as, read_options
 from dancfr.runs.recorded_games import check_folder
 from dancfr.serve.commands import (
     check_at_least,
@@ -27,10 +30,11 @@ from dancfr.serve.guandan.notation import JokerBomb
 from dancfr.serve.guandan.server import ServerSettings, run_server
 from dancfr.serve.guandan.table import Table
 from dancfr.serve.network import announce, check_listening, check_port
+from dancfr.serve.origins import read_public_url
 from dancfr.watch.progress import duration
-from envs.agent import RaggedAgent
+from envs.game import ListedGame, States
 from envs.guandan import GuanDan
-from envs.guandan.state import SEATS
+from envs.guandan.rules.state import SEATS
 
 _WARM_UP_ROUNDS = 2
 
@@ -54,6 +58,7 @@ class ServeOptions:
     joker_bomb: JokerBomb
     options: Sequence[str] = ()
     records: Path | None = None
+    public_url: str | None = None
 
 
 def serve(options: ServeOptions) -> dict[str, Any]:
@@ -65,9 +70,10 @@ def serve(options: ServeOptions) -> dict[str, Any]:
     rules = _check(options)
     names = split_agents(options.agents, SEATS)
     agents = [None if name is None else (name, _maker(name, rules.game, options.seed)) for name in names]
-    settings = ServerSettings(options.host, options.port, options.tables, options.rate)
+    public = read_public_url(options.public_url)
+    settings = ServerSettings(options.host, options.port, options.tables, options.rate, public)
     asyncio.run(check_listening(settings.host, settings.port))
-    warm_up([_agent(name, rules.game) for name in dict.fromkeys(filter(None, names))], rules.game)
+    warm_up([make_agent(name, rules.game) for name in dict.fromkeys(filter(None, names))], rules.game)
     started = time.monotonic()
 
     def on_listening(url: str) -> None:
@@ -86,7 +92,7 @@ def _check(options: ServeOptions) -> TableRules:
     check_seconds("--clock", options.clock)
     check_seconds("--rate", options.rate)
     game_options = {"length": "match", "situation": "first"} | read_options("guandan", options.options)
-    game: Any = make_game("guandan", **game_options)
+    game = make_game_as(GuanDan, "guandan", **game_options)
     check_folder(options.records)
     return TableRules(
         game, options.matches, options.clock, options.joker_bomb, options.seed, options.records, game_options
@@ -95,12 +101,7 @@ def _check(options: ServeOptions) -> TableRules:
 
 def _maker(name: str, game: GuanDan, seed: int) -> MakeClient:
     """Makes clients of the agent `name`, a new agent for each table and seat."""
-    return lambda table, seat: Client(_agent(name, game), game, seed_of(seed, table, seat, 1))
-
-
-def _agent(name: str, game: GuanDan) -> RaggedAgent:
-    agent: Any = make_agent(name, game)
-    return agent
+    return lambda table, seat: Client(make_agent(name, game), game, seed_of(seed, table, seat, 1))
 
 
 def _result(records: list[TableRecord], seconds: float) -> dict[str, Any]:
@@ -131,7 +132,7 @@ def connect(url: str, agent: str, seed: int, patience_s: float) -> dict[str, Any
     check_url(url)
     check_at_least("--seed", seed, 0)
     check_seconds("--retry", patience_s, zero=True)
-    player = _agent(agent, MATCH)
+    player = make_agent(agent, MATCH)
     warm_up([player], MATCH)
     client = Client(player, MATCH, seed)
     return asdict(run_until_signal(lambda stop: play_at(url, client, patience_s, stop))) | {"agent": agent}
@@ -167,8 +168,8 @@ class _FirstAction:
 
     name = "first action"
 
-    def begin(self, game: Any, batch: int, rng: Any) -> None:
+    def begin(self, game: ListedGame, batch: int, rng: np.random.Generator) -> None:
         self._game = game
 
-    def act(self, states: Any, games: Any, rng: Any) -> Any:
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
         return self._game.legal(states).rows[:1]

@@ -18,7 +18,7 @@ from dancfr.serve.position import plain_action
 from dancfr.serve.seats import Seat, UserSeat
 from envs.guandan import GuanDan
 from envs.guandan.game import describe
-from envs.guandan.state import SEATS
+from envs.guandan.rules.state import SEATS
 
 DEFAULT_ACTION = 0
 """Played for a seat whose time has run out: the first legal action, which is a pass where passing is legal."""
@@ -108,7 +108,7 @@ class HostedTable:
         except Abandoned:
             record.status = "abandoned"
             warn(f"table {record.table}: no user is left; the table is closed")
-        except Exception as error:  # of an agent, for example; other tables go on
+        except Exception as error:  # of an agent, for example; other tables continue
             record.status = "failed"
             warn(f"table {record.table} failed and is closed: {type(error).__name__}: {error}")
         record.seconds = round(time.monotonic() - started, 3)
@@ -156,7 +156,7 @@ class HostedTable:
             Abandoned: No user of the table is connected.
         """
         request = table.act()
-        index = await self._seats[seat].decide(request, as_text(request), request["indexRange"], self._rules.clock)
+        index = await self._seats[seat].decide(as_text(request), request["indexRange"], self._rules.clock)
         if index is not None:
             return index
         if not any(user.link is not None for user in self.users):
@@ -174,4 +174,4 @@ class HostedTable:
         for seat, message in posts:
             text = as_text(message)
             for each in self._seats if seat is None else [self._seats[seat]]:
-                each.notify(message, text)
+                each.notify(text)

@@ -7,7 +7,7 @@ from dancfr.serve.guandan.client import Client
 from dancfr.serve.guandan.hosted_table import HostedTable, TableRecord, TableRules
 from dancfr.serve.seats import AgentSeat, Seat, UserSeat
 from dancfr.serve.websocket import DONE, FAILED, NAME_TAKEN, NO_SEAT, WebSocketLink
-from envs.guandan.state import SEATS
+from envs.guandan.rules.state import SEATS
 
 MAX_TABLES = 64
 """Tables that play at the same time."""

@@ -1,22 +1,20 @@
 """The GuanDan server: users connect to ``ws://HOST:PORT/game/NAME`` and play by the competition's messages."""
 
 import asyncio
-import http
-import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from websockets.asyncio.server import ServerConnection, serve
-from websockets.exceptions import ConnectionClosed
-from websockets.http11 import Request, Response
+from aiohttp import web
 
-from dancfr.errors import UsageError, warn
+from dancfr.errors import warn
 from dancfr.serve.commands import wait_for_any
 from dancfr.serve.guandan.hosted_table import TableRecord, TableRules
 from dancfr.serve.guandan.lobby import Lobby, MakeClient, Refused
-from dancfr.serve.network import describe_listen_error, join_address
+from dancfr.serve.network import join_address
+from dancfr.serve.origins import PublicUrl
+from dancfr.serve.web import WebServer, refusal
 from dancfr.serve.websocket import WebSocketLink
 
 MAX_NAME = 64
@@ -25,14 +23,10 @@ MAX_NAME = 64
 MAX_MESSAGE_BYTES = 4096
 """Longest message from a user."""
 
-CLOSE_S = 2.0
-"""Longest wait for a user to agree to the closing of a connection."""
+SILENT_S = 40.0
+"""How long a user may be silent; a program that thinks in the thread of its connection answers no pings meanwhile."""
 
 _PATH = re.compile(r"/game/([^/]+)/?")
-
-_logger = logging.getLogger("dancfr.serve.websockets")  # errors of broken clients are not worth a log line
-_logger.addHandler(logging.NullHandler())
-_logger.propagate = False
 
 
 @dataclass(frozen=True)
@@ -41,14 +35,16 @@ class ServerSettings:
 
     Attributes:
         host, port: Where to listen; port 0 is any free one.
-        tables: End after this number of tables; None goes on until `stop`.
+        tables: End after this number of tables; None continues until `stop`.
         rate: Messages a second that a user may send besides answers.
+        public: Where a reverse proxy or a page shows the server.
     """
 
     host: str = "127.0.0.1"
     port: int = 23456
     tables: int | None = None
     rate: float = 20.0
+    public: PublicUrl | None = None
 
 
 async def run_server(
@@ -74,27 +70,21 @@ async def run_server(
         UsageError: The server cannot listen at the address.
     """
     lobby = Lobby(rules, agents, settings.tables)
+    server = WebServer(settings.host, settings.port, settings.public)
 
-    async def handle(connection: ServerConnection) -> None:
-        await _serve_user(connection, lobby, settings.rate)
-
-    try:
-        server = await serve(
-            handle,
-            settings.host,
-            settings.port,
-            process_request=_check_path,
-            max_size=MAX_MESSAGE_BYTES,
-            compression=None,
-            server_header=None,
-            open_timeout=5,
-            close_timeout=CLOSE_S,
-            logger=_logger,
+    async def seat(request: web.Request) -> web.StreamResponse:
+        name = user_of(request.raw_path.removeprefix(server.prefix))
+        if name is None:
+            return refusal(404, f"connect to /game/NAME, with a name of at most {MAX_NAME} printable characters")
+        if problem := server.origins.refusal(request):
+            return refusal(403, problem)
+        rate = settings.rate
+        return await server.serve_socket(
+            request, lambda link: _serve_user(name, link, lobby), rate, max(1.0, rate), MAX_MESSAGE_BYTES, SILENT_S
         )
-    except (OSError, OverflowError) as error:
-        raise UsageError(describe_listen_error(settings.host, settings.port, error)) from None
-    async with server:
-        port = next(iter(server.sockets)).getsockname()[1]
+
+    server.route("/{path:(?s:.*)}", seat)
+    async with server.listening() as port:
         on_listening(f"ws://{join_address(settings.host, port)}/game/")
         await wait_for_any(stop, lobby.all_played)
         await lobby.stop()
@@ -108,34 +98,17 @@ def user_of(path: str) -> str | None:
     return name if name.strip() and name.isprintable() and len(name) <= MAX_NAME else None
 
 
-def _check_path(connection: ServerConnection, request: Request) -> Response | None:
-    if user_of(request.path) is not None:
-        return None
-    text = f"connect to /game/NAME, with a name of at most {MAX_NAME} printable characters\n"
-    return connection.respond(http.HTTPStatus.NOT_FOUND, text)
-
-
-async def _serve_user(connection: ServerConnection, lobby: Lobby, rate: float) -> None:
+async def _serve_user(name: str, link: WebSocketLink, lobby: Lobby) -> None:
     """Keeps a user at a seat for the lifetime of the connection."""
-    assert connection.request is not None
-    name = user_of(connection.request.path)
-    assert name is not None
-    link = WebSocketLink(connection, rate)
     try:
         seat = lobby.join(name, link)
-    except Refused as refusal:
-        await connection.close(refusal.code, str(refusal))
+    except Refused as refused:
+        link.close(refused.code, str(refused))
+        await link.run(lambda message: None)
         return
-    writer = asyncio.ensure_future(link.write())
     try:
-        async for message in connection:
-            seat.receive(message, link)
-            if link.breach:
-                break
-    except ConnectionClosed:
-        pass
+        await link.run(lambda message: seat.receive(message, link))
     finally:
         lobby.leave(seat, link)
         if link.breach:
             warn(f"{name}: connection closed: {link.breach}")
-        await link.finish(writer)

@@ -9,8 +9,8 @@ from dancfr.serve.guandan.notation import NO_ACTION, JokerBomb, written
 from dancfr.serve.messages import Message
 from envs.game import Ragged, States
 from envs.guandan import GuanDan
-from envs.guandan.cards import CARDS, PASS, RANKS, unpack
-from envs.guandan.state import GIVE_BACK, NOBODY, PAY, PLAY, SEATS
+from envs.guandan.rules.cards import CARDS, PASS, RANKS, unpack
+from envs.guandan.rules.state import GIVE_BACK, NOBODY, PAY, PLAY, SEATS
 
 
 class Post(NamedTuple):
@@ -47,7 +47,8 @@ class Table:
     @property
     def state(self) -> np.void:
         """The state's record."""
-        return self.states[0]
+        state: np.void = self.states[0]
+        return state
 
     @property
     def seat(self) -> int:

@@ -1,19 +1,17 @@
-"""What one seat knows of a match, rebuilt from the competition's messages as a state of the engine.
+"""The knowledge of one seat about a match, rebuilt from the competition's messages as a state of the engine.
 
-The state holds the own hand, all cards played, the cards left, levels, tributes and the action to beat. The cards that
-the seat cannot know are dealt to the other hands in the right numbers. `GuanDan.observe` shows the same for this state
-as for the real one.
+The state holds the seat's hand, all cards played, the cards left, levels, tributes and the action to beat. The cards
+that the seat cannot know are dealt to the other hands in the right numbers. `GuanDan.observe` shows the same for this
+state as for the real one.
 """
 
 import numpy as np
 
-from dancfr.serve.guandan.notation import read_action, read_cards, read_levels
-from dancfr.serve.guandan.request import MAX_HAND, Request
-from dancfr.serve.messages import Message, ProtocolError, read_field, read_integer, read_list
+from dancfr.serve.guandan.incoming import MAX_HAND, Beginning, EpisodeOver, Exchange, Play, Request, Route
 from envs.game import States
-from envs.guandan.cards import CARDS, DECK_HIGH, DECK_LOW, card_bit
-from envs.guandan.rules import finish_levels
-from envs.guandan.state import NOBODY, OVER, PAY, PLAY, SEATS, state_dtype
+from envs.guandan.rules.cards import CARDS, DECK_HIGH, DECK_LOW, card_bit
+from envs.guandan.rules.state import NOBODY, OVER, PAY, PLAY, SEATS, state_dtype
+from envs.guandan.rules.tables import finish_levels
 
 _DECK = int(DECK_LOW) | int(DECK_HIGH) << 64
 _ONES = _DECK >> 1  # the lower bit of the two that count each card
@@ -21,12 +19,11 @@ _MAX_COUNT = 65_535  # of the counters in a state
 
 
 class View:
-    """The knowledge of one seat. Each method handles one kind of message; a wrong message raises `ProtocolError` and
-    changes nothing.
+    """The knowledge of one seat. Each method handles one kind of message.
 
     Attributes:
         states: The state, `[1]` records; an agent can decide on it after `act`.
-        seat: The own seat; None until it is known or guessed.
+        seat: The client's seat; None until it is known or guessed.
         certain: Whether a message has named the seat; otherwise it was guessed from a request.
     """
 
@@ -34,12 +31,13 @@ class View:
         self.states: States = np.zeros(1, state_dtype)
         self.seat: int | None = None
         self.certain = False
-        self._asked = False  # with an uncertain seat: the next play message shows the own action, and so the seat
+        self._asked = False  # with an uncertain seat: the next play message shows the client's action, and so the seat
         self.forget_match()
 
     @property
     def _table(self) -> np.void:
-        return self.states[0]
+        state: np.void = self.states[0]
+        return state
 
     @property
     def rounds(self) -> int:
@@ -60,7 +58,7 @@ class View:
         for name in ("low", "high", "tributes", "settled", "refused", "phase"):
             table[name] = 0
         table["left"] = 27
-        self._exchanged: dict[str, list[tuple[int, int, int]]] = {}
+        self._exchanged: dict[str, list[Route]] = {}
         self._forget_plays()
 
     def _forget_plays(self) -> None:
@@ -70,11 +68,11 @@ class View:
         table["order"] = NOBODY
         self._last_play: tuple[int, bytes] | None = None
 
-    def beginning(self, message: Message) -> None:
-        """A round begins; the message has hand, seat and levels."""
-        low, high, count = read_cards(read_field(message, "handCards"), "handCards", MAX_HAND)
-        seat = read_integer(read_field(message, "myPos"), "myPos", 0, SEATS - 1)
-        levels = read_levels(message)
+    def beginning(self, message: Beginning) -> None:
+        """A round begins."""
+        low, high, count = message.hand
+        seat = message.seat
+        levels = message.level, message.own_level, message.other_level
         if levels == (0, 0, 0):
             self.forget_match()
         self.seat, self.certain, self._asked = seat, True, False
@@ -103,18 +101,18 @@ class View:
             table["owner"] = team if level == own else 1 - team
 
     def anti_tribute(self) -> None:
-        """The payers hold both red jokers, so nobody pays tribute."""
+        """The payers hold both red jokers, so neither pays tribute."""
         self._table["tributes"], self._table["refused"] = 0, 2
 
-    def tribute(self, message: Message) -> None:
+    def tribute(self, message: Exchange) -> None:
         """All tributes of the round have been paid."""
-        self._exchange(_read_routes(message), "payer", "receiver", "paid")
+        self._exchange(message.routes, "payer", "receiver", "paid")
 
-    def back(self, message: Message) -> None:
+    def back(self, message: Exchange) -> None:
         """All cards in return for tributes have been given back."""
-        self._exchange(_read_routes(message), "receiver", "payer", "back")
+        self._exchange(message.routes, "receiver", "payer", "back")
 
-    def _exchange(self, routes: list[tuple[int, int, int]], giver: str, taker: str, card: str) -> None:
+    def _exchange(self, routes: list[Route], giver: str, taker: str, card: str) -> None:
         if self._exchanged.get(card) == routes:
             return  # the message was repeated
         self._exchanged[card] = routes
@@ -126,12 +124,9 @@ class View:
             table["left"][takes] = min(MAX_HAND, int(table["left"][takes]) + 1)
         self._decisions = min(_MAX_COUNT, self._decisions + len(routes))
 
-    def play(self, message: Message) -> None:
-        """A seat has played or passed. A message that is repeated at once counts once."""
-        seat = read_integer(read_field(message, "curPos"), "curPos", 0, SEATS - 1)
-        action = read_action(read_field(message, "curAction"), "curAction")
-        if action is None:
-            raise ProtocolError("curAction", "an action was expected, got null")
+    def play(self, message: Play) -> None:
+        """A seat has played or passed. A message that is repeated immediately counts once."""
+        seat, action = message.seat, message.action
         if self._asked:
             self.seat, self.certain, self._asked = seat, True, False
         played = (seat, action.tobytes())
@@ -166,13 +161,9 @@ class View:
             table["order"][table["out"]] = seat
             table["out"] += 1
 
-    def episode_over(self, message: Message) -> None:
+    def episode_over(self, message: EpisodeOver) -> None:
         """A round has ended; points and levels follow from the order in which the seats went out."""
-        places = read_list(read_field(message, "order"), "order", SEATS)
-        order = [read_integer(seat, "order", 0, SEATS - 1) for seat in places]
-        if sorted(order) != list(range(SEATS)):
-            raise ProtocolError("order", f"all four seats were expected, got {order}")
-        table = self._table
+        order, table = message.order, self._table
         if table["phase"] == OVER and table["former"].tolist() == order:
             return  # the message was repeated
         table["order"] = order
@@ -181,15 +172,15 @@ class View:
         table["number"] = min(_MAX_COUNT, int(table["number"]) + 1)
 
     def act(self, request: Request) -> None:
-        """The seat is asked for a decision; completes the state with what the request shows."""
+        """The seat is asked for a decision; completes the state from the request."""
         if not self.certain or self.seat is None:
             self.seat, self._asked = request.guessed_seat(), request.phase == PLAY
         seat, table = self.seat, self._table
         self._set_levels(seat, request.level, request.own_level, request.other_level)
-        table["low"][seat], table["high"][seat] = request.low, request.high
+        table["low"][seat], table["high"][seat], _ = request.hand
         table["to_move"], table["phase"] = seat, request.phase
         table["left"] = self._settled_hands(request, seat)
-        table["left"][seat] = request.count
+        table["left"][seat] = request.hand.size
         table["decisions"] = min(_MAX_COUNT, self._decisions + int(table["settled"] if request.phase != PLAY else 0))
         self._fit_plays(request, seat)
         self._set_trick(request)
@@ -218,7 +209,7 @@ class View:
 
     def _fit_plays(self, request: Request, seat: int) -> None:
         """Forgets plays that contradict the hands. For a seat without known plays, adds its shown action."""
-        hand, left = _joined(request.low, request.high), [int(each) for each in self._table["left"]]
+        hand, left = _joined(*request.hand[:2]), [int(each) for each in self._table["left"]]
         played = [count_cards(self._played_by(other)) for other in range(SEATS)]
         if request.phase != PLAY:
             fits = sum(played) == 0
@@ -258,21 +249,6 @@ class View:
                 bits = [card_bit(index) for index in cards[:count]]
                 table["low"][other], table["high"][other] = sum(low for low, _ in bits), sum(high for _, high in bits)
                 cards = cards[count:]
-
-
-def _read_routes(message: Message) -> list[tuple[int, int, int]]:
-    """Giver, taker and index of the card for each tribute or return."""
-    routes = []
-    for place, entry in enumerate(read_list(read_field(message, "result"), "result", 2)):
-        name = f"result[{place}]"
-        parts = read_list(entry, name, 3)
-        if len(parts) != 3 or parts[2] not in CARDS:
-            raise ProtocolError(name, "giver, taker and card were expected")
-        giver, taker = (read_integer(part, name, 0, SEATS - 1) for part in parts[:2])
-        if giver == taker:
-            raise ProtocolError(name, "giver and taker are the same seat")
-        routes.append((giver, taker, CARDS.index(parts[2])))
-    return routes
 
 
 def _joined(low: int, high: int) -> int:

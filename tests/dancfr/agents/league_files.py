@@ -1,4 +1,4 @@
-"""What tests of leagues read: results without the seconds that they took."""
+"""The results that tests of leagues read, without the seconds that they took."""
 
 import json
 from pathlib import Path

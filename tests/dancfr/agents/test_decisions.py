@@ -1,4 +1,4 @@
-"""The comparison of decisions: what is counted, that a better action is found to be better, and the page."""
+"""The comparison of decisions: its counts, that a better action is found to be better, and the page."""
 
 import json
 from pathlib import Path
@@ -11,8 +11,8 @@ from dancfr.errors import UsageError
 from dancfr.evaluation.decisions import Beside, compare_decisions
 from envs.geister import Geister
 from envs.guandan import GuanDan
-from envs.guandan.planner import PlannerBot
-from envs.guandan.players import GreedyBot
+from envs.guandan.bots.planner import PlannerBot
+from envs.guandan.bots.players import GreedyBot
 from envs.players import RandomAgent
 
 GAME = GuanDan()
@@ -82,10 +82,13 @@ def test_the_command_writes_a_page(tmp_path: Path) -> None:
     [
         ({"games": 0}, "--games must be at least 1"),
         ({"deals": 1}, "--deals must be at least 2"),
+        ({"deals": 10**30}, "--deals must be at most 10,000"),
+        ({"out": Path("")}, "is a folder"),
         ({"judged": 1}, "--judged must be at least 2"),
-        ({"out": Path("/no/such/folder/x.html")}, "no folder"),
+        ({"out": Path("/no/such/folder/x.html")}, "/no/such/folder is not a folder"),
         ({"game": "geister", "agent": "rush", "beside": "random"}, "such as guandan"),
         ({"agent": "gready"}, "greedy"),
+        ({"game": None, "agent": "pretrained:geister"}, "such as guandan, not in geister"),
     ],
 )
 def test_wrong_use_is_refused(arguments, says) -> None:

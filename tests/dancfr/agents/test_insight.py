@@ -1,4 +1,4 @@
-"""What agents of every kind think of a position: the policies that they play, and nothing that they cannot know."""
+"""The thoughts of agents of every kind about a position: their policies, and nothing that they cannot know."""
 
 import json
 from pathlib import Path
@@ -9,17 +9,22 @@ import pytest
 
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.insight import Insight, bring, consult
+from dancfr.agents.searching import searching, split_search
 from dancfr.evaluation.bots import bots
 from dancfr.games.registry import make_game
 from dancfr.games.trees import make_tree
 from dancfr.methods import method_named
+from dancfr.methods.agent_name import parse_name
 from dancfr.runs.run import Run
+from envs.agent import Agent
 from envs.cheat.cards import pack, unpack
 from envs.cheat.turns import ANSWERING
-from envs.game import GameOver, RaggedGame, States
+from envs.game import GameBase, GameOver, ListedGame, States
 from envs.geister.rules import layouts
+from envs.players import RandomAgent
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
+from learners.search.settings import RolloutSettings
 from tests.dancfr.methods.table_runs import run_preset
 from tests.dancfr.methods.test_every_method import small
 
@@ -40,7 +45,17 @@ STORED = [
     ("guandan", "pretrained:guandan"),
     ("guandan", "pretrained:guandan?search=16&depth=2&worlds=4"),
 ]
-RUNS = ["dream", "policy-gradient", "value-net", "best-response", "belief-tables", "depth-limited", "cheat-cfr", "dmc"]
+RUNS = [
+    "dream",
+    "policy-gradient",
+    "value-functions",
+    "best-response",
+    "belief-tables",
+    "belief-search",
+    "cheat-cfr",
+    "dmc",
+    "candidate-policy",
+]
 
 
 def options_of(name: str) -> dict[str, Any]:
@@ -48,7 +63,7 @@ def options_of(name: str) -> dict[str, Any]:
 
 
 def step(game: Any, states: States, action: Any, rng: np.random.Generator) -> None:
-    given = (rng,) if not isinstance(game, RaggedGame) else ()
+    given = (rng,) if not isinstance(game, ListedGame) else ()
     game.step(states, np.asarray(action).reshape(1), *given)
 
 
@@ -71,11 +86,11 @@ def decisions(game: Any, agent: Any, plies: int, seed: int = 0) -> list[tuple[St
 
 def number_of_actions(game: Any, states: States) -> int:
     legal = game.legal(states)
-    return len(legal.rows) if isinstance(game, RaggedGame) else int(legal.sum())
+    return len(legal.rows) if isinstance(game, ListedGame) else int(legal.sum())
 
 
 def check(found: Insight, game: Any, states: States) -> None:
-    """What holds for every insight."""
+    """Checks that hold for every insight."""
     count = number_of_actions(game, states)
     for part in (found.policy, found.prior):
         if part is not None:
@@ -189,7 +204,9 @@ def test_a_run_of_every_method_can_be_consulted(method: str, trained: Any) -> No
     agent = make_agent(str(run), game)
     examine(game, agent, 20, 3)
     found = [consult(agent, game, *each, np.random.default_rng(1), draws=8) for each in decisions(game, agent, 12)]
-    assert {each.source for each in found} <= ({"greedy", "settled"} if method == "dmc" else {"policy"})
+    assert {each.source for each in found} <= (
+        {"greedy", "settled"} if method in ("dmc", "candidate-policy") else {"policy"}
+    )
 
 
 def frequencies(
@@ -218,9 +235,9 @@ def frequencies(
         ("dream", "?average=last"),
         ("policy-gradient", ""),
         ("policy-gradient", "?threshold=0"),
-        ("value-net", ""),
+        ("value-functions", ""),
         ("belief-tables", ""),
-        ("depth-limited", ""),
+        ("belief-search", ""),
     ],
 )
 def test_an_exact_policy_is_how_often_each_action_is_played(method: str, query: str, trained: Any) -> None:
@@ -246,7 +263,7 @@ def test_an_estimated_policy_is_near_the_exact_one() -> None:
     agent = make_agent("heuristic", game)
 
     class Silent:
-        """The same agent, which does not say what it plays."""
+        """The same agent, which does not show its policy."""
 
         name, begin, act = "silent", agent.begin, agent.act
 
@@ -275,7 +292,7 @@ def test_an_agent_plays_on_as_if_it_had_not_been_consulted(game: str, name: str)
     assert plays[0] == plays[1]
 
 
-@pytest.mark.parametrize("method", ["dream", "policy-gradient", "belief-tables", "depth-limited"])
+@pytest.mark.parametrize("method", ["dream", "policy-gradient", "belief-tables", "belief-search"])
 def test_an_agent_with_a_memory_plays_on_as_if_it_had_not_been_consulted(method: str, trained: Any) -> None:
     run = trained(method)
     game, plays = game_of(run), []
@@ -310,7 +327,7 @@ def test_an_insight_into_a_search_has_the_action_that_it_plays(name: tuple[str, 
         played = bring(agent, game, history, rng).act(states, ZERO, rng)[0]
         assert found.policy is not None
         at = found.policy.index(1.0)
-        if isinstance(game, RaggedGame):
+        if isinstance(game, ListedGame):
             assert game.legal(states).rows[at] == played
         else:
             assert np.flatnonzero(game.legal(states)[0])[at] == played
@@ -335,7 +352,7 @@ def test_a_belief_about_ghosts_counts_the_reds_that_are_left() -> None:
             assert sum(red for red in beliefs["red"] if red is not None) == pytest.approx(4 - taken, abs=1e-4)
 
 
-@pytest.mark.parametrize("method", ["belief-tables", "depth-limited"])
+@pytest.mark.parametrize("method", ["belief-tables", "belief-search"])
 def test_an_agent_with_beliefs_shows_them_and_learns_from_moves(method: str, trained: Any) -> None:
     run = trained(method)
     game, moved = game_of(run), 0
@@ -412,12 +429,33 @@ def test_the_net_for_guandan_shows_logits_as_a_policy_and_the_mean_of_its_critic
         found = consult(agent, game, states, history, np.random.default_rng(1))
         kinds.add(found.source)
         assert found.value_from == "critic"
-        assert found.values is None, "logits are no values"
+        assert found.values is None, "logits are not values"
         if found.source == "greedy":
             assert found.prior is not None
             assert found.policy is not None
             assert found.prior.index(max(found.prior)) == found.policy.index(1.0)
     assert "greedy" in kinds
+
+
+class Outspoken(RandomAgent):
+    """An agent of another package: it gives its own insight, and has a search of its own."""
+
+    def think(self, states: States, rng: np.random.Generator) -> Insight:
+        return Insight([0.25, 0.75], "policy", value=0.5, value_from="net")
+
+    def with_search(self, game: GameBase, settings: RolloutSettings) -> Agent:
+        made = Outspoken()
+        made.name = f"{settings.search} {game.spec.name}"
+        return made
+
+
+def test_agent_answers_for_itself_what_it_thinks_and_how_it_searches() -> None:
+    game, rng = make_game("kuhn"), np.random.default_rng(1)
+    found = consult(Outspoken(), game, game.reset(1, rng), [], rng)
+    assert (found.policy, found.value) == ([0.25, 0.75], 0.5)
+    wanted, settings = split_search(parse_name("runs/x?search=7"))
+    assert settings is not None
+    assert searching(Outspoken(), game, settings, wanted).name == "7 kuhn"
 
 
 def test_a_position_without_a_mover_is_refused() -> None:
@@ -426,5 +464,5 @@ def test_a_position_without_a_mover_is_refused() -> None:
     states = game.reset(1, rng)
     while not game.finished(states)[0]:
         step(game, states, 1, rng)
-    with pytest.raises(GameOver, match="nobody is to move"):
+    with pytest.raises(GameOver, match="no player is to move"):
         consult(agent, game, states, [], rng)

@@ -288,6 +288,8 @@ def test_the_picture_names_every_agent_with_its_rating(monkeypatch: pytest.Monke
         (("--add", "random"), "a league needs at least 2 agents, got random"),
         (("--add", "random", "--add", "ruhs"), "no agent for geister named 'ruhs'; did you mean rush?"),
         (("--remove", "random"), "no member of l named 'random'"),
+        (("--add", "pretrained:leduc"), "at least 2 agents, got pretrained:leduc"),
+        (("--add", "pretrained:leduc", "--add", "rush"), "no agent for leduc named 'rush'"),
         (("--games", "-1"), "--games must be from 0"),
         (("--minutes", "0"), "--minutes must be more than 0"),
         (("--batch", "7"), "--batch must be an even number from 2 to 100,000, got 7"),

@@ -34,7 +34,7 @@ def playing(folder: Path, *more: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_for(folder: Path, results: int, process: subprocess.Popen[bytes], timeout: float = 120) -> None:
-    """Returns once games.jsonl has so many lines."""
+    """Returns once games.jsonl has at least this many lines."""
     end = time.monotonic() + timeout
     file = folder / "games.jsonl"
     while not file.exists() or file.read_bytes().count(b"\n") < results:

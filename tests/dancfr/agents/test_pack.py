@@ -1,4 +1,4 @@
-"""`dancfr pack`: packed agents play as the unpacked ones, say what they are, and wrong use is refused."""
+"""`dancfr pack`: packed agents play as the unpacked ones, describe themselves, and wrong use is refused."""
 
 import json
 import re
@@ -168,7 +168,7 @@ def test_wrong_use_is_refused_and_leaves_nothing(run: Path, table: Path, tmp_pat
 def test_methods_that_need_more_than_one_file_are_refused(tmp_path: Path) -> None:
     settings = ["iterations=1", "evaluation.every=0"]
     train(TrainRequest("cheat-memoryless", settings, tmp_path / "run", "off", INLINE))
-    with pytest.raises(UsageError, match="takes runs of best-response, dmc, policy-gradient"):
+    with pytest.raises(UsageError, match="takes runs of best-response, candidate-policy, dmc, policy-gradient"):
         pack(PackRequest(str(tmp_path / "run"), tmp_path / "packed"))
 
 
@@ -176,7 +176,7 @@ def test_a_failed_measurement_leaves_nothing(run: Path, tmp_path: Path, monkeypa
     def fail(*arguments: object) -> None:
         raise RunError("an agent returned an illegal action")
 
-    monkeypatch.setattr("dancfr.agents.pack.evaluate_command", fail)
+    monkeypatch.setattr("dancfr.agents.pack.play", fail)
     with pytest.raises(RunError, match="illegal"):
         pack(PackRequest(str(run), tmp_path / "packed", against=("random",)))
     assert not list(tmp_path.iterdir())

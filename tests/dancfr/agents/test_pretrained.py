@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dancfr.agents.by_name import game_options_of, identity, list_agents, make_agent
+from dancfr.agents.exact import exploitability
 from dancfr.agents.exploit import _default_starts
 from dancfr.agents.league.fingerprint import fingerprint
 from dancfr.agents.match_rules import match_rules
@@ -16,7 +17,6 @@ from dancfr.agents.pretrained_page import PAGE, with_cards
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.bots import make_bot
-from dancfr.evaluation.exploitability import exploitability
 from dancfr.games.registry import make_game
 from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH
@@ -73,8 +73,7 @@ def test_the_exploitability_on_the_card_of_leduc_is_exact() -> None:
     card = card_of("pretrained:leduc")
     assert card.exploitability is not None
     assert card.exploitability.kind == "exact"
-    agent = make_agent("pretrained:leduc", make_game("leduc"))
-    found = exploitability("pretrained:leduc", agent, "leduc", {})["exploitability"]
+    found = exploitability("pretrained:leduc", "leduc").exploitability
     assert found == pytest.approx(card.exploitability.value, abs=1e-9)
     assert found < 1e-5
     with pytest.raises(UsageError, match="no iterations and no options"):
@@ -97,14 +96,14 @@ def test_an_unknown_option_names_the_nearest() -> None:
 
 @pytest.mark.parametrize("name", ["pretrained:geister", "pretrained:geister-own-view"])
 def test_it_plays_well(name: str) -> None:
-    """600 games each; the bounds are far below what docs/policy-gradients.md measures."""
+    """600 games each; the bounds are far below the results in docs/results/policy-gradients.md."""
     for bot, wins in (("random", 0.95), ("heuristic", 0.75), ("rush", 0.7)):
         found = play(WIDE, (make_agent(name, WIDE), make_bot(bot, WIDE)), 600, np.random.default_rng(1))
         assert found.as_dict()["win_rate"] > wins, bot
 
 
 def test_the_one_for_guandan_plays_as_well_as_the_best_bot() -> None:
-    """400 rounds each; docs/danzero-on-guandan.md has 98.7 and 56.0 %."""
+    """400 rounds each; docs/results/danzero-on-guandan.md has 98.7 and 56.0 %."""
     game = make_game("guandan", situation="drawn", length="round")
     agent = make_agent("pretrained:guandan", game)
     for bot, wins in (("greedy", 0.93), ("planner", 0.45)):

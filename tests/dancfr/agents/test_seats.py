@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dancfr.agents.commands import evaluate_command
+from dancfr.agents.match import play as play_match
 from dancfr.agents.tournament import tournament
 from dancfr.cli.output import describe_match
 from dancfr.errors import UsageError
@@ -19,7 +19,7 @@ from envs.game import States
 from envs.players import RandomAgent
 
 FOUR = Cheat(ranks=4, copies=4, players=4)
-HEALTHY = replace(FOUR, health=1000)  # nobody's health will be gone
+HEALTHY = replace(FOUR, health=1000)  # no player's health will be gone
 FRAIL = replace(FOUR, health=1)
 
 
@@ -112,7 +112,7 @@ def test_the_seed_decides_every_game() -> None:
 
 
 def test_the_command_tells_what_an_equal_player_would_win() -> None:
-    found = evaluate_command("heuristic", "cheat", "random", 40, 3, settings=("players=4", "health=1000"))
+    found = play_match("heuristic", "random", "cheat", 40, 3, options=("players=4", "health=1000")).as_dict()
     assert found["game_options"] == {"players": 4, "health": 1000}
     assert list(found["seats"]) == ["seat 0", "seat 1", "seat 2", "seat 3"]
     assert found["equal_share"] == 0.25
@@ -128,7 +128,7 @@ def test_the_command_tells_what_an_equal_player_would_win() -> None:
 
 
 def test_between_two_nothing_is_said_of_shares() -> None:
-    found = evaluate_command("heuristic", "mini-cheat", "random", 20)
+    found = play_match("heuristic", "random", "mini-cheat", 20).as_dict()
     assert "equal_share" not in found
     assert list(found["seats"]) == ["first", "second"]
     assert "seat drawn" not in describe_match(found)

@@ -140,6 +140,14 @@ def test_a_warm_start_goes_on_from_a_strategy(
     assert warm["exploitability"] < 0.01 < cold["exploitability"]
 
 
+@pytest.mark.parametrize("algorithm", ["cfr+", "lp", "mmd", "vr-mccfr"])
+def test_a_game_that_is_always_a_draw_has_the_value_0(solved: Callable[..., dict[str, Any]], algorithm: str) -> None:
+    short = ("mini-geister", "--option", "random_setup=false", "--option", "ply_limit=2", "--iterations", "2")
+    found = solved(*short, "--algorithm", algorithm)
+    assert (found["value"], found["exploitability"], found["max_utility"]) == (0, 0, 0)
+    assert found["normalised"] == {"exploitability": 0, "nash_conv": 0}
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -153,7 +161,10 @@ def test_a_warm_start_goes_on_from_a_strategy(
         (("kuhn", "--algorithm", "outcome-sampling", "epsilon=0"), "epsilon must be more than 0 and at most 1"),
         (("kuhn", "--algorithm", "vr-mccfr", "baseline=none"), "baseline must be one of infoset, history"),
         (("kuhn", "--algorithm", "vr-mccfr", "seed=3"), "no option of vr-mccfr named 'seed'"),
-        (("kuhn", "--algorithm", "external-sampling", "alternating=no"), "only chance-sampled can serve both at once"),
+        (
+            ("kuhn", "--algorithm", "external-sampling", "alternating=no"),
+            "only chance-sampled can update both together",
+        ),
         (("kuhn", "--algorithm", "lp", "alternating=no"), "no option of lp named 'alternating'"),
         (("kuhn", "--option", "crads=4"), "no option of kuhn named 'crads'; did you mean cards?"),
         (("kuhn", "--option", "cards=1"), "kuhn: cards must be from 2 to 100"),
@@ -168,7 +179,7 @@ def test_a_warm_start_goes_on_from_a_strategy(
         (("guandan",), "guandan has no tree"),
         (("pettingzoo:pettingzoo.classic.tictactoe_v3",), "has no tree"),
         (("openspiel:nope",), "OpenSpiel has no game 'nope'"),
-        (("openspiel:matrix_pd",), "only zero-sum games can be adapted"),
+        (("openspiel:matrix_pd",), "only zero-sum and constant-sum games can be adapted"),
         (("kuhn", "--warm-weight", "nan"), "--warm-weight must be more than 0 and at most 10,000,000"),
         (("kuhn", "--warm-weight", "0"), "--warm-weight must be more than 0"),
         (("kuhn", "--warm-weight", "inf"), "--warm-weight must be more than 0"),
@@ -197,10 +208,29 @@ def test_wrong_use_is_one_line_before_work_starts(command: Command, arguments: t
         (("random", "--game", "geister"), "geister has no tree"),
         (("random", "--game", "goofspiel", "--option", "cards=14"), "cards must be from 2 to 13"),
         (("none.safetensors", "--game", "kuhn"), "none.safetensors does not exist"),
+        (
+            ("random", "--game", "dark_hex", "--option", "columns=4"),
+            "exact evaluation takes boards of at most 10 cells",
+        ),
     ],
 )
 def test_exploitability_is_refused_where_there_is_none(command: Command, arguments: tuple[str, ...], says: str) -> None:
     assert says in refused(command("evaluate", *arguments, "--games", "2", "--exploitability"))
+
+
+def test_exploitability_is_refused_if_an_agent_has_no_probabilities(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("envs.players.RandomAgent.probabilities")
+    arguments = ("evaluate", "random", "--game", "dark_hex", "--option", "rows=2", "--games", "2", "--exploitability")
+    assert "random: it cannot say with which probability it plays each action" in refused(command(*arguments))
+
+
+def test_exploitability_without_a_tree(command: Command) -> None:
+    arguments = ("--game", "dark_hex", "--option", "rows=2", "--games", "2", "--exploitability", "--json")
+    outcome = command("evaluate", "random", *arguments)
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["nash_conv"] == pytest.approx(0.75, abs=1e-6)
 
 
 def test_ctrl_c_ends_a_long_solution_at_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dancfr.cli import main
-from dancfr.evaluation.lengths import PLY_LIMITS
+from dancfr.games.registry import GAMES
 from dancfr.methods import all_presets, find_preset
 from dancfr.runs.config import flatten
 from tests.dancfr.outcomes import Command
@@ -57,13 +57,15 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         (("train", "kuhn"), "kuhn is a game, and a training needs a preset: e.g. dancfr train leduc-dream game=kuhn"),
         (("train", "mini-geister"), "mini-geister is a game, and a training needs a preset: presets of it are"),
         (("train", PRESET, "--minutes", "1"), "No such option: --minutes; settings have no dashes: minutes=VALUE"),
-        (("train", PRESET, "workers=2"), "workers is no setting but an option: --workers 2"),
+        (("train", PRESET, "workers=2"), "workers is a command-line option, not a setting: use --workers 2"),
         (("train", PRESET, "minutes="), "minutes expects a number or none, got ''"),
         (("solve", "leduc", "--algorithm", "cfrplus"), "no algorithm named 'cfrplus'; did you mean cfr+?"),
         (("solve", "leduc", "ranks=4"), "ranks is an option of the game, not of cfr+: write --option ranks=..."),
         (("evaluate", "rush", "--games"), "requires an argument (see dancfr evaluate --help)"),
         (("evaluate", "not/there"), "not/there holds no run: it does not exist in "),
         (("train", PRESET, "iteratons=3"), "no key named 'iteratons'; did you mean iterations?"),
+        (("train", PRESET, "teacher=x"), "no key named 'teacher', which is one of dmc: dancfr presets NAME lists"),
+        (("train", "guandan-quick", "epsilon=1"), "which is one of dmc; did you mean training.epsilon?"),
         (("train", PRESET, "iterations=x"), "iterations expects an integer, got 'x'"),
         (("train", PRESET, "iterations=0"), "iterations must be at least 1, got 0"),
         (("train", PRESET, "iterations"), "'iterations' is not a setting: write key=value"),
@@ -79,6 +81,7 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         (("evaluate", "random", "--games", "0"), "--games must be at least 1, got 0"),
         (("evaluate", "random", "--seed", "-1"), "--seed must be at least 0, got -1"),
         (("evaluate", "random", "--game", "guandan", "--ply-limit", "9"), "leave out --ply-limit"),
+        (("evaluate", "random", "--ply-limit", "0"), "ply_limit must be"),
         (
             ("evaluate", "random", "--option", "ply_limt=9"),
             "no option of geister named 'ply_limt'; did you mean ply_limit?",
@@ -150,7 +153,7 @@ def test_a_training_prints_one_json_object_and_leaves_a_run(command: Command, tm
 
 
 def test_a_finished_run_can_be_made_longer(command: Command, copy: Path) -> None:
-    assert "already holds a run: go on with --resume" in command(*training(copy)).err
+    assert "already holds a run: continue it with --resume" in command(*training(copy)).err
     outcome = command(*training(copy, "iterations=3", "--resume"))
     assert outcome.code == 0, outcome.err
     assert "3 iterations" in outcome.out
@@ -193,7 +196,7 @@ def test_a_network_edited_in_the_configuration_is_named_in_a_sentence(
     info = json.loads((copy / "config.json").read_text())
     info["config"]["network"][key] = value
     (copy / "config.json").write_text(json.dumps(info))
-    outcome = command(*training(copy, "iterations=3", "--resume"))
+    outcome = command(*training(copy, "iterations=3", "--resume", "--allow-changes"))
     assert outcome.code == 2, outcome.err
     (line,) = (line for line in outcome.err.splitlines() if line.startswith("dancfr: "))
     start = "dancfr: .* config.json: "
@@ -344,7 +347,7 @@ def test_bots_are_told_apart(command: Command) -> None:
     bots = {entry["name"]: entry for entry in json.loads(command("agents", "--json").out)["agents"]}
     assert {entry["kind"] for entry in bots.values()} == {"bot", "pretrained"}
     assert bots["random"]["description"] == "plays a uniformly random legal action of any game"
-    assert "1.6 % against rush" in bots["heuristic"]["description"]
+    assert bots["heuristic"]["description"].startswith("runs a blue ghost for an exit, keeps")
     assert "the strongest bot" in bots["rush"]["description"]
 
 
@@ -373,7 +376,13 @@ def test_help_gives_what_is_to_be_typed_a_name(command: Command, narrow: None, n
     outcome = command(name, "--help")
     assert outcome.code == 0
     assert not set("<>{}") & set(outcome.out)
-    assert max(map(len, outcome.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+@pytest.mark.parametrize("columns", [80, 40])
+def test_help_fits_the_terminal(command: Command, monkeypatch: pytest.MonkeyPatch, name: str, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert max(map(len, command(*filter(None, [name]), "--help").out.splitlines())) <= columns
 
 
 def test_help_says_what_to_type(command: Command, narrow: None) -> None:
@@ -383,7 +392,7 @@ def test_help_says_what_to_type(command: Command, narrow: None) -> None:
     assert "`dancfr presets PRESET` lists all" in words["train"]
     assert words["report"].startswith("Usage: dancfr report [OPTIONS] RUN... Write")
     assert re.search(r"RUN\.\.\. Folders of .*\. \[required\]", words["report"])
-    assert f"default: {PLY_LIMITS['geister']} in geister, otherwise" in words["evaluate"]
+    assert f"default: {GAMES['geister'].in_matches['ply_limit']} in geister, otherwise" in words["evaluate"]
 
 
 def dancfr(*arguments: str) -> list[str]:

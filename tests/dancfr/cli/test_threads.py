@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.cluster import ROOT, THREADS
+from actors.cluster import THREADS
+from actors.packages import ROOT
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="threads are counted in /proc")
 

@@ -19,6 +19,7 @@ from dancfr.cluster.submit import SubmitRequest, run_folder
 from dancfr.cluster.submit import command as command_line
 from dancfr.errors import UsageError
 from tests.dancfr.outcomes import Command, refused
+from tests.proxies import proxied
 
 
 @pytest.fixture(autouse=True)
@@ -124,6 +125,12 @@ def test_an_address_where_nothing_answers(command: Command) -> None:
     assert time.monotonic() - begin < 20
 
 
+def test_address_of_the_variable_is_reported_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_API_SERVER_ADDRESS", "http://127.0.0.1:9")
+    with pytest.raises(UsageError, match=r"nothing answers at .*RAY_API_SERVER_ADDRESS names this address"):
+        reach(None)
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:8265", "auto", "ray://127.0.0.1:10001", "http://", "http://x:y"])
 def test_an_address_of_another_kind(address: str) -> None:
     with pytest.raises(UsageError, match="http://HOST:PORT"):
@@ -134,6 +141,16 @@ def test_an_address_of_another_kind(address: str) -> None:
 def test_another_program_at_the_address(status: int, body: bytes) -> None:
     with serving(status, body) as url, pytest.raises(UsageError, match="not a job server of Ray"):
         reach(url)
+
+
+def test_proxy_is_asked_for_hosts_elsewhere_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    with proxied(monkeypatch) as asked:
+        with serving(200, RAY) as url:
+            assert reach(url).address == url
+        assert asked == []
+        with pytest.raises(UsageError, match="not a job server of Ray"):
+            reach("http://head.invalid:8265")
+        assert asked == ["GET http://head.invalid:8265/api/version"]
 
 
 def test_the_token_is_looked_for_as_ray_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -14,18 +14,19 @@ from numpy.typing import NDArray
 from dancfr.errors import UsageError
 from dancfr.games import registry
 from dancfr.games.checks import check_game
-from dancfr.games.registry import GAMES, GameEntry, make_game
+from dancfr.games.registry import GAMES, make_game
 from envs.extensive import OVER, FactoredGame
 from envs.game import GameSpec, IllegalAction, States
 from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
 from envs.kuhn.rules import NONE
+from envs.record import GameRecord
 from tests import games as small
 from tests.dancfr.outcomes import Command
 
 ZOO, SPIEL = "pettingzoo:pettingzoo.classic.tictactoe_v3", "openspiel:kuhn_poker"
 NODES = {"kuhn": 58, "leduc": 9457, "oshi_zumo": 15321, "oshi_zumo8_k1": 15321, "oshi_zumo8_k3": 19305, SPIEL: 58}
-"""Sizes of the trees that are small enough for this test, as docs/trees-and-cfr.md has them."""
+"""Sizes of the trees that are small enough for this test, as docs/explanation/trees-and-cfr.md has them."""
 
 
 @pytest.mark.parametrize("name", [*registry.all_games(), ZOO, SPIEL])
@@ -35,11 +36,13 @@ def test_every_game_passes(name: str) -> None:
     result = check_game(name, {}, games=32, most_nodes=20_000)
     assert result["warnings"] == []
     if name == "guandan":
-        assert (result["games"], list(result["checked"])) == (0, ["spec", "rules"])
+        assert (result["games"], list(result["checked"])) == (0, ["spec", "rules", "record"])
         return
-    parts = ["spec", "decisions", "step", "infostates", "words", "returns", "endings", "repetition", "tree"]
+    parts = ["spec", "decisions", "step", "infostates", "words", "returns", "endings", "repetition", "record", "tree"]
     if not isinstance(make_game(name), FactoredGame):
         parts.remove("words")
+    if name in (ZOO, SPIEL):
+        parts.remove("record")
     assert list(result["checked"]) == parts
     counts = [int(part.rsplit(" ", 1)[1]) for part in result["checked"]["endings"].split(", ")]
     assert sum(counts) == result["games"] == 32
@@ -51,7 +54,7 @@ def test_every_game_passes(name: str) -> None:
 def test_games_of_more_players_pass_without_a_tree() -> None:
     result = check_game("cheat", {"players": 4, "ranks": 4}, games=16)
     assert result["checked"]["spec"].startswith("4 players, ")
-    assert result["checked"]["tree"] == "not checked: a tree needs two players and returns that sum to 0"
+    assert result["checked"]["tree"] == "not checked: a tree needs two players and returns of a constant sum"
     assert result["warnings"] == []
 
 
@@ -61,7 +64,7 @@ def test_options_reach_the_checked_game() -> None:
 
 @dataclass(frozen=True)
 class Own(Kuhn):
-    """Kuhn poker whose first action has to be a pass, so that there are illegal actions; the base of what follows."""
+    """Kuhn poker whose first action must be a pass, so that there are illegal actions; the base of other classes."""
 
     changes: dict[str, Any] = field(default_factory=dict)
 
@@ -80,7 +83,7 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], 
     """Registers a function that makes a game as ``own``."""
 
     def add(make: Callable[..., Any]) -> None:
-        entry = GameEntry("own", make, {}, "a game of one's own")
+        entry = GameRecord("own", make, {}, "a game of one's own")
         monkeypatch.setattr(registry, "all_games", lambda: {**GAMES, "own": entry})
 
     return add
@@ -97,13 +100,13 @@ def told(spec: Any = None, **changes: Any) -> Callable[[], Any]:
 
 
 def other(method: str, change: Callable[[Any, Any], Any]) -> Callable[[], Any]:
-    """Returns a class of `Own` whose `method` returns `change` of what it should return and of its first argument."""
+    """Returns a class of `Own` whose `method` returns `change(right result, first argument)`."""
     right = getattr(Own, method)
     return variant(**{method: lambda self, first, *rest: change(right(self, first, *rest), first)})
 
 
 def listed(method: str, change: Callable[[Any, Any], Any]) -> Callable[[], Any]:
-    """The same, for what random games do not show: sent to a worker, it is an `Own`."""
+    """The same, for faults that random games do not show: sent to a worker, it is an `Own`."""
     right = getattr(Own, method)
     changed = lambda self, first, *rest: change(right(self, first, *rest), first)  # noqa: E731
     return variant(**{method: changed, "__reduce__": lambda self: (Own, ())})
@@ -182,7 +185,7 @@ BUGS: dict[str, tuple[Callable[[], Any], str]] = {
     "no return": (told(max_return=0.0), "spec.max_return is 0.0, expected a positive number"),
     "no shapes": (told(shapes={}), "spec.shapes is {}, expected named shapes, tuples of"),
     "shape of 0": (told(shapes={"flat": (0,)}), "spec.shapes is {'flat': (0,)}, expected named shapes"),
-    "shape is no tuple": (told(shapes={"flat": 11}), "spec.shapes is {'flat': 11}, expected named shapes"),
+    "shape is not a tuple": (told(shapes={"flat": 11}), "spec.shapes is {'flat': 11}, expected named shapes"),
     "few outputs": (told(slots={"action": 1}), "spec.slots is {'action': 1}, expected 2 outputs in the first layout"),
     "no layouts": (told(slots={}), "spec.slots is {}, expected 2 outputs in the first layout"),
     "no endings": (told(endings=("over",)), "spec.endings is ('over',), expected a name of running games"),
@@ -356,9 +359,25 @@ def test_a_game_that_lists_no_chances_passes_without_a_tree(register: Callable[[
     register(lambda: game)
     result = check_game("own", {}, games=64)
     assert result["tree"] is None
-    assert result["checked"]["tree"].startswith("not checked: it draws at random without listing the outcomes")
+    assert result["checked"]["tree"].startswith("not checked: its rules draw chance events without listing")
     assert result["checked"]["step"].startswith("illegal actions are refused")
     assert result["checked"]["infostates"] == "observe, encode flat, output_slots action, dense, sum"
+
+
+@pytest.mark.parametrize(
+    ("name", "tree"),
+    [
+        ("pig(horizon=20)", "not checked: OpenSpiel defines no information state strings for it"),
+        ("python_kuhn_poker", "58 nodes, 6 and 6 infosets; no leak in observe, perfect recall"),
+        ("dark_hex_ir(num_cols=2,num_rows=2)", "none: a player forgets an own action, and solvers need perfect recall"),
+    ],
+)
+def test_a_game_of_openspiel_passes_with_or_without_a_tree(name: str, tree: str) -> None:
+    pytest.importorskip("pyspiel")
+    result = check_game(f"openspiel:{name}", {}, games=16)
+    assert result["checked"]["tree"] == tree
+    assert result["checked"]["repetition"].startswith("the same seed and actions give the same games")
+    assert (result["tree"] is None) == (name != "python_kuhn_poker")
 
 
 class Unset(Own):
@@ -407,11 +426,31 @@ def test_a_game_without_chance_has_a_tree_whatever_it_implements() -> None:
     assert result["tree"]["nodes"] > 16
 
 
+def test_a_game_whose_strategies_cannot_be_stored_is_named() -> None:
+    result = check_game("mini-geister", {"random_setup": False, "ply_limit": 4, "observation_limit": 4}, games=16)
+    assert "strategies of it cannot be stored, since observe shows less" in result["checked"]["tree"]
+
+
+class Prize(Own):
+    """The loser gets the maximum return less the winner's return."""
+
+    def utilities(self, states: States) -> NDArray[np.float64]:
+        over = states["mover"] == OVER
+        return (super().utilities(states) + np.where(over, self.spec.max_return, 0)[:, None]) / 2
+
+
+def test_returns_of_a_constant_sum_have_a_tree(register: Callable[[Any], None]) -> None:
+    register(Prize)
+    result = check_game("own", {}, games=64)
+    assert result["warnings"] == ["the returns of a game sum to 2; most learners need a sum of 0; trees shift them"]
+    assert result["tree"] is not None
+
+
 def test_returns_that_do_not_sum_to_zero_are_a_warning(register: Callable[[Any], None]) -> None:
     register(Generous)
     result = check_game("own", {}, games=64)
     assert result["warnings"] == ["the returns of a game sum to -2; most learners, and trees, need a sum of 0"]
-    assert result["checked"]["tree"] == "not checked: a tree needs two players and returns that sum to 0"
+    assert result["checked"]["tree"] == "not checked: a tree needs two players and returns of a constant sum"
     assert result["tree"] is None
 
 
@@ -439,7 +478,7 @@ class Blind(Own):
 
 
 class Broken(Own):
-    """Cannot list what it deals, because of a bug that random games do not meet."""
+    """Cannot list its deals, because of a bug that random games do not meet."""
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
         return states["cards"][:, player + 1].astype(np.int64)
@@ -518,7 +557,7 @@ def test_the_command_prints_lines_or_one_object(command: Command) -> None:
     assert lines[0] == "kuhn: 256 random games, no error found"
     assert lines[-1] == "tree        186 nodes, 10 and 10 infosets; no leak in observe, perfect recall"
     assert [line.split()[0] for line in lines[1:]] == [
-        *("spec", "decisions", "step", "infostates", "words", "returns", "endings", "repetition", "tree")
+        *("spec", "decisions", "step", "infostates", "words", "returns", "endings", "repetition", "record", "tree")
     ]
     told = json.loads(command("games", "kuhn", "--check", "--option", "cards=5", "--json").out)
     assert told["tree"] == {"nodes": 186, "infosets_by_player": [10, 10]}

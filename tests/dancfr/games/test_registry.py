@@ -1,7 +1,11 @@
 """Tests of games by name, and of one-line errors for invalid names and options."""
 
 import inspect
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +15,10 @@ from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
 from dancfr.games.registry import GAMES, describe_game, describe_games, make_game, read_options
 from envs.aec import AecGame
-from envs.game import Game, RaggedGame
+from envs.game import Game, ListedGame
 from envs.openspiel import OpenSpielGame
 
+ROOT = Path(__file__).parents[3]
 LEDUC = "pettingzoo:pettingzoo.classic.leduc_holdem_v4"
 
 
@@ -21,7 +26,7 @@ LEDUC = "pettingzoo:pettingzoo.classic.leduc_holdem_v4"
 def test_every_game_can_be_made_played_and_sent(name: str) -> None:
     options = {"max_return": 7} if name == LEDUC else {}
     game = pickle.loads(pickle.dumps(make_game(name, **options)))
-    assert isinstance(game, (Game, RaggedGame))
+    assert isinstance(game, (Game, ListedGame))
     assert game.spec.name == name
     pair = make_agent("random", game), make_agent("random", game)
     result = play(game, pair, 4, np.random.default_rng(0))
@@ -52,9 +57,13 @@ def test_options_reach_the_game() -> None:
         ("geister", {"ply_limit": "x"}, "option ply_limit of geister expects an integer, got 'x'"),
         ("geister", {"ply_limit": True}, "option ply_limit of geister expects an integer, got True"),
         ("mini-geister", {"ply_limit": 0}, "mini-geister: ply_limit must be from 1"),
-        ("pettingzoo:", {}, "pettingzoo:: write pettingzoo:MODULE, e.g. pettingzoo:pettingzoo.classic.leduc"),
-        ("pettingzoo:nowhere.at_all", {}, "pettingzoo:nowhere.at_all: cannot import 'nowhere.at_all'"),
-        ("pettingzoo:json", {}, "pettingzoo:json: json has no raw_env or env"),
+        ("pettingzoo:", {}, "pettingzoo: requires a name after the colon, such as pettingzoo:pettingzoo.classic.leduc"),
+        (
+            "pettingzoo:nowhere.at_all",
+            {},
+            "pettingzoo:nowhere.at_all: cannot import 'nowhere.at_all' (No module named 'nowhere'); install it, or add",
+        ),
+        ("pettingzoo:json", {}, "pettingzoo:json: json has no raw_env, env, parallel_env"),
         (LEDUC, {"players": 3}, f"{LEDUC}: "),
         (LEDUC, {"max_return": -1}, f"{LEDUC}: "),
     ],
@@ -64,6 +73,51 @@ def test_what_does_not_fit_is_said_in_one_line(name: str, options: dict, expecte
         make_game(name, **options)
     assert str(caught.value).startswith(expected)
     assert "\n" not in str(caught.value)
+
+
+PENNIES = """
+from pettingzoo import ParallelEnv
+from gymnasium import spaces
+
+class parallel_env(ParallelEnv):
+    metadata = {"name": "pennies"}
+    possible_agents = ["even", "odd"]
+
+    def observation_space(self, agent):
+        return spaces.Discrete(2)
+
+    def action_space(self, agent):
+        return spaces.Discrete(2)
+
+    def reset(self, seed=None, options=None):
+        self.agents = self.possible_agents[:]
+        return dict.fromkeys(self.agents, 0), {agent: {} for agent in self.agents}
+
+    def step(self, actions):
+        won = 1.0 if actions["even"] == actions["odd"] else -1.0
+        self.agents = []
+        told = {agent: {} for agent in actions}
+        return dict.fromkeys(actions, 1), {"even": won, "odd": -won}, dict.fromkeys(actions, True), told, told
+"""
+
+
+def test_a_module_in_the_current_folder_is_found_by_the_path_that_the_error_names(tmp_path: Path) -> None:
+    """The program as it is installed, whose path lacks the current folder."""
+    (tmp_path / "my_pennies.py").write_text(PENNIES)
+    program = f"import sys; sys.path[0] = {str(ROOT)!r}; from dancfr.cli import main; main()"
+    command = [sys.executable, "-c", program, "games", "pettingzoo:my_pennies", "--check"]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    found = [
+        subprocess.run(command, cwd=tmp_path, env=environment | path, capture_output=True, text=True, timeout=120)
+        for path in ({}, {"PYTHONPATH": str(tmp_path)})
+    ]
+    assert [done.returncode for done in found] == [2, 0], found
+    assert found[0].stderr.endswith(
+        "cannot import 'my_pennies' (No module named 'my_pennies'); my_pennies is in this folder, which is not "
+        'searched: run PYTHONPATH="$PWD" dancfr ...\n'
+    )
+    assert "endings     terminated 256" in found[1].stdout
+    assert not found[1].stderr
 
 
 def test_the_list_of_games_is_complete() -> None:

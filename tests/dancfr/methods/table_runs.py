@@ -1,9 +1,10 @@
-"""Helpers that train short runs of the tabular methods and read their files."""
+"""Helpers that train short runs of all methods and read their files."""
 
 import json
 from pathlib import Path
 from typing import Any
 
+from dancfr.agents.by_name import make_agent
 from dancfr.methods import find_preset, method_named, method_of
 from dancfr.methods.options import TrainOptions
 from dancfr.runs.config import Config, apply_overrides
@@ -27,7 +28,9 @@ def run_preset(
 ) -> dict[str, Any]:
     """Trains a preset with a configuration of its method."""
     workers = None if inline else 2
-    options = TrainOptions(workers=workers, device=device, inline=inline, resume=resume, progress=False)
+    options = TrainOptions(
+        workers=workers, device=device, inline=inline, resume=resume, progress=False, make_agent=make_agent
+    )
     method = method_of(find_preset(preset)).name
     if resume:
         run = Run.open(path, writing=True)
@@ -43,10 +46,12 @@ def stored(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted((path / "strategies").iterdir())}
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
-    """Returns the record of a run without times."""
-    clock = ("time/", "elapsed", "second", "waited", "busy")
+def rows(path: Path, kind: str = "") -> list[dict[str, Any]]:
+    """Returns the record of a run, or its rows of a kind, without times and counts of workers."""
+    clock = ("time/", "elapsed", "second", "waited", "busy", "workers/", "queue/")
+    every = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
     return [
-        {key: value for key, value in json.loads(line).items() if not any(word in key for word in clock)}
-        for line in (path / "metrics.jsonl").read_text().splitlines()
+        {key: value for key, value in row.items() if not any(word in key for word in clock)}
+        for row in every
+        if row["kind"] == (kind or row["kind"])
     ]

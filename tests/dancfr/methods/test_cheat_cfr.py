@@ -1,4 +1,4 @@
-"""Tests of the driver for CFR on Cheat: equal strategies inline, on Ray and after resuming, and its curriculum."""
+"""Tests of the driver for CFR on Cheat: resuming within its curriculum, agents, refusals."""
 
 import json
 import re
@@ -59,12 +59,6 @@ def test_a_resumed_run_gives_the_strategies_of_one_that_was_not_stopped(
     run_training(path, tiny("iterations=6", *GROWING), resume=True)
     assert stored(path) == stored(reference)
     assert [r for r in rows(path) if r["kind"] == "train"] == [r for r in rows(reference) if r["kind"] == "train"]
-
-
-def test_ray_gives_the_same_strategies(reference: Path, tmp_path: Path) -> None:
-    run_training(tmp_path / "ray", tiny("iterations=6", *GROWING), inline=False)
-    assert stored(tmp_path / "ray") == stored(reference)
-    assert sorted(map(str, rows(tmp_path / "ray"))) == sorted(map(str, rows(reference)))
 
 
 def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
@@ -158,17 +152,6 @@ def test_a_strategy_that_is_none_is_refused(
     assert outcome.code == 2
     assert re.search(message, outcome.err), outcome.err
     assert outcome.err.count("\n") == 1
-
-
-def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew(tmp_path: Path) -> None:
-    config = tiny("iterations=2")
-    run_training(tmp_path / "run", config)
-    before = stored(tmp_path / "run")
-    for checkpoint in (tmp_path / "run" / "checkpoints").iterdir():
-        shutil.rmtree(checkpoint)
-    with pytest.raises(UsageError, match="its checkpoints are gone; not starting over"):
-        run_training(tmp_path / "run", tiny("iterations=4"), resume=True)
-    assert stored(tmp_path / "run") == before
 
 
 def test_a_strategy_that_a_killed_run_did_not_store_comes_back_with_its_checkpoint(tmp_path: Path) -> None:

@@ -1,83 +1,38 @@
-"""Tests of the driver for Deep Monte-Carlo: equal nets inline, on Ray and after resuming."""
+"""Tests of the driver for Deep Monte-Carlo: the age of weights and samples, critics and teachers, refusals."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from actors.self_play import SelfPlayer, SelfPlayTask, SelfPlayWeights
+from actors.dmc import DmcPlayer, DmcTask
+from actors.listed_play import SelfPlayTask, SelfPlayWeights
 from dancfr.agents.by_name import make_agent
 from dancfr.errors import UsageError
-from dancfr.methods import find_preset
 from dancfr.methods.averaging import average_weights
 from dancfr.methods.dmc.config import DmcConfig
-from dancfr.methods.options import TrainOptions
-from dancfr.runs.config import apply_overrides
-from dancfr.runs.run import Run
-from dancfr.watch.tracking import Tracker
 from envs.guandan import GuanDan
-from learners.dmc.critic import CriticInference, without_critic
 from learners.dmc.learner import QLearner
-from learners.dmc.network import QNet, QWithCritic
+from learners.listed.critic import CriticInference, without_critic
+from learners.listed.network import QNet, QWithCritic
 from learners.storage import load_state
-from tests.dancfr.methods.table_runs import train
-
-TINY = (
-    "games=6",
-    "chunk=2",
-    "tables=2",
-    "minutes=none",
-    "pool=2000",
-    "network.width=16",
-    "network.depth=2",
-    "training.minibatches=3",
-    "training.batch=64",
-    "evaluation.every=2",
-    "evaluation.games=4",
-    "evaluation.opponents=random",
-    "checkpoint_every=2",
-)
+from tests.dancfr.methods import listed_runs
+from tests.dancfr.methods.listed_runs import DMC
+from tests.dancfr.methods.table_runs import rows, run_preset, stored
 
 
-def tiny(*overrides: str, preset: str = "guandan-dmc-quick") -> DmcConfig:
-    config = apply_overrides(find_preset(preset).config, [*TINY, *overrides])
+def tiny(*overrides: str, preset: str = DMC) -> DmcConfig:
+    config = listed_runs.tiny(preset, *overrides)
     assert isinstance(config, DmcConfig)
-    config.check()
     return config
-
-
-def run_training(path: Path, config: DmcConfig, *, inline: bool = True, resume: bool = False, workers: int = 1) -> dict:
-    options = TrainOptions(workers, None, "cpu", inline, resume, progress=False, make_agent=make_agent)
-    if resume:
-        run = Run.open(path, writing=True)
-        run.resume_as("guandan-dmc-quick", "dmc", config)
-    else:
-        run = Run.create(path, "guandan-dmc-quick", "dmc", config)
-    with run, Tracker(run, mode="off") as tracker:
-        return train(run, "dmc", config, tracker, options)
-
-
-def nets(path: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in sorted((path / "strategies").iterdir())}
-
-
-def rows(path: Path, kind: str) -> list[dict]:
-    clock = ("time/", "elapsed", "seconds", "per_second", "waited", "busy", "workers/", "queue/")
-    every = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
-    return [
-        {key: value for key, value in row.items() if not any(word in key for word in clock)}
-        for row in every
-        if row["kind"] == kind
-    ]
 
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of four iterations, inline and without interruption."""
     path = tmp_path_factory.mktemp("runs") / "reference"
-    result = run_training(path, tiny("iterations=4"))
+    result = run_preset(path, DMC, tiny("iterations=4"))
     assert result["iterations"] == 4
     assert result["samples"] > 4 * 6 * 20
     assert set(result["metrics"]) == {"last/random"}
@@ -92,7 +47,7 @@ def test_actors_play_by_weights_one_fit_behind_and_the_learner_says_so(reference
     for row in trained[1:]:
         assert 0 < row["loss/value"] < 4 * GuanDan().spec.max_return ** 2, "values and returns are of one unit"
         assert row["learner/clipped"] < 1, "some rows have a gradient"
-        assert 0 < row["learner/q_spread"] < GuanDan().spec.max_return, "the net is no constant"
+        assert 0 < row["learner/q_spread"] < GuanDan().spec.max_return, "the net is not constant"
         assert row["learner/rows"] == 3 * 64
     ages = [row["learner/age"] for row in trained[1:]]
     assert ages[0] == 1, "the first samples came from weights 0 and were fitted in iteration 1"
@@ -100,28 +55,8 @@ def test_actors_play_by_weights_one_fit_behind_and_the_learner_says_so(reference
 
 
 def test_evaluated_nets_are_kept(reference: Path) -> None:
-    assert list(nets(reference)) == ["p0-000002.safetensors", "p0-000004.safetensors"]
+    assert list(stored(reference)) == ["p0-000002.safetensors", "p0-000004.safetensors"]
     assert [row["iteration"] for row in rows(reference, "evaluation")] == [2, 4]
-
-
-def test_ray_and_any_number_of_workers_give_the_same_net(reference: Path, tmp_path: Path) -> None:
-    run_training(tmp_path / "ray", tiny("iterations=4"), inline=False, workers=2)
-    assert nets(tmp_path / "ray") == nets(reference)
-    assert rows(tmp_path / "ray", "train") == rows(reference, "train")
-    assert rows(tmp_path / "ray", "evaluation") == rows(reference, "evaluation")
-
-
-@pytest.mark.parametrize("first", [1, 3])
-def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(first: int, reference: Path, tmp_path: Path) -> None:
-    """The first part ends at an iteration without a scheduled evaluation or checkpoint."""
-    path = tmp_path / "resumed"
-    run_training(path, tiny(f"iterations={first}"))
-    assert list(nets(path))[-1] == f"p0-{first:06d}.safetensors"
-    result = run_training(path, tiny("iterations=4"), resume=True)
-    assert result["iterations"] == 4
-    assert nets(path) == nets(reference)
-    assert rows(path, "train") == rows(reference, "train")
-    assert rows(path, "evaluation") == rows(reference, "evaluation")
 
 
 def test_the_agent_averages_the_weights_that_played() -> None:
@@ -138,14 +73,14 @@ def test_the_agent_averages_the_weights_that_played() -> None:
 
 def test_tributes_are_learnt_where_that_is_wanted(tmp_path: Path) -> None:
     config = tiny("iterations=2", "tribute=learnt", "network.encoding=tribute")
-    assert run_training(tmp_path / "learnt", config)["iterations"] == 2
+    assert run_preset(tmp_path / "learnt", DMC, config)["iterations"] == 2
     with pytest.raises(UsageError, match=r"set network\.encoding=tribute"):
         tiny("tribute=learnt")
 
 
 def test_whole_matches_and_the_paper_s_preset_run(tmp_path: Path) -> None:
     config = tiny("iterations=1", "games=2", "chunk=2", "game_options.length=match", preset="guandan-dmc-no-wild")
-    result = run_training(tmp_path / "match", config)
+    result = run_preset(tmp_path / "match", DMC, config)
     assert result["samples"] > 300
     (evaluated,) = rows(tmp_path / "match", "evaluation")
     assert evaluated["games"] == 4
@@ -165,13 +100,21 @@ def test_what_does_not_fit_is_refused_before_anything_starts(overrides: list[str
         tiny(*overrides)
 
 
+@pytest.mark.parametrize("preset", ["guandan-dmc-quick", "guandan-dmc"])
+@pytest.mark.parametrize("settings", [["training.objective=policy"], ["training.objective=policy", "bogus=1"]])
+def test_former_objective_is_refused_with_the_preset_that_trains_a_policy(preset: str, settings: list[str]) -> None:
+    with pytest.raises(UsageError, match="guandan-quick and guandan-strong train a policy") as refused:
+        listed_runs.tiny(preset, *settings)
+    assert "\n" not in str(refused.value)
+
+
 def test_self_play_is_its_seed_and_its_targets_are_the_rounds_returns() -> None:
     config = tiny()
     game = GuanDan(length="match", situation="first")
     weights = SelfPlayWeights(3, QNet(config.network, game.spec).inference_weights())
-    player = SelfPlayer(game, config.network, epsilon=0.3)
+    player = DmcPlayer(game, config.network, epsilon=0.3)
     stats, block = player.play(SelfPlayTask((5,), games=3, tables=2), weights)
-    again, same = SelfPlayer(game, config.network, epsilon=0.3).play(SelfPlayTask((5,), games=3, tables=2), weights)
+    again, same = DmcPlayer(game, config.network, epsilon=0.3).play(SelfPlayTask((5,), games=3, tables=2), weights)
     assert block["values"].tobytes() == same["values"].tobytes()
     assert stats["samples"] == again["samples"] == len(block["values"])
     values = block["values"]
@@ -179,24 +122,23 @@ def test_self_play_is_its_seed_and_its_targets_are_the_rounds_returns() -> None:
     assert (values["version"] == 3).all()
     assert np.abs(values["target"]).max() == 3
     assert stats["rows"] > 2 * stats["samples"], "every sample was a choice"
-    player = SelfPlayer(game, config.network, epsilon=0.3, win_bonus=1.5)
+    player = DmcPlayer(game, config.network, epsilon=0.3, win_bonus=1.5)
     valued = player.play(SelfPlayTask((5,), games=3, tables=2), weights)[1]["values"]
     np.testing.assert_allclose(valued["target"], values["target"] + 1.5 * np.sign(values["target"]))
 
 
-CRITIC = ("training.critic=all", "training.critic_width=16", "network.encoding=plans", "network.choices=candidates")
+CRITIC = ("training.critic=all", *listed_runs.CRITIC)
 
 
-def test_a_run_with_a_critic_is_the_same_on_ray_and_after_resuming(tmp_path: Path) -> None:
+def test_a_run_with_a_critic_is_the_same_after_resuming_and_keeps_it(tmp_path: Path) -> None:
     config = tiny("iterations=3", *CRITIC, "network.tower=1", "network.tower_width=16")
-    run_training(tmp_path / "whole", config)
-    run_training(tmp_path / "parts", config.model_copy(update={"iterations": 1}))
-    run_training(tmp_path / "parts", config, inline=False, resume=True, workers=2)
-    assert nets(tmp_path / "parts") == nets(tmp_path / "whole")
+    run_preset(tmp_path / "whole", DMC, config)
+    run_preset(tmp_path / "parts", DMC, config.model_copy(update={"iterations": 1}))
+    run_preset(tmp_path / "parts", DMC, config, resume=True)
+    assert stored(tmp_path / "parts") == stored(tmp_path / "whole")
     assert rows(tmp_path / "parts", "train") == rows(tmp_path / "whole", "train")
-    stored = [load_state(path)[0] for path in (tmp_path / "whole" / "strategies").iterdir()]
-    assert stored
-    assert all({"tower0.w", "critic.0.w"} <= arrays.keys() for arrays in stored), "a search needs the critic"
+    arrays, _ = load_state(tmp_path / "whole" / "strategies" / "p0-000003.safetensors")
+    assert {"tower0.w", "critic.0.w"} <= arrays.keys(), "a search needs the critic"
 
 
 def test_advantages_are_returns_less_what_the_critic_expects() -> None:
@@ -206,8 +148,7 @@ def test_advantages_are_returns_less_what_the_critic_expects() -> None:
     net = QWithCritic(config.network, config.training, game.spec, game.full_inputs)
     weights, task = SelfPlayWeights(1, net.inference_weights()), SelfPlayTask((5,), games=6, tables=3)
     blocks = [
-        SelfPlayer(game, config.network, 0.3, trace=trace).play(task, weights)[1]["values"]
-        for trace in (1.0, 0.0, None)
+        DmcPlayer(game, config.network, 0.3, trace=trace).play(task, weights)[1]["values"] for trace in (1.0, 0.0, None)
     ]
     whole, one_step, plain = blocks
     assert (plain["infostate"] == whole["infostate"]).all()
@@ -221,86 +162,42 @@ def test_advantages_are_returns_less_what_the_critic_expects() -> None:
     ends = np.isclose(one_step["value"], plain["target"], atol=1e-5)
     assert 0 < ends.sum() < len(ends) / 4
     hands = whole["hidden"].reshape(len(whole), 3, 16)[:, :, :14]
-    assert (hands.sum(axis=2) > 0).any(axis=1).all(), "somebody else holds cards at every decision"
+    assert (hands.sum(axis=2) > 0).any(axis=1).all(), "another player holds cards at every decision"
 
 
 def test_the_critic_learns_what_returns_depend_on() -> None:
-    config = tiny(*CRITIC, "training.batch=256", "training.minibatches=80", "training.learning_rate=0.002")
+    """Three seeds leave 52 to 62 % of the variance; a critic that has not learnt leaves all of it."""
+    config = tiny(*CRITIC, "training.batch=256", "training.minibatches=320", "training.learning_rate=0.002")
     game = GuanDan(length="round")
     learner = QLearner(game, config.network, config.training, seed=1)
-    player = SelfPlayer(game, config.network, 0.05, trace=1.0)
+    player = DmcPlayer(game, config.network, 0.05, trace=1.0)
     task = SelfPlayTask((1,), games=200, tables=200)
     block = player.play(task, SelfPlayWeights(0, learner.weights()))[1]["values"]
     rng = np.random.default_rng(0)
-    learner.fit((block[rng.integers(len(block), size=256)] for _ in range(80)), 1)
+    learner.fit((block[rng.integers(len(block), size=256)] for _ in range(320)), 1)
     expected = CriticInference(game, learner.weights())(block["infostate"], block["hidden"])
     returns = block["value"]  # lambda = 1
     assert np.square(returns - expected).mean() < 0.7 * returns.var()
-
-
-POLICY = (*CRITIC, "overlap=false", "training.objective=policy", "training.proposals=8", "training.max_age=2")
-
-
-def test_a_policy_is_the_same_on_ray_and_after_resuming(tmp_path: Path) -> None:
-    config = tiny("iterations=3", *POLICY)
-    result = run_training(tmp_path / "whole", config)
-    run_training(tmp_path / "parts", config.model_copy(update={"iterations": 1}))
-    run_training(tmp_path / "parts", config, inline=False, resume=True, workers=2)
-    assert nets(tmp_path / "parts") == nets(tmp_path / "whole")
-    assert rows(tmp_path / "parts", "train") == rows(tmp_path / "whole", "train")
-    assert result["samples"] > 3 * 6 * 20
-    for row in rows(tmp_path / "whole", "train")[1:]:
-        assert 0 < row["learner/entropy"] < np.log(8)
-        assert row["learner/clipped"] < 1, "some rows have a gradient"
-        assert row["selfplay/advantage_square"] > 0
-        assert row["selfplay/age"] == 0, "the newest weights play"
-
-
-def test_training_begins_with_the_net_of_another_run(tmp_path: Path) -> None:
-    run_training(tmp_path / "values", tiny("iterations=2", *CRITIC))
-    start = str(tmp_path / "values")
-    still = ("iterations=1", "training.learning_rate=1e-9", f"start={start}")
-    run_training(tmp_path / "policy", tiny(*POLICY, *still, "start_temperature=0.5"))
-    run_training(tmp_path / "more", tiny(*CRITIC, *still))
-    last, _ = load_state(tmp_path / "values" / "strategies" / "p0-000002.safetensors")
-    for name, scale in (("policy", 2.0), ("more", 1.0)):
-        begun, _ = load_state(tmp_path / name / "strategies" / "p0-000001.safetensors")
-        assert begun.keys() == last.keys()
-        for key, array in last.items():
-            assert np.allclose(begun[key], array * (scale if key.startswith("out.") else 1), atol=1e-6)
-    run_training(tmp_path / "critic", tiny(*POLICY, *still, "training.critic_width=8"))
-    begun, _ = load_state(tmp_path / "critic" / "strategies" / "p0-000001.safetensors")
-    assert np.allclose(begun["state.w"], last["state.w"], atol=1e-6)
-    assert begun["critic.0.w"].shape[1] == 8, "a critic of another size is not taken over"
-    with pytest.raises(UsageError, match=r"set network.width=16 network.depth=2"):
-        run_training(tmp_path / "misfit", tiny(*POLICY, *still, "network.width=8", "network.depth=1"))
-    with pytest.raises(UsageError, match="planner has no Q-net"):
-        run_training(tmp_path / "bot", tiny(*POLICY, "iterations=1", "start=planner"))
-
-
-def test_a_policy_without_a_critic_is_refused() -> None:
-    with pytest.raises(UsageError, match="needs critic=all"):
-        tiny("training.objective=policy")
 
 
 def test_a_teacher_plays_in_the_first_iterations(tmp_path: Path) -> None:
     """By a random net the rounds of a planner are shorter, and its plays are among the candidates."""
     game, config = GuanDan(length="round"), tiny(*CRITIC)
     net = QWithCritic(config.network, config.training, game.spec, game.full_inputs).inference_weights()
-    player = SelfPlayer(game, config.network, 0.0, trace=1.0, teacher=make_agent("planner", game))
+    player = DmcPlayer(game, config.network, 0.0, trace=1.0, teacher=make_agent("planner", game))
     lessons, alone = (
-        player.play(SelfPlayTask((5,), 40, 40, taught), SelfPlayWeights(1, net))[0] for taught in (True, False)
+        player.play(DmcTask((5,), 40, 40, taught), SelfPlayWeights(1, net))[0] for taught in (True, False)
     )
-    planners = SelfPlayer(game, config.network, 0.0, rivals=[(make_agent("planner", game), 1.0)])
+    planners = DmcPlayer(game, config.network, 0.0, rivals=[(make_agent("planner", game), 1.0)])
     between = planners.play(SelfPlayTask((5,), 40, 40), SelfPlayWeights(1, without_critic(net)))[0]
     assert lessons["decisions"] < 0.9 * alone["decisions"]
     assert lessons["samples"] > 40 * 15
     assert between["samples"] < lessons["samples"], "the seats of a rival give no samples, those of a teacher do"
     taught = tiny("iterations=3", "teacher=planner", "taught=2")
-    run_training(tmp_path / "whole", taught)
-    run_training(tmp_path / "parts", taught.model_copy(update={"iterations": 1}))
-    run_training(tmp_path / "parts", taught, resume=True)
-    assert nets(tmp_path / "parts") == nets(tmp_path / "whole")
-    for wrong in (["taught=2"], ["teacher=planner"], ["teacher=planner", "taught=2", *POLICY]):
-        with pytest.raises(UsageError, match=r"belong together|from its own play"):
-            tiny(*wrong)
+    run_preset(tmp_path / "whole", DMC, taught)
+    run_preset(tmp_path / "parts", DMC, taught.model_copy(update={"iterations": 1}))
+    run_preset(tmp_path / "parts", DMC, taught, resume=True)
+    assert stored(tmp_path / "parts") == stored(tmp_path / "whole")
+    for wrong in ("taught=2", "teacher=planner"):
+        with pytest.raises(UsageError, match="belong together"):
+            tiny(wrong)

@@ -1,5 +1,6 @@
 """Every method of the registry trains, shows a speed, draws its curves, resumes byte for byte, becomes an agent."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,11 @@ from dancfr.evaluation.arena import play
 from dancfr.evaluation.bots import make_bot
 from dancfr.evaluation.lengths import evaluated_as
 from dancfr.games.registry import make_game
-from dancfr.methods import OWN, all_methods, all_presets, method_named, method_of
+from dancfr.methods import OWN, _renamed, all_methods, all_presets, find_preset, method_named, method_of
 from dancfr.methods.method import Method
 from dancfr.report.figures import all_figures
 from dancfr.report.history import History
+from dancfr.runs import renamed
 from dancfr.runs.run import Run
 from dancfr.watch.progress import describe_speed
 from tests.dancfr.methods.table_runs import configured, rows, run_preset, stored
@@ -31,8 +33,19 @@ SMALL = {
         "evaluation.exploitability=true",
     ),
     "dmc": ("guandan-dmc-quick", "games=2", "chunk=1", "tables=1", *(f"training.{each}" for each in FIT), *NETS),
-    "depth-limited": (
-        "geister-depth-limited-quick",
+    "candidate-policy": (
+        "guandan-quick",
+        "games=2",
+        "chunk=1",
+        "tables=1",
+        *(f"training.{each}" for each in FIT),
+        "training.critic_width=16",
+        "network.tower_width=16",
+        "resources.learners=1",  # several train the same nets but for rounding
+        *NETS,
+    ),
+    "belief-search": (
+        "geister-belief-search-quick",
         "game=mini-geister",
         "games=4",
         "chunk=2",
@@ -40,9 +53,9 @@ SMALL = {
         *(f"{part}_training.{each}" for part in ("advantage", "policy", "value") for each in FIT),
         *NETS,
     ),
-    "belief-tables": ("mini-geister-depth-limited",),
+    "belief-tables": ("mini-geister-belief-tables",),
     "cheat-cfr": ("cheat-memoryless",),
-    "value-net": (
+    "value-functions": (
         "goofspiel5-values",
         "game=kuhn",
         "strategies=12",
@@ -88,12 +101,13 @@ SMALL = {
 
 def small(method: Method, *more: str):
     preset, *changes = SMALL[method.name]
-    evaluation = () if method.name == "best-response" else ("evaluation.every=1", "evaluation.games=4")
-    return preset, configured(preset, *changes, "checkpoint_every=1", "minutes=none", *evaluation, *more)
+    evaluation = () if method.name == "best-response" else ("evaluation.every=2", "evaluation.games=4")
+    return preset, configured(preset, *changes, "checkpoint_every=2", "minutes=none", *evaluation, *more)
 
 
 @pytest.mark.parametrize("method", OWN, ids=lambda method: method.name)
 def test_a_method_goes_all_the_way(method: Method, tmp_path: Path) -> None:
+    """The first half ends where neither an evaluation nor a checkpoint is due."""
     whole, halves = tmp_path / "whole", tmp_path / "halves"
     run_preset(whole, *small(method, "iterations=2"))
     run_preset(halves, *small(method, "iterations=1"))
@@ -124,6 +138,41 @@ def test_a_method_goes_all_the_way(method: Method, tmp_path: Path) -> None:
     match = play(game, (agent, make_bot("random", game)), 4, np.random.default_rng(1))
     assert match.games == 4
     assert str(whole) in {entry["name"] for entry in list_agents(game, tmp_path)}
+
+
+@pytest.mark.parametrize("method", OWN, ids=lambda method: method.name)
+def test_ray_gives_the_bytes_of_one_process(method: Method, tmp_path: Path) -> None:
+    """With two workers, in a run that was begun in one process."""
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    run_preset(whole, *small(method, "iterations=3"))
+    run_preset(parts, *small(method, "iterations=1"))
+    run_preset(parts, *small(method, "iterations=3"), inline=False, resume=True)
+    assert stored(parts) == stored(whole)
+    assert sorted(map(str, rows(parts))) == sorted(map(str, rows(whole)))
+
+
+@pytest.mark.parametrize("former", renamed.PRESETS)
+def test_former_name_of_a_preset_trains_and_says_the_new_one(former: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _renamed.cache_clear()
+    assert find_preset(former) is find_preset(renamed.PRESETS[former])
+    assert capsys.readouterr().err == f"the preset {former} is now called {renamed.PRESETS[former]}\n"
+
+
+@pytest.mark.parametrize("former", renamed.METHODS)
+def test_run_under_the_former_names_of_its_method_resumes_to_the_same_bytes(former: str, tmp_path: Path) -> None:
+    method = method_named(former)
+    assert method.name == renamed.METHODS[former]
+    whole, old = tmp_path / "whole", tmp_path / "old"
+    run_preset(whole, *small(method, "iterations=2"))
+    preset, config = small(method, "iterations=1")
+    run_preset(old, preset, config)
+    info = json.loads((old / "config.json").read_bytes())
+    names = [name for name, current in renamed.PRESETS.items() if current == preset] or [preset]
+    (old / "config.json").write_text(json.dumps(info | {"method": former, "preset": names[0]}))
+    run_preset(old, *small(method, "iterations=2"), resume=True)
+    assert stored(old) == stored(whole)
+    assert (Run.open(old).preset, Run.open(old).method) == (preset, method.name)
+    assert make_agent(str(old), make_game(config.game, **config.game_options)).name
 
 
 @pytest.mark.parametrize("method", OWN, ids=lambda method: method.name)

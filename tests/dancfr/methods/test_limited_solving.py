@@ -12,7 +12,7 @@ from tests.dancfr.outcomes import Command
 
 
 def solved(game: str, algorithm: str, iterations: int, *settings: str, **more: Any) -> dict[str, Any]:
-    return solve(game, algorithm, iterations, settings=settings, report=lambda _: None, **more)
+    return solve(game, algorithm, iterations, settings=settings, report=lambda _: None, **more).as_dict()
 
 
 def test_with_the_bottom_solved_the_trunk_of_kuhn_poker_is_an_equilibrium() -> None:

@@ -8,12 +8,10 @@ import pytest
 
 from dancfr.errors import UsageError
 from dancfr.methods import find_preset
-from dancfr.methods.options import TrainOptions
 from dancfr.methods.settings import RunConfig
 from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run
-from dancfr.watch.tracking import Tracker
-from tests.dancfr.methods.table_runs import train
+from tests.dancfr.methods.table_runs import run_preset
 
 DREAM = (
     "minutes=none",
@@ -51,14 +49,7 @@ def config_of(method: str, *overrides: str) -> Any:
 
 
 def run_training(path: Path, method: str, config: Any, *, inline: bool, resume: bool = False) -> dict[str, Any]:
-    options = TrainOptions(workers=1, device="cpu", inline=inline, resume=resume, progress=False)
-    if resume:
-        run = Run.open(path, writing=True)
-        run.resume_as(PRESET[method], method, config)
-    else:
-        run = Run.create(path, PRESET[method], method, config)
-    with run, Tracker(run, mode="off") as tracker:
-        return train(run, method, config, tracker, options)
+    return run_preset(path, PRESET[method], config, inline=inline, resume=resume)
 
 
 def nets(path: Path) -> dict[tuple[int, int], dict[str, np.ndarray]]:

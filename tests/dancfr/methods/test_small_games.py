@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
-from dancfr.agents.by_name import make_agent
+from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeights
+from dancfr.agents.exact import exploitability
 from dancfr.cli import main
-from dancfr.evaluation.exploitability import exploitability
 from dancfr.evaluation.server import EvaluationServer
 from dancfr.games.registry import make_game
 from dancfr.methods import find_preset
@@ -81,7 +80,7 @@ def test_it_is_that_of_the_agent_of_the_run(trained: tuple[Path, dict[str, Any]]
             and row["iteration"] == iteration}  # fmt: skip
     for policy, average in (("average", "exact"), ("last", "last")):
         name = f"{path}@{iteration}?average={average}"
-        found = exploitability(name, make_agent(name, make_game("kuhn")), "kuhn", {})
+        found = exploitability(name, make_game("kuhn")).as_dict()
         assert found["nash_conv"] == pytest.approx(rows[policy]["nash_conv"], abs=1e-6)
         assert found["value"] == pytest.approx(rows[policy]["value"], abs=1e-6)
 
@@ -172,7 +171,7 @@ def same(first: Any, second: Any) -> bool:
 def test_who_plays_against_which_net(
     tmp_path: Path, sampled: list[tuple[TraversalTask, TraversalWeights]], updates: str
 ) -> None:
-    """In turn, player 1 is sampled against player 0's net of the same iteration; at once, against that before."""
+    """In turn, player 1 is sampled against player 0's net of the same iteration; else, against that before."""
     path = tmp_path / "run"
     run_training(path, tiny("iterations=4", f"updates={updates}", "evaluation.every=0"))
     run = Run.open(path)
@@ -197,7 +196,7 @@ def test_in_turn_and_at_once_part_with_the_second_player(tmp_path: Path) -> None
     assert turn["p1-000001.safetensors"] != once["p1-000001.safetensors"]
 
 
-@pytest.mark.long  # tests/actors/test_dream_on_kuhn.py comes near an equilibrium in seconds
+@pytest.mark.long  # tests/actors/dream/test_dream_on_kuhn.py comes near an equilibrium in seconds
 def test_the_quick_preset_gets_as_far_as_the_reference_in_ten_iterations(tmp_path: Path) -> None:
     """NashConv 1.2 to 1.8 after some 80,000 decisions; uniform play has 4.747. Seeds 1 and 2 gave 1.29 and 1.60."""
     config = apply_overrides(find_preset("leduc-dream-quick").config, ["evaluation.games=20", "seed=1"])

@@ -29,6 +29,27 @@ def test_the_first_signal_sets_the_flag_and_the_second_aborts(
         assert not fresh.requested
 
 
+def test_sighup_stops_and_never_counts_as_the_second_signal(capfd: pytest.CaptureFixture[str]) -> None:
+    """A closed terminal sends it twice, and the end of a session SIGTERM with it."""
+    with catching() as stop:
+        for number in (signal.SIGHUP, signal.SIGHUP, signal.SIGTERM, signal.SIGHUP):
+            os.kill(os.getpid(), number)
+            assert stop.requested
+        assert capfd.readouterr().err.startswith("SIGHUP: stopping")
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_sighup_stays_ignored_under_nohup() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with catching() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stop.requested
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize("then", ["stopping before an iteration begins", "stopping after this iteration"])
 def test_the_first_signal_says_what_it_leads_to_at_this_moment(then: str, capfd: pytest.CaptureFixture[str]) -> None:
     with catching() as stop:
@@ -53,7 +74,7 @@ def test_other_threads_have_a_flag_that_stays_down() -> None:
 
 
 def stopped_within(stop: Stop, notice: float, shield: float = 0.0) -> None:
-    """Sleeps for half a minute and is asked to stop at once; shielded code finishes first."""
+    """Sleeps for half a minute and is asked to stop immediately; shielded code finishes first."""
     with stop.limited(notice):
         os.kill(os.getpid(), signal.SIGTERM)
         with stop.shielded():
@@ -71,7 +92,7 @@ def test_what_outlasts_the_notice_is_left_once_and_the_alarm_is_given_back() -> 
 
 
 def test_ctrl_c_leaves_the_iteration_twice_the_time_of_the_last_one() -> None:
-    """It is somebody who may press it again; SIGTERM comes from a machine that does not wait."""
+    """A person may press it again; SIGTERM comes from a machine that does not wait."""
     for number, long_enough in ((signal.SIGINT, True), (signal.SIGTERM, False)):
         with catching() as stop:
             stop.expect(30.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dancfr.errors import RunError, UsageError
-from dancfr.methods.value_net.data import MANIFEST, ValueData
+from dancfr.methods.value_functions.data import MANIFEST, ValueData
 from learners.samples import range_value_dtype
 from learners.storage import save_state
 
@@ -71,7 +71,7 @@ def test_the_manifest_lists_what_is_there(tmp_path: Path) -> None:
     ]
     for shard in content["shards"]:
         assert shard["bytes"] == (tmp_path / shard["file"]).stat().st_size
-    ValueData(tmp_path, ABOUT)  # and what else lies there by now is no matter
+    ValueData(tmp_path, ABOUT)  # and other files there do not matter
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     data = ValueData(tmp_path, ABOUT)
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(RunError, match="make room and go on with --resume") as caught:
+        with pytest.raises(RunError, match="make room and continue with --resume") as caught:
             data.put((1, 2, 3), "random", some(1), STATS)
         told(caught)
     finally:
@@ -176,7 +176,7 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dancfr.methods.value_net.data.save_state", full)
+    monkeypatch.setattr("dancfr.methods.value_functions.data.save_state", full)
     with pytest.raises(RunError, match="No space left on device; make room") as caught:
         data.put((1, 2, 3), "random", some(1), STATS)
     told(caught)

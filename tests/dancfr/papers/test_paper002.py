@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dancfr.errors import UsageError
-from dancfr.papers.paper002 import EXPERIMENTS, OPPONENTS, PUBLISHED, VARIANTS
+from dancfr.papers.paper002 import EXPERIMENTS, OPPONENTS, OUTCOMES, PUBLISHED, VARIANTS
 from dancfr.papers.reproduce import reproduce
-from dancfr.report.stacks import CATEGORIES, draw_areas, draw_shares, shares_of, stack_of
+from dancfr.report.stacks import draw_areas, draw_shares, shares_of, stack_of
 
 SHORT = ("iterations=4", "evaluation.every=2", "evaluation.games=20", "checkpoint_every=4")
 
@@ -67,17 +67,19 @@ def test_figure_5_trains_nothing(tmp_path: Path) -> None:
 
 def test_shares_add_up_and_are_drawn() -> None:
     counts = {"win by escape": 3, "draw by ply limit": 1}
-    shares = shares_of(counts)
+    shares = shares_of(OUTCOMES, counts)
     assert shares.tolist() == [0.75, 0, 0, 0.25, 0, 0, 0]
     with pytest.raises(ValueError, match="win by magic"):
-        shares_of({"win by magic": 1})
+        shares_of(OUTCOMES, {"win by magic": 1})
     with pytest.raises(ValueError, match="no games"):
-        shares_of({})
-    bars = draw_shares("name", "Title", "", {"one": shares, "other": shares_of({"loss by escape": 2})})
+        shares_of(OUTCOMES, {})
+    bars = draw_shares(
+        OUTCOMES, "name", "Title", "", {"one": shares, "other": shares_of(OUTCOMES, {"loss by escape": 2})}
+    )
     assert bars.png[:4] == b"\x89PNG"
     assert bars.rows[0] == ("one", "75.0", "0.0", "0.0", "25.0", "0.0", "0.0", "0.0")
     assert "one: win by escape 75 %, draw 25 %" in bars.alt
-    assert len(bars.columns) == 1 + len(CATEGORIES)
+    assert len(bars.columns) == 1 + len(OUTCOMES)
 
 
 def test_areas_are_means_over_the_evaluations_that_all_runs_have(tmp_path: Path) -> None:
@@ -91,10 +93,10 @@ def test_areas_are_means_over_the_evaluations_that_all_runs_have(tmp_path: Path)
         )  # fmt: skip
         return History("run", tmp_path, {}, (), rows)
 
-    stack = stack_of("title", [run((1, 4), (2, 2)), run((2, 4), (3, 1))], "random")
+    stack = stack_of(OUTCOMES, "title", [run((1, 4), (2, 2)), run((2, 4), (3, 1))], "random")
     assert stack is not None
     assert (stack.x.tolist(), stack.runs) == ([2.0], 2)
     np.testing.assert_allclose(stack.shares[:, 0], [0.75, 0, 0, 0, 0, 0, 0.25])
-    assert stack_of("title", [run((1, 4)), run((2, 4))], "random") is None
-    assert stack_of("title", [run((1, 4))], "rush") is None
-    assert draw_areas("name", "Title", "", [stack]).rows[0][1] == "75.0"
+    assert stack_of(OUTCOMES, "title", [run((1, 4)), run((2, 4))], "random") is None
+    assert stack_of(OUTCOMES, "title", [run((1, 4))], "rush") is None
+    assert draw_areas(OUTCOMES, "name", "Title", "", [stack]).rows[0][1] == "75.0"

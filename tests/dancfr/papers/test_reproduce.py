@@ -222,7 +222,7 @@ def test_a_given_run_says_why_it_does_not_belong(
         reproduce(name, "quick", tmp_path / "out", overrides=overrides, runs=runs)
 
     other = (*LENGTHLESS, "sampling.epsilon=0.4")
-    with pytest.raises(UsageError, match=r"run-4 belongs to no setting .* sampling.epsilon: 0.4 -> 0.1"):
+    with pytest.raises(UsageError, match=r"run-4 matches none of .* sampling.epsilon: 0.4 -> 0.1"):
         compare("geister-fig4", given / "run-4", overrides=other)
     with pytest.raises(UsageError, match=r"it is a run of geister-dream, not of cheat-memoryless or"):
         compare("cheat-fig1", given / "run-4", overrides=())
@@ -245,7 +245,7 @@ def test_a_given_run_says_why_it_does_not_belong(
     with pytest.raises(UsageError, match=r"begun/config\.json"):
         compare("geister-fig4", given / "begun")
     shutil.rmtree(tmp_path / "out")
-    with pytest.raises(UsageError, match=r"is no run and no folder of runs"):
+    with pytest.raises(UsageError, match=r"is neither a run nor a folder of runs"):
         compare("geister-fig4", tmp_path)
     shutil.copytree(given / "run-4", given / "copy")
     with pytest.raises(UsageError, match=r"are runs of geister-dream with the same seed 8"):

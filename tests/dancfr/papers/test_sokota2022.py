@@ -20,7 +20,7 @@ TINY = ("minutes=0.02", "evaluation.games=2")
 
 
 def history(name: str, curve: dict[int, float], decisions: int, seconds: float) -> History:
-    """A run of so many decisions and seconds an iteration, with NashConv by iteration."""
+    """A run with these decisions and seconds per iteration, and NashConv by iteration."""
     train = tuple(
         train_row(t, 0) | {"samples/decisions": decisions * t, "elapsed_s": seconds * t}
         for t in range(1, max(curve) + 1)

@@ -1,6 +1,7 @@
 """Tests of the report: a self-contained page with its figures and a list of omitted figures."""
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -231,6 +232,11 @@ def test_single_runs_of_one_policy_are_drawn_plain(write_run: Any, tmp_path: Pat
     assert "(last iterate)" not in alt
 
 
+def test_a_folder_whose_name_is_no_utf_8_is_reported(write_run: Any, tmp_path: Path) -> None:
+    path = write_run(os.fsdecode(b"caf\xe9"), record())
+    assert "caf?" in Page(Path(report_command([path], tmp_path / "out")["report"])).text
+
+
 def test_best_responses_in_the_folder_of_a_run_are_shown(write_run: Any) -> None:
     path = write_run("a", record())
     assert "return of the response" not in Page(Path(report_command([path])["report"])).text
@@ -260,6 +266,11 @@ def test_best_responses_in_the_folder_of_a_run_are_shown(write_run: Any) -> None
     assert text.count("+0.875") == 1
     assert "+0.800 to +0.900" in text
     assert "54,321 games from pretrained:geister, fresh" in text
+    renamed = path.rename(path.with_name("renamed"))
+    assert Page(Path(report_command([renamed])["report"])).text.count("+0.875") == 1
+    path.with_name("link").symlink_to(renamed)
+    (renamed / "response" / "exploit.json").write_text(json.dumps(result | {"agent": str(path.with_name("link"))}))
+    assert Page(Path(report_command([renamed])["report"])).text.count("+0.875") == 1
     assert "0.123" not in text
     assert "0.456" not in text
 
@@ -283,6 +294,11 @@ def test_recorded_games_of_a_run_are_listed(write_run: Any) -> None:
 def test_names_are_escaped(write_run: Any) -> None:
     found = report_command([write_run("<script>alert(1)", [evaluation_row(1, 50)])])
     assert "<script" not in Path(found["report"]).read_text()
+
+
+def test_a_folder_whose_name_is_no_text_is_reported(write_run: Any) -> None:
+    found = report_command([write_run(os.fsdecode(b"latin-\xfc"), [evaluation_row(1, 50)])])
+    assert "latin-?" in Path(found["report"]).read_text()
 
 
 def test_a_really_trained_run_is_reported_in_full(mini_run: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from dancfr.errors import RunError, UsageError
 from dancfr.runs import checkpoints
-from dancfr.runs.checkpoints import CheckpointFailed, latest, listed, writing
+from dancfr.runs.checkpoints import CheckpointFailed, find_damage, latest, listed, seal, writing
 from dancfr.runs.config import Config
 from dancfr.runs.run import Run
 from learners.storage import load_state, save_state
@@ -98,7 +98,7 @@ def empty_manifest(folder: Path) -> None:
 
 def take_for_another(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps({**manifest, "iteration": 7}))
+    (folder / "manifest.json").write_text(json.dumps(seal({**manifest, "iteration": 7})))
 
 
 DAMAGES = [cut, garble, lose_file, lose_manifest, tear_manifest, empty_manifest, take_for_another]
@@ -116,8 +116,36 @@ def test_a_damaged_checkpoint_is_passed_over_loudly(run: Run, capfd: pytest.Capt
     assert line.startswith("WARNING: ")
     assert "000020" in line
     assert "falling back" in line
-    write(run, 15)  # the run goes on from 10
+    write(run, 15)  # the run resumes from 10
     assert iterations(run) == [10, 15]
+
+
+def test_every_flipped_bit_of_a_manifest_is_found(run: Run) -> None:
+    """A digit of the configuration in it would otherwise look like an edit of the run's settings."""
+    write(run, 10)
+    (checkpoint,) = listed(run)
+    manifest = checkpoint.folder / "manifest.json"
+    whole = manifest.read_bytes()
+    assert b'"config"' in whole
+    passed = []
+    for place in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[place // 8] ^= 1 << place % 8
+        manifest.write_bytes(data)
+        if find_damage(checkpoint) is None and json.loads(data) != json.loads(whole):
+            passed.append(data[place // 8 - 20 : place // 8 + 20])
+    assert not passed
+    manifest.write_bytes(whole)
+    assert find_damage(checkpoint) is None
+
+
+def test_a_manifest_of_version_0_2_is_intact_without_a_checksum(run: Run) -> None:
+    write(run, 10)
+    (checkpoint,) = listed(run)
+    manifest = json.loads((checkpoint.folder / "manifest.json").read_text())
+    del manifest["crc32"]
+    (checkpoint.folder / "manifest.json").write_text(json.dumps(manifest))
+    assert find_damage(checkpoint) is None
 
 
 def test_if_all_are_damaged_the_run_does_not_start_over(run: Run) -> None:
@@ -260,7 +288,7 @@ def test_planted_pickles_are_never_read(run: Run, tmp_path: Path) -> None:
 
 
 def test_no_module_of_ours_can_unpickle() -> None:
-    """Neither pickle nor what unpickles behind one's back is called anywhere in the four packages."""
+    """Neither pickle nor a function that unpickles silently is called anywhere in the four packages."""
     root = Path(checkpoints.__file__).parents[2]
     forbidden = ("import pickle", "torch.load(", "allow_pickle=True", "import joblib", "pickle.load", "np.load(")
     found = [

@@ -1,4 +1,4 @@
-"""Settings from the command line: typed values, and one line for what is wrong."""
+"""Settings from the command line: typed values, and one line for each mistake."""
 
 from typing import Annotated, Any, Literal
 

@@ -1,4 +1,4 @@
-"""Keys for people: what a docstring says of each, and settings that can be typed back."""
+"""Keys for display: the docstring of each, and settings that can be typed back."""
 
 import shlex
 from typing import Any

@@ -1,4 +1,4 @@
-"""Games as JSON Lines: what was written is read, and what is damaged is named."""
+"""Games as JSON Lines: written games are read, and damage is named."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ PLAYERS = (Player(kind="user", name="user"), Player(kind="agent", name="random")
 
 
 def write(folder: Path, moves: int | None = None) -> tuple[Path, Position]:
-    """Records a game of Leduc in which everybody calls; `moves` of them, or all with the result."""
+    """Records a game of Leduc in which all players call; `moves` of them, or all with the result."""
     position = Position(make_game("leduc"), 5)
     writer = Writer(folder, "leduc", {"raises": 2}, 5, PLAYERS)
     while not position.over and (moves is None or position.ply < moves):
@@ -73,7 +73,7 @@ def test_what_follows_a_damaged_line_is_left_out(tmp_path: Path, line: str, dama
 def test_other_files_are_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match="is no recorded game") as error:
+    with pytest.raises(UsageError, match="is not a recorded game") as error:
         read_record(path)
     assert "\n" not in str(error.value)
 

@@ -1,19 +1,22 @@
-"""Run folders: what is refused, what is found again, and who may write."""
+"""Run folders: refusals, runs that are found again, and who may write."""
 
 import json
 import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dancfr.errors import RunError, UsageError
+from dancfr.runs import checkpoints
 from dancfr.runs.config import Config
 from dancfr.runs.metrics import MetricsLog
 from dancfr.runs.run import Run, default_run_dir, find_runs
+from tests.dancfr.outcomes import Command
 
 
 class Settings(Config):
@@ -44,7 +47,7 @@ def test_the_configuration_file_says_what_made_the_run(tmp_path: Path) -> None:
 
 def test_a_fresh_run_wants_an_empty_folder(tmp_path: Path) -> None:
     create(tmp_path / "a").close()
-    with pytest.raises(UsageError, match=r"already holds a run: go on with --resume"):
+    with pytest.raises(UsageError, match=r"already holds a run: continue it with --resume"):
         create(tmp_path / "a")
     foreign = tmp_path / "thesis"
     foreign.mkdir()
@@ -156,6 +159,47 @@ def test_two_processes_do_not_train_one_run(tmp_path: Path) -> None:
     Run.open(path, writing=True).close()  # the lock went with the process
 
 
+@pytest.mark.parametrize("moved", ["folder", "lock"])
+def test_a_training_whose_folder_was_moved_writes_nothing_into_the_one_in_its_place(tmp_path: Path, moved: str) -> None:
+    """Two trainings would share a folder if the folder of the first, or only its lock, was moved away or removed."""
+    path = tmp_path / "a"
+    with create(path) as first:
+        first.append_metrics({"kind": "train", "iteration": 1})
+        if moved == "folder":
+            path.rename(tmp_path / "b")
+        else:
+            (path / "run.lock").unlink()
+        with create(path) if moved == "folder" else Run.open(path, writing=True) as second:
+            second.append_metrics({"kind": "train", "iteration": 1})
+            before = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
+            writes: list[Callable[[], object]] = [
+                lambda: first.append_metrics({"kind": "train", "iteration": 2}),
+                lambda: first.save_strategy(0, 2, {"w": np.zeros(2)}, {}),
+                lambda: checkpoints.writing(first, 2).__enter__(),
+            ]
+            for write in writes:
+                with pytest.raises(RunError, match="a now holds another training") as caught:
+                    write()
+                assert not isinstance(caught.value, checkpoints.CheckpointFailed), "which a training survives"
+            first.close()
+            assert {file: file.read_bytes() for file in path.rglob("*") if file.is_file()} == before
+
+
+def test_a_link_to_a_folder_still_to_be_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "disk" / "run")
+    create(tmp_path / "link").close()
+    assert Run.open(tmp_path / "disk" / "run").name == "run"
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_training_that_cannot_start_leaves_no_run_behind_a_link(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("disk")
+    words = ("train", "leduc-dream-quick", "--inline", "--run-dir", "link", "--wandb", "off")
+    assert "the buffers would take" in command(*words, "reservoir=1e15").err
+    assert (tmp_path / "link").is_symlink()
+    assert not (tmp_path / "disk").exists(), "else the next attempt would be refused"
+
+
 def test_metrics_are_there_as_soon_as_they_are_logged(tmp_path: Path) -> None:
     with create(tmp_path / "a") as run:
         run.append_metrics({"kind": "train", "iteration": 1, "loss": np.float32(0.5), "nan": float("nan")})
@@ -228,7 +272,7 @@ def test_strategies_are_listed_loaded_and_discarded(tmp_path: Path) -> None:
             run.load_strategy(0, 1)
         (run.path / "strategies").rename(run.path / "gone")
         (run.path / "strategies").write_text("no folder")
-        with pytest.raises(RunError, match="make room and go on with --resume"):
+        with pytest.raises(RunError, match="make room and continue with --resume"):
             run.save_strategy(0, 9, {}, {})
 
 

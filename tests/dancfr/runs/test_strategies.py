@@ -1,4 +1,4 @@
-"""Strategy files: what is damaged, foreign or no policy is named in one line, by every command that takes one."""
+"""Strategy files: every command that takes one names a damaged file, a foreign one or one without a policy."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from envs.openspiel import openspiel_tree
 from learners.storage import FORMAT, load_state, save_state
 from tests.dancfr.outcomes import Command, refused
 
@@ -160,3 +161,56 @@ def test_an_agent_without_a_policy_somewhere_ends_a_match_in_one_line(command: C
     assert outcome.code == 1
     (line,) = outcome.err.splitlines()
     assert line.startswith("dancfr: agent few.safetensors has no policy for infostate ")
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        "kuhn_poker",
+        "hex(board_size=2)",
+        "dark_hex(board_size=2)",
+        "nim(pile_sizes=1;2;3)",
+        "clobber(rows=2,columns=3)",
+        "dots_and_boxes(num_rows=1,num_cols=1)",
+    ],
+)
+def test_a_strategy_of_openspiel_is_played_as_it_was_solved(
+    command: Command, solved: Callable[..., dict[str, Any]], game: str
+) -> None:
+    """Also where OpenSpiel's tensor is coarser than its information state string, which defines infosets."""
+    pytest.importorskip("pyspiel")
+    name = f"openspiel:{game}"
+    found = solved(name, "--iterations", "7", "--out", "s.safetensors")
+    arrays, about = load_state("s.safetensors")
+    assert about["infostates"] == "digests"
+    assert len({row.tobytes() for row in arrays["observed"]}) == len(arrays["observed"])
+    outcome = command(
+        "evaluate", "s.safetensors", "--against", "s.safetensors", "--games", "50", "--exploitability", "--json"
+    )
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["exploitability"] == found["exploitability"]
+    again = solved(name, "--iterations", "1", "--warm-start", "s.safetensors", "--warm-weight", "1e6")
+    assert again["exploitability"] == pytest.approx(found["exploitability"], abs=1e-4)
+
+
+def test_a_strategy_that_could_not_be_read_is_refused_before_it_is_computed(command: Command) -> None:
+    """In Geister the board does not show past observations, which infosets of perfect recall tell apart."""
+    short = ("mini-geister", "--option", "random_setup=false", "--option", "ply_limit=4")
+    line = refused(command("solve", *short, "--iterations", "1000000000", "--out", "g.safetensors"))
+    assert "a strategy of mini-geister cannot be stored: its players know more than `observe` shows" in line
+    assert os.listdir() == []
+
+
+def test_a_strategy_of_an_earlier_version_by_tensors_is_still_read(
+    command: Command, solved: Callable[..., dict[str, Any]]
+) -> None:
+    pytest.importorskip("pyspiel")
+    found = solved("openspiel:kuhn_poker", "--iterations", "7", "--out", "new.safetensors")
+    arrays, about = load_state("new.safetensors")
+    del about["infostates"]
+    save_state("old.safetensors", arrays | {"observed": openspiel_tree("kuhn_poker").observed}, about)
+    outcome = command("evaluate", "old.safetensors", "--games", "50", "--exploitability", "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["exploitability"] == found["exploitability"]
+    warm = solved("openspiel:kuhn_poker", "--iterations", "1", "--warm-start", "old.safetensors")
+    assert warm["iterations"] == 2

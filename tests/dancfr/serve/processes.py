@@ -18,6 +18,7 @@ class Process:
         command = [sys.executable, "-m", "dancfr", *arguments]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self._read = ""
+        self.pid = self._process.pid
 
     def wait_for(self, pattern: str) -> re.Match[str]:
         """Reads standard error up to a line that matches."""

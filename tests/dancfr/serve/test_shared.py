@@ -1,33 +1,16 @@
-"""What all servers share: clocks, the seats of agents, addresses."""
+"""The common parts of all servers: the seats of agents, addresses, connections."""
+
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
 
 import pytest
 
 from dancfr.errors import UsageError
-from dancfr.serve.clock import Clock
 from dancfr.serve.commands import split_agents
 from dancfr.serve.network import is_loopback
-
-
-def test_the_clock_has_a_reserve_and_then_a_time_for_each_answer() -> None:
-    clock = Clock(600.0, 10.0)
-    assert clock.start(100.0) == 610.0
-    clock.stop(700.0)
-    assert clock.reserve == 0.0
-    assert clock.start(800.0) == 10.0
-    clock.stop(809.0)
-    assert clock.start(900.0) == 10.0, "what is left of a move is not saved"
-    clock = Clock(600.0, 10.0)
-    clock.start(0.0)
-    clock.stop(605.0)
-    assert clock.reserve == 0.0
-    clock = Clock(5.0, 1.0)
-    clock.start(0.0)
-    clock.stop(2.0)
-    clock.stop(50.0)
-    assert clock.reserve == 3.0, "it runs only while an answer is awaited"
-    assert clock.start(60.0) == 4.0
-    clock.stop(59.0)
-    assert clock.reserve == 3.0, "an answer before the clock runs saves no time"
 
 
 def test_seats_of_agents() -> None:
@@ -45,3 +28,41 @@ def test_seats_of_agents() -> None:
 def test_addresses_of_this_machine_only() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "192.0.2.1", "example.org", "")))
+
+
+EXHAUSTED = """
+import asyncio, resource
+from dancfr.serve.commands import run_until_signal
+
+async def main(stop):
+    server = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
+    asyncio.get_running_loop().call_later(3, asyncio.get_running_loop().call_exception_handler, {"message": "other"})
+    await stop.wait()
+
+run_until_signal(main)
+"""
+
+
+def test_more_connections_than_files_cost_one_line() -> None:
+    command = [sys.executable, "-c", EXHAUSTED]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server,
+        ExitStack() as held,
+    ):
+        assert server.stdout is not None
+        assert server.stderr is not None
+        held.callback(server.kill)
+        port = int(server.stdout.readline())
+        for _ in range(60):
+            held.enter_context(socket.create_connection(("127.0.0.1", port), 5))
+        first = server.stderr.readline()
+        begin = time.monotonic()
+        other = server.stderr.readline()
+        assert time.monotonic() - begin > 1, "asyncio tries again after a second"
+        server.terminate()
+        assert server.wait(10) == 0
+        assert server.stderr.read() == ""
+    assert "too many open files" in first
+    assert other == "other\n", "other errors are said as before"

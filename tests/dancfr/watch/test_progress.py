@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from dancfr.watch import progress as module
-from dancfr.watch.progress import Budget, Progress, Speed, describe_wins, duration, readable
+from dancfr.watch.progress import Budget, Progress, Speed, Steps, describe_wins, duration, readable
 
 START = "starting, compiling kernels that are not cached yet ..."
 DECISIONS = Speed("traversal/decisions_per_second", "decisions")
@@ -47,7 +47,7 @@ def test_disabled_progress_shows_events_only(capsys: pytest.CaptureFixture[str])
 
 
 def last_line(capsys: pytest.CaptureFixture[str], progress: Progress, ends: dict[int, float]) -> str:
-    """What is said after iterations that ended after so many seconds."""
+    """The progress shown after iterations that ended at the given seconds."""
     with progress:
         for iteration, seconds in ends.items():
             progress.advance(iteration, seconds)
@@ -191,3 +191,12 @@ def test_durations_are_readable(seconds: float, text: str) -> None:
 )
 def test_numbers_are_readable(number: float, text: str) -> None:
     assert readable(number) == text
+
+
+def test_steps_say_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with Steps("policy of random") as report:
+        report(0.25)
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr(module, "LINE_EVERY_S", -1.0)
+        report(0.5)
+    assert capsys.readouterr().err == "policy of random: 50%\n"

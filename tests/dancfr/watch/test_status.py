@@ -1,4 +1,4 @@
-"""`dancfr status`: what it tells of runs that train, were stopped, killed, damaged, and that it changes nothing."""
+"""`dancfr status`: its report on runs that train, were stopped, killed, damaged, and that it changes nothing."""
 
 import json
 import os
@@ -206,6 +206,9 @@ def test_folders_of_runs_take_a_line_each_and_what_is_no_run_is_refused(tmp_path
     assert "holds no run" in refused(command("status", "runs/empty"))
     assert "is damaged" in refused(command("status", "runs/damaged"))
     assert "holds no run" in refused(command("status", "nowhere"))
+    file = tmp_path / "runs" / "a" / "config.json"
+    file.write_text(file.read_text().replace('"iterations": 20', '"iterations": "20"'))
+    assert 'config.iterations must be a number, got "20"' in refused(command("status", "runs/a"))
     assert command("status", "runs/empty", "runs/damaged").code == 2
     assert "leave out --watch" in refused(command("status", "runs", "--json", "--watch", "1"))
     assert "0.1 to 86400" in refused(command("status", "runs", "--watch", "0"))
@@ -302,3 +305,11 @@ def test_a_lock_without_a_note_is_seen_while_it_is_held(tmp_path: Path, command:
         assert (status["state"], status["holder"]["process"]) == ("running", None)
         assert "running: process unknown" in command("status", "run").out
     assert Watched(run.path).look()["state"] == "stopped"
+
+
+def test_run_whose_name_has_a_line_break_takes_one_line(tmp_path: Path, command: Command) -> None:
+    for name in ("a\nb", "c"):
+        with trained(tmp_path / "runs" / name, iterations=7, saved=5):
+            pass
+    lines = command("status", "runs").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["run", r"runs/a\nb", "runs/c"]

@@ -2,11 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from dancfr.runs.config import Config
 from dancfr.runs.run import Run
 from dancfr.watch import wandb_reader
 from dancfr.watch.progress import Speed
+from dancfr.watch.status import Watched
 from dancfr.watch.tracking import Tracker, choose_mode
 
 
@@ -37,7 +41,7 @@ def evaluation(iteration: int, win_rate: float) -> dict[str, Any]:
 
 
 def records(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """What W&B stored of one of its runs, by type of record."""
+    """The records that W&B stored for a run, by type."""
     command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(folder)]
     result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     found: dict[str, list[dict[str, Any]]] = {}
@@ -73,9 +77,10 @@ def points_of_chart(steps: dict[int, dict[str, Any]]) -> list[int]:
 
 
 def test_an_offline_run_holds_what_the_record_holds_and_goes_on_when_resumed(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a run"
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
     with create(path) as run, Tracker(run, "offline") as tracker:
         for iteration in (1, 2, 3):
             tracker.log({"iteration": iteration, "loss": np.float32(1 / iteration), "bad": float("inf")})
@@ -83,6 +88,7 @@ def test_an_offline_run_holds_what_the_record_holds_and_goes_on_when_resumed(
         tracker.log(evaluation(2, 0.75))  # comes in after the row of iteration 3
         with writing(run, 3) as folder:
             (folder / "buffer").write_bytes(b"large")
+    monkeypatch.setenv("TZ", "America/Los_Angeles")
     with Run.open(path, writing=True) as run, Tracker(run, "offline") as tracker:
         tracker.log({"iteration": 4, "loss": 0.25})
         tracker.log(evaluation(4, 0.5))
@@ -92,7 +98,10 @@ def test_an_offline_run_holds_what_the_record_holds_and_goes_on_when_resumed(
     assert [row["iteration"] for row in rows] == [1, 2, 3, 2, 4, 4]
     assert rows[0] == {"kind": "train", "iteration": 1, "loss": 1.0, "bad": None}
 
-    first, second = (records(folder) for folder in sorted((path / "wandb").glob("offline-run-*")))
+    newer, older = sorted((path / "wandb").glob("offline-run-*"))  # by local time
+    first, second = records(older), records(newer)
+    sent = Watched(path).look()["wandb"]
+    assert (sent["to_sync"], sent["offline_pieces"]) == (str(newer), 2)
     steps, resumed_steps = history(first), history(second)
     assert of_iteration(steps, 1) == {"loss": 1, "iteration": 1}
     assert win_rates(steps) == {2: 0.75}
@@ -153,7 +162,7 @@ def test_a_killed_training_costs_wandb_nothing_and_what_is_done_again_is_sent_on
         assert len(run.read_metrics()) == 30
         with Tracker(run, "offline") as tracker:
             wait_for(lambda: len(list((path / "wandb").glob("offline-run-*"))) == 2)  # and is reading the record
-            run.truncate_metrics(20)  # as a run does that goes on from its checkpoint
+            run.truncate_metrics(20)  # as a run does when it resumes from its checkpoint
             for iteration in range(21, 33):
                 tracker.log({"iteration": iteration, "loss": 1.0 / iteration})
         assert len(run.read_metrics()) == 32
@@ -253,7 +262,7 @@ def test_the_death_of_its_service_costs_one_line(tmp_path: Path) -> None:
     _, told = disturb(tmp_path / "run", signal.SIGKILL, 60)
     (line,) = told.strip().splitlines()
     assert line.startswith("warning: W&B failed (")
-    assert "the run goes on" in line
+    assert "the run continues" in line
 
 
 def test_a_service_that_hangs_holds_up_neither_the_rows_nor_the_end(tmp_path: Path) -> None:
@@ -263,17 +272,54 @@ def test_a_service_that_hangs_holds_up_neither_the_rows_nor_the_end(tmp_path: Pa
     assert seconds < 10
 
 
-def test_a_server_that_does_not_answer_costs_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+class Refusing(BaseHTTPRequestHandler):
+    """A W&B server that knows no key."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(401)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Writes nothing to standard error, which the test reads."""
+
+
+@pytest.fixture(scope="module")
+def refusing() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("server", "key", "why"),
+    [
+        ("http://127.0.0.1:9", "0" * 40, "(no answer from http://127.0.0.1:9);"),  # the discard port: nothing listens
+        ("refusing", "0" * 40, "does not accept the key: set WANDB_API_KEY or run `wandb login`"),
+        ("http://127.0.0.1:9", "short", "does not accept the key: set WANDB_API_KEY or run `wandb login`"),
+        ("127.0.0.1:9", "0" * 40, "base_url Input should be a valid URL"),
+    ],
+)
+def test_a_server_that_cannot_be_used_costs_one_line_that_says_why(
+    server: str,
+    key: str,
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    refusing: str,
 ) -> None:
-    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
-    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")  # the discard port: nobody listens
-    monkeypatch.setenv("WANDB_INIT_TIMEOUT", "1")
+    monkeypatch.setenv("WANDB_API_KEY", key)
+    monkeypatch.setenv("WANDB_BASE_URL", refusing if server == "refusing" else server)
+    monkeypatch.setenv("WANDB_INIT_TIMEOUT", "1" if server.startswith("http") else "20")
     with create(tmp_path / "run") as run, Tracker(run) as tracker:
         tracker.log({"iteration": 1})
         tracker.log(evaluation(1, 0.5))
     assert len(Run.open(tmp_path / "run").read_metrics()) == 2
-    assert [line[:20] for line in capfd.readouterr().err.strip().splitlines()] == ["warning: W&B failed "]
+    (line,) = capfd.readouterr().err.strip().splitlines()
+    assert line.startswith("warning: W&B failed (")
+    assert why in line
 
 
 def test_off_means_off(tmp_path: Path) -> None:
@@ -318,6 +364,31 @@ def test_a_key_makes_online_the_default(no_key: Path, monkeypatch: pytest.Monkey
     assert choose_mode("online") == "online"
     monkeypatch.setenv("WANDB_MODE", "disabled")
     assert choose_mode(None) == "off"
+
+
+def test_copy_of_a_run_is_a_wandb_run_of_its_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with create(tmp_path / "r9") as run, Tracker(run, "offline") as tracker:
+        tracker.log({"iteration": 1, "loss": 1.0})
+    shutil.copytree(tmp_path / "r9", tmp_path / "r9copy", symlinks=True)
+    ids = {}
+    for name in ("r9copy", "r9"):
+        with Run.open(tmp_path / name, writing=True) as run:
+            run.resume_as("quick", "dream", Settings())
+            ids[name] = run.info["id"]
+            with Tracker(run, "offline" if name == "r9copy" else "off") as tracker:
+                tracker.log({"iteration": 2, "loss": 0.5})
+    told = f"{tmp_path / 'r9copy'} is a copy of {tmp_path / 'r9'}: it continues as a run of its own\n"
+    assert capfd.readouterr().err == told
+    status, original = (Watched(tmp_path / name).look() for name in ("r9copy", "r9"))
+    assert (status["name"], status["origin"]["path"], original["origin"]) == ("r9copy", str(tmp_path / "r9"), None)
+    assert ids["r9"] == status["origin"]["id"] != ids["r9copy"]
+    assert status["wandb"]["id"] != original["wandb"]["id"]
+    assert (status["wandb"]["offline_pieces"], original["wandb"]["offline_pieces"]) == (1, 1)
+    stored = records(Path(status["wandb"]["to_sync"]))
+    assert [of_iteration(history(stored), iteration)["loss"] for iteration in (1, 2)] == [1, 0.5]
+    (started,) = stored["run"]
+    assert (started["run_id"], started["display_name"]) == (status["wandb"]["id"], "r9copy")
+    assert started["config"]["update"]["origin"]["path"] == str(tmp_path / "r9")
 
 
 def test_a_damaged_id_file_makes_a_new_wandb_run(tmp_path: Path) -> None:

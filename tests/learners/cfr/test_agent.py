@@ -1,4 +1,4 @@
-"""Players by a table: they play its probabilities, on every game, and know what they do not know."""
+"""Players by a table: they play its probabilities in every game, and report unknown infosets."""
 
 import numpy as np
 import pytest

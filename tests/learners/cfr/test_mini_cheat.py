@@ -34,7 +34,7 @@ def value_to_who_begins(tree: Tree, policy: np.ndarray) -> float:
 
 @pytest.mark.parametrize("health", [1, 2])
 def test_cfr_plus_finds_what_the_linear_program_finds(health: int) -> None:
-    """The game is symmetric, since both begin as often; what beginning is worth is a value of its own."""
+    """The game is symmetric, since both begin as often; the worth of beginning is a value of its own."""
     found = {}
     for discards in ("sets", "cards"):
         form = form_of(game_of(health, discards))

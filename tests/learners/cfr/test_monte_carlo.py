@@ -112,7 +112,7 @@ def exact_regrets(tree: Tree, policy: Floats) -> Floats:
 
 
 def exact_averages(tree: Tree, policy: Floats) -> Floats:
-    """Sum over h of chance's and the own reach times the policy, `[S]`."""
+    """Sum over h of chance's and the player's reach times the policy, `[S]`."""
     slot, reach = tree.node_slots(), node_reaches(tree, policy)
     result = np.zeros(tree.num_slots)
     for node in np.flatnonzero(slot >= 0):
@@ -122,7 +122,7 @@ def exact_averages(tree: Tree, policy: Floats) -> Floats:
 
 
 def nash_conv(tree: Tree, policy: Floats) -> float:
-    """What both players together gain by answering best."""
+    """The gain of both players together by answering best."""
     return sum(best_value(tree, policy, player) for player in (0, 1))
 
 
@@ -155,7 +155,7 @@ def frozen_solver(tree: Tree, variant: str, policy: Floats) -> MonteCarloSolver:
 
 
 def samples(solver: MonteCarloSolver, batches: int, size: int) -> tuple[Floats, Floats]:
-    """What an iteration adds to the regrets and to the averages: means of batches of iterations, `[batches, S]`."""
+    """The increments of regrets and averages in an iteration: means of batches of iterations, `[batches, S]`."""
     regrets, averages = np.zeros((2, batches, solver.tree.num_slots))
     start = solver.regrets.copy()
     for i in range(batches):
@@ -166,7 +166,7 @@ def samples(solver: MonteCarloSolver, batches: int, size: int) -> tuple[Floats, 
 
 
 def deviations(means: Floats, exact: Floats) -> Floats:
-    """Distance of the samples' mean from what it should be, in standard errors, `[S]`."""
+    """Distance of the samples' mean from the expected value, in standard errors, `[S]`."""
     error = means.std(axis=0, ddof=1) / np.sqrt(len(means))
     return np.abs(means.mean(axis=0) - exact) / np.maximum(error, 1e-6)
 

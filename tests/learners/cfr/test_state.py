@@ -8,12 +8,12 @@ from envs.leduc import Leduc
 from learners.cfr.sequence_form import realization_plan, shares
 from learners.cfr.state import check_pair, check_state, new_state
 from learners.cfr.vector_solver import VectorSolver
-from learners.value_function.batched import BatchSolver
-from learners.value_function.bottom import solve_bottom
-from learners.value_function.exploitability import TrunkEvaluator
-from learners.value_function.solver import DepthLimitedSolver, ZeroValues
+from learners.value_functions.batched import BatchSolver
+from learners.value_functions.bottom import solve_bottom
+from learners.value_functions.exploitability import TrunkEvaluator
+from learners.value_functions.solver import DepthLimitedSolver, ZeroValues
 from tests.learners.cfr.oracle import form_of
-from tests.learners.value_function.oracle import cut
+from tests.learners.value_functions.oracle import cut
 
 
 def test_the_worked_example() -> None:

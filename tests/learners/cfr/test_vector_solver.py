@@ -1,4 +1,4 @@
-"""Vector CFR against plain CFR, against published figures, and against what theory promises."""
+"""Vector CFR against plain CFR, against published figures, and against bounds of the theory."""
 
 import numpy as np
 import pytest
@@ -73,8 +73,8 @@ def test_exploitabilities_of_cfr_plus(game) -> None:
 
 
 def test_ties_are_no_matter_of_rounding() -> None:
-    """In goofspiel many actions tie, and without a bound on noise they would be chosen by what rounding leaves of
-    their regrets: both players, who are symmetric but add in another order, would play differently."""
+    """In goofspiel many actions tie. Without a bound on noise, the rounding of their regrets would choose among them:
+    both players, who are symmetric but add in another order, would play differently."""
     form = form_of(Goofspiel())
     solver = VectorSolver(form, "cfr+", alternating=False)
     solver.run(50)

@@ -1,4 +1,4 @@
-"""What the learner of Deep Monte-Carlo converges to, what the clip for staleness does, and that it can be resumed."""
+"""The learner of Deep Monte-Carlo: its limit, the effect of the clip for staleness, and that it can be resumed."""
 
 from pathlib import Path
 
@@ -15,7 +15,8 @@ from envs.game import Ragged, States
 from envs.ragged import best_rows
 from learners.buffers import CircularBuffer
 from learners.dmc.learner import QLearner, clip_stale
-from learners.dmc.settings import DmcTrainingSettings, QNetworkSettings
+from learners.dmc.settings import DmcTrainingSettings
+from learners.listed.settings import QNetworkSettings
 from learners.networks.q_inference import QInference
 from learners.samples import pack_actions, unpack_actions, value_dtype
 from learners.storage import ForeignState, load_state, save_state
@@ -279,7 +280,7 @@ def test_a_learner_server_hosts_it():
     runtime = InlineRuntime()
     buffer = runtime.start(BufferServer, CircularBuffer, 5000, value_dtype(GAME.spec, GAME.action_dtype))
     rows = uniform_rows(500)
-    runtime.get(buffer.call("add", (1, 0), rows, (1,)))
+    runtime.get(buffer.call(BufferServer.add, (1, 0), rows, (1,)))
     arguments = {"game": GAME, "network": NET, "training": training(minibatches=3), "seed": 0}
     server = LearnerServer(QLearner, {0: arguments}, "cpu")
     metrics, weights = server.fit(0, 1, buffer, (2, 1))
@@ -296,7 +297,7 @@ def test_torchs_global_stream_is_left_alone():
 
 
 def test_actions_pass_through_their_bytes():
-    """What lies between the fields of a record is not passed on."""
+    """The bytes between the fields of a record are not passed on."""
     raw = np.random.default_rng(0).integers(0, 256, (100, ACTION.itemsize), np.uint8)
     actions = raw.copy().view(ACTION)[:, 0]
     packed = pack_actions(actions)

@@ -1,4 +1,4 @@
-"""Average policies against brute force over the tree, and what is played against what is said to be played."""
+"""Average policies against brute force over the tree, and the actions played against the reported policies."""
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ def play(game: TreeGame, agent: DreamAgent, batch: int, rng: np.random.Generator
 @pytest.mark.parametrize("average", ["exact", "paper", "last"])
 @pytest.mark.parametrize("name", GAMES)
 def test_played_policies_are_the_average_by_brute_force(name, average, batch):
-    """At every infostate the player's own moves are known, so the average has one value there; many games at once and
+    """At every infostate the player's own moves are known, so the average has one value there; a batch of games and
     games one by one, in which memories of earlier batches would show, agree with it."""
     game = GAMES[name]
     tree, strategies = Tree(game), make_strategies(GAMES[name])

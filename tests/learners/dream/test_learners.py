@@ -1,13 +1,13 @@
-"""What the learners converge to, and that they go on exactly where they were stopped."""
+"""The limits of the learners, and that they resume exactly where they were stopped."""
 
 import numpy as np
 import pytest
 import torch
 
-from actors.traversal import DreamTraverser, TraversalTask, TraversalWeights
+from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from envs.geister.game import Geister
+from learners.deep_cfr.advantage import AdvantageLearner
 from learners.devices import choose_device
-from learners.dream.advantage import AdvantageLearner
 from learners.dream.baseline import BaselineLearner
 from learners.dream.settings import SamplingSettings
 from learners.networks.inference import Inference, action_values
@@ -50,7 +50,7 @@ def weighted_mean(rows: np.ndarray, at: np.ndarray, weight: Floats, infostates: 
 
 
 def converge(learner: AdvantageLearner | BaselineLearner, rows: np.ndarray, iteration: int, steps: int) -> None:
-    """Steps over all rows at once, at three falling rates."""
+    """Steps over all rows together, at three falling rates."""
     for rate in (3e-3, 5e-4, 1e-4):
         learner.trainer.optimiser.param_groups[0]["lr"] = rate
         assert learner.fit([rows] * steps, iteration)["rows"] == steps * len(rows)
@@ -218,7 +218,7 @@ def test_a_warm_start_continues_and_a_reset_forgets(kind):
 
 @pytest.mark.parametrize("norm", ["layer", "batch"])
 def test_averaged_weights_are_the_running_average_over_minibatches(norm):
-    """Power 3 by hand over the weights after each step; training itself goes on by the plain ones."""
+    """Power 3 by hand over the weights after each step; training itself continues with the plain ones."""
     game = kuhn()
     net = NET.model_copy(update={"norm": norm})
     block = traversed(game, AdvantageLearner, 1)[:64]

@@ -1,4 +1,4 @@
-"""What DREAM's agents say that they play at every infoset, against averages node by node and against play."""
+"""The reported policies of DREAM's agents at every infoset, against averages node by node and against play."""
 
 import numpy as np
 import pytest

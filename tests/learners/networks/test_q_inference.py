@@ -1,4 +1,4 @@
-"""Playing by a Q-network gives what the torch module gives, however long the lists are."""
+"""Inference of a Q-network agrees with the torch module, however long the lists are."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ import torch
 
 from envs.game import GameSpec
 from envs.sparse import Sparse
-from learners.dmc.network import QNet
-from learners.dmc.settings import QNetworkSettings
+from learners.listed.network import QNet
+from learners.listed.settings import QNetworkSettings
 from learners.networks.q_inference import FEW_ROWS, ROWS, QInference
 from learners.networks.torch_q_inference import TorchQInference
 

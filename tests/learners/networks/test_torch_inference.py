@@ -1,4 +1,4 @@
-"""The forward pass by torch, on the CPU and on a GPU, gives what the compiled one gives."""
+"""The forward pass by torch, on the CPU and on a GPU, agrees with the compiled one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a policy gradient should find on a game with a tree, by plain enumeration."""
+"""The solution for a policy gradient on a game with a tree, by plain enumeration."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""A critic that sees what all players see: what it is shown, what it learns, and that the policy never sees it."""
+"""A critic that sees all players' infostates: its inputs, its values, and that the policy never sees them."""
 
 import numpy as np
 import pytest

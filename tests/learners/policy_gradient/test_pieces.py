@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from learners.dream.regret_matching import apply_threshold, draw_actions
-from learners.policy_gradient.advantages import estimate_advantages
+from learners.advantages import estimate_advantages
 from learners.policy_gradient.learner import log_policy
-from learners.policy_gradient.objective import ppo_loss
 from learners.policy_gradient.policy import softmax
 from learners.policy_gradient.settings import PolicyTrainingSettings
+from learners.ppo import ppo_loss
+from learners.regret_matching import apply_threshold, draw_actions
 
 
 def test_advantages_are_those_of_the_sum_over_deltas() -> None:

@@ -1,4 +1,4 @@
-"""The search on Geister: what it may see, what it depends on, and what it has to find."""
+"""The search on Geister: its information, its dependencies, and moves that it has to find."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def searcher(game: Geister, batch: int, threshold: float = 0.0, **settings: Any)
 
 
 def with_other_colours(states: States, game: Geister, player: int, rng: np.random.Generator) -> States:
-    """The same games for `player`, with the colours of the opponent's ghosts on the board drawn anew."""
+    """The same games for `player`, with the colours of the opponent's ghosts on the board redrawn."""
     other, found = 1 - player, states.copy()
     for state in found:
         free = np.flatnonzero(state["square"][other] >= 0)

@@ -8,12 +8,12 @@ export function mount(root, api) {
   }
 
   function heading(fact, view) {
-    const name = api.t(`general.${fact.key}`);
+    const name = api.known(`general.${fact.key}`) ? api.t(`general.${fact.key}`) : fact.key;
     return fact.player === undefined ? name : `${name} (${who(fact.player, view)})`;
   }
 
   function rounds(fact, view) {
-    const won = (row) => (row.won === null ? "…" : row.won === 0 ? api.t("general.nobody") : api.name(row.won - 1));
+    const won = (row) => (row.won === null ? "…" : row.won === 0 ? api.t("general.neither") : api.name(row.won - 1));
     const prizes = fact.rows.some((row) => row.prize !== null);
     return html("table", {}, html("thead", {}, html("tr", {},
       prizes && html("th", { scope: "col" }, api.t("general.prize")),
@@ -31,6 +31,12 @@ export function mount(root, api) {
       return fact.cards.map((face) => card(face, face === null ? api.t("general.hidden") : face));
     }
     if (fact.kind === "rounds") return rounds(fact, view);
+    if (fact.kind === "board") {
+      const shift = (i) => (fact.slanted ? { style: `margin-left:calc(${i} * (1rem + 1px))` } : {});
+      const cells = (row) => row.map((sign) => html("i", {}, sign ?? ""));
+      const rows = fact.rows.map((row, i) => html("div", { class: "general-cells", ...shift(i) }, cells(row)));
+      return html("div", { class: "general-board", role: "img", "aria-label": view.scene.text }, rows);
+    }
     if (fact.kind === "track") {
       const cells = Array.from({ length: fact.cells }, (_, i) => html("i", {}, i === fact.at ? "●" : ""));
       const at = api.t("general.cell", { at: fact.at + 1, cells: fact.cells });

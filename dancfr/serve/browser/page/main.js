@@ -45,9 +45,10 @@ function name(player) {
 }
 
 const api = {
-  t, name,
+  t, name, known,
   lang: () => language,
   move: (choice) => (module.move ? module.move(choice, api) : known(`move.${choice.label}`) ? t(`move.${choice.label}`) : choice.label),
+  belief: (found) => module.belief?.(found, api),
   play: (choice) => server.send({ type: "move", ply: table.ply, choice }),
   side: (player) => (hello.teams.length ? hello.teams[player] : player),
   say: (words) => fill(element("said"), words),
@@ -66,7 +67,7 @@ const study = makeStudy(element("study"), {
 const shownPly = () => looked?.ply ?? table.ply;
 const stepButton = (sign, to) => html("button", { onclick: () => look(to(shownPly())) }, sign);
 
-// What stands below the board stays there while a game goes on: a new element would lose a click or what is being typed.
+// The elements below the board stay there during a game: a new element would lose a click or unfinished input.
 const steps = {
   first: stepButton("|◀", () => 0), back: stepButton("◀", (ply) => ply - 1), slider: html("input", { type: "range", min: 0, oninput: (event) => look(Number(event.target.value)) }),
   forward: stepButton("▶", (ply) => ply + 1), last: stepButton("▶|", () => table.ply), label: html("span", { class: "quiet" }),
@@ -80,12 +81,12 @@ const steps = {
 const server = connect(token, {
   message: (message) => handlers[message.type]?.(message),
   lost: () => problem(t("lost")),
-  gone: (why) => problem(why ? t("refused", { why }) : t("stopped")),
+  gone: (why) => problem(why ? t("refused", { why }) : t("stopped"), html("button", { onclick: () => server.retry() }, t("retry"))),
 });
 
-function problem(words) {
+function problem(words, cure) {
   element("problem").hidden = !words;
-  fill(element("problem"), words);
+  fill(element("problem"), words, cure && " ", cure);
 }
 
 const handlers = {
@@ -93,7 +94,11 @@ const handlers = {
     hello = message;
     sought = null; // asked of a connection that was lost
     problem("");
-    module = await import(`./${message.page}.js`);
+    try {
+      module = await import(`./${message.page}`);
+    } catch (error) {
+      return problem(`${message.page}: ${error}`);
+    }
     if (module.texts) add(module.texts);
     frame();
     if (wantsKey) server.send({ type: "sit", table: wantsKey });
@@ -134,7 +139,7 @@ const handlers = {
   },
 };
 
-/** The table that everybody looks at, or a new one. */
+/** The table that all visitors watch, or a new one. */
 function begin() {
   if (hello.table) server.send({ type: "sit", table: hello.table });
   else server.send({ type: "new", agents: hello.seats });
@@ -226,7 +231,7 @@ function result() {
 
 function drawSeats() {
   const invitations = Object.entries(table.invitations).map(([player, key]) => {
-    const link = `${location.origin}/?token=${encodeURIComponent(token)}#${key}`;
+    const link = new URL(`./?token=${encodeURIComponent(token)}#${key}`, location).href;
     return html("p", {}, html("a", { href: link, target: "_blank" }, t("invite", { player: t("player", { n: player }) })));
   });
   fill(element("seats"), html("ul", {}, table.names.map((_, player) =>
@@ -258,7 +263,7 @@ function drawSteps(ply, live) {
   const nav = element("steps"), pace = steps.pace.lastChild;
   if (!nav.childElementCount) fill(nav, Object.values(steps));
   const label = t("at ply", { ply, plies: table.ply });
-  Object.assign(steps.slider, { max: table.ply, title: label, ariaLabel: label }); // a drag goes on in the same element
+  Object.assign(steps.slider, { max: table.ply, title: label, ariaLabel: label }); // a drag continues in the same element
   if (Number(steps.slider.value) !== ply) steps.slider.value = ply;
   for (const [key, off] of Object.entries({ first: ply === 0, back: ply === 0, forward: live, last: live })) {
     Object.assign(steps[key], { disabled: off, title: t(key), ariaLabel: t(key) });

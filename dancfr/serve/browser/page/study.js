@@ -1,9 +1,7 @@
 // What an agent thinks of the position that is shown: its policy as bars, its belief, and its values over the game.
 
+import { share } from "./beliefs.js";
 import { fill, html, svg } from "./draw.js";
-
-const CHEAT_RANKS = "A23456789TJQK".split("");
-const GUANDAN_RANKS = [..."23456789TJQKA", "SB", "HR"];
 
 /**
  * The study panel. `ask(ply)` requests an insight, `branch(seat)` plays on from the position that is shown; `describe`
@@ -91,23 +89,8 @@ export function makeStudy(root, { api, ask, branch }) {
 
   function belief(found) {
     const title = html("h2", {}, `${api.t("belief")} (${api.t(`kind.${found.kind}`)})`);
-    const rows = found.about === "ghosts"
-      ? found.red.map((red, ghost) => (red === null ? null : share(api.t("is_red", { ghost: "ABCDEFGH"[ghost] }), red)))
-      : found.about === "hands" ? Object.entries(found.hands).map(([hand, weight]) => share(hand, weight)) : [cards(found)];
+    const rows = api.belief(found) ?? Object.entries(found.hands ?? {}).map(([hand, weight]) => share(hand, weight));
     return [title, html("div", { role: "list" }, rows)];
-  }
-
-  const share = (name, weight) => html("div", { class: "bar", role: "listitem" }, html("span", {}, name),
-    html("span", { class: "track", "aria-hidden": "true" }, html("i", { style: `width:${(100 * weight).toFixed(1)}%` })),
-    html("span", { class: "number" }, `${(100 * weight).toFixed(0)} %`));
-
-  function cards(found) {
-    const count = found.others[0]?.ranks.length ?? 0;
-    const names = count === GUANDAN_RANKS.length ? GUANDAN_RANKS : CHEAT_RANKS.slice(0, count);
-    return html("div", { class: "wide" }, html("table", { class: "general-numbers" },
-      html("thead", {}, html("tr", {}, html("td", {}), names.map((rank) => html("th", { scope: "col" }, rank)))),
-      html("tbody", {}, found.others.map((other) => html("tr", {}, html("th", { scope: "row" }, api.name(other.seat)),
-        other.ranks.map((expected) => html("td", {}, expected.toFixed(1))))))));
   }
 
   /** The value to player 0, or to its team, over the game, as far as it is known. */

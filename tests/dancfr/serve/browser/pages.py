@@ -20,7 +20,7 @@ Plain = dict[str, Any]
 
 
 class Client:
-    """A page: what it receives is kept in `received`."""
+    """A page: the messages that it receives are kept in `received`."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.socket = socket
@@ -82,7 +82,7 @@ def with_pages(
     server: Plain | None = None,
     **settings: Any,
 ) -> Plain:
-    """Runs a server while `use` runs, and returns what the server says at its end."""
+    """Runs a server while `use` runs, and returns the server's summary at its end."""
     rules = rules or {}
     played = make_game(game, **rules)
     chosen = {"agents": ("random",), "pace": 0.0} | settings

@@ -1,4 +1,4 @@
-"""Makes the pictures of the pages in README.md and docs/play.md: `python -m tests.dancfr.serve.browser.screenshots`."""
+"""Makes the pictures of README.md and docs/how-to/play.md: `python -m tests.dancfr.serve.browser.screenshots`."""
 
 import shutil
 from pathlib import Path

@@ -19,7 +19,7 @@ def opened(page: Any, address: str) -> Any:
 
 
 def wait_for_turn(page: Any) -> str | None:
-    """Waits until the user is to move; returns what is to be decided, None once the game has ended."""
+    """Waits until the user is to move; returns the kind of decision, None once the game has ended."""
     page.wait_for_function(
         "() => document.querySelector('[data-focus=pass], [data-focus=lay]')"
         " || /won|lost|draw/.test(document.querySelector('#status').innerText)"
@@ -47,7 +47,7 @@ def lay(page: Any, words: str) -> None:
 
 
 def faces(page: Any) -> list[str]:
-    """The faces of the own hand, from the left."""
+    """The faces of the user's hand, from the left."""
     names = page.eval_on_selector_all(".cheat-card", "cards => cards.map(e => e.getAttribute('aria-label'))")
     return [name.split(",")[0] for name in names]
 
@@ -182,6 +182,6 @@ def test_a_table_of_six_on_a_phone(serve_page: Any, page: Any) -> None:
 
 def test_every_text_is_in_every_language(serve_page: Any, page: Any) -> None:
     opened(page, serve_page("cheat", *AGENTS))
-    texts = page.evaluate("async () => (await import('/cheat-texts.js')).texts")
+    texts = page.evaluate("async () => (await import('/game/cheat-texts.js')).texts")
     assert set(texts) == {"en", "ja", "zh"}
     assert all(set(each) == set(texts["en"]) for each in texts.values())

@@ -121,11 +121,14 @@ def test_cards_are_dealt_anew_each_time(processes: Processes, tmp_path: Path) ->
         (["leduc", "--agents", "random"], "--agents needs 2 names with commas between them, got 1"),
         (["leduc", "--agents", "random,"], "--agents has an empty name, got 'random,': write - for your seat"),
         (["leduc", "--agents", "-,random", "--seat", "0"], "leave out --agent and --seat"),
+        (["leduc", "--agent", ""], "'' names no agent"),
+        (["leduc", "--host", ""], "--host must not be empty"),
         (["leduc", "--port", "99999"], "--port must be from 0 to 65535"),
         (["leduc", "--pace", "-1"], "--pace must be at least 0"),
         (["leduc", "--pace", "61"], "--pace must be at most 60"),
         (["leduc", "--tables", "0"], "--tables must be at least 1"),
         (["leduc", "--idle-minutes", "0"], "--idle-minutes must be above 0"),
+        (["leduc", "--public-url", "https://x?y"], "--public-url 'https://x?y' is not the address of a page"),
         (["leduc", "--seed", "-1"], "--seed must be at least 0"),
         (["leduc", "--host", "192.0.2.1"], "--host 192.0.2.1 is not an address of this machine"),
         (["leduc", "--option", "suits=x"], "suits"),
@@ -146,7 +149,7 @@ def test_a_pipe_or_a_device_is_no_record(command: Command, tmp_path: Path) -> No
     for path in (str(pipe), "/dev/zero", str(tmp_path)):
         outcome = command("replay", path, "--no-open")
         assert (outcome.code, outcome.out) == (2, "")
-        assert outcome.err == f"dancfr: {path} is no file: name the file of a recorded game\n"
+        assert outcome.err == f"dancfr: {path} is not a file: name the file of a recorded game\n"
 
 
 def test_a_record_whose_game_fails_is_refused_in_one_line(command: Command, tmp_path: Path) -> None:
@@ -158,14 +161,14 @@ def test_a_record_whose_game_fails_is_refused_in_one_line(command: Command, tmp_
     outcome = command("replay", str(file), "--no-open")
     assert (outcome.code, outcome.out) == (2, "")
     last = outcome.err.splitlines()[-1]  # OpenSpiel may print a line of its own before
-    assert last.startswith("dancfr: openspiel:go(board_size=99): SpielError: The current Go implementation supports")
+    assert last.startswith("dancfr: openspiel:go(board_size=99): OpenSpiel refuses 'go(board_size=99)': The current Go")
     assert "Traceback" not in outcome.err
 
 
 def test_what_cannot_be_replayed(command: Command, tmp_path: Path) -> None:
     for content, words in (
         (None, "none.jsonl"),
-        ("{}", "is no recorded game"),
+        ("{}", "is not a recorded game"),
         (
             json.dumps(
                 {"format": "dancfr-game", "version": 1, "game": "leduc", "options": {"raises": "many"}, "seed": 1,

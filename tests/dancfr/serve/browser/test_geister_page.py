@@ -24,7 +24,7 @@ def status(page: Any) -> str:
 
 
 def wait_for_turn(page: Any) -> bool:
-    """Waits until the user is to move; returns whether the game goes on."""
+    """Waits until the user is to move; returns whether the game continues."""
     page.wait_for_function(
         "() => document.querySelector('.geister-cell.movable')"
         " || /won|lost|draw/.test(document.querySelector('#status').innerText)"
@@ -196,6 +196,6 @@ def test_it_fits_a_phone_and_every_control_has_a_name(serve_page: Any, page: Any
 
 def test_every_text_is_in_every_language(serve_page: Any, page: Any) -> None:
     opened(page, serve_page("geister", *AGENTS))
-    texts = page.evaluate("async () => (await import('/geister-texts.js')).texts")
+    texts = page.evaluate("async () => (await import('/game/geister-texts.js')).texts")
     assert set(texts) == {"en", "ja", "zh"}
     assert all(set(each) == set(texts["en"]) for each in texts.values())

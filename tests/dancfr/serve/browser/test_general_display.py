@@ -1,4 +1,4 @@
-"""What the general page shows: everything of the viewer's infostate, and nothing else."""
+"""The content of the general page: everything of the viewer's infostate, and nothing else."""
 
 import json
 from collections import defaultdict
@@ -11,12 +11,23 @@ from dancfr.games.registry import make_game
 from dancfr.serve.browser.displays import display_of
 from dancfr.serve.position import Position
 
-GAMES = ("kuhn", "leduc", "leduc_2b2r", "goofspiel", "goofspiel5", "oshi_zumo", "oshi_zumo8_k3")
+GAMES = (
+    "kuhn",
+    "leduc",
+    "leduc_2b2r",
+    "goofspiel",
+    "goofspiel5",
+    "oshi_zumo",
+    "oshi_zumo8_k3",
+    "liars_dice",
+    "phantom_ttt",
+    "dark_hex3_abrupt",
+)
 NAMED = {"goofspiel": {"prizes": "random"}}
 
 
 def histories(name: str, games: int, seed: int) -> list[tuple[tuple[Any, ...], str, str]]:
-    """For each player and ply of random games: what the player has observed and done, the scene, and the last event."""
+    """For each player and ply of random games: the player's observations and actions, the scene, and the last event."""
     game = make_game(name, **NAMED.get(name, {}))
     display, rng, found = display_of(game), np.random.default_rng(seed), []
     for number in range(games):
@@ -54,7 +65,7 @@ def test_a_page_depends_on_the_infostate_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_different_infostates_look_different(name: str) -> None:
-    """The page keeps nothing back: what a player knows at a decision can be told from the page and the events."""
+    """The page keeps nothing back: a player's knowledge at a decision follows from the page and the events."""
     game = make_game(name, **NAMED.get(name, {}))
     display, rng, seen = display_of(game), np.random.default_rng(3), {}
     for number in range(300):

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dancfr.serve.browser.server import PAGE
+from envs import guandan
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -15,7 +16,7 @@ MATCH = ("guandan", "--agent", "greedy", "--pace", "0", "--option", "length=matc
 DRAWN = ("guandan", "--agent", "greedy", "--pace", "0", "--seed", "3")
 
 LEADING = """async ([hand, choices, beat]) => {
-    const { texts } = await import("./guandan_texts.js"), module = await import("./guandan.js");
+    const { texts } = await import("./game/guandan_texts.js"), module = await import("./game/guandan.js");
     const board = document.getElementById("board");
     window.played = [];
     const filled = (words, values) => words.replace(/\\{(\\w+)\\}/g, (all, name) => values[name] ?? all);
@@ -69,7 +70,7 @@ def moved(page: Any, before: str) -> None:
 
 
 def play_suggested(page: Any) -> None:
-    """Plays what the page suggests, or passes."""
+    """Plays the page's suggestion, or passes."""
     before = plies(page)
     if enabled(action(page, "Suggest")):
         action(page, "Suggest").click()
@@ -85,7 +86,7 @@ def play_suggested(page: Any) -> None:
 
 
 def press_suggested(page: Any) -> None:
-    """Plays what the page suggests, or passes, by the keys of the hand, which has the focus."""
+    """Plays the page's suggestion, or passes, by the keys of the hand, which has the focus."""
     before = plies(page)
     page.keyboard.press("h")
     page.keyboard.press("Enter" if page.locator(".guandan-card[aria-pressed='true']").count() else "p")
@@ -237,7 +238,7 @@ def test_texts_are_there_in_every_language(page: Any, serve_page: Callable[..., 
     page.goto(serve_page(*GREEDY))
     keys = page.evaluate(
         """async () => {
-            const { texts } = await import("./guandan_texts.js");
+            const { texts } = await import("./game/guandan_texts.js");
             const holes = (words) => (words.match(/{\\w+}/g) ?? []).sort().join();
             const keys = (table) => Object.entries(table).map(([key, words]) => `${key} ${holes(words)}`);
             return Object.values(texts).map(keys);
@@ -248,4 +249,4 @@ def test_texts_are_there_in_every_language(page: Any, serve_page: Callable[..., 
 
 
 def test_the_page_is_small() -> None:
-    assert sum(file.stat().st_size for file in PAGE.glob("guandan*")) < 35 * 1024
+    assert sum(file.stat().st_size for file in Path(guandan.__file__).with_name("page").iterdir()) < 36 * 1024

@@ -54,12 +54,15 @@ def play_on(page: Any, most: int = 40) -> None:
     raise AssertionError("the game has not ended")
 
 
-@pytest.mark.parametrize("game", ["leduc", "kuhn", "goofspiel", "oshi_zumo"])
+@pytest.mark.parametrize("game", ["leduc", "kuhn", "goofspiel", "oshi_zumo", "liars_dice", "phantom_ttt", "dark_hex"])
 def test_a_whole_game_by_clicks(serve_page: Serve, page: Any, game: str) -> None:
     page.goto(serve_page(game, "--agent", "random", *QUICK))
     play_on(page)
     assert re.search(ENDED, page.locator("#status").inner_text())
     assert page.locator("#events li").count() > 1
+    texts = page.evaluate(f"async () => (await import('./game/{game}.js')).texts")
+    assert page.locator("#title").inner_text() == texts["en"][f"game.{game}"]
+    assert set(texts["en"]) == set(texts["ja"]) == set(texts["zh"])
 
 
 def test_a_pettingzoo_environment(serve_page: Serve, page: Any) -> None:
@@ -217,7 +220,7 @@ def test_a_recorded_game_is_replayed(server: Any, page: Any, tmp_path: Path) -> 
     end, moves = page.locator("#status").inner_text(), page.locator("#events li").all_inner_texts()
     process.signal(signal.SIGINT)
     process.end()
-    page.get_by_text("The connection is lost").or_(page.get_by_text("The server has stopped")).wait_for()
+    page.get_by_text("The connection is lost").or_(page.get_by_text("The server does not answer")).wait_for()
     (file,) = tmp_path.glob("*.jsonl")
     assert len(read_record(file).moves) == len(moves)
     _, address = server("replay", str(file))
@@ -231,7 +234,7 @@ def test_a_recorded_game_is_replayed(server: Any, page: Any, tmp_path: Path) -> 
     pace = page.get_by_label("Seconds a move")
     pace.fill("60")  # so that it does not end before "Pause" is seen
     pace.press("Tab")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     page.get_by_role("button", name="Pause").wait_for()
     pace.fill("0.1")
     pace.press("Tab")  # plays all moves
@@ -268,7 +271,7 @@ def test_another_line_of_a_replay_outlives_its_page(server: Any, page: Any, tmp_
 
 
 def test_two_agents_are_watched(serve_page: Serve, page: Any, new_page: Callable[..., Any]) -> None:
-    """From two windows; a table that changes does not undo what is being typed."""
+    """From two windows; a table that changes does not undo unfinished input."""
     other = new_page()
     address = serve_page("goofspiel", "--agents", "random,random", "--pace", "20")  # not over before both are open
     for each in (page, other):
@@ -276,13 +279,13 @@ def test_two_agents_are_watched(serve_page: Serve, page: Any, new_page: Callable
     pace = page.get_by_label("Seconds a move")
     pace.fill("0")
     other.get_by_role("button", name="Pause").click()
-    page.get_by_role("button", name="Go on").wait_for()
+    page.get_by_role("button", name="Resume").wait_for()
     expect(pace).to_have_value("0")
     at = page.locator("#steps span").inner_text()
     pace.press("Tab")
     page.wait_for_timeout(700)
     assert abs(_ply(page.locator("#steps span").inner_text()) - _ply(at)) <= 1
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     page.get_by_text("The game has ended.").wait_for()
     expect(page.locator("#steps span")).to_have_text("Move 10 of 10")
 

@@ -1,8 +1,9 @@
-"""The server of pages, over real sockets: whole games, lost pages, several users, and what it refuses."""
+"""The server of pages, over real sockets: whole games, lost pages, several users, and refusals."""
 
 import asyncio
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,16 @@ import aiohttp
 import numpy as np
 import pytest
 
-from dancfr.games.registry import make_game
+from dancfr.errors import UsageError
+from dancfr.games.registry import GAMES, all_games, make_game
 from dancfr.runs.recorded_games import read_record
+from dancfr.serve.browser.displays import page_of
 from dancfr.serve.browser.messages import MOST_BYTES
 from dancfr.serve.browser.server import PAGE
 from dancfr.serve.position import replayed
 from tests.dancfr.serve.browser.pages import LIMIT_S, TOKEN, Client, Pages, with_pages
+
+GAME_PAGES = {name: record.page.parent for name, record in GAMES.items() if record.page is not None}
 
 
 def randomly(seed: int) -> Any:
@@ -24,7 +29,9 @@ def randomly(seed: int) -> Any:
     return lambda table: int(rng.integers(len(table["choices"])))
 
 
-@pytest.mark.parametrize("game", ["kuhn", "leduc", "goofspiel", "oshi_zumo", "pettingzoo:envs.leduc.env"])
+@pytest.mark.parametrize(
+    "game", ["kuhn", "leduc", "goofspiel", "oshi_zumo", "liars_dice", "phantom_ttt", "pettingzoo:envs.leduc.env"]
+)
 def test_whole_games_are_played_and_recorded(game: str, tmp_path: Path) -> None:
     rules = {"max_return": 13.0} if game.startswith("pettingzoo") else {}
 
@@ -43,7 +50,7 @@ def test_whole_games_are_played_and_recorded(game: str, tmp_path: Path) -> None:
 
 
 def test_a_game_whose_rules_fail_ends_its_table_alone() -> None:
-    """The returns of this environment exceed what the adapter was told, whoever makes the last move."""
+    """The returns of this environment exceed the adapter's maximum, whoever makes the last move."""
 
     async def use(pages: Pages) -> None:
         client, other = await pages.open(), await pages.open()
@@ -130,19 +137,39 @@ def test_the_page_needs_its_token_and_origin() -> None:
 
 def test_only_files_of_the_page_are_served() -> None:
     async def use(pages: Pages) -> None:
-        for file in PAGE.iterdir():
-            async with pages.session.get(f"{pages.address}/{file.name}") as answer:
-                assert (answer.status, await answer.read()) == (200, file.read_bytes())
-        for path in ("none.js", "..%2fserver.py", "%2e%2e/room.py", "../../errors.py", "page/main.js", ".", "%00"):
+        for prefix, folder in (("", PAGE), ("game/", GAME_PAGES["leduc"])):
+            for file in folder.iterdir():
+                async with pages.session.get(f"{pages.address}/{prefix}{file.name}") as answer:
+                    assert (answer.status, await answer.read()) == (200, file.read_bytes())
+        outside = ("none.js", "..%2fserver.py", "%2e%2e/room.py", "../../errors.py", "page/main.js", ".", "%00")
+        for path in (*outside, "game", "game/", "game/none.js", "game/..%2fgame.py", "game/%2e%2e/__init__.py"):
             async with pages.session.get(f"{pages.address}/{path}") as answer:
                 assert answer.status in (403, 404), path
 
     with_pages(use)
 
 
-def test_all_files_of_the_page_are_small_and_fetch_nothing() -> None:
-    files = sorted(PAGE.iterdir())
-    assert sum(file.stat().st_size for file in files) < 200_000
+def test_game_without_a_page_gets_the_general_one() -> None:
+    async def use(pages: Pages) -> None:
+        page = await pages.open()
+        assert page.received[0]["page"] == "general.js"
+        async with pages.session.get(f"{pages.address}/game/leduc.js") as answer:
+            assert answer.status == 404
+
+    with_pages(use, game="pettingzoo:pettingzoo.classic.tictactoe_v3")
+
+
+def test_page_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    kuhn = replace(all_games()["kuhn"], page=tmp_path / "kuhn.js")
+    monkeypatch.setitem(all_games(), "kuhn", kuhn)
+    with pytest.raises(UsageError, match=r"the page of kuhn, .*kuhn\.js, does not exist"):
+        page_of(make_game("kuhn"))
+
+
+@pytest.mark.parametrize("page", ["frame", *GAME_PAGES])
+def test_all_files_of_a_page_are_small_and_fetch_nothing(page: str) -> None:
+    files = sorted((GAME_PAGES | {"frame": PAGE})[page].iterdir())
+    assert sum(file.stat().st_size for file in files) < 50_000
     for file in files:
         text = file.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert "http://" not in text.replace("${", ""), file
@@ -405,13 +432,13 @@ async def begin_and_read_nothing(pages: Pages) -> Any:
     (table,) = pages.room._tables
     (page,) = table._onlookers
     for _ in range(3):
-        page.send({"type": "error", "text": 1_200_000 * "x"})
+        page.send({"type": "error", "text": 1_50_000 * "x"})
     return table
 
 
 def test_a_page_that_reads_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dancfr.serve.browser.server._SEND_S", 0.3)
-    monkeypatch.setattr("dancfr.serve.browser.server._CLOSE_S", 0.3)
+    monkeypatch.setattr("dancfr.serve.websocket.SEND_S", 0.3)
+    monkeypatch.setattr("dancfr.serve.websocket.CLOSE_S", 0.3)
 
     async def use(pages: Pages) -> None:
         table = await begin_and_read_nothing(pages)
@@ -426,7 +453,7 @@ def test_a_page_that_reads_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_page_that_reads_nothing_does_not_delay_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dancfr.serve.browser.server._SEND_S", 100.0)  # far from what a busy machine may need
+    monkeypatch.setattr("dancfr.serve.websocket.SEND_S", 100.0)  # far from what a busy machine may need
 
     async def use(pages: Pages) -> None:
         await begin_and_read_nothing(pages)
@@ -469,7 +496,7 @@ def test_tables_and_pages_are_limited() -> None:
 
 
 def test_a_page_cannot_fill_the_room_by_itself() -> None:
-    """Games that were only begun make way for new ones; a game that somebody plays does not."""
+    """Games that were only begun make way for new ones; a game in use does not."""
 
     async def use(pages: Pages) -> None:
         player, client = await pages.open(), await pages.open()

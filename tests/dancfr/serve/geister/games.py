@@ -4,8 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from dancfr.runs.recorded_games import Recording, read_record
 from dancfr.serve.geister import Client, Referee
 from dancfr.serve.geister.protocol import MOVE_REQUEST, SETUP_REQUEST
+from dancfr.serve.position import Position, replayed
 from envs.agent import Agent
 from envs.geister import Geister
 from envs.geister.players import BOTS
@@ -18,6 +20,15 @@ RULES = Geister(ply_limit=300, forced_escape=False)
 def read(path: Path) -> list[str]:
     """Lines of a recording: ``0< SET?`` and so on. Blanks at the end of a line are part of it."""
     return [line for line in path.read_text(encoding="ascii").split("\n") if line]
+
+
+def replay(file: str | None) -> tuple[Position, Recording]:
+    """The last position of a game that the server has recorded, by the rules, and the record."""
+    assert file is not None
+    recording = read_record(Path(file))
+    position, _, damage = replayed(recording, Geister(**recording.header.options))
+    assert damage == ""
+    return position, recording
 
 
 def of_player(lines: list[str], player: int) -> list[str]:

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from dancfr.serve.geister.hosted_game import GameRecord, GameRules, SeatedAgent
 from dancfr.serve.geister.server import ServerSettings, run_server
-from dancfr.serve.records import Recorder
 from tests.dancfr.serve.in_process import Use, serve_while
 
 NOBODY: tuple[SeatedAgent | None, SeatedAgent | None] = (None, None)
@@ -26,14 +26,13 @@ def serving(
 ) -> list[GameRecord]:
     """See `serve_while`; `use` gets the ports of the server, 0 for the seat of an agent. The pace is in seconds."""
 
-    settings = ServerSettings(ports=(0, 0), games=games, pace_s=pace)
+    settings, rules = ServerSettings(ports=(0, 0), games=games, pace_s=pace), replace(rules, records=folder)
     return serve_while(
         use,
         lambda stop, on_listening: run_server(
             settings,
             rules,
             agents,
-            Recorder(folder),
             stop,
             lambda ports: on_listening([port or 0 for port in ports]),
         ),
@@ -104,7 +103,7 @@ async def both(ports: list[int]) -> tuple[User, User]:
 
 
 async def play_out(ports: list[int]) -> None:
-    """A game to its end, in which the first player wins at once, since the second makes an illegal move."""
+    """A game to its end, in which the first player wins immediately, since the second makes an illegal move."""
     first, second = await both(ports)
     await first.asked()
     first.say("MOV:A,N")

@@ -125,7 +125,7 @@ def test_agents_play_as_they_would_on_the_real_states(names: tuple[str, str], ga
 
 @pytest.mark.parametrize("names", [("random", "random"), ("heuristic", "rush")])
 def test_the_history_follows_from_the_boards(names: tuple[str, str]) -> None:
-    """At every move, the agent observes what it would observe if the server showed whole states."""
+    """At every move, the agent's observation is the one that it would have if the server showed whole states."""
     game = Geister(ply_limit=300, forced_escape=False, history=True)
     agents = [Watched(bot(name)) for name in names]
     pair = Client(agents[0], game, 1), Client(agents[1], game, 2)

@@ -1,4 +1,4 @@
-"""`--pace`: lines that are kept apart in time, for clients that take what one read returns as one line."""
+"""`--pace`: lines that are kept apart in time, for clients that take the data of one read as one line."""
 
 import asyncio
 import socket
@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from dancfr.serve.geister import Client
-from dancfr.serve.geister.hosted_game import GameRules
+from dancfr.serve.geister.hosted_game import Clock, GameRules
 from dancfr.serve.geister.referee import ILLEGAL
 from tests.dancfr.serve.geister.games import RULES, bot
 from tests.dancfr.serve.geister.sockets import User, both, serving
@@ -17,7 +17,7 @@ from tests.dancfr.serve.processes import Processes
 
 
 def play_by_reads(port: str, name: str, seed: int) -> list[str]:
-    """Plays a game as a client that takes what one read returns as one line, and returns the lines of the server."""
+    """Plays a game as a client that takes the data of one read as one line, and returns the lines of the server."""
     client, heard = Client(bot(name), RULES, seed), []
     with socket.create_connection(("127.0.0.1", int(port)), timeout=60) as seat:
         while data := seat.recv(4096):
@@ -46,7 +46,7 @@ def test_a_client_that_reads_line_by_line_plays_a_whole_game_against_an_agent(
 
 
 def test_two_clients_that_read_line_by_line_play_a_whole_game(processes: Processes) -> None:
-    # 100 ms: on a busy machine a reader may be left waiting for longer than the default, and read two lines at once.
+    # 100 ms: on a busy machine a reader may be left waiting for longer than the default, and read two lines together.
     server, ports = processes.serve_geister("--pace", "100", "--games", "1", "--json")
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(play_by_reads, ports, ("rush", "heuristic"), (1, 2))
@@ -98,3 +98,25 @@ def test_the_result_comes_after_the_waiting_lines(ends: str) -> None:
     (record,) = serving(use, games=1, pace=0.05)
     assert record.winner == 1
     assert ends == "leaves" or record.ending == ILLEGAL
+
+
+def test_the_clock_has_a_reserve_and_then_a_time_for_each_answer() -> None:
+    clock = Clock(600.0, 10.0)
+    assert clock.start(100.0) == 610.0
+    clock.stop(700.0)
+    assert clock.reserve == 0.0
+    assert clock.start(800.0) == 10.0
+    clock.stop(809.0)
+    assert clock.start(900.0) == 10.0, "what is left of a move is not saved"
+    clock = Clock(600.0, 10.0)
+    clock.start(0.0)
+    clock.stop(605.0)
+    assert clock.reserve == 0.0
+    clock = Clock(5.0, 1.0)
+    clock.start(0.0)
+    clock.stop(2.0)
+    clock.stop(50.0)
+    assert clock.reserve == 3.0, "it runs only while an answer is awaited"
+    assert clock.start(60.0) == 4.0
+    clock.stop(59.0)
+    assert clock.reserve == 3.0, "an answer before the clock runs saves no time"

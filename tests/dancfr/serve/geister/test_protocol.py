@@ -169,7 +169,7 @@ def test_a_blue_ghost_leaves_by_either_way_off_its_corner(column: int, text: str
     assert game.board(0)[0:3] == "00B" or game.board(0)[9:12] == "50B"
     assert game.move(text) == "OK "
     if "S" in text.upper().split(",")[1][:1]:
-        assert game.mover == 1, "nobody has to escape"
+        assert game.mover == 1, "no player has to escape"
         return
     assert (game.ending, game.winner) == ("escape", 0)
     assert "88b" in game.result(0)[4:28]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dancfr.serve.guandan import Table
 from dancfr.serve.guandan.notation import read_action
-from envs.game import RaggedGame, States
+from envs.game import ListedGame, States
 from tests.envs.guandan_matches import DATA, ENGINE
 
 NAMES = [path.name.removesuffix(".jsonl.gz") for path in sorted(DATA.glob("*.jsonl.gz"))]
@@ -21,7 +21,7 @@ class RandomPlayer:
 
     name = "random"
 
-    def begin(self, game: RaggedGame, batch: int, rng: np.random.Generator) -> None:
+    def begin(self, game: ListedGame, batch: int, rng: np.random.Generator) -> None:
         self.game = game
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
@@ -50,7 +50,7 @@ def replay(name: str) -> Iterator[tuple[Table, list[dict[str, Any]], list[tuple[
     for line in lines(name):
         if "reply" in line:
             recorded, posted = [], []
-            action = read_action(asked["actionList"][line["reply"]["actIndex"]], "actionList")
+            action = read_action(asked["actionList"][line["reply"]["actIndex"]])
             assert action is not None
             posted += spread(table.step(action))
             continue
@@ -74,7 +74,7 @@ def spread(posts: Any) -> list[tuple[int, dict[str, Any]]]:
 
 
 def comparable(message: dict[str, Any]) -> dict[str, Any]:
-    """A message without the order of cards and of legal actions, which is no part of the rules."""
+    """A message without the order of cards and of legal actions, which is not part of the rules."""
     changed = dict(message)
     for name in ("curAction", "greaterAction"):
         if name in message:

@@ -1,12 +1,11 @@
 """GuanDan servers with real sockets in this process, and their users."""
 
 import asyncio
-import json
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
-from websockets.asyncio.client import ClientConnection
-from websockets.exceptions import ConnectionClosed
+from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType
 
 from dancfr.serve.guandan import Client
 from dancfr.serve.guandan.client import MATCH
@@ -54,18 +53,24 @@ async def play(url: str, name: str, seed: int = 0) -> GuanDanResult:
     return await play_at(f"{url}{name}", Client(RandomPlayer(), MATCH, seed), 5.0, asyncio.Event())
 
 
-async def request_of(connection: ClientConnection) -> dict[str, Any]:
+@asynccontextmanager
+async def connect(url: str) -> AsyncIterator[ClientWebSocketResponse]:
+    """A user without an agent."""
+    async with ClientSession() as session, session.ws_connect(url) as connection:
+        yield connection
+
+
+async def request_of(connection: ClientWebSocketResponse) -> dict[str, Any]:
     """The next request; earlier messages are ignored."""
     while True:
-        message = json.loads(await connection.recv())
+        message: dict[str, Any] = await connection.receive_json()
         if message["type"] == "act":
             return message
 
 
-async def closing(connection: ClientConnection) -> tuple[int, str]:
+async def closing(connection: ClientWebSocketResponse) -> tuple[int, str]:
     """How the server closes a connection."""
-    with suppress(ConnectionClosed):
-        while True:
-            await connection.recv()
-    assert connection.close_code is not None
-    return connection.close_code, connection.close_reason or ""
+    while (message := await connection.receive()).type == WSMsgType.TEXT:
+        pass
+    assert message.type == WSMsgType.CLOSE
+    return message.data, message.extra or ""

@@ -17,8 +17,8 @@ from dancfr.serve.guandan import Client, ProtocolError, Table
 from dancfr.serve.guandan.client import MATCH, closest_option
 from dancfr.serve.guandan.view import count_cards, is_part
 from envs.guandan import GuanDan
-from envs.guandan.cards import size_of
-from envs.guandan.state import PAY, PLAY, state_dtype
+from envs.guandan.rules.cards import size_of
+from envs.guandan.rules.state import PAY, PLAY, state_dtype
 from tests.dancfr.serve.guandan.conversations import NAMES, RandomPlayer, lines, replay, spread
 from tests.envs.guandan_matches import ENGINE
 
@@ -187,7 +187,7 @@ class _Wants(RandomPlayer):
     """Plays one action, if it is legal."""
 
     def __init__(self, wanted: tuple[str, str, list[str]]) -> None:
-        from envs.guandan.cards import parse_action
+        from envs.guandan.rules.cards import parse_action
 
         self._wanted = parse_action(wanted)
 
@@ -235,18 +235,18 @@ def test_a_missing_field_is_named(field: str) -> None:
         ({"handCards": "S3"}, "handCards", "list"),
         ({"curRank": 1}, "curRank", "level"),
         ({"curRank": True}, "curRank", "level"),
-        ({"stage": "sing"}, "stage", "play, tribute, back"),
-        ({"publicInfo": []}, "publicInfo", "four seats"),
+        ({"stage": "sing"}, "stage", "'play', 'tribute' or 'back'"),
+        ({"publicInfo": []}, "publicInfo", "at least 4"),
         ({"publicInfo": [{"rest": 7}] * 4}, "publicInfo[0].playArea", "missing"),
         ({"publicInfo": [{"rest": 28, "playArea": None}] * 4}, "publicInfo", "cards"),
-        ({"greaterPos": 4}, "greaterPos", "from -1 to 3"),
+        ({"greaterPos": 4}, "greaterPos", "less than 4, got 4"),
         ({"greaterPos": -1}, "greaterPos", "pass"),
         ({"greaterAction": [None] * 3}, "greaterAction", "pass"),
         ({"greaterAction": ["Pair", "3", ["D3", "S4"]]}, "greaterAction", "combination"),
-        ({"actionList": []}, "actionList", "no action"),
+        ({"actionList": []}, "actionList", "at least 1 item"),
         ({"actionList": [["PASS", "PASS", "PASS"], ["Single"]]}, "actionList[1]", "kind, rank and cards"),
-        ({"indexRange": -1}, "indexRange", "integer from 0"),
-        ({"indexRange": 1.5}, "indexRange", "integer from 0"),
+        ({"indexRange": -1}, "indexRange", "greater than or equal to 0"),
+        ({"indexRange": 1.5}, "indexRange", "valid integer"),
     ],
 )
 def test_a_wrong_field_is_named_in_one_line(changes: dict[str, Any], field: str, named: str) -> None:
@@ -256,7 +256,7 @@ def test_a_wrong_field_is_named_in_one_line(changes: dict[str, Any], field: str,
     assert caught.value.field == field
     assert str(caught.value).startswith(f"{field}: ")
     assert "\n" not in str(caught.value)
-    assert client.receive(request()) is not None, "the client goes on"
+    assert client.receive(request()) is not None, "the client continues"
 
 
 @pytest.mark.parametrize(
@@ -296,11 +296,11 @@ ENDLESS.append(ENDLESS)
         ([["Single", np.array(["3", "4"]), ["S3"]]], "ndarray"),
         ({"rest": b"7"}, "bytes"),
         ({3: "rest"}, None),
-        ({(3, b"7"): "rest"}, "bytes"),
+        ({(3, b"7"): "rest"}, "tuple"),
         (_Odd(), "_Odd"),
         ([_Odd()] * 3, "_Odd"),
         ({"S3"}, "set"),
-        (ENDLESS, "deep"),
+        (ENDLESS, "Circular"),
     ],
     ids=lambda value: None if value is ENDLESS else type(value).__name__,
 )
@@ -314,7 +314,7 @@ def test_a_type_that_json_lacks_is_a_protocol_error(field: str, value: Any, name
         client.receive(message)
     assert caught.value.field.startswith(field)
     assert named is None or named in str(caught.value)
-    assert client.receive(request()) is not None, "the client goes on"
+    assert client.receive(request()) is not None, "the client continues"
 
 
 def test_unknown_messages_are_ignored() -> None:

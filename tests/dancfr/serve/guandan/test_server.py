@@ -9,9 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from websockets.asyncio.client import connect
-from websockets.asyncio.server import ServerConnection, serve
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from aiohttp import ClientSession, web
 
 from dancfr.errors import RunError, UsageError
 from dancfr.serve.guandan import Client
@@ -19,9 +17,10 @@ from dancfr.serve.guandan.connect import GuanDanResult
 from dancfr.serve.guandan.hosted_table import TableRules
 from dancfr.serve.guandan.lobby import MakeClient
 from dancfr.serve.guandan.server import ServerSettings, run_server, user_of
+from dancfr.serve.web import WebServer
 from dancfr.serve.websocket import BREACH, DONE, GOING_AWAY, MAX_UNREADABLE, NAME_TAKEN, NO_SEAT, WebSocketLink
 from tests.dancfr.serve.guandan.conversations import RandomPlayer
-from tests.dancfr.serve.guandan.servers import ROUND, USERS, closing, ours, play, request_of, serving
+from tests.dancfr.serve.guandan.servers import ROUND, USERS, closing, connect, ours, play, request_of, serving
 
 PASS = '{"actIndex":0}'
 
@@ -69,7 +68,7 @@ def test_a_user_who_reconnects_gets_the_round_and_the_request_again() -> None:
             async with connect(f"{url}me") as connection:
                 received = []
                 while True:
-                    message = json.loads(await connection.recv())
+                    message = await connection.receive_json()
                     received.append(message)
                     if message["type"] == "act":
                         break
@@ -80,8 +79,8 @@ def test_a_user_who_reconnects_gets_the_round_and_the_request_again() -> None:
                     assert sorted(gone + message["handCards"]) == sorted(received[0]["handCards"])
                 assert message["handCards"] == received[-1]["handCards"]
                 if _ % 2:
-                    await connection.send(json.dumps({"actIndex": message["indexRange"]}))
-                    await connection.recv()
+                    await connection.send_str(json.dumps({"actIndex": message["indexRange"]}))
+                    await connection.receive()
         assert (await play(url, "me")).status == "finished"
 
     (record,) = serving(use, tables=1)
@@ -131,10 +130,11 @@ def test_wrong_answers_are_ignored_and_the_request_stays_open(index: object) -> 
     async def use(url: str, stop: asyncio.Event) -> None:
         async with connect(f"{url}me") as connection:
             request = await request_of(connection)
-            for text in (json.dumps({"actIndex": index}), "{}", "[1]", '{"actIndex":', b"\xff"):
-                await connection.send(text)
-            await connection.send(json.dumps({"actIndex": request["indexRange"], "more": 1}))
-            message = json.loads(await connection.recv())
+            for text in (json.dumps({"actIndex": index}), "{}", "[1]", '{"actIndex":'):
+                await connection.send_str(text)
+            await connection.send_bytes(b"\xff")
+            await connection.send_str(json.dumps({"actIndex": request["indexRange"], "more": 1}))
+            message = await connection.receive_json()
             assert message["type"] == "notify"
             if message["stage"] == "play":
                 assert message["curPos"] == 0
@@ -158,9 +158,9 @@ def test_limits_close_the_connection_and_not_the_table(messages: list[str | byte
     async def use(url: str, stop: asyncio.Event) -> None:
         async with connect(f"{url}me") as connection:
             await request_of(connection)
-            with suppress(ConnectionClosed):
+            with suppress(ConnectionError):
                 for message in messages:
-                    await connection.send(message)
+                    await (connection.send_str if isinstance(message, str) else connection.send_bytes)(message)
             got, why = await closing(connection)
             assert got == code
             assert why.startswith(reason)
@@ -176,23 +176,27 @@ def test_a_user_who_does_not_read_is_disconnected_and_nobody_waits(monkeypatch: 
     async def run() -> WebSocketLink:
         links: list[WebSocketLink] = []
         ended = asyncio.Event()
+        server = WebServer("127.0.0.1", 0)
 
-        async def handle(connection: ServerConnection) -> None:
-            link = WebSocketLink(connection, 20)
+        async def use(link: WebSocketLink) -> None:
             links.append(link)
-            writer = asyncio.ensure_future(link.write())
             started = time.monotonic()
             for _ in range(40):
                 link.send("x" * 2**20)
                 await asyncio.sleep(0)
-            assert time.monotonic() - started < 1, "sending waits for nobody"
-            await link.finish(writer)
+            assert time.monotonic() - started < 1, "sending waits for no client"
+            await link.run(lambda message: None)
+            await link.finish()
             ended.set()
 
-        async with serve(handle, "127.0.0.1", 0, compression=None, close_timeout=0.2) as server:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            return await server.serve_socket(request, use, 20, 20, 100, 100)
+
+        server.route("/game/lazy", handle)
+        async with server.listening() as port:
             with socket.socket() as lazy:
                 lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                lazy.connect(next(iter(server.sockets)).getsockname())
+                lazy.connect(("127.0.0.1", port))
                 lazy.sendall(
                     b"GET /game/lazy HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
@@ -211,8 +215,8 @@ def test_the_name_of_a_connected_user_is_refused() -> None:
                 assert (await closing(second))[0] == NAME_TAKEN
             with pytest.raises(RunError, match="me is connected already"):
                 await play(url, "me")
-            await first.send(PASS)
-            await first.recv()
+            await first.send_str(PASS)
+            await first.receive()
 
     assert serving(use)[0].decisions > 0
 
@@ -280,10 +284,9 @@ def test_all_users_learn_of_the_end_of_the_server() -> None:
 )
 def test_other_paths_are_refused_before_a_connection_is_made(path: str) -> None:
     async def use(url: str, stop: asyncio.Event) -> None:
-        with pytest.raises(InvalidStatus) as caught:
-            await connect(url.removesuffix("game/") + path)
-        assert caught.value.response.status_code == 404
-        assert b"connect to /game/NAME" in (caught.value.response.body or b"")
+        async with ClientSession() as session, session.get(f"http{url[2:].removesuffix('game/')}{path}") as response:
+            assert response.status == 404
+            assert "connect to /game/NAME" in await response.text()
 
     assert serving(use) == []
 

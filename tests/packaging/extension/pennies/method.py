@@ -1,4 +1,4 @@
-"""Hedge (Freund and Schapire 1997): both players weigh each side by the exponential of what it would have won."""
+"""Hedge (Freund and Schapire 1997): both players weigh each side by the exponential of its past winnings."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from dancfr.methods.method import Method, Preset
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import RunActors
 from dancfr.methods.settings import EvaluationSettings, RunConfig
-from dancfr.methods.stored import newest
+from dancfr.methods.stored import newest, trained_game
 from dancfr.watch.progress import Speed
 from envs.agent import Agent
 from pennies.game import Pennies
@@ -43,7 +43,7 @@ class Hedge(Loop):
         self.scores, self.total = np.zeros((2, 2)), np.zeros((2, 2))
 
     def learn(self):
-        """For t = 1, 2, ...: both players play by their weights, and add up what each side would have won."""
+        """For t = 1, 2, ...: both players play by their weights, and add up the winnings of each side."""
         wins = np.array([[self.game.bonus, -1], [-1, 1]])  # of player 1, by what is hidden and what is guessed
         for t, row in self.iterations():
             with timed(row, "play"):
@@ -107,6 +107,7 @@ class HedgeAgent(Agent):
 
 def load_agent(run, wanted, game):
     """The agent of a run's average policy."""
+    trained_game(wanted.base, run.config_as(HedgeConfig), game)  # refuses other rules
     file = newest(run, wanted, "evaluation", "at the first evaluation")
     return HedgeAgent(run.load_strategy(0, file.iteration)[0]["policy"], wanted.text)
 

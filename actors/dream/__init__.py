@@ -1,0 +1,1 @@
+"""Traversals of DREAM and of external sampling, which run in workers."""

@@ -1,0 +1,60 @@
+"""An agent that plays another variant of a game than it was made for, by the adapter of the game."""
+
+from copy import copy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.adapter import Adapter
+from envs.agent import Agent, Recalls, Widens, copy_with
+from envs.game import Game, States
+
+
+class AdaptedAgent:
+    """Shows an agent a game as the variant that it knows. Satisfies `envs.agent.Agent`.
+
+    Args:
+        agent: The agent, made for `adapter.game`.
+        adapter: How it is shown the game.
+        game: The game that is played.
+
+    Attributes:
+        agent, adapter: As given.
+    """
+
+    def __init__(self, agent: Agent, adapter: Adapter, game: Game) -> None:
+        self.name = agent.name
+        self.agent, self.adapter, self._played = agent, adapter, game
+
+    def __copy__(self) -> "AdaptedAgent":
+        return copy_with(self, agent=copy(self.agent))
+
+    def with_inputs(self) -> Agent:
+        """See `envs.agent.Adapted`."""
+        if not self.adapter.extends:
+            return self
+        return self.agent.widened(self._played) if isinstance(self.agent, Widens) else self.agent
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        self.agent.begin(self.adapter.game, batch, rng)
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        asked = self.adapter.asks(states)
+        if asked.all():
+            return self.agent.act(self.adapter.shown(states), games, rng)
+        actions = np.empty(len(states), np.int64)
+        actions[~asked] = self.adapter.choose(states[~asked], rng)
+        if asked.any():
+            actions[asked] = self.agent.act(self.adapter.shown(states[asked]), games[asked], rng)
+        return actions
+
+    def recall(
+        self, states: States, games: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator
+    ) -> None:
+        """See `envs.agent.Recalls`; an agent without memory recalls nothing, and none the adapter's draws."""
+        asked = self.adapter.asks(states)
+        if isinstance(self.agent, Recalls) and asked.any():
+            self.agent.recall(self.adapter.shown(states[asked]), games[asked], actions[asked], rng)
+
+
+__all__ = ["AdaptedAgent"]

@@ -1,0 +1,157 @@
+"""`dancfr.play` and `dancfr evaluate`: a match between two agents, given by name or as objects."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dancfr.agents.by_name import game_of, make_agent
+from dancfr.agents.match_rules import match_rules
+from dancfr.arguments import checked
+from dancfr.errors import UsageError
+from dancfr.evaluation.arena import MatchResult, name_of
+from dancfr.evaluation.arena import play as play_games
+from dancfr.evaluation.exploitability import evaluate_exactly
+from dancfr.games.registry import DEFAULT, rules_made_with
+from dancfr.notebooks import html_table
+from envs.agent import Agent
+from envs.game import GameBase
+from learners.cfr.exact_evaluation import Evaluation
+
+
+@dataclass(frozen=True, repr=False)
+class Match:
+    """A match that has been played, from the view of the first agent.
+
+    Attributes:
+        agent, against: Names of the agents.
+        game: Name of the game.
+        options: Options of its rules.
+        ply_limit: Number of plies after which a game was a draw.
+        seed: Seed of the match.
+        result: Counts, rates and intervals.
+        exact: Exact evaluation of the first agent, if it was asked for.
+    """
+
+    agent: str
+    against: str
+    game: str
+    options: dict[str, Any]
+    ply_limit: int
+    seed: int
+    result: MatchResult
+    exact: Evaluation | None = None
+
+    @property
+    def win_rate(self) -> float:
+        """Fraction of games won; draws count as not won."""
+        return self.result.win_rate
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """95 % interval of the win rate, see `MatchResult.ci95`."""
+        return self.result.ci95
+
+    @property
+    def mean_return(self) -> float:
+        """Mean return in the game's unit."""
+        return self.result.mean_return
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the match as `dancfr evaluate --json` prints it."""
+        return {
+            "agent": self.agent,
+            "against": self.against,
+            "game": self.game,
+            "seed": self.seed,
+            "ply_limit": self.ply_limit,
+            "game_options": self.options,
+            **self.result.as_dict(),
+            **({} if self.exact is None else self.exact.as_dict()),
+        }
+
+    def __repr__(self) -> str:
+        low, high = self.ci95
+        exact = "" if self.exact is None else f", exploitability {self.exact.exploitability:.6g}"
+        return (
+            f"Match({self.agent} against {self.against} in {self.game}: {100 * self.win_rate:.1f} % of "
+            f"{self.result.games:,} games won, 95 % interval {100 * low:.1f} to {100 * high:.1f} %, "
+            f"mean return {self.mean_return:+.3g} ± {1.96 * self.result.return_error:.2g}{exact})"
+        )
+
+    def _repr_html_(self) -> str:
+        counts = {**self.result.seats, "all": {key: getattr(self.result, key) for key in _COUNTS}}
+        rows = [(seat, *(f"{found[key]:,}" for key in _COUNTS)) for seat, found in counts.items()]
+        return html_table(("seat", *_COUNTS), rows, repr(self))
+
+
+_COUNTS = ("games", "wins", "draws", "losses")
+
+
+@checked
+def play(
+    agent: str | Agent,
+    against: str | Agent = "random",
+    game: str | GameBase | None = None,
+    games: int = 1000,
+    seed: int = 0,
+    *,
+    options: Mapping[str, Any] | Sequence[str] = (),
+    ply_limit: int | None = None,
+    exploitability: bool = False,
+) -> Match:
+    """Plays a match between two agents, half of the games in each seat; in games of teams each deal is played twice.
+
+    In games of more than two players without teams, `agent` has every seat in turn and `against` has all others.
+
+    Args:
+        agent, against: Names such as ``heuristic``, ``runs/x`` or ``pretrained:geister``, see
+            `dancfr.agents.by_name`; or objects with the methods of `envs.agent.Agent`.
+        game: Name of a game, or a game; None: that of the agents, or `DEFAULT`. For the rules under a name see
+            `dancfr.agents.match_rules`.
+        games: Number of games.
+        seed: Seed of the match.
+        options: Options of the game, by name or as ``key=value``.
+        ply_limit: Number of plies after which a game is a draw; None: 300 in Geister, or else the game's own limit.
+        exploitability: Whether to compute the exact exploitability of `agent` too.
+
+    Raises:
+        UsageError: a name or option is unknown, a run belongs to another game, or the number of games is out of range.
+        RunError: an agent returned an illegal action.
+    """
+    if seed < 0:
+        raise UsageError(f"the seed must be at least 0, got {seed}")
+    pair = agent, against
+    name, rules, chosen = rules_of_match(game, pair, options, ply_limit)
+    players = [make_agent(each, rules) if isinstance(each, str) else each for each in pair]
+    if players[0] is players[1]:
+        players[1] = copy(players[1])
+    names = [each if isinstance(each, str) else name_of(each) for each in pair]
+    exact = evaluate_exactly(names[0], players[0], rules) if exploitability else None
+    result = play_games(rules, (players[0], players[1]), games, np.random.default_rng(seed))
+    limit = getattr(rules, "ply_limit", rules.spec.max_plies)
+    return Match(names[0], names[1], name, chosen, limit, seed, result, exact)
+
+
+def rules_of_match(
+    game: str | GameBase | None,
+    agents: Sequence[object],
+    options: Mapping[str, Any] | Sequence[str] = (),
+    ply_limit: int | None = None,
+) -> tuple[str, GameBase, dict[str, Any]]:
+    """Returns the name of the game that agents play, its rules, and the options of these if it was given by name.
+
+    Raises:
+        UsageError: see `match_rules`; or options of a game that is given as an object.
+    """
+    if game is None or isinstance(game, str):
+        names = [each for each in agents if isinstance(each, str)]
+        name = game_of(names, game, DEFAULT if len(names) == len(agents) else "")
+        if game is None and not name:
+            raise UsageError("name the game: an agent that is given as an object does not say which one it plays")
+        return name, *match_rules(name, names, options, ply_limit)
+    if options or ply_limit is not None:
+        raise UsageError(f"the rules of {game.spec.name} are given: leave out the options and the ply limit")
+    return game.spec.name, game, rules_made_with(game)

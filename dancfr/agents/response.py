@@ -1,0 +1,107 @@
+"""`dancfr.best_response`: how much an agent can lose, from Python."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dancfr.agents.exact_response import exploit_exactly
+from dancfr.agents.exploit import ExploitRequest, exploit
+from dancfr.arguments import checked
+from dancfr.notebooks import html_table
+from dancfr.runs.keys import settings_of
+
+
+@dataclass(frozen=True, repr=False)
+class Response:
+    """A best response to an agent, trained or exact.
+
+    Attributes:
+        found: What is known of it, as `dancfr exploit --json` prints it.
+    """
+
+    found: dict[str, Any]
+
+    @property
+    def value(self) -> float:
+        """Mean return of the response per game, over both seats, in the game's unit."""
+        return float(self.found["value"])
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """95 % interval of `value`; of an exact response, bounds of its numerical error."""
+        low, high = self.found["value_ci95"]
+        return float(low), float(high)
+
+    @property
+    def exploitability(self) -> float:
+        """Exploitability of the agent if the response is exact, or else a lower bound with 97.5 % confidence."""
+        return float(self.found["exploitability" if self.found["exact"] else "exploitability_at_least"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the object that `dancfr exploit --json` prints."""
+        return dict(self.found)
+
+    def __repr__(self) -> str:
+        low, high = self.ci95
+        bound = "exploitability" if self.found["exact"] else "exploitability at least"
+        return (
+            f"Response(to {self.found['agent']}: wins {self.value:+.4f} a game, 95 % interval {low:+.4f} to "
+            f"{high:+.4f}; {bound} {self.exploitability:.4f})"
+        )
+
+    def _repr_html_(self) -> str:
+        seats = self.found["seats"]
+        return html_table(
+            ("moving", "value"), [(seat, f"{part['value']:+.4f}") for seat, part in seats.items()], repr(self)
+        )
+
+
+@checked
+def best_response(
+    agent: str,
+    game: str | None = None,
+    minutes: float | None = None,
+    *,
+    games: int | None = None,
+    exact: bool = False,
+    seed: int | None = None,
+    eval_games: int | None = None,
+    options: Mapping[str, Any] | Sequence[str] = (),
+    known: Sequence[str] = (),
+    out: str | os.PathLike[str] | None = None,
+) -> Response:
+    """Trains a best response against a frozen agent and measures its winnings: a lower bound of exploitability.
+
+    Args:
+        agent: Name of the frozen agent, see `dancfr.agents.by_name`.
+        game: Name of the game; None: that of the agent.
+        minutes: CPU minutes of training and measurement together; None: 5, unless `games` is given.
+        games: Games of training.
+        exact: Compute an exact response to a memoryless agent of Mini Geister instead.
+        seed: Seed of all random draws.
+        eval_games: Games of the final measurement.
+        options: Options of the game, by name or as ``key=value``.
+        known: Agents that are measured beside the responses.
+        out: Folder for the run with result, figure and nets; None stores nothing.
+
+    Raises:
+        UsageError: a name is unknown, the game is not two-player zero-sum, or a number is out of range.
+        RunError: the training failed.
+    """
+    by_name = options.items() if isinstance(options, Mapping) else ()
+    settings = [text for key, value in by_name for text in settings_of(key, value)] or list(options)
+    request = ExploitRequest(
+        agent,
+        game,
+        settings,
+        exact=exact,
+        minutes=minutes,
+        games=games,
+        seed=seed,
+        eval_games=eval_games,
+        known=tuple(known),
+        out=None if out is None else Path(out),
+    )
+    return Response(exploit_exactly(request) if exact else exploit(request))

@@ -1,0 +1,183 @@
+"""`dancfr.train` and `dancfr.load_run`: trainings from Python, and the runs that they leave."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancfr.agents.by_name import make_agent
+from dancfr.agents.match import Match, play
+from dancfr.agents.match_rules import match_rules
+from dancfr.arguments import OWN_GAMES, checked
+from dancfr.errors import UsageError, shortened
+from dancfr.methods import method_named
+from dancfr.methods.launch import TrainRequest
+from dancfr.methods.launch import train as launch
+from dancfr.methods.options import TrainOptions
+from dancfr.methods.settings import RunConfig
+from dancfr.notebooks import html_table
+from dancfr.runs.keys import settings_of
+from dancfr.runs.run import Run
+from envs.agent import Agent
+from envs.game import GameBase
+
+
+@dataclass(frozen=True, repr=False)
+class TrainedRun:
+    """A run: its configuration, its record and its agents.
+
+    Attributes:
+        path: The folder.
+        result: What the training returned, as `dancfr train --json` prints it; empty for a run that was loaded.
+    """
+
+    path: Path
+    result: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def preset(self) -> str:
+        """Name of its preset."""
+        return Run.open(self.path).preset
+
+    @property
+    def method(self) -> str:
+        """Name of its method."""
+        return Run.open(self.path).method
+
+    @property
+    def config(self) -> RunConfig:
+        """Its settings."""
+        run = Run.open(self.path)
+        return run.config_as(method_named(run.method).config)
+
+    @property
+    def iterations(self) -> int:
+        """Number of recorded iterations."""
+        return max((int(row["iteration"]) for row in self.rows("train")), default=0)
+
+    @checked
+    def rows(self, kind: str | None = None) -> list[dict[str, Any]]:
+        """Returns the rows of `metrics.jsonl`, or those of one kind: ``train``, ``evaluation``, ``exploitability``."""
+        return Run.open(self.path).read_metrics(kind)
+
+    @checked
+    def metric(self, key: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Returns the iterations whose rows have a key, `int64[N]`, and its values there, `float64[N]`."""
+        found = [(row["iteration"], row[key]) for row in self.rows() if row.get(key) is not None and "iteration" in row]
+        return np.array([at for at, _ in found], np.int64), np.array([value for _, value in found], np.float64)
+
+    @checked
+    def name(self, iteration: int | None = None, **options: Any) -> str:
+        """Returns the name of an agent of the run, such as ``runs/x@40?average=exact``."""
+        at = "" if iteration is None else f"@{iteration}"
+        return f"{self.path}{at}" + "&".join(f"{'&' if i else '?'}{k}={v}" for i, (k, v) in enumerate(options.items()))
+
+    @checked
+    def agent(self, game: GameBase | None = None, iteration: int | None = None, **options: Any) -> Agent:
+        """Returns an agent of the run.
+
+        Args:
+            game: The game that it is to play; None: that of its training, as long as in evaluations.
+            iteration: Iteration of its strategy; None: the newest.
+            options: Options of the run's method, such as ``average="exact"`` or ``ms=50``.
+
+        Raises:
+            UsageError: the run has no such strategy, or belongs to another game.
+        """
+        name = self.name(iteration, **options)
+        return make_agent(name, game or match_rules(self.config.game, (name,))[0])
+
+    @checked
+    def play(self, against: str | Agent = "random", games: int = 1000, seed: int = 0, **more: Any) -> Match:
+        """Plays a match of the newest agent, see `dancfr.play`."""
+        return play(self.name(), against, None, games, seed, **more)
+
+    def __repr__(self) -> str:
+        return f"TrainedRun({str(self.path)!r}: {self.preset}, {self.iterations} iterations)"
+
+    def _repr_html_(self) -> str:
+        keys = ("iteration", "policy", "opponent", "games", "win_rate")
+        rows = [[row.get(key, "") for key in keys] for row in self.rows("evaluation")]
+        return html_table(keys, rows, repr(self))
+
+
+@checked
+def train(
+    preset: str,
+    settings: Mapping[str, Any] | Sequence[str] = (),
+    *,
+    run_dir: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    allow_changes: bool = False,
+    inline: bool = False,
+    workers: int | None = None,
+    address: str | None = None,
+    device: str = "auto",
+    wandb: str | None = None,
+    dashboard: bool = False,
+    progress: bool = True,
+    **more: Any,
+) -> TrainedRun:
+    """Trains a preset, with Ray or in this process, and returns the run.
+
+    Ctrl-C stops it after an iteration, as on the command line.
+
+    Args:
+        preset: Name of a preset, such as ``leduc-dream-quick``.
+        settings: Settings that differ from the preset, by dotted name or as ``key=value``:
+            ``{"network.width": 64}``.
+        run_dir: Folder of the run; None: ``runs/<preset>-<time>``.
+        resume: Continue the run in `run_dir` from its newest checkpoint.
+        allow_changes: Allow a resumed run to continue with other settings.
+        inline: Run everything in this process, without Ray.
+        workers: Number of workers that play games; None: the number of CPUs.
+        address: Address of a Ray cluster to join; None starts Ray here.
+        device: ``cpu``, ``cuda`` or ``auto``.
+        wandb: Mode of W&B: ``online``, ``offline`` or ``off``; None: ``online`` if a key is configured.
+        dashboard: Serve the dashboard of a Ray that is started here.
+        progress: Show progress on standard error.
+        more: Settings with plain names, such as ``iterations=5``.
+
+    Raises:
+        UsageError: a name or a setting is wrong; nothing was started.
+        RunError: the training failed; its last checkpoint is intact.
+    """
+    options = TrainOptions(
+        workers=workers,
+        address=address,
+        device=device,
+        inline=inline,
+        resume=resume,
+        progress=progress,
+        dashboard=dashboard,
+        make_agent=make_agent,
+    )
+    folder = None if run_dir is None else Path(run_dir)
+    overrides = [*_texts(settings), *_texts(more)]
+    result = launch(TrainRequest(preset, overrides, folder, wandb, options, allow_changes))
+    return TrainedRun(Path(result["run_dir"]), result)
+
+
+@checked
+def load_run(path: str | os.PathLike[str]) -> TrainedRun:
+    """Returns the run in a folder.
+
+    Raises:
+        UsageError: there is no run, or its configuration is damaged.
+    """
+    return TrainedRun(Run.open(path).path)
+
+
+def _texts(settings: Mapping[str, Any] | Sequence[str]) -> Iterator[str]:
+    """Yields settings as ``key=value``."""
+    if not isinstance(settings, Mapping):
+        yield from settings
+        return
+    for key, value in settings.items():
+        if isinstance(value, GameBase):
+            raise UsageError(f"train: {key} expects text, got {shortened(value)}: {OWN_GAMES}")
+        yield from settings_of(key, value)

@@ -1,0 +1,133 @@
+"""Arguments of the library: a call is refused in one line unless each has the type that the signature states."""
+
+import inspect
+import numbers
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from types import UnionType
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
+
+from dancfr.errors import UsageError, shortened
+from dancfr.values import describe_type
+from envs.agent import Agent, ListedAgent, NumberedAgent
+from envs.game import Game, GameBase, ListedGame
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+_GAMES, _AGENTS = (GameBase, Game, ListedGame), (Agent, NumberedAgent, ListedAgent)
+_WORDS: dict[Any, str] = {
+    **dict.fromkeys(_GAMES, "a game"), **dict.fromkeys(_AGENTS, "an agent"), os.PathLike: "a path",
+    Mapping: "options by name", Sequence: "a list of texts", Callable: "a function",
+}  # fmt: skip
+_BITS = 128
+"""Integers of more bits are refused: no seed of NumPy has more, and Python does not even print the largest ones."""
+
+
+def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Returns a function that refuses arguments which do not have the annotated types, by a `UsageError`.
+
+    NumPy's numbers become those of Python, and a path becomes text where text is wanted.
+    """
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise UsageError(f"{function.__name__}: {error}") from None
+        for name, value in bound.arguments.items():
+            parameter = signature.parameters[name]
+            if parameter.annotation is not parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
+                bound.arguments[name] = read(value, parameter.annotation, f"{function.__name__}: {name}")
+        return function(*bound.args, **bound.kwargs)
+
+    return call
+
+
+def read(value: Any, kind: Any, what: str) -> Any:
+    """Returns a value as one of a type.
+
+    Args:
+        value: The value.
+        kind: The type, as an annotation.
+        what: What has the value, for errors.
+
+    Raises:
+        UsageError: the value has another type, is an integer of more than `_BITS` bits, or a text that no file can have
+            as its name.
+    """
+    if isinstance(value, os.PathLike) and not _fits(value, kind):
+        value = os.fspath(value)
+    if not _fits(value, kind):
+        raise UsageError(f"{what} expects {_describe(kind)}, got {shortened(value)}{_cure(value, kind)}")
+    if _is_number(value, numbers.Integral) and kind is not float:
+        return int(value)
+    return float(value) if _is_number(value, numbers.Real) else value
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if kind is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in inner)
+    if origin in (int, float):
+        number = numbers.Integral if origin is int else numbers.Real
+        return _is_number(value, number) and (isinstance(value, float) or abs(value) < 1 << _BITS)
+    if origin is str:
+        return isinstance(value, str) and _is_name(value)
+    if origin is os.PathLike:
+        return isinstance(value, os.PathLike) and _is_name(os.fspath(value))
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+    if origin is Sequence:
+        listed = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+        return listed and all(_fits(each, inner[0]) for each in value)
+    if origin is Callable:
+        return callable(value)
+    if origin in _AGENTS:  # without a name, which not every agent has
+        return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in ("begin", "act"))
+    return not isinstance(value, type) and isinstance(value, (Game, ListedGame) if origin is GameBase else origin)
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _is_name(text: Any) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
+def _describe(kind: Any) -> str:
+    parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    words = [_WORDS.get(get_origin(part) or part) or describe_type(part) for part in parts]
+    return " or ".join(dict.fromkeys(words))
+
+
+def _cure(value: Any, kind: Any) -> str:
+    """Returns a hint about a value of another type, as the end of a sentence."""
+    wanted = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    if isinstance(value, type):
+        return f": make one, {value.__name__}(...)" if {*_GAMES, *_AGENTS} & {*wanted} else ""
+    if {*_AGENTS} & {*wanted} and callable(getattr(value, "agent", None)):  # a solution, or a run
+        return ": give its agent()"
+    if isinstance(value, _GAMES) and str in wanted:
+        return f": {OWN_GAMES}"
+    if not isinstance(value, (str, numbers.Number)) and value is not None and {GameBase, Game} & {*wanted}:
+        needed = dict.fromkeys(name for name in (*vars(GameBase), *vars(Game)) if not name.startswith("_"))
+        lacking = [name for name in needed if not hasattr(value, name)]
+        return f", which lacks {', '.join(lacking[:4])}{', ...' if len(lacking) > 4 else ''}" if lacking else ""
+    return ""
+
+
+OWN_GAMES = (
+    "a training makes its game by name, in other processes too: register yours by the entry point dancfr.games "
+    "(docs/tutorials/own-game.md)"
+)
+"""The reason why some functions take no game of one's own, with the cure."""

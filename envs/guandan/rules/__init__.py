@@ -1,0 +1,1 @@
+"""The rules of GuanDan, compiled: cards, legal actions, states, tributes."""

@@ -1,0 +1,45 @@
+"""Games as PettingZoo environments: the method `env` of every game of this repository."""
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+    from pettingzoo import AECEnv
+
+    from envs.game import Game, ListedGame
+
+
+class Playable:
+    """A base class for games: gives them `env`. PettingZoo is imported by the call, not by the rules."""
+
+    illegal_reward: ClassVar[float] = -1.0
+    """Reward of a player whose illegal action has ended the environment."""
+
+    def raw_env(self, render_mode: str | None = None, **options: Any) -> "AECEnv":
+        """Creates the environment without wrappers; games with pictures or options of their view override this."""
+        from envs.pettingzoo_view import GameEnv
+        from envs.ragged_view import ListedGameEnv
+
+        if hasattr(self, "action_dtype"):
+            return ListedGameEnv(cast("ListedGame", self), render_mode=render_mode, **options)
+        return GameEnv(cast("Game", self), render_mode=render_mode, **options)
+
+    def env(self, render_mode: str | None = None, **options: Any) -> "AECEnv":
+        """Creates a PettingZoo AEC environment of this game with the usual wrappers.
+
+        Args:
+            render_mode: One of the environment's ``metadata["render_modes"]``, such as ``ansi``.
+            options: Options of the environment that are not rules, such as ``view``.
+
+        Raises:
+            ValueError: an option is not valid.
+        """
+        from envs.pettingzoo_view import wrapped
+
+        return wrapped(self.raw_env(render_mode=render_mode, **options), self.illegal_reward)
+
+
+def rules_of(game: "DataclassInstance") -> dict[str, Any]:
+    """Returns the options of a game that is a dataclass, as keyword arguments that make an equal game."""
+    return {each.name: getattr(game, each.name) for each in fields(game) if each.init}

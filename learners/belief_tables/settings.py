@@ -1,0 +1,41 @@
+"""Settings of the tabular methods of paper 002."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from learners.belief_tables.traversal import MOST_DEPTH
+from learners.geister_beliefs.belief import Update
+from learners.settings import Settings
+
+Method = Literal["depth-limited", "dream", "outcome-sampling"]
+"""Depth-limited external sampling, or one of the two methods that the paper compares it with."""
+
+
+class TableSettings(Settings):
+    """Settings of the tabular methods on Mini Geister (paper 002, V-A; others were chosen to repeat its results).
+
+    Attributes:
+        method: ``depth-limited``, ``dream`` or ``outcome-sampling``.
+        belief: How beliefs are updated; with ``none`` the agent knows nothing but the board.
+        baseline: Whether to use learnt values: of belief states at the depth limit, and of the actions not taken in
+            ``dream``. Without them these values are 0.
+        depth: Depth of a search, in moves.
+        states: Belief states in a pass, each traversed for both players; in the other methods, games.
+        passes: Passes of self-play and traversals in an iteration: `N_traversals` of Algorithm 1.
+        epsilon: Share of uniform moves in self-play.
+        epsilon_belief: Share of sampled belief states whose beliefs are redrawn.
+        decay: Share of an old value that a new one replaces.
+        explore: Share of uniform moves of the traverser in ``dream`` and ``outcome-sampling``.
+    """
+
+    method: Method = "depth-limited"
+    belief: Update = "paper"
+    baseline: bool = True
+    depth: int = Field(3, ge=1, le=MOST_DEPTH)
+    states: int = Field(256, ge=1, le=1_000_000)
+    passes: int = Field(2, ge=1, le=1000)
+    epsilon: float = Field(0.25, ge=0, le=1)
+    epsilon_belief: float = Field(0.125, ge=0, le=1)
+    decay: float = Field(0.5, gt=0, le=1)
+    explore: float = Field(0.5, gt=0, le=1)

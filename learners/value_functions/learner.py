@@ -1,0 +1,131 @@
+"""The learner of a value function, which fits a net to solved samples (paper 003), and the errors of its net.
+
+The paper names its losses Huber, l1 and l_inf, and defines none of them. Here, for fits and for held-out samples alike,
+``huber`` (with its bend at 1) and ``l1`` are means over all places that belong to a row's public state, and ``linf`` is
+the mean over rows of the largest error of a row. The largest error of all rows is ``largest``, which nothing is fitted
+to: it grows with the number of rows.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from envs.game import Game
+from learners.settings import TrainingSettings
+from learners.training import NetLearner, Trainer
+from learners.value_functions.limit import Limit
+from learners.value_functions.network import RangeValueNet
+from learners.value_functions.parts import split_game
+from learners.value_functions.samples import typical_value
+from learners.value_functions.settings import LOSSES, Loss, ValueNetSettings
+
+
+class RangeValueLearner(NetLearner):
+    """Trains one net for the values of both players.
+
+    Args:
+        game: The game.
+        limit: Where the game is cut.
+        network: Settings of the net.
+        training: Settings of the training.
+        loss: ``huber``, ``l1`` or ``linf``, see the head of this module.
+        device: Device of the net; None stands for the CPU.
+        seed: Seed of the initial weights.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        limit: Limit,
+        network: ValueNetSettings,
+        training: TrainingSettings,
+        loss: Loss = "huber",
+        *,
+        device: torch.device | None = None,
+        seed: int = 0,
+    ) -> None:
+        split = split_game(game, limit)
+        scale = typical_value(split)
+        build = lambda: RangeValueNet(split.encoding, network, scale)  # noqa: E731
+        self.loss, self.scale = loss, scale
+        self.trainer = Trainer(build, training, device or torch.device("cpu"), seed)
+
+    def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
+        """Trains on blocks of `range_value_dtype` rows, minibatch by minibatch.
+
+        Returns:
+            ``loss``, in the units of the net's outputs, and ``rows``, the number of rows trained on.
+
+        Raises:
+            TrainingDiverged: the loss is not finite.
+        """
+        return self.trainer.fit(blocks, self._loss)
+
+    def _loss(self, part: NDArray[np.void]) -> Tensor:
+        net, tensor = self.trainer.net, self.trainer.tensor
+        public = tensor(part["public"].astype(np.int64))
+        with self.trainer.autocast():
+            found = self.trainer.model(public, tensor(np.ascontiguousarray(part["ranges"])))
+        wanted = tensor(np.ascontiguousarray(part["values"])) / self.scale
+        total, count = summed_loss(found.float() - wanted, net.mask[public], self.loss)
+        return total / count
+
+
+def summed_loss(error: Tensor, mask: Tensor, loss: Loss) -> tuple[Tensor, Tensor | int]:
+    """Sums up a loss, in the unit of the errors; divided by the count it is the loss of the rows.
+
+    Args:
+        error: Errors, `[B, W]`, 0 in places that do not belong to the public state.
+        mask: 1 in the places that do, `[B, W]`.
+        loss: ``huber``, ``l1`` or ``linf``.
+
+    Returns:
+        The sum, over places or over rows, and the number of these.
+    """
+    if loss == "linf":
+        return error.abs().amax(dim=1).sum(), len(error)
+    each = error.abs() if loss == "l1" else torch.nn.functional.huber_loss(error, error * 0, reduction="none")
+    return (each * mask).sum(), mask.sum()
+
+
+def validation_losses(net: RangeValueNet, rows: NDArray[np.void], piece: int = 8192) -> dict[str, float]:
+    """Errors of a net on held-out rows (paper 003, fig. 2).
+
+    Args:
+        net: The net.
+        rows: Rows of `range_value_dtype`.
+        piece: Number of rows of a forward pass.
+
+    Returns:
+        ``huber``, ``l1``, ``linf`` and ``largest``, see the head of this module, of counterfactual values for the
+        ranges of the game, in its unit; and the same with the prefix ``fitted_`` for ranges that sum to 1, in units of
+        the net's outputs: these are the losses that a net is fitted to.
+    """
+    totals: dict[str, float] = {}
+    counts: dict[str, float] = {}
+    for begin in range(0, len(rows), piece):
+        part = rows[begin : begin + piece]
+        public = torch.from_numpy(part["public"].astype(np.int64))
+        with torch.inference_mode():
+            found = net(public, torch.from_numpy(np.ascontiguousarray(part["ranges"])))
+            mask = net.mask[public]
+            fitted = found.double() - torch.from_numpy(np.ascontiguousarray(part["values"])) / net.scale
+            for prefix, error in (("", fitted * net.scale * _reaches(net, part)), ("fitted_", fitted)):
+                for loss in LOSSES:
+                    total, count = summed_loss(error, mask, loss)
+                    totals[prefix + loss] = totals.get(prefix + loss, 0.0) + float(total)
+                    counts[prefix + loss] = counts.get(prefix + loss, 0.0) + float(count)
+                totals[f"{prefix}largest"] = max(totals.get(f"{prefix}largest", 0.0), float(error.abs().max()))
+    return {name: total / max(counts.get(name, 1.0), 1.0) for name, total in totals.items()}
+
+
+def _reaches(net: RangeValueNet, rows: NDArray[np.void]) -> Tensor:
+    """Returns the factor of the values of ranges that sum to 1, `[B, W]`: the other player's reach."""
+    places = [net.split_at, net.mask.shape[1] - net.split_at]
+    return torch.from_numpy(np.repeat(rows["sums"][:, ::-1].astype(np.float64), places, axis=1))
+
+
+__all__ = ["RangeValueLearner", "summed_loss", "validation_losses"]

@@ -1,0 +1,61 @@
+"""Rules of types beyond mypy: only kernels lack annotations, and none hides a game, an agent or a configuration."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from actors.packages import ROOT
+
+PACKAGES = ("actors", "dancfr", "envs", "learners")
+HIDDEN = {"game", "games", "rules", "agent", "agents", "config"}
+
+NARROWED = {
+    ("envs/agent.py", "game"),  # each kind of agent narrows it to the games that it plays
+    ("envs/adapter.py", "game"),  # these functions belong to the record of one game
+    ("envs/belief.py", "game"),
+}
+"""Parameters of protocols that implementations narrow, for which `Any` is the only type."""
+
+
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    for package in PACKAGES:
+        for file in sorted((Path(ROOT) / package).rglob("*.py")):
+            yield file.relative_to(ROOT).as_posix(), ast.parse(file.read_text())
+
+
+def is_kernel(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(isinstance(each, ast.Name) and each.id in ("kernel", "fast") for each in function.decorator_list)
+
+
+def is_annotated(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    given = function.args
+    parameters = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    own = {"self", "cls"}
+    lacking = [each.arg for each in parameters if each.annotation is None and each.arg not in own]
+    return not lacking and (function.returns is not None or (function.name == "__init__" and len(parameters) > 1))
+
+
+def test_only_kernels_lack_annotations() -> None:
+    found = [
+        f"{name}:{node.lineno} {node.name}"
+        for name, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not is_annotated(node) and not is_kernel(node)
+    ]
+    assert found == []
+
+
+def test_annotations_say_which_games_agents_and_configurations() -> None:
+    found = []
+    for name, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.arg):
+                label, annotation = node.arg, node.annotation
+            elif isinstance(node, ast.AnnAssign):
+                label, annotation = ast.unparse(node.target).rpartition(".")[2], node.annotation
+            else:
+                continue
+            hidden = isinstance(annotation, ast.Name) and annotation.id == "Any" and label.lstrip("_") in HIDDEN
+            if hidden and (name, label) not in NARROWED:
+                found.append(f"{name}:{node.lineno} {label}: Any")
+    assert found == []
