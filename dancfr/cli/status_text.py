@@ -58,7 +58,7 @@ def _facts(run: Status) -> dict[str, str]:
     """Returns the facts about a run by heading; empty texts are not shown."""
     limit = "" if run["minutes"] is None else f", or {run['minutes']:g} min of training"
     if run["budget"] is not None:
-        limit += f", or {run['budget']['total']:,} {run['budget']['key']}"
+        limit += f", or {run['budget']['total']:,} {run['budget']['key'].rpartition('/')[2]}"
     resumed = f"resumed {count(run['resumed'], 'time')}" if run["resumed"] else ""
     pace = "" if run["seconds_each"] is None else describe_pace(run["seconds_each"])
     rate = "" if run["rate"] is None else f"{readable(run['rate']['value'])} {run['rate']['unit']}/s"

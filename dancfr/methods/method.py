@@ -52,7 +52,7 @@ class Method:
         plies: Key of the number of decisions played, or nodes visited, so far; None if rows do not contain it.
         age: Key of the age of the weights that play; None if these are always the newest ones.
         budget: Key of a setting that limits the training, and of the training rows that count towards the limit; None
-            if `iterations` and `minutes` are the only limits.
+            if it has no such setting of its own. Every method has `iterations`, `minutes` and `samples`.
         stored_with: Kind of the rows together with which strategies are stored ("train", "evaluation" or
             "exploitability"); None if they are stored with checkpoints.
         strategies: Function ``strategies(config, t)`` that returns (iteration, player) of every strategy that a run
@@ -83,3 +83,8 @@ class Method:
     load_file: Callable[..., Agent] | None = None
     file_kind: str = ""
     pack: Callable[..., Packed] | None = None
+
+    @property
+    def budgets(self) -> dict[str, str]:
+        """Keys of settings that limit the training by a count, each with the key of training rows that counts."""
+        return ({} if self.budget is None else {self.budget: self.budget}) | {"samples": self.samples}

@@ -42,7 +42,7 @@ def run_to_end(loop_class: Any, run: Run, config: RunConfig, tracker: Tracker, o
     placement = Placement(options, config.resources)
     make: Callable[..., Loop] = loop_class
     method: Method = loop_class.method
-    budget = Budget.of(method.budget, config.model_dump())
+    budget = Budget.of(method.budgets, config.model_dump())
     with (
         Progress(config.iterations, options.progress, config.minutes, method.speed, budget) as progress,
         catching() as stop,
@@ -63,7 +63,7 @@ def run_to_end(loop_class: Any, run: Run, config: RunConfig, tracker: Tracker, o
                         if options.resume and not recovery.count:
                             progress.resumed(loop.iteration, loop.seconds)
                             if loop.done():
-                                progress.event("the run is complete; for more, give a larger iterations= or minutes=")
+                                progress.event("the run is complete; for more, raise iterations=, minutes= or samples=")
                         loop.stop = stop
                         stop.expect(longest_iteration(run))
                         if not loop.done() and not stop.requested:

@@ -119,6 +119,7 @@ class RunConfig(Config):
         seed: Seed of all random numbers of the run.
         iterations: Total number of iterations.
         minutes: Stop after this many minutes of training, not counting evaluations and checkpoints; None: no limit.
+        samples: Stop after the iteration in which this many samples are reached; None: no limit.
         evaluation: Evaluation during training.
         checkpoint_every: Maximum number of iterations between checkpoints.
         checkpoint_minutes: Maximum number of minutes between checkpoints, which bounds the work that a killed run has
@@ -128,7 +129,7 @@ class RunConfig(Config):
     """
 
     resumable: ClassVar[frozenset[str]] = frozenset(
-        {"iterations", "minutes", "evaluation", "checkpoint_every", "checkpoint_minutes"}
+        {"iterations", "minutes", "samples", "evaluation", "checkpoint_every", "checkpoint_minutes"}
         | {f"resources.{key}" for key in Resources.model_fields if key != "buffer_shards"}
     )
     buffers: ClassVar[tuple[str, ...]] = ()
@@ -139,6 +140,7 @@ class RunConfig(Config):
     seed: int = Field(1, ge=0, lt=2**32)
     iterations: int = Field(200, ge=1)
     minutes: float | None = Field(None, gt=0, le=MOST_MINUTES)
+    samples: int | None = Field(None, ge=1)
     evaluation: EvaluationSettings = EvaluationSettings()
     checkpoint_every: int = Field(25, ge=1)
     checkpoint_minutes: float | None = Field(5.0, gt=0, le=MOST_MINUTES)

@@ -5,6 +5,7 @@ million steps on games that are too large for a tree, and whose exploitability c
 They publish plots, not numbers. A step is a decision of either player.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from dancfr.evaluation.statistics import summarise
@@ -12,20 +13,27 @@ from dancfr.methods.policy_gradient.presets import BENCHMARK, benchmark_preset
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.history import History, Settings
 
-GRADIENT = "policy gradient"
-STEPS = 1e7
+STEPS = 10_000_000
 
-GAMES = {game: benchmark_preset(game) for game in BENCHMARK}
-"""Preset of each game."""
+POLICIES = {"average": "average policy", "last": "last iterate"}
+"""The policies of a run that are evaluated, and how they are called in tables."""
+
+METHODS: dict[str, Callable[[str], str]] = {"policy gradient": benchmark_preset}
+"""The methods, each with the function that returns the name of its preset for a game."""
+
+
+def method_of_preset(preset: str) -> str | None:
+    """Returns the method of the table that a preset belongs to; None if it is none of them."""
+    return next((name for name, of in METHODS.items() if preset in map(of, BENCHMARK)), None)
 
 
 def _scales(game: str) -> dict[str, Scale]:
-    preset = GAMES[game]
-    settings = (Setting(GRADIENT, preset, ("evaluation.last=true",), preset),)
+    settings = tuple(Setting(name, of(game), ("evaluation.last=true",), of(game)) for name, of in METHODS.items())
     shown: dict[str, Any] = {
         "note": "10 million steps",
-        "fixed": ("game", "game_options", "evaluation.exploitability"),
+        "fixed": ("game", "game_options", "samples", "evaluation.exploitability"),
         "game": game,
+        "parallel": True,
     }
     return {
         "quick": Scale(settings, (1,), **shown),
@@ -38,7 +46,7 @@ def compare(settings: Settings, scale: Scale) -> Comparison:
     rows: list[Row] = []
     left_out = []
     for name, runs in settings.items():
-        for policy, shown in (("average", "average policy"), ("last", "last iterate")):
+        for policy, shown in POLICIES.items():
             found = [value for run in runs if (value := _at_end(run, policy)) is not None]
             if len(found) < len(runs):
                 left_out.append(f"{name}, {shown}: a run has no exact evaluation yet")
@@ -55,12 +63,15 @@ def _at_end(run: History, policy: str) -> float | None:
     return float(nash_conv[-1]) / 2 if len(nash_conv) else None
 
 
+GAMES = {game: _scales(game) for game in BENCHMARK}
+"""Scales of each game."""
+
 EXPERIMENTS = {
     "iig-benchmark": Experiment(
         "Exact exploitability after 10 million steps on the five games of Rudolph et al. 2025.",
         "iig-benchmark",
-        _scales("phantom_ttt"),
+        GAMES["phantom_ttt"],
         compare,
-        {name: _scales(name) for name in GAMES},
+        GAMES,
     ),
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 from actors.pool import ChunkFailed, WorkerPool
 from dancfr.errors import RunError, UsageError, warn
-from dancfr.methods import find_preset
+from dancfr.methods import find_preset, method_named
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.run_actors import make_runtime
@@ -240,7 +240,7 @@ def train_run(path: Path, preset: str, overrides: Sequence[str], options: TrainO
 
 
 def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
-    """Returns whether the run at `path` has reached its number of iterations or its time limit.
+    """Returns whether the run at `path` has reached its number of iterations, its time limit or its samples.
 
     Raises:
         UsageError: the run has another preset or other settings.
@@ -254,7 +254,10 @@ def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
     if (path / "checkpoints").exists():
         return False  # checkpoints are deleted when the run is complete
     history = History.read(path)
-    done, out_of_time = history.iterations, wanted.minutes is not None and history.seconds >= 60 * wanted.minutes
-    if done < wanted.iterations and not out_of_time:
+    done, over = history.iterations, wanted.minutes is not None and history.seconds >= 60 * wanted.minutes
+    if wanted.samples is not None:
+        _, samples = history.metric(method_named(run.method).samples)
+        over = over or (len(samples) > 0 and samples[-1] >= wanted.samples)
+    if done < wanted.iterations and not over:
         raise UsageError(f"{path} ended after {done} iterations, as configured: choose another folder for more")
     return True

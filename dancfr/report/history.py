@@ -18,7 +18,7 @@ from dancfr.runs.run import Run
 
 Row = dict[str, Any]
 
-NOT_A_SETTING = frozenset({"seed", "iterations", "minutes", "checkpoint_every", "checkpoint_minutes"})
+NOT_A_SETTING = frozenset({"seed", "iterations", "minutes", "samples", "checkpoint_every", "checkpoint_minutes"})
 """Keys of the configuration that do not distinguish settings."""
 
 _COUNTS = ("wins", "draws", "losses")

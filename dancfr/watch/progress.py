@@ -54,10 +54,15 @@ class Budget:
     total: float
 
     @classmethod
-    def of(cls, key: str | None, config: Mapping[str, Any]) -> Self | None:
-        """Returns the limit that a configuration sets by a key; None if there is no such key or limit."""
-        total = None if key is None else config.get(key)
-        return None if key is None or not isinstance(total, (int, float)) else cls(key, total)
+    def of(cls, keys: Mapping[str, str], config: Mapping[str, Any]) -> Self | None:
+        """Returns the first limit that a configuration sets; None if it sets none.
+
+        Args:
+            keys: Keys of settings, each with the key of training rows that counts towards it.
+            config: The configuration.
+        """
+        found = ((key, config.get(setting)) for setting, key in keys.items())
+        return next((cls(key, total) for key, total in found if isinstance(total, (int, float))), None)
 
     def spent(self, row: Mapping[str, Any]) -> float:
         """Returns the fraction of the limit that a training row has reached; 0 if the row does not have the key."""

@@ -5,9 +5,9 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,13 @@ class Facts:
         age: Key of the age of the weights that play in a training row, in fits.
         strategies: Given a run and its iterations, returns (iteration, player) of each strategy that the run needs to
             continue; None if the newest one is enough. It may raise UsageError for a run of another version.
-        budget: Key of a setting and of training rows, see `dancfr.watch.progress.Budget`.
+        budgets: Keys of settings and of training rows, see `dancfr.watch.progress.Budget.of`.
     """
 
     speed: Speed | None = None
     age: str | None = None
     strategies: Callable[[Run, int], Iterable[tuple[int, int]]] | None = None
-    budget: str | None = None
+    budgets: Mapping[str, str] = field(default_factory=dict)
 
 
 class Watched:
@@ -132,7 +132,7 @@ class Watched:
                     f"config.{key} must be a number, got {json.dumps(value)}"
                 )
         limit = None if minutes is None else 60.0 * minutes
-        budget = Budget.of(facts.budget, config)
+        budget = Budget.of(facts.budgets, config)
         spent = 0.0 if budget is None else budget.spent(record.newest)
         done = record.iteration >= iterations or (limit is not None and record.elapsed_s >= limit) or spent >= 1
         holder = find_holder(self.path)

@@ -87,7 +87,7 @@ BENCHMARK = {
     "dark_hex3_abrupt": 3300,
     "liars_dice_2d5f": 5100,
 }
-"""Iterations of 512 games in which there are some ten million decisions."""
+"""Iterations of 512 games in which there are some ten million decisions, the length of the schedules."""
 
 
 def benchmark_preset(game: str) -> str:
@@ -99,14 +99,15 @@ def _benchmark(game: str, iterations: int) -> PolicyGradientConfig:
     """Ten million decisions on a game of the benchmark of Rudolph et al. 2025, evaluated exactly at the end."""
     return LEDUC.varied(
         game=game,
-        iterations=iterations,
+        iterations=2 * iterations,
+        samples=10_000_000,
         games=512,
         chunk=512,
         network=LEDUC.network.model_copy(update={"width": 128}),
         training=LEDUC.training.model_copy(
             update={"learning_rate": 1e-3, "entropy_end": 0.01, "schedule": iterations, "epochs": 2},
         ),
-        evaluation=LEDUC.evaluation.model_copy(update={"every": iterations}),
+        evaluation=LEDUC.evaluation.model_copy(update={"every": 2 * iterations}),
     )
 
 

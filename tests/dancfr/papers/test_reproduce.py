@@ -287,6 +287,15 @@ def test_a_run_that_its_time_has_ended_is_complete(write_run: Any) -> None:
         is_complete(path, "geister-dream", ("minutes=1",))
 
 
+def test_a_run_that_its_samples_have_ended_is_complete(write_run: Any) -> None:
+    row = train_row(1, 0) | {"samples/advantage": 300.0}
+    path = write_run("counted", [row], preset="geister-dream")
+    shutil.rmtree(path / "checkpoints")
+    assert is_complete(path, "geister-dream", ("samples=300",))
+    with pytest.raises(UsageError, match="ended after 1 iterations"):
+        is_complete(path, "geister-dream", ("samples=301",))
+
+
 def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
     path, options = tmp_path / "run", TrainOptions(inline=True, progress=False)
     train(TrainRequest("geister-dream-no-baseline", (*TINY, "iterations=1"), path, "off", options))

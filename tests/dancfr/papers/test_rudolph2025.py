@@ -6,7 +6,7 @@ import pytest
 
 from dancfr.methods import find_preset
 from dancfr.papers.reproduce import reproduce
-from dancfr.papers.rudolph2025 import GAMES, GRADIENT, STEPS, _scales, compare
+from dancfr.papers.rudolph2025 import GAMES, METHODS, STEPS, compare, method_of_preset
 from dancfr.report.history import History
 from tests.dancfr.records import train_row
 
@@ -21,7 +21,7 @@ def history(name: str, average: float, last: float | None) -> History:
 
 def test_rows_are_half_of_nash_conv_at_the_end() -> None:
     runs = [history("a", 0.4, 0.6), history("b", 0.2, 0.8)]
-    rows = {row["cell"]: row for row in compare({GRADIENT: runs}, _scales("dark_hex3")["quick"]).rows}
+    rows = {row["cell"]: row for row in compare({"policy gradient": runs}, GAMES["dark_hex3"]["quick"]).rows}
     assert rows["policy gradient, average policy"]["ours"] == pytest.approx(0.15)
     assert rows["policy gradient, last iterate"]["ours"] == pytest.approx(0.35)
     assert rows["policy gradient, last iterate"]["sd"] == pytest.approx(0.005**0.5)
@@ -29,24 +29,17 @@ def test_rows_are_half_of_nash_conv_at_the_end() -> None:
 
 
 def test_runs_without_an_evaluation_are_named() -> None:
-    found = compare({GRADIENT: [history("a", 0.4, None)]}, _scales("dark_hex3")["quick"])
+    found = compare({"policy gradient": [history("a", 0.4, None)]}, GAMES["dark_hex3"]["quick"])
     assert [row["cell"] for row in found.rows] == ["policy gradient, average policy"]
     assert found.left_out == ["policy gradient, last iterate: a run has no exact evaluation yet"]
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_presets_play_their_game_for_ten_million_steps(game: str) -> None:
-    config = find_preset(GAMES[game]).config
-    assert config.game == game
-    of_a_game = {  # decisions, as measured in such trainings
-        "phantom_ttt": 8.1,
-        "phantom_ttt_abrupt": 6.1,
-        "dark_hex3": 7.8,
-        "dark_hex3_abrupt": 5.9,
-        "liars_dice_2d5f": 3.8,
-    }
-    assert 0.8 * STEPS < config.iterations * config.games * of_a_game[game] < 1.2 * STEPS
-    config.check()
+    for name, preset_of in METHODS.items():
+        config = find_preset(preset_of(game)).config
+        assert (config.game, config.samples, method_of_preset(preset_of(game))) == (game, STEPS, name)
+        config.check()
 
 
 @pytest.mark.slow

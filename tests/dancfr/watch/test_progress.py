@@ -65,12 +65,12 @@ def test_iterations_that_the_time_limit_will_cut_off_are_not_promised(capsys: py
 
 def test_iterations_that_a_limit_of_games_will_cut_off_are_not_promised(capsys: pytest.CaptureFixture[str]) -> None:
     """270 of 540 games took 13.5 s."""
-    budget = Budget.of("games", {"games": 540})
+    budget = Budget.of({"games": "games"}, {"games": 540})
     with Progress(100_000, budget=budget) as progress:
         for iteration in range(1, 28):
             progress.advance(iteration, 0.5 * iteration, {"games": 10 * iteration})
     assert capsys.readouterr().err.splitlines()[-1] == "iteration 27  14 s left  0.50 s each"
-    assert Budget.of("games", {"games": None}) is Budget.of(None, {"games": 300}) is None
+    assert Budget.of({"games": "games"}, {"games": None}) is Budget.of({}, {"games": 300}) is None
 
 
 def test_the_pace_is_that_of_the_recent_iterations(capsys: pytest.CaptureFixture[str]) -> None:
