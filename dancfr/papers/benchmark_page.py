@@ -12,7 +12,6 @@ from dancfr.evaluation.statistics import summarise
 from dancfr.papers.rudolph2025 import GAMES, POLICIES, method_of_preset
 from dancfr.report.history import History
 from dancfr.runs.folder import runs_below
-from dancfr.runs.run import Run
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 """The documents of the source tree; an installed package has none."""
@@ -55,7 +54,8 @@ def merged(old: Iterable[Entry], new: Iterable[Entry]) -> list[Entry]:
 def table(entries: Sequence[Entry]) -> str:
     """Formats the record as a Markdown table with a row for each game, method and policy."""
     lines = [
-        "| game | method | policy | exploitability: mean [95 % interval] | lowest, highest | seeds | decisions | minutes of a training |",
+        "| game | method | policy | exploitability: mean [95 % interval] | lowest, highest | seeds | decisions "
+        "| minutes of a training |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for (game, method), group in groupby(entries, lambda one: (one["game"], one["method"])):

@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from numpy.typing import NDArray
 
+from dancfr.errors import UsageError
+from dancfr.evaluation.exploitability import evaluate_exactly
+from dancfr.games.registry import make_game
+from envs.game import Game, States
 from learners.cfr.solver import ALGORITHMS
 from tests.dancfr.outcomes import Command, refused
 
@@ -218,12 +223,19 @@ def test_exploitability_is_refused_where_there_is_none(command: Command, argumen
     assert says in refused(command("evaluate", *arguments, "--games", "2", "--exploitability"))
 
 
-def test_exploitability_is_refused_if_an_agent_has_no_probabilities(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr("envs.players.RandomAgent.probabilities")
-    arguments = ("evaluate", "random", "--game", "dark_hex", "--option", "rows=2", "--games", "2", "--exploitability")
-    assert "random: it cannot say with which probability it plays each action" in refused(command(*arguments))
+class FirstMove:
+    """Plays the first legal action, and has no probabilities."""
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        self._game = game
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        return self._game.legal(states).argmax(axis=1)
+
+
+def test_exploitability_is_refused_if_an_agent_has_no_probabilities() -> None:
+    with pytest.raises(UsageError, match="mine: it cannot say with which probability it plays each action"):
+        evaluate_exactly("mine", FirstMove(), make_game("dark_hex", rows=2))
 
 
 def test_exploitability_without_a_tree(command: Command) -> None:
