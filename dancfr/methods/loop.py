@@ -210,9 +210,10 @@ class Loop(ABC):
     def done(self) -> bool:
         """Returns whether the configured iterations, minutes of training or samples are reached."""
         minutes, samples = self._settings.minutes, self._settings.samples
-        over = minutes is not None and self.seconds >= 60 * minutes
-        over = over or (samples is not None and self.samples_offered() >= samples)
-        return (over and self.ready()) or self.iteration >= self.last_iteration  # not without a policy
+        if minutes is not None and self.seconds >= 60 * minutes and self.ready():  # not without a policy
+            return True
+        over = samples is not None and self.samples_offered() >= samples
+        return over or self.iteration >= self.last_iteration
 
     def _worker_row(self) -> Row:
         """Returns the number of workers, their failures in this process, and the length of their queue."""

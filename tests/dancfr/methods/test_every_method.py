@@ -204,7 +204,7 @@ def test_names_of_methods_and_presets_lead_to_each_other() -> None:
 
 @pytest.mark.parametrize("method", OWN, ids=lambda method: method.name)
 def test_a_number_of_samples_ends_a_training(method: Method, tmp_path: Path) -> None:
-    """A sample ends it after an iteration; with a higher limit it is resumed."""
+    """One sample ends it after the first iteration; with a higher limit it is resumed."""
     result = run_preset(tmp_path / "run", *small(method, "iterations=3", "samples=1"))
     assert result["iterations"] == 1
     assert result["samples"] >= 1

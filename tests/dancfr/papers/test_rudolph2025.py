@@ -43,6 +43,7 @@ def test_presets_play_their_game_for_ten_million_steps(game: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # two walks over 20 billion histories
 def test_a_short_training_is_evaluated_exactly(tmp_path: Path) -> None:
     tiny = ("iterations=2", "games=8", "chunk=8", "network.width=8", "evaluation.games=2")
     found = reproduce("iig-benchmark", "quick", tmp_path, inline=True, overrides=tiny, game="phantom_ttt")

@@ -165,7 +165,7 @@ def test_a_time_limit_ends_a_run_too(tmp_path: Path) -> None:
 
 def test_a_limit_of_games_ends_a_run_too(tmp_path: Path) -> None:
     with trained(tmp_path / "run", iterations=12, saved=12, games=500) as run:
-        watched = Watched(run.path, lambda _: Facts(budget="games"))
+        watched = Watched(run.path, lambda _: Facts(budgets={"games": "games"}))
         assert watched.look()["eta_s"] == 16, "the rows have no games"
         with Tracker(run, "off") as tracker:
             tracker.log(train_row(13, games=400))
