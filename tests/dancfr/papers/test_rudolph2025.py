@@ -1,12 +1,18 @@
 """Tests of the benchmark of exact games: rows from runs, and a short training to its end."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dancfr.methods import find_preset
+from dancfr.methods.dream.benchmark import preset_name
+from dancfr.methods.dream.config import DreamConfig
+from dancfr.methods.launch import check_options
+from dancfr.methods.options import TrainOptions
 from dancfr.papers.reproduce import reproduce
-from dancfr.papers.rudolph2025 import GAMES, GRADIENT, STEPS, _scales, compare
+from dancfr.papers.rudolph2025 import DREAM_METHODS, GAMES, GRADIENT, STEPS, _scales, compare
+from dancfr.papers.trainings import train_settings
 from dancfr.report.history import History
 from tests.dancfr.records import train_row
 
@@ -49,12 +55,40 @@ def test_presets_play_their_game_for_ten_million_steps(game: str) -> None:
     config.check()
 
 
-@pytest.mark.slow
-def test_a_short_training_is_evaluated_exactly(tmp_path: Path) -> None:
-    tiny = ("iterations=2", "games=8", "chunk=8", "network.width=8", "evaluation.games=2")
-    found = reproduce("iig-benchmark", "quick", tmp_path, inline=True, overrides=tiny, game="phantom_ttt")
-    assert [row["cell"] for row in found["rows"]] == [
-        "policy gradient, average policy",
-        "policy gradient, last iterate",
+@pytest.mark.parametrize("method", DREAM_METHODS.values())
+@pytest.mark.parametrize("game", GAMES)
+def test_presets_of_dream_do_too(game: str, method: str) -> None:
+    config = find_preset(preset_name(game, method)).config_as(DreamConfig)
+    assert config.game == game
+    of_a_game = 3.8 if game == "liars_dice_2d5f" else 10.4  # decisions where all play uniformly
+    assert 0.8 * STEPS < config.iterations * 2 * config.traversals * of_a_game < 1.2 * STEPS
+    assert config.evaluation.every == config.iterations
+    config.check()
+
+
+def test_methods_of_dream_have_no_last_iterate() -> None:
+    runs = {GRADIENT: [history("a", 0.4, 0.6)], "VR-DeepPDCFR+": [history("b", 0.2, None)]}
+    found = compare(runs, _scales("dark_hex3")["quick"])
+    assert [(row["cell"], row["ours"]) for row in found.rows] == [
+        ("policy gradient, average policy", pytest.approx(0.2)),
+        ("policy gradient, last iterate", pytest.approx(0.3)),
+        ("VR-DeepPDCFR+, average policy", pytest.approx(0.1)),
     ]
-    assert all(0.3 < row["ours"] < 1 for row in found["rows"])
+    assert not found.left_out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "policies"),
+    [(GRADIENT, ["average policy", "last iterate"]), ("VR-DeepPDCFR+", ["average policy"])],
+)
+def test_a_short_training_is_evaluated_exactly(name: str, policies: list[str], tmp_path: Path) -> None:
+    """A second of one method, on the classical game; the others have no runs."""
+    short = ("minutes=0.02", "network.width=8", "evaluation.games=2")
+    scale = _scales("phantom_ttt")["quick"]
+    alone = replace(scale, settings=tuple(each for each in scale.settings if each.name == name))
+    train_settings(tmp_path / "runs", alone, (1,), short, check_options(TrainOptions(device="cpu", inline=True)))
+    runs = [str(tmp_path / "runs")]
+    found = reproduce("iig-benchmark", "quick", tmp_path, runs=runs, overrides=short, game="phantom_ttt")
+    assert [row["cell"] for row in found["rows"]] == [f"{name}, {policy}" for policy in policies]
+    assert all(0.3 < row["ours"] <= 1 for row in found["rows"])
