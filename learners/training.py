@@ -173,10 +173,14 @@ class Trainer:
                 f"{self.settings.learning_rate:g}; {cure}"
             )
 
+    @property
+    def playing_net(self) -> Any:
+        """The net that `weights` describes: the averaged one, if there is one."""
+        return self.net if self._average is None else self._average.net
+
     def weights(self) -> Weights:
         """Arrays for `learners.networks.inference.Inference`: of the averaged net, if there is one."""
-        net: Any = self.net if self._average is None else self._average.net
-        weights: Weights = net.inference_weights()
+        weights: Weights = self.playing_net.inference_weights()
         return weights
 
     def tensor(self, array: NDArray[Any]) -> Tensor:

@@ -5,8 +5,10 @@ A chunk is a number of games with one traverser and one seed. Its samples come i
 1. Play all games (`_play`). The traverser samples actions from xi = epsilon * uniform + (1 - epsilon) * pi, the others
    from pi. Every decision is appended as a row, with the importance weight of the traverser's sampling reach.
 2. Evaluate the baseline net on all rows, in large batches (`_evaluate_baseline`); playing does not need it.
-3. Compute sampled advantages by the recursion from the end of each game (`_advantages`).
+3. Compute sampled advantages by the recursion from the end of each game, or take those of the baseline (`_advantages`).
 4. Link each decision to the next one as transitions, the samples of the baseline net (`_transitions`).
+
+Where a net of the average policy is trained, the policies of the other player are samples too (`_policies`).
 """
 
 from abc import ABC, abstractmethod
@@ -21,12 +23,12 @@ from actors.dream.records import write_advantages, write_transitions
 from actors.rows import Rows, join_records, take_records
 from actors.warm_up import WarmUp
 from envs.game import Game
-from learners.dream.recursion import link_rows, sampled_advantages
+from learners.dream.recursion import history_advantages, link_rows, sampled_advantages
 from learners.dream.settings import SamplingSettings
 from learners.networks.inference import encoder, make_forward
 from learners.networks.settings import NetworkSettings, Weights
 from learners.regret_matching import sample_actions
-from learners.samples import advantage_dtype, pack_mask, transition_dtype
+from learners.samples import advantage_dtype, pack_mask, policy_dtype, transition_dtype
 
 BASELINE_BATCH = {"cpu": 512, "cuda": 65_536}
 """Rows for which the baseline net is evaluated at a time; more would leave the second-level cache of a CPU."""
@@ -65,7 +67,8 @@ class TraversalWeights:
 
 
 Block = dict[str, NDArray[Any]]
-"""`{"advantages": advantage_dtype[n], "transitions": transition_dtype[m]}`"""
+"""`{"advantages": advantage_dtype[n], "transitions": transition_dtype[m], "policies": policy_dtype[k]}`; each of the
+last two only if there is a net to train on it."""
 
 
 class Traverser(WarmUp, ABC):
@@ -90,6 +93,7 @@ class DreamTraverser(Traverser):
         sampling: Exploration and bounds.
         slots: Number of games played at the same time.
         device: Device of the nets, ``cpu`` or ``cuda``.
+        policies: Whether the policies of the other player are samples too, for a net of the average policy.
     """
 
     def __init__(
@@ -100,8 +104,10 @@ class DreamTraverser(Traverser):
         sampling: SamplingSettings,
         slots: int = 512,
         device: str = "cpu",
+        policies: bool = False,
     ) -> None:
         self.game = game
+        self.policies = policies
         self.network = network
         self.baseline_network = baseline_network
         self.sampling = sampling
@@ -139,6 +145,8 @@ class DreamTraverser(Traverser):
         block = {"advantages": advantages}
         if transitions is not None:
             block["transitions"] = transitions
+        if self.policies:
+            block["policies"] = self._policies(task)
         log_weight = advantages["log_weight"].astype(np.float64)
         stats = {
             "decisions": rows.length,
@@ -237,20 +245,25 @@ class DreamTraverser(Traverser):
     def _advantages(self, task: TraversalTask, returns: NDArray[np.float32]) -> tuple[NDArray[np.void], float]:
         """Returns the samples of the traverser, and the sum of their squared advantages."""
         rows, sampling = self._rows, self.sampling
-        sampled_advantages(
-            rows["game"],
-            rows["actor"],
-            rows["action"],
-            rows["probability"],
-            rows["policy"],
-            rows["legal"],
-            rows["baseline"],
-            task.traverser,
-            returns,
-            _bound(sampling.ratio_bound),
-            _bound(sampling.inverse_bound),
-            rows["advantage"],
-        )
+        if sampling.estimator == "history":
+            history_advantages(
+                rows["actor"], rows["policy"], rows["legal"], rows["baseline"], task.traverser, rows["advantage"]
+            )
+        else:
+            sampled_advantages(
+                rows["game"],
+                rows["actor"],
+                rows["action"],
+                rows["probability"],
+                rows["policy"],
+                rows["legal"],
+                rows["baseline"],
+                task.traverser,
+                returns,
+                _bound(sampling.ratio_bound),
+                _bound(sampling.inverse_bound),
+                rows["advantage"],
+            )
         mine = np.flatnonzero(rows["actor"] == task.traverser)
         samples = np.empty(len(mine), advantage_dtype(self.game.spec))
         squares = write_advantages(
@@ -264,6 +277,17 @@ class DreamTraverser(Traverser):
             samples,
         )
         return samples, squares
+
+    def _policies(self, task: TraversalTask) -> NDArray[np.void]:
+        """Returns the policies of the other player, as samples of the average policy."""
+        rows = self._rows
+        at = np.flatnonzero(rows["actor"] != task.traverser)
+        samples = np.empty(len(at), policy_dtype(self.game.spec))
+        samples["infostate"] = rows["infostates"][at, 0]
+        samples["policy"] = rows["policy"][at]
+        samples["legal"] = pack_mask(rows["legal"][at])
+        samples["iteration"] = task.iteration
+        return samples
 
     def _transitions(self, returns: NDArray[np.float32]) -> NDArray[np.void]:
         """Returns every decision with its successor in the same game, as samples of the baseline net."""

@@ -97,6 +97,11 @@ class AdvantageLearner(ValueNetLearner):
 
     def _fit_merged(self, samples: NDArray[np.void], iteration: int) -> dict[str, float]:
         """Merges the samples to one row per infostate, and runs one fit on these rows."""
+        merged = self._merge(samples, iteration)
+        return self._fit_rows(merged) | {"infostates": len(merged)}
+
+    def _merge(self, samples: NDArray[np.void], iteration: int) -> NDArray[np.void]:
+        """Returns one row per infostate, whose `log_weight` is the logarithm of its weight in the loss."""
         scale = None if self.importance == "none" else _log_mean(samples["log_weight"])
         weight = self._weights(samples, iteration, scale).astype(np.float64)
         samples, weight = samples[weight > 0], weight[weight > 0]
@@ -104,19 +109,22 @@ class AdvantageLearner(ValueNetLearner):
         inputs = self.encode(np.ascontiguousarray(merged["infostate"]))
         if isinstance(inputs, np.ndarray):  # packed infostates can differ where the net sees no difference
             merged = merge_samples(merged, np.exp(merged["log_weight"].astype(np.float64)), inputs)
-        mean_log_weight = _log_mean(merged["log_weight"])
+        return merged
+
+    def _fit_rows(self, rows: NDArray[np.void]) -> dict[str, float]:
+        """Runs one fit on rows whose `log_weight` is the logarithm of their weight in the loss."""
+        mean_log_weight = _log_mean(rows["log_weight"])
 
         def prepare(part: NDArray[np.void]) -> Targets:
             return self._prepare(part, np.exp(part["log_weight"] - mean_log_weight))
 
         settings = self.trainer.settings
-        one = settings.minibatches is not None and len(merged) <= settings.batch
-        whole = prepare(self.trainer.own(merged)) if one else None
+        one = settings.minibatches is not None and len(rows) <= settings.batch
+        whole = prepare(self.trainer.own(rows)) if one else None
         rng = np.random.default_rng((self.trainer.seed, self.trainer.fits))
-        metrics = self.trainer.fit(
-            _batches(merged, settings, rng), lambda part: self._loss(prepare(part) if whole is None else whole)
+        return self.trainer.fit(
+            _batches(rows, settings, rng), lambda part: self._loss(prepare(part) if whole is None else whole)
         )
-        return metrics | {"infostates": len(merged)}
 
     def _weights(
         self, part: NDArray[np.void], iteration: int, mean_log_weight: float | None

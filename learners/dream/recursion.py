@@ -1,4 +1,5 @@
-"""Baseline-adjusted sampled values, backward over sampled games (paper 000, eqs. 5-7), compiled.
+"""Baseline-adjusted sampled values, backward over sampled games (paper 000, eqs. 5-7), and the advantages of history
+values (ESCHER), compiled.
 
 Rows are the decisions of many games in the order in which they were made, so decisions of different games alternate.
 Values are those of the traverser, but the baseline's are those of the acting player, hence the signs.
@@ -51,6 +52,27 @@ def sampled_advantages(
                 advantage[i, a] = baseline[i, a] - value if legal[i, a] else np.float32(0)
             advantage[i, chosen] = sampled + min(inverse, inverse_bound) * error - value
         returns[game[i]] = value
+
+
+@fast
+def history_advantages(actor, policy, legal, baseline, traverser, advantage):
+    """Computes Q(h, a) - sum_b pi(b) Q(h, b) at every decision of the traverser (McAleer et al. 2023, eq. 6).
+
+    The sampled actions and returns do not enter, so there are no importance weights. If Q is exact, the sum over the
+    sampled histories of an infostate has the mean x(s) * r(s, a), where r is the immediate counterfactual regret and x
+    the traverser's own sampling reach; a sampling policy that never changes makes x a constant, which regret matching
+    ignores.
+
+    Args:
+        actor, policy, legal, baseline, traverser, advantage: See `sampled_advantages`.
+    """
+    for i in range(actor.shape[0]):
+        if actor[i] == traverser:
+            expected = np.float32(0)
+            for a in range(policy.shape[1]):
+                expected += policy[i, a] * baseline[i, a] if legal[i, a] else np.float32(0)
+            for a in range(policy.shape[1]):
+                advantage[i, a] = baseline[i, a] - expected if legal[i, a] else np.float32(0)
 
 
 @kernel

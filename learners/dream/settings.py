@@ -20,6 +20,10 @@ class SamplingSettings(Settings):
         method: ``outcome`` samples one action of each player. ``external`` follows all actions of the traverser
             (Lanctot et al. 2009), which needs no baselines but is possible only in games with few decisions. The other
             settings are those of outcome sampling.
+        estimator: ``sampled`` corrects the baseline by the sampled returns, weighted by importance, as DREAM does.
+            ``history`` takes the baseline Q(h, a) for the value of the history and ignores the returns: the advantage
+            of an action is Q(h, a) - sum_b pi(b) Q(h, b), as in ESCHER (McAleer et al. 2023, arXiv 2206.04122). This is
+            as good as the baseline net, and needs no bounds. ESCHER's traverser samples uniformly: epsilon=1.
         epsilon: Exploration of the traverser.
         opponent_epsilon: Exploration of the other player; 0 in the papers. The recursion corrects the values for it,
             but not the frequencies of the histories of an infostate.
@@ -29,6 +33,7 @@ class SamplingSettings(Settings):
     """
 
     method: Literal["outcome", "external"] = "outcome"
+    estimator: Literal["sampled", "history"] = "sampled"
     epsilon: float = Field(0.5, ge=0, le=1)
     opponent_epsilon: float = Field(0.0, ge=0, le=1)
     ratio_bound: float | None = Field(None, gt=0)

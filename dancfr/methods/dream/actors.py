@@ -26,6 +26,7 @@ from envs.game import Game, GameBase, numbered
 from learners.buffers import CircularBuffer, RecordBuffer, ReservoirBuffer
 from learners.deep_cfr.advantage import AdvantageLearner
 from learners.deep_cfr.average_policy import AveragePolicyLearner
+from learners.deep_cfr.bootstrapped import BootstrappedAdvantageLearner
 from learners.dream.baseline import BaselineLearner
 from learners.networks.settings import Weights
 from learners.samples import advantage_dtype, policy_dtype, transition_dtype
@@ -68,7 +69,7 @@ class DreamActors(RunActors):
         if config.sampling.method == "external":
             self.workers = self.start_pool(TRAVERSAL_DEADLINE_S, ExternalTraverser, rules, config.network, device)
         else:
-            arguments = (rules, config.network, baseline, config.sampling, config.chunk, device)
+            arguments = (rules, config.network, baseline, config.sampling, config.chunk, device, config.policy_net)
             self.workers = self.start_pool(TRAVERSAL_DEADLINE_S, DreamTraverser, *arguments)
 
     def _start_buffers(self) -> dict[tuple[str, int], Handle[BufferServer]]:
@@ -90,19 +91,7 @@ class DreamActors(RunActors):
 
     def _start_learners(self) -> dict[str, Handle[LearnerServer]]:
         config = self.config
-        kinds: dict[str, tuple[Any, dict[str, Any]]] = {
-            "advantages": (
-                AdvantageLearner,
-                {
-                    "network": config.network,
-                    "training": config.advantage_training,
-                    "importance": config.importance,
-                    "importance_clip": config.importance_clip,
-                    "iteration_power": config.iteration_power,
-                    "merge": config.merge,
-                },
-            )
-        }
+        kinds: dict[str, tuple[Any, dict[str, Any]]] = {"advantages": self._advantage_learner()}
         if config.baseline:
             kinds["transitions"] = (
                 BaselineLearner,
@@ -129,6 +118,21 @@ class DreamActors(RunActors):
             )
             for number, (part, (kind, arguments)) in enumerate(kinds.items())
         }
+
+    def _advantage_learner(self) -> tuple[Any, dict[str, Any]]:
+        """Returns class and arguments of the learners of the advantage nets."""
+        config = self.config
+        arguments = {
+            "network": config.network,
+            "training": config.advantage_training,
+            "importance": config.importance,
+            "importance_clip": config.importance_clip,
+            "merge": config.merge,
+        }
+        if config.bootstrap == "none":
+            return AdvantageLearner, arguments | {"iteration_power": config.iteration_power}
+        more = {"predictive": config.bootstrap == "pdcfr+", "discount_power": config.discount_power}
+        return BootstrappedAdvantageLearner, arguments | more
 
     def _start_evaluation(self) -> None:
         config = self.config

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.methods.settings import ExactEvaluation, RunConfig
-from learners.deep_cfr.settings import Importance
+from learners.deep_cfr.settings import Bootstrap, Importance
 from learners.dream.settings import Play, SamplingSettings
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
@@ -47,15 +47,27 @@ class DreamConfig(RunConfig):
         network: Architecture of the advantage nets.
         baseline: Train baseline nets. Without them Q = 0, which is required with more than two players.
         baseline_network: Architecture of the baseline nets.
+        baseline_games: Games per iteration and updated player that train the baseline net alone, before the
+            traversals. The fit then comes before the traversals too, so that the baseline is one of the policies that
+            are traversed; otherwise it is fitted beside the next iteration to the games of the traversals.
         advantage_training, baseline_training: Optimisation of the nets.
+        bootstrap: How a net comes to the advantages of former iterations. ``none``: it is fitted to the samples of all
+            iterations. ``dcfr+``: to those of the newest iteration, to which the positive advantages of the last net
+            are added, discounted by t^a / (t^a + 1) with a = `discount_power`. ``pdcfr+``: the same, and the next
+            advantages are predicted to be those of this iteration. See VR-DeepDCFR+ and VR-DeepPDCFR+ (Xu et al. 2025,
+            arXiv 2511.08174), of which `average_power` is the exponent gamma.
+        discount_power: See `bootstrap`.
         importance: Importance weights of the advantage samples.
         importance_clip: Upper bound of ``clipped`` importance weights, as a multiple of the mean weight.
-        iteration_power: Exponent p of the weight t^p of advantage samples of iteration t; 1: linear CFR.
+        iteration_power: Exponent p of the weight t^p of advantage samples of iteration t; 1: linear CFR. Without effect
+            with `bootstrap`, where the samples of a fit are of one iteration.
         merge: Merge the samples of each infostate into one row before an advantage net is fitted. The loss is the same,
             with less sampling noise; it helps if the reservoir holds the same infostates many times.
         reservoir: Capacity of each player's advantage reservoir, in rows.
         circular: Capacity of each player's circular buffer for baselines, in rows.
-        policy_net: Train nets of the average policy at each evaluation, as in Deep CFR; requires external sampling.
+        policy_net: Train nets of the average policy at each evaluation, as in Deep CFR. With outcome sampling the
+            samples of an infostate are as frequent as the traverser's sampling gets there, which changes with its
+            policy unless sampling.epsilon=1.
         policy_training: Optimisation of the policy nets.
         policies: Capacity of each player's policy buffer, in rows.
         average: How the trained agent plays by default; an agent's name may override it. ``net`` uses the nets of
@@ -78,8 +90,11 @@ class DreamConfig(RunConfig):
     network: NetworkSettings = NetworkSettings()
     baseline: bool = True
     baseline_network: NetworkSettings = NetworkSettings()
+    baseline_games: int = Field(0, ge=0, le=10_000_000)
     advantage_training: TrainingSettings = TrainingSettings()
     baseline_training: TrainingSettings = TrainingSettings()
+    bootstrap: Bootstrap = "none"
+    discount_power: float = Field(1.5, ge=0, le=100)
     importance: Importance = "none"
     importance_clip: float = Field(10.0, gt=0)
     iteration_power: float = Field(1.0, ge=0, le=100)
@@ -107,8 +122,16 @@ class DreamConfig(RunConfig):
             raise ValueError("baseline must be false with sampling.method=external, which follows every action")
         if external and self.importance != "none":
             raise ValueError("importance must be none with sampling.method=external, which samples no own actions")
-        if self.policy_net and not external:
-            raise ValueError("policy_net=true requires sampling.method=external")
+        if self.policy_net and not external and self.sampling.opponent_epsilon:
+            raise ValueError(
+                "policy_net=true requires sampling.opponent_epsilon=0, as the opponent's moves are samples"
+            )
+        if self.baseline_games and not self.baseline:
+            raise ValueError("baseline_games must be 0 with baseline=false, as it trains the baseline nets")
+        if self.sampling.estimator == "history" and not self.baseline_games:
+            raise ValueError(
+                "sampling.estimator=history requires baseline=true and baseline_games, which train the history values"
+            )
         if "net" in (self.average, self.evaluation.average) and not self.policy_net:
             raise ValueError("average=net requires policy_net=true, which trains these nets")
         return self
@@ -144,10 +167,10 @@ class DreamConfig(RunConfig):
 
         game = make_game(self.game, **self.game_options)
         spec = game.spec
-        if spec.num_players != 2 and (self.baseline or self.sampling.method != "outcome"):
+        if spec.num_players != 2 and (self.baseline or self.policy_net or self.sampling.method != "outcome"):
             raise UsageError(
-                f"baselines and external sampling support 2 players only, and {self.game} has {spec.num_players}: "
-                "set baseline=false and sampling.method=outcome"
+                f"baselines, policy nets and external sampling support 2 players only, and {self.game} has "
+                f"{spec.num_players}: set baseline=false, policy_net=false and sampling.method=outcome"
             )
         try:
             self.network.check(spec)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -51,14 +52,19 @@ class Dream(Loop):
     def learn(self) -> None:
         """In each iteration t, each player whose turn it is samples traversals as the traverser, by outcome sampling
         with baselines. Its baseline net is fitted to the transitions, and its advantage net to the sampled advantages
-        of all iterations. The new advantage net is published; regret matching turns it into the policy of iteration
-        t + 1."""
+        of all iterations, or of this one and to the last net (`config.bootstrap`). The new advantage net is published;
+        regret matching turns it into the policy of iteration t + 1. With `config.baseline_games`, as in ESCHER, the
+        baseline net comes first and is fitted to games of its own."""
         for t, row in self.iterations():
             row["player"] = self.config.updated_players(t)[0]
             for players in self.config.turns(t):
+                if self.config.baseline_games:
+                    self.sample_transitions(t, players)
+                    self.start_baseline_fits(t, players)
                 for traverser in players:
                     self.traverse(t, traverser, row)
-                self.start_baseline_fits(t, players)
+                if not self.config.baseline_games:
+                    self.start_baseline_fits(t, players)
                 nets = self.fit_advantages(t, players, row)
                 self.publish(t, players, nets)
             if self.evaluation_due(t):
@@ -67,34 +73,63 @@ class Dream(Loop):
 
     def traverse(self, t: int, traverser: int, row: Row) -> None:
         """Samples traversals, and adds their samples to the buffers."""
-        config, actors = self.config, self.actors
+        config = self.config
         self.progress.phase("traversal")
         started = perf_counter()
         with timed(row, "traversal"):
-            count, sizes = config.own_count(t), _chunk_sizes(config.traversals, config.chunk)
-            weights = self._weights_by_chunk(t, traverser, len(sizes), row)
-            tasks = [
-                (TraversalTask((config.seed, t, traverser, chunk), count, traverser, games), weights[chunk])
-                for chunk, games in enumerate(sizes)
-            ]
-            added, stats = [], []
-            for task, found, block in actors.workers.run(Traverser.traverse, tasks):
-                stats.append(found)
-                chunk_id = (t, *task[0].seed[2:])
-                for (part, owner), buffer in actors.buffers.items():
-                    if owner == (1 - traverser if part == "policies" else traverser):  # the player of the samples
-                        added.append(buffer.call(BufferServer.add, chunk_id, block, task[0].seed))
-            self.get(added)
-        decisions = sum(each["decisions"] for each in stats)
+            if config.bootstrap != "none":  # the last net stands for the samples of former iterations
+                self.get(self.actors.buffers["advantages", traverser].call(BufferServer.clear))
+            stats = self._play(t, traverser, config.traversals, 0, self._newest_baseline(traverser, row))
         self.samples["advantages"] += sum(each["advantage_rows"] for each in stats)
-        self.samples["transitions"] += decisions if config.baseline else 0
-        self.samples["decisions"] += decisions
+        decisions = sum(each["decisions"] for each in stats)
         row |= {
             "traversal/decisions_per_second": decisions / (perf_counter() - started),
             "traversal/effective_sample_size": effective_sample_size([each["log_weights"] for each in stats]),
             "traversal/mean_plies": decisions / config.traversals,
             "traversal/advantage_rms": sum(each["advantage_rms"] for each in stats) / len(stats),
         }
+
+    def sample_transitions(self, t: int, players: tuple[int, ...]) -> None:
+        """Plays games by the policies that are about to be traversed, for transitions alone."""
+        self.progress.phase("traversal")
+        first = len(_chunk_sizes(self.config.traversals, self.config.chunk))  # chunks of the traversals come before
+        for traverser in players:
+            self._play(t, traverser, self.config.baseline_games, first, None, ("transitions",))
+
+    def _play(
+        self,
+        t: int,
+        traverser: int,
+        games: int,
+        first: int,
+        baseline: Weights | None,
+        parts: tuple[str, ...] = ("advantages", "transitions", "policies"),
+    ) -> list[dict[str, Any]]:
+        """Plays games in chunks, which are numbered from `first`, and adds these parts of their samples to the buffers.
+
+        Returns:
+            The statistics of each chunk.
+        """
+        config, actors = self.config, self.actors
+        count, sizes = config.own_count(t), _chunk_sizes(games, config.chunk)
+        weights = self._weights_by_chunk(t, traverser, len(sizes), baseline)
+        tasks = [
+            (TraversalTask((config.seed, t, traverser, first + chunk), count, traverser, size), weights[chunk])
+            for chunk, size in enumerate(sizes)
+        ]
+        added, stats = [], []
+        for task, found, block in actors.workers.run(Traverser.traverse, tasks):
+            stats.append(found)
+            chunk_id = (t, *task[0].seed[2:])
+            for (part, owner), buffer in actors.buffers.items():
+                player = 1 - traverser if part == "policies" else traverser  # of the samples
+                if part in parts and owner == player:
+                    added.append(buffer.call(BufferServer.add, chunk_id, block, task[0].seed))
+        self.get(added)
+        decisions = sum(each["decisions"] for each in stats)
+        self.samples["transitions"] += decisions if config.baseline else 0
+        self.samples["decisions"] += decisions
+        return stats
 
     def start_baseline_fits(self, t: int, players: tuple[int, ...]) -> None:
         """Starts the baseline fits; each is awaited before the player's next traversal."""
@@ -150,11 +185,10 @@ class Dream(Loop):
         fill: float = self.actors.runtime.get(self.actors.buffers[part, player].call(BufferServer.stats))["fill"]
         return fill
 
-    def _weights_by_chunk(self, t: int, traverser: int, chunks: int, row: Row) -> list[Ref]:
+    def _weights_by_chunk(self, t: int, traverser: int, chunks: int, baseline: Weights | None) -> list[Ref]:
         """Returns the nets of each chunk: first the newest nets, then former nets of the opponents (a fraction
         `config.history` of the chunks), then no nets of the opponents, who play uniformly (`config.uniform`)."""
         config, put = self.config, self.actors.runtime.put
-        baseline = self._newest_baseline(traverser, row)
         others = [other for other in range(config.players) if other != traverser]
 
         def against(nets: Sequence[Weights | None]) -> Ref:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dancfr.methods.dream import benchmark
 from dancfr.methods.dream.config import DreamConfig, EvaluationConfig
 from dancfr.methods.method import Preset
 from learners.dream.settings import SamplingSettings
@@ -209,4 +210,5 @@ PRESETS = (
     Preset("cheat-dream-4x2", _cheat(4, 2, 3), "DREAM on Cheat with 4 ranks of 2 cards, 3 of them dealt to each"),
     Preset("cheat-dream-5x3", _cheat(5, 3, 5), "DREAM on Cheat with 5 ranks of 3 cards, 5 of them dealt to each"),
     Preset("cheat-dream-13x4", _cheat(13, 4, 0), "DREAM on full Cheat with 3 health points"),
+    *benchmark.PRESETS,
 )

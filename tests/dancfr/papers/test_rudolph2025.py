@@ -1,12 +1,18 @@
 """Tests of the benchmark of exact games: rows from runs, and a short training to its end."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dancfr.methods import find_preset
+from dancfr.methods.dream.benchmark import preset_name
+from dancfr.methods.dream.config import DreamConfig
+from dancfr.methods.launch import check_options
+from dancfr.methods.options import TrainOptions
 from dancfr.papers.reproduce import reproduce
-from dancfr.papers.rudolph2025 import GAMES, METHODS, STEPS, compare, method_of_preset
+from dancfr.papers.rudolph2025 import DREAM_METHODS, GAMES, GRADIENT, STEPS, compare, method_of_preset, presets
+from dancfr.papers.trainings import train_settings
 from dancfr.report.history import History
 from tests.dancfr.records import train_row
 
@@ -21,7 +27,7 @@ def history(name: str, average: float, last: float | None) -> History:
 
 def test_rows_are_half_of_nash_conv_at_the_end() -> None:
     runs = [history("a", 0.4, 0.6), history("b", 0.2, 0.8)]
-    rows = {row["cell"]: row for row in compare({"policy gradient": runs}, GAMES["dark_hex3"]["quick"]).rows}
+    rows = {row["cell"]: row for row in compare({GRADIENT: runs}, GAMES["dark_hex3"]["quick"]).rows}
     assert rows["policy gradient, average policy"]["ours"] == pytest.approx(0.15)
     assert rows["policy gradient, last iterate"]["ours"] == pytest.approx(0.35)
     assert rows["policy gradient, last iterate"]["sd"] == pytest.approx(0.005**0.5)
@@ -29,26 +35,54 @@ def test_rows_are_half_of_nash_conv_at_the_end() -> None:
 
 
 def test_runs_without_an_evaluation_are_named() -> None:
-    found = compare({"policy gradient": [history("a", 0.4, None)]}, GAMES["dark_hex3"]["quick"])
+    found = compare({GRADIENT: [history("a", 0.4, None)]}, GAMES["dark_hex3"]["quick"])
     assert [row["cell"] for row in found.rows] == ["policy gradient, average policy"]
     assert found.left_out == ["policy gradient, last iterate: a run has no exact evaluation yet"]
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_presets_play_their_game_for_ten_million_steps(game: str) -> None:
-    for name, preset_of in METHODS.items():
-        config = find_preset(preset_of(game)).config
-        assert (config.game, config.samples, method_of_preset(preset_of(game))) == (game, STEPS, name)
-        config.check()
+    config = find_preset(presets(game)[GRADIENT]).config
+    assert (config.game, config.samples) == (game, STEPS)
+    assert all(method_of_preset(preset) == method for method, preset in presets(game).items())
+    config.check()
+
+
+@pytest.mark.parametrize("method", DREAM_METHODS.values())
+@pytest.mark.parametrize("game", GAMES)
+def test_presets_of_dream_do_too(game: str, method: str) -> None:
+    config = find_preset(preset_name(game, method)).config_as(DreamConfig)
+    assert config.game == game
+    of_a_game = 3.8 if game == "liars_dice_2d5f" else 10.4  # decisions where all play uniformly
+    assert 0.8 * STEPS < config.iterations * 2 * config.traversals * of_a_game < 1.2 * STEPS
+    assert config.evaluation.every == config.iterations
+    config.check()
+
+
+def test_methods_of_dream_have_no_last_iterate() -> None:
+    runs = {GRADIENT: [history("a", 0.4, 0.6)], "VR-DeepPDCFR+": [history("b", 0.2, None)]}
+    found = compare(runs, GAMES["dark_hex3"]["quick"])
+    assert [(row["cell"], row["ours"]) for row in found.rows] == [
+        ("policy gradient, average policy", pytest.approx(0.2)),
+        ("policy gradient, last iterate", pytest.approx(0.3)),
+        ("VR-DeepPDCFR+, average policy", pytest.approx(0.1)),
+    ]
+    assert not found.left_out
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # two walks over 20 billion histories
-def test_a_short_training_is_evaluated_exactly(tmp_path: Path) -> None:
-    tiny = ("iterations=2", "games=8", "chunk=8", "network.width=8", "evaluation.games=2")
-    found = reproduce("iig-benchmark", "quick", tmp_path, inline=True, overrides=tiny, game="phantom_ttt")
-    assert [row["cell"] for row in found["rows"]] == [
-        "policy gradient, average policy",
-        "policy gradient, last iterate",
-    ]
-    assert all(0.3 < row["ours"] < 1 for row in found["rows"])
+@pytest.mark.parametrize(
+    ("name", "policies"),
+    [(GRADIENT, ["average policy", "last iterate"]), ("VR-DeepPDCFR+", ["average policy"])],
+)
+def test_a_short_training_is_evaluated_exactly(name: str, policies: list[str], tmp_path: Path) -> None:
+    """A second of one method, on the classical game; the others have no runs."""
+    short = ("minutes=0.02", "network.width=8", "evaluation.games=2")
+    scale = GAMES["phantom_ttt"]["quick"]
+    alone = replace(scale, settings=tuple(each for each in scale.settings if each.name == name))
+    train_settings(tmp_path / "runs", alone, (1,), short, check_options(TrainOptions(device="cpu", inline=True)))
+    runs = [str(tmp_path / "runs")]
+    found = reproduce("iig-benchmark", "quick", tmp_path, runs=runs, overrides=short, game="phantom_ttt")
+    assert [row["cell"] for row in found["rows"]] == [f"{name}, {policy}" for policy in policies]
+    assert all(0.3 < row["ours"] <= 1 for row in found["rows"])

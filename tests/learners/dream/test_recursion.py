@@ -9,7 +9,7 @@ counterfactual regrets of eq. 1.
 import numpy as np
 import pytest
 
-from learners.dream.recursion import link_rows, sampled_advantages
+from learners.dream.recursion import history_advantages, link_rows, sampled_advantages
 from tests.games import kuhn, random_game
 from tests.trees import Floats, Tree
 
@@ -200,6 +200,28 @@ def test_bounds_beyond_every_ratio_change_nothing(name):
     tight = Trajectories(tree, policy, xi, baseline, 0, 1.0, 4.0)
     np.testing.assert_array_equal(free.advantage, loose.advantage)
     assert np.nanmax(np.abs(free.advantage - tight.advantage)) > 0.1
+
+
+@pytest.mark.parametrize("traverser", [0, 1])
+@pytest.mark.parametrize("name", GAMES)
+def test_history_values_add_up_to_regrets_at_the_rate_of_the_sampling_policy(name, traverser):
+    """ESCHER: with exact history values, samples of an infostate add up to its immediate counterfactual regrets times
+    the traverser's own reach under the policy that it samples by, whatever its policy is. Every path is enumerated."""
+    tree, rng = Tree(GAMES[name]), np.random.default_rng(10)
+    policy, fixed = tree.random_policy(rng, zeros=0.3), tree.random_policy(rng)
+    xi = tree.merge(fixed, policy) if traverser == 0 else tree.merge(policy, fixed)
+    paths = Trajectories(tree, policy, xi, exact_baseline(tree, policy), traverser)
+    actor, at = tree.game.player[paths.row_node], tree.infostate[paths.row_node]
+    advantage = np.full(paths.advantage.shape, np.nan, np.float32)
+    values = exact_baseline(tree, policy)[paths.row_node].astype(np.float32)
+    history_advantages(actor, policy[at].astype(np.float32), tree.legal[at], values, traverser, advantage)
+    mine = actor == traverser
+    assert np.isnan(advantage[~mine]).all()
+    total, reach = np.zeros(tree.legal.shape), np.zeros(len(tree.legal))
+    np.add.at(total, at[mine], paths.probability[paths.row_path][mine, None] * advantage[mine])
+    reach[at[mine]] = tree.reach({traverser: fixed})[paths.row_node[mine]]
+    np.testing.assert_allclose(total, reach[:, None] * tree.counterfactual_advantages(policy, traverser), atol=1e-5)
+    assert np.abs(total).max() > 0.05
 
 
 def test_rows_are_linked_to_the_next_decision_of_their_game():

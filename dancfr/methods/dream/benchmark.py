@@ -1,0 +1,71 @@
+"""Presets of DREAM and its relatives on the games of Rudolph et al. 2025: ten million decisions on each."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dancfr.methods.dream.config import DreamConfig, EvaluationConfig
+from dancfr.methods.method import Preset
+from learners.dream.settings import SamplingSettings
+from learners.networks.settings import NetworkSettings
+from learners.settings import TrainingSettings
+
+GAMES = {
+    "phantom_ttt": 80,
+    "phantom_ttt_abrupt": 80,
+    "dark_hex3": 80,
+    "dark_hex3_abrupt": 80,
+    "liars_dice_2d5f": 220,
+}
+"""Iterations of 6,144 games for each player in which there are some ten million decisions."""
+
+_NET = NetworkSettings(width=128, depth=2, norm="none", outputs="action")
+_FIT = TrainingSettings(batch=2048, minibatches=200)
+
+DREAM = DreamConfig(
+    game="phantom_ttt",
+    updates="in-turn",
+    traversals=6144,
+    chunk=512,
+    sampling=SamplingSettings(epsilon=0.5),
+    network=_NET,
+    baseline_network=_NET,
+    advantage_training=_FIT,
+    baseline_training=_FIT.model_copy(update={"minibatches": 100}),
+    reservoir=2_000_000,
+    circular=400_000,
+    policy_net=True,
+    policy_training=TrainingSettings(batch=2048, minibatches=3000, warm_start=False, anneal=True),
+    policies=2_000_000,
+    average="net",
+    evaluation=EvaluationConfig(
+        opponents=("random",), games=1000, ply_limit=None, average="net", last=False, exploitability=True
+    ),
+    checkpoint_every=20,
+)
+"""Nets of the average policy make exact evaluation fast: a mixture of all nets has to be asked along every line of play
+of the agent's own moves, a net once an infoset."""
+
+METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "dream": ("DREAM", {}),
+    "sdcfr": ("deep CFR by outcome sampling, without baselines", {"baseline": False}),
+    "deep-pdcfr": (
+        "PDCFR+ with nets and baselines (VR-DeepPDCFR+)",
+        {"bootstrap": "pdcfr+", "discount_power": 2.3, "average_power": 2.0},
+    ),
+}
+"""Description and settings of each method, by the end of the names of its presets."""
+
+
+def preset_name(game: str, method: str) -> str:
+    """Returns the name of the preset of a game of `GAMES` and a method of `METHODS`."""
+    return f"{game.replace('_', '-')}-{method}"
+
+
+def _preset(game: str, iterations: int, method: str) -> Preset:
+    shown, settings = METHODS[method]
+    evaluation = DREAM.evaluation.model_copy(update={"every": iterations})
+    config = DREAM.varied(game=game, iterations=iterations, evaluation=evaluation, **settings)
+    return Preset(preset_name(game, method), config, f"{shown} on {game}, 10 million steps, with exact NashConv")
+
+
+PRESETS = tuple(_preset(game, iterations, method) for method in METHODS for game, iterations in GAMES.items())
