@@ -358,7 +358,7 @@ def _exploitability(packed: Path, source: _Source, request: PackRequest) -> Expl
         largest=result["max_return"],
         command=shlex.join(["dancfr", "exploit", shown, "--game", source.game, *numbers, *named]),
         games=result["games"],
-        minutes=round(result["cpu_seconds"] / 60, 1),
+        minutes=result["cpu_seconds"] / 60,
         decisions=result["decisions"],
     )
 

@@ -35,7 +35,9 @@ class ShowsColours(RandomAgent):
 
 def test_blind_play_is_read_at_chance() -> None:
     """`random` looks at no colour but when it escapes; ten intervals of 95 % and their largest distance, seed 5."""
-    found = read_play(Geister(history=True, ply_limit=300), (RandomAgent(), RandomAgent()), 600, np.random.default_rng(5))
+    found = read_play(
+        Geister(history=True, ply_limit=300), (RandomAgent(), RandomAgent()), 600, np.random.default_rng(5)
+    )
     assert len(found.plies) >= 8
     for each in found.plies:
         error = (each.ci95[1] - each.ci95[0]) / 3.92
