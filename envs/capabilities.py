@@ -1,6 +1,7 @@
 """Capabilities of some games, beyond `envs.game`: learners and agents use them where a game has them.
 
-Of the games of this repository GuanDan alone has those of `ListedGame`s, `Redeals`, `Situations` and `FullView`.
+Of the games of this repository GuanDan alone has those of `ListedGame`s, `Redeals`, `Situations` and `FullView`, and
+Geister, Kuhn and Leduc alone are `Readable`.
 """
 
 from collections.abc import Iterator
@@ -170,6 +171,37 @@ class Situations(Redeals, Protocol):
 
     def describe(self, action: np.void) -> str:
         """Returns an action in one line."""
+        ...
+
+
+@runtime_checkable
+class Readable(GameBase, Protocol):
+    """A game whose players hide things that their play may give away, for readers (`dancfr.evaluation.reading`).
+
+    A *secret* is one of `S` such things of a player, like the colour of a ghost. It has one of `C` values.
+
+    Attributes:
+        secret: What a secret is, in the singular.
+        secret_values: Names of its values.
+    """
+
+    @property
+    def secret(self) -> str: ...
+
+    @property
+    def secret_values(self) -> tuple[str, ...]: ...
+
+    def secrets(self, states: States, players: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Returns the value of each secret of `players[b]`, `int8[B, S]`; -1 where it is public or there is none."""
+        ...
+
+    def odds(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
+        """Returns the share of each value among the arrangements that agree with what is public, all of them equally
+        likely, `float32[B, S, C]`."""
+        ...
+
+    def clues(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
+        """Returns what is public about each secret of `players[b]` and about its past, `float32[B, S, F]`."""
         ...
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from dancfr.errors import UsageError, reason
+from dancfr.evaluation.effort import describe_effort
 from dancfr.runs.config import Config
 from dancfr.values import show
 
@@ -68,6 +69,9 @@ class Exploitability(Config):
         largest: Largest return of the game.
         command: Command line that measures it again.
         games: Games that the response was trained on; None for exact values.
+        minutes: CPU minutes of the response, its measurement included; None for exact values.
+        decisions: Decisions of the response in these games, those of all starts together; None for exact values, or if
+            not recorded.
     """
 
     kind: Literal["exact", "lower bound"]
@@ -76,6 +80,8 @@ class Exploitability(Config):
     largest: float = Field(gt=0)
     command: str
     games: int | None = Field(None, ge=0)
+    minutes: float | None = Field(None, gt=0)
+    decisions: int | None = Field(None, ge=0)
 
 
 class Precision(Config):
@@ -145,7 +151,8 @@ def summary(card: Card) -> str:
     parts += [f"wins {100 * match.win_rate:.1f} % against {match.opponent}" for match in card.strength]
     if (found := card.exploitability) is not None:
         exact = found.kind == "exact"
-        parts.append(f"exploitability {found.value:.3g}" if exact else f"a trained response wins {found.value:+.3f}")
+        response = f"a response of {describe_effort(found.minutes, found.decisions)} wins {found.value:+.3f}"
+        parts.append(f"exploitability {found.value:.3g}" if exact else response)
     return "; ".join(parts)
 
 
@@ -213,10 +220,10 @@ def _bound(found: Exploitability) -> str:
     if found.ci95 is None:
         return f"Exploitability: {found.value:.3g}, exactly, {most}"
     low, high = found.ci95
-    trained = f" trained on {found.games:,} games" if found.games is not None else ""
+    trained = f", trained on {found.games:,} games," if found.games is not None else ""
     return (
-        f"A response{trained} wins {found.value:+.3f} [{low:+.3f}, {high:+.3f}] {most}, "
-        "which bounds its exploitability from below"
+        f"A response of {describe_effort(found.minutes, found.decisions)}{trained} wins {found.value:+.3f} "
+        f"[{low:+.3f}, {high:+.3f}] {most}, which bounds its exploitability from below"
     )
 
 

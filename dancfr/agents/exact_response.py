@@ -1,15 +1,25 @@
-"""`dancfr exploit --exact`: exact best responses to memoryless agents in Mini Geister."""
+"""Exact best responses: those of `dancfr exploit --exact`, and `--beside-exact`, which calibrates trained ones."""
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 from dancfr.agents.by_name import game_of, make_agent
-from dancfr.agents.exploit import SEED, ExploitRequest
+from dancfr.agents.exploit import SEED, ExploitRequest, exploit
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import UsageError, warn
+from dancfr.evaluation.exploitability import evaluate_exactly
+from dancfr.games.registry import make_game
+from dancfr.methods.best_response.config import RESULT, BestResponseConfig
 from dancfr.methods.best_response.result import SEATS
+from dancfr.methods.options import TrainOptions
+from dancfr.runs.folder import write_json
+from dancfr.runs.metrics import plain
+from dancfr.runs.run import Run
 from envs.extensive import FactoredGame
+from envs.game import GameBase
 from learners.exact_response.memoryless import MemorylessPolicy
 from learners.exact_response.mini_geister import SOLVED, best_response, solves
 
@@ -25,8 +35,7 @@ def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = war
         UsageError: the game is not Mini Geister, the agent is not memoryless, or a name is unknown.
     """
     started = perf_counter()
-    game = game_of((request.agent,), request.game)
-    rules, options = match_rules(game, (request.agent,), request.settings, request.ply_limit)
+    game, rules, options = _rules(request)
     if not solves(rules):
         tree = "dancfr evaluate --exploitability is for games with a tree, and "
         cure = f"{tree if isinstance(rules, FactoredGame) else ''}{TRAINED}"
@@ -67,3 +76,48 @@ def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = war
         "corners": corners,
         "most_corners": most,
     }
+
+
+def exploit_beside_exact(request: ExploitRequest) -> dict[str, Any]:
+    """Trains a best response to an agent whose exact exploitability can be computed, and computes that first.
+
+    Returns:
+        The result of `dancfr.agents.exploit.exploit`, with ``exact_exploitability`` and ``found_share``, the share of
+        it that the trained response wins; None if it is 0.
+
+    Raises:
+        UsageError: see `exploit` and `exploit_exactly`; or neither of them nor a walk over the game's tree or its
+            histories is possible.
+    """
+    _, rules, _ = _rules(request)
+    if solves(rules):
+        exact = exploit_exactly(replace(request, **_NOT_TRAINED))["exploitability"]
+    else:
+        exact = evaluate_exactly(request.agent, make_agent(request.agent, rules), rules).exploitability
+    result = exploit(request)
+    share = result["exploitability_lower_bound"] / exact if exact > 0 else None
+    result |= {"exact_exploitability": float(exact), "found_share": share}
+    if request.out is not None:
+        path = request.out / RESULT
+        write_json(path, json.loads(path.read_bytes()) | plain({key: result[key] for key in _CALIBRATION}))
+    return result
+
+
+_CALIBRATION = ("exact_exploitability", "found_share")
+_NOT_TRAINED: dict[str, Any] = {
+    **dict.fromkeys(("minutes", "games", "eval_games", "out")),
+    **dict.fromkeys(("starts", "known", "overrides"), ()),
+    "options": TrainOptions(inline=True),
+    "exact": True,
+    "beside_exact": False,
+}
+"""What an exact response does without, of a request for a trained one."""
+
+
+def _rules(request: ExploitRequest) -> tuple[str, GameBase, dict[str, Any]]:
+    """The game of a request or of the training that it continues: its name, its rules, and their options."""
+    if request.options.resume and request.out is not None:
+        stored = Run.open(request.out).config_as(BestResponseConfig)
+        return stored.game, make_game(stored.game, **stored.game_options), dict(stored.game_options)
+    game = game_of((request.agent,), request.game)
+    return game, *match_rules(game, (request.agent,), request.settings, request.ply_limit)

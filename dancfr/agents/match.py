@@ -14,7 +14,8 @@ from dancfr.errors import UsageError
 from dancfr.evaluation.arena import MatchResult, name_of
 from dancfr.evaluation.arena import play as play_games
 from dancfr.evaluation.exploitability import evaluate_exactly
-from dancfr.games.registry import DEFAULT, rules_made_with
+from dancfr.evaluation.reading import Reading, read_play, require_readable
+from dancfr.games.registry import DEFAULT, make_game, record_of, rules_made_with
 from dancfr.notebooks import html_table
 from envs.agent import Agent
 from envs.game import GameBase
@@ -33,6 +34,7 @@ class Match:
         seed: Seed of the match.
         result: Counts, rates and intervals.
         exact: Exact evaluation of the first agent, if it was asked for.
+        reading: How much of what the first agent hides can be read from its play, if it was asked for.
     """
 
     agent: str
@@ -43,6 +45,7 @@ class Match:
     seed: int
     result: MatchResult
     exact: Evaluation | None = None
+    reading: Reading | None = None
 
     @property
     def win_rate(self) -> float:
@@ -70,6 +73,7 @@ class Match:
             "game_options": self.options,
             **self.result.as_dict(),
             **({} if self.exact is None else self.exact.as_dict()),
+            **({} if self.reading is None else {"reading": self.reading.as_dict()}),
         }
 
     def __repr__(self) -> str:
@@ -87,6 +91,8 @@ class Match:
         return html_table(("seat", *_COUNTS), rows, repr(self))
 
 
+READING = 1
+"""Second word of the seed of the games in which an agent is read."""
 _COUNTS = ("games", "wins", "draws", "losses")
 
 
@@ -101,6 +107,7 @@ def play(
     options: Mapping[str, Any] | Sequence[str] = (),
     ply_limit: int | None = None,
     exploitability: bool = False,
+    readable: bool = False,
 ) -> Match:
     """Plays a match between two agents, half of the games in each seat; in games of teams each deal is played twice.
 
@@ -116,6 +123,9 @@ def play(
         options: Options of the game, by name or as ``key=value``.
         ply_limit: Number of plies after which a game is a draw; None: 300 in Geister, or else the game's own limit.
         exploitability: Whether to compute the exact exploitability of `agent` too.
+        readable: Whether to measure how much of what `agent` hides can be read from its play against `against`, on as
+            many games again to fit a reader, and as many to test it. Games by name have the options there that show
+            most, like the history of ghosts.
 
     Raises:
         UsageError: a name or option is unknown, a run belongs to another game, or the number of games is out of range.
@@ -129,10 +139,19 @@ def play(
     if players[0] is players[1]:
         players[1] = copy(players[1])
     names = [each if isinstance(each, str) else name_of(each) for each in pair]
+    if readable:  # before the match is played
+        require_readable(rules)
     exact = evaluate_exactly(names[0], players[0], rules) if exploitability else None
     result = play_games(rules, (players[0], players[1]), games, np.random.default_rng(seed))
+    reading = None
+    if readable:
+        pair = (players[0], players[1])
+        if all(isinstance(each, str) for each in (agent, against)) and (record := record_of(rules)) is not None:
+            rules = make_game(name, **chosen | dict.fromkeys(record.turned_on, True))
+            pair = (make_agent(names[0], rules), make_agent(names[1], rules))
+        reading = read_play(rules, pair, games, np.random.default_rng((seed, READING)))
     limit = getattr(rules, "ply_limit", rules.spec.max_plies)
-    return Match(names[0], names[1], name, chosen, limit, seed, result, exact)
+    return Match(names[0], names[1], name, chosen, limit, seed, result, exact, reading)
 
 
 def rules_of_match(

@@ -55,6 +55,8 @@ class PackRequest:
         games: Games of each match.
         seed: Seed of the matches, of the comparison with the unpacked agent, and of the response.
         response_minutes: CPU minutes for a response that bounds the exploitability; None: no response is trained.
+        response_starts: What the response begins with, see `ExploitRequest`; empty: the agent's own net, if one net
+            plays both seats, and a fresh one.
         description: One line; None: preset and iterations, or algorithm and iterations.
         note: What the card says about the training beside its figures.
 
@@ -70,6 +72,7 @@ class PackRequest:
     games: int = 2000
     seed: int = 11
     response_minutes: float | None = None
+    response_starts: tuple[str, ...] = ()
     description: str | None = None
     note: str = ""
 
@@ -85,6 +88,8 @@ class PackRequest:
             raise UsageError(f"--nets must be at least 1, got {self.nets}")
         if self.response_minutes is not None and self.response_minutes <= 0:
             raise UsageError(f"--response-minutes must be more than 0, got {self.response_minutes:g}")
+        if self.response_starts and self.response_minutes is None:
+            raise UsageError("--response-start requires --response-minutes, the budget of the response")
 
     @property
     def wanted_name(self) -> str:
@@ -252,6 +257,8 @@ def _check(request: PackRequest, source: _Source) -> None:
         if source.info is None:
             raise UsageError("the exploitability of a strategy is computed exactly: leave out --response-minutes")
         two_player_game(rules)
+        for name in set(request.response_starts) - {FRESH}:
+            starting_net(name, make_agent(name, rules))
 
 
 @contextmanager
@@ -331,11 +338,13 @@ def _exploitability(packed: Path, source: _Source, request: PackRequest) -> Expl
         return Exploitability(kind="exact", value=value, largest=largest, command=command)
     if request.response_minutes is None:
         return None
-    try:
-        starting_net(shown, make_agent(str(packed), rules))
-        starts: tuple[str, ...] = (str(packed), FRESH)
-    except UsageError:
-        starts = (FRESH, FRESH)
+    starts = request.response_starts
+    if not starts:
+        try:
+            starting_net(shown, make_agent(str(packed), rules))
+            starts = (str(packed), FRESH)
+        except UsageError:
+            starts = (FRESH, FRESH)
     minutes = request.response_minutes
     result = exploit(
         ExploitRequest(str(packed), source.game, minutes=minutes, seed=request.seed, eval_games=4000, starts=starts)
@@ -349,6 +358,8 @@ def _exploitability(packed: Path, source: _Source, request: PackRequest) -> Expl
         largest=result["max_return"],
         command=shlex.join(["dancfr", "exploit", shown, "--game", source.game, *numbers, *named]),
         games=result["games"],
+        minutes=result["cpu_seconds"] / 60,
+        decisions=result["decisions"],
     )
 
 
@@ -364,4 +375,5 @@ def _command(request: PackRequest) -> str:
     parts += ["--games", str(request.games), "--seed", str(request.seed)] if request.against else []
     if request.response_minutes is not None:
         parts += ["--response-minutes", f"{request.response_minutes:g}"]
+        parts += [text for name in request.response_starts for text in ("--response-start", name)]
     return shlex.join(parts)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dancfr.agents.exact_response import exploit_exactly
+from dancfr.agents.exact_response import exploit_beside_exact, exploit_exactly
 from dancfr.agents.exploit import ExploitRequest, exploit
 from dancfr.arguments import checked
+from dancfr.evaluation.effort import describe_effort
 from dancfr.notebooks import html_table
 from dancfr.runs.keys import settings_of
 
@@ -45,10 +46,13 @@ class Response:
 
     def __repr__(self) -> str:
         low, high = self.ci95
-        bound = "exploitability" if self.found["exact"] else "exploitability at least"
+        bound, effort = "exploitability", ""
+        if not self.found["exact"]:
+            bound = "exploitability at least"
+            effort = f"; {describe_effort(self.found['cpu_seconds'] / 60, self.found['decisions'])}"
         return (
             f"Response(to {self.found['agent']}: wins {self.value:+.4f} a game, 95 % interval {low:+.4f} to "
-            f"{high:+.4f}; {bound} {self.exploitability:.4f})"
+            f"{high:+.4f}; {bound} {self.exploitability:.4f}{effort})"
         )
 
     def _repr_html_(self) -> str:
@@ -66,6 +70,8 @@ def best_response(
     *,
     games: int | None = None,
     exact: bool = False,
+    beside_exact: bool = False,
+    starts: Sequence[str] = (),
     seed: int | None = None,
     eval_games: int | None = None,
     options: Mapping[str, Any] | Sequence[str] = (),
@@ -80,6 +86,8 @@ def best_response(
         minutes: CPU minutes of training and measurement together; None: 5, unless `games` is given.
         games: Games of training.
         exact: Compute an exact response to a memoryless agent of Mini Geister instead.
+        beside_exact: Compute the exact exploitability, too: ``found["exact_exploitability"]``.
+        starts: What the responses begin with, ``fresh`` or names of agents; empty: as `dancfr exploit` does.
         seed: Seed of all random draws.
         eval_games: Games of the final measurement.
         options: Options of the game, by name or as ``key=value``.
@@ -97,6 +105,8 @@ def best_response(
         game,
         settings,
         exact=exact,
+        beside_exact=beside_exact,
+        starts=tuple(starts),
         minutes=minutes,
         games=games,
         seed=seed,
@@ -104,4 +114,5 @@ def best_response(
         known=tuple(known),
         out=None if out is None else Path(out),
     )
-    return Response(exploit_exactly(request) if exact else exploit(request))
+    respond = exploit_exactly if exact else exploit_beside_exact if beside_exact else exploit
+    return Response(respond(request))

@@ -36,6 +36,14 @@ def evaluate(
     exploitability: Annotated[
         bool, typer.Option("--exploitability", help="Also compute the exact exploitability of the agent.")
     ] = False,
+    readable: Annotated[
+        bool,
+        typer.Option(
+            "--readable",
+            help="Also measure how much of what the agent hides can be read from its play, by ply, in twice as many "
+            "further games.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Play a match between two agents."""
@@ -47,9 +55,16 @@ def evaluate(
     def compute() -> output.Result:
         from dancfr.agents.match import play
 
-        options = option or ()
         match = play(
-            agent, against, game, games, seed, options=options, ply_limit=ply_limit, exploitability=exploitability
+            agent,
+            against,
+            game,
+            games,
+            seed,
+            options=option or (),
+            ply_limit=ply_limit,
+            exploitability=exploitability,
+            readable=readable,
         )
         return match.as_dict()
 

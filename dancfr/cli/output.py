@@ -102,7 +102,28 @@ def describe_match(result: Result) -> str:
     if "exploitability" in result:
         lines += _exploitability(result)
     lines += [f"\n{table(rows, list(rows[0]))}" for rows in (seats, endings) if rows]
+    if "reading" in result:
+        lines += _reading(result["reading"], result["agent"], result["against"])
     return "\n".join(lines)
+
+
+def _reading(reading: Mapping[str, Any], agent: str, against: str) -> list[str]:
+    """Describes how much of what an agent hides was read from its play."""
+    rows = [
+        {
+            "ply": each["ply"],
+            "games": f"{each['games']:,}",
+            "read right [95 % interval]": f"{_percent(each['accuracy'])} [{_percent(each['ci95'][0])}, "
+            f"{_percent(each['ci95'][1])}]",
+            "by chance": _percent(each["chance"]),
+        }
+        for each in reading["plies"]
+    ]
+    title = (
+        f"\n{reading['secret']} ({' or '.join(reading['values'])}) of {agent}, read from its play against {against} "
+        f"by a logistic regression fitted on {reading['fitted_on']:,} other games:"
+    )
+    return [title, table(rows, list(rows[0]))] if rows else [f"{title} too few games to fit a reader: set --games"]
 
 
 def _pace(per_second: float) -> str:
@@ -160,13 +181,31 @@ def describe_exploit(result: Result) -> str:
             f"or up to {high - low:.5f} more\nexploitability {result['exploitability']:.5f}, NashConv "
             f"{result['nash_conv']:.5f}; computed in {result['seconds']:.0f} s"
         )
+    from dancfr.evaluation.effort import count, describe_curve, describe_effort
+
+    effort = describe_effort(result["cpu_seconds"] / 60, result["decisions"])
     lines = [
         f"a response to {result['agent']} wins {result['value']:+.4f} a game (95 % interval {low:+.4f} to {high:+.4f}; "
-        f"{seats}), trained on {result['games']:,} games; {result['cpu_seconds']:.0f} CPU seconds with its measurement",
+        f"{seats}), trained on {result['games']:,} games: {effort}, all starts and the measurement included",
         f"exploitability is at least {result['exploitability_at_least']:.4f} with 97.5 % confidence; the estimate of "
         f"that bound is {result['exploitability_lower_bound']:.4f}, of NashConv {result['nash_conv_lower_bound']:.4f} "
         f"(largest return {result['max_return']:g})",
     ]
+    if "exact_exploitability" in result:
+        share = result["found_share"]
+        wins = "" if share is None else f": the response wins {_percent(share)} of what a best response does"
+        lines.append(f"exactly it is {result['exact_exploitability']:.4f}{wins}")
+    rows = [
+        {
+            "start": each["start"],
+            "decisions": count(int(each["curve"][-1][0])),
+            "CPU s": f"{each['curve'][-1][1]:.0f}",
+            "return of a game (after decisions)": describe_curve(each["curve"]),
+        }
+        for each in result["start_curves"]
+        if each["curve"]
+    ]
+    lines += [f"\n{table(rows, list(rows[0]))}"] if rows else []
     return "\n".join([*lines, *result.get("files", [])])
 
 

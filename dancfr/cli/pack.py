@@ -35,6 +35,14 @@ def pack(
         float | None,
         typer.Option(metavar="N", help="CPU minutes to train a response that bounds the agent's exploitability."),
     ] = None,
+    response_start: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Start a response from the net of this agent, or from a `fresh` one; repeatable. Default: the agent's "
+            "own net and a fresh one.",
+        ),
+    ] = None,
     description: Annotated[str | None, typer.Option(metavar="TEXT", help="One line that describes the agent.")] = None,
     note: Annotated[str, typer.Option(metavar="TEXT", help="Note about the training, for the card.")] = "",
     as_json: Json = False,
@@ -45,9 +53,20 @@ def pack(
         from dancfr.agents.pack import PackRequest
         from dancfr.agents.pack import pack as pack_agent
 
-        chosen = tuple(against or ())
         return pack_agent(
-            PackRequest(agent, folder, name, nets, chosen, games, seed, response_minutes, description, note)
+            PackRequest(
+                agent,
+                folder,
+                name,
+                nets,
+                against=tuple(against or ()),
+                games=games,
+                seed=seed,
+                response_minutes=response_minutes,
+                response_starts=tuple(response_start or ()),
+                description=description,
+                note=note,
+            )
         )
 
     output.deliver(compute, as_json, _describe)

@@ -6,6 +6,7 @@ is to move. Finished games are removed, so the batch shrinks until the longest g
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -22,6 +23,8 @@ from learners.cfr.agent import UnknownInfostate
 
 OUTCOMES = ("loss", "draw", "win")
 BATCH = 1024
+Watch = Callable[[States, NDArray[np.int64]], None]
+"""A function of the running games of a batch, and of their places in it."""
 MOST_GAMES = 10_000_000
 
 
@@ -201,6 +204,7 @@ def play_batch(
     agents: tuple[Agent, Agent],
     seat: NDArray[np.int8],
     streams: list[np.random.Generator],
+    watch: Watch | None = None,
 ) -> Record:
     """Plays B games to the end; the first agent has side `seat[b]` in game b.
 
@@ -209,6 +213,7 @@ def play_batch(
         agents: The two agents.
         seat: Indices into `Sides.names`, `int8[B]`.
         streams: Generators of chance, the first agent and the second agent.
+        watch: Is shown all running games before each decision.
     """
     sides, count, chance = sides_of(game), len(seat), streams[0]
     for agent, stream in zip(agents, streams[1:], strict=True):
@@ -218,6 +223,8 @@ def play_batch(
     outcome, ending = np.zeros(count, np.int8), np.zeros(count, np.int8)
     value, winning, plies = np.zeros(count), np.zeros(count), np.zeros(count, np.int32)
     while len(states):
+        if watch is not None:
+            watch(states, places)
         second = sides.to_move(states) != seat[places]
         actions = _actions(sides, agents, states, places, second, streams[1:])
         try:

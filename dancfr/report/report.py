@@ -19,7 +19,7 @@ from dancfr.report.figures import all_figures
 from dancfr.report.games import games_of
 from dancfr.report.history import History, Row, Settings, by_setting
 from dancfr.report.plots import Plot, number, shown
-from dancfr.report.response import read_responses
+from dancfr.report.response import response_tables
 from dancfr.runs.run import Run
 from learners.storage import replacing
 
@@ -82,7 +82,8 @@ def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] 
     settings = by_setting(histories)
     figures, left_out = all_figures(settings)
     title = f"Report on {histories[0].name}" if len(histories) == 1 else f"Report on {len(histories)} runs"
-    tables = [runs_table(settings), *evaluation_tables(settings), *response_tables(settings)]
+    tables = [runs_table(settings), *evaluation_tables(settings)]
+    tables += [Table(*each) for each in response_tables([run for runs in settings.values() for run in runs])]
     tables += games_tables(histories)
     files = write_page(page, title, [], tables, figures, left_out, settings)
     return {
@@ -175,25 +176,6 @@ def evaluation_tables(settings: Settings) -> list[Table]:
         columns += ("win", "95 % interval", "sd", "worst", "best")
         tables.append(Table("Last evaluations by setting", caption, columns, tuple(means)))
     return tables
-
-
-def response_tables(settings: Settings) -> list[Table]:
-    """Returns a table of the best responses that lie in the folders of the runs; none if there is none."""
-    rows = []
-    for run in (run for runs in settings.values() for run in runs):
-        for folder, found in read_responses(run.path, run.info["name"]):
-            low, high = found.value_ci95
-            trained = f"{duration(found.seconds)} of CPU time, {found.games:,} games from {', '.join(found.starts)}"
-            bound = f"{found.value:+.3f}", f"{low:+.3f} to {high:+.3f}", f"{found.eval_games:,}"
-            rows.append((run.name, folder.name, *bound, found.bound_by, trained))
-    if not rows:
-        return []
-    caption = (
-        "What a best response, trained against the frozen agent, wins a game on average: a lower bound of how much the "
-        "agent can lose to an opponent who knows it. Win rates against bots say nothing of this."
-    )
-    columns = "run", "response", "return of the response", "95 % interval", "games", "bound by", "training"
-    return [Table("Exploitability", caption, columns, tuple(rows))]
 
 
 def _evaluation_row(run: History, row: Row) -> tuple[str, ...]:

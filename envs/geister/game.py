@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from envs.game import GameSpec, IllegalAction, Packed, States
-from envs.geister import arrangements, history, observation, rules
+from envs.geister import arrangements, history, observation, reading, rules
 from envs.playable import Playable, rules_of
 from envs.sparse import Sparse, dense
 
@@ -47,6 +47,8 @@ class Geister(Playable):
     observation_limit: int = 100
     clip_ply: bool = True
     history: bool = False
+    secret: ClassVar[str] = "colour of a ghost"
+    secret_values: ClassVar[tuple[str, ...]] = reading.VALUES
     spec: GameSpec = field(init=False, repr=False, compare=False)
     _layouts: NDArray[np.uint8] = field(init=False, repr=False, compare=False)
 
@@ -199,6 +201,21 @@ class Geister(Playable):
         _check_length(players, len(states), "players")
         _check_length(chosen, len(states), "chosen")
         arrangements.arrange(states, players, chosen, self._layouts)
+
+    def secrets(self, states: States, players: NDArray[np.int8]) -> NDArray[np.int8]:
+        """See `envs.capabilities.Readable.secrets`: the colours of the player's ghosts."""
+        _check_length(players, len(states), "players")
+        return reading.secrets(states, players, self.size)
+
+    def odds(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
+        """See `envs.capabilities.Readable.odds`."""
+        _check_length(players, len(states), "players")
+        return reading.odds(states, players, self.size)
+
+    def clues(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
+        """See `envs.capabilities.Readable.clues`; with `history` they include what each ghost has done."""
+        _check_length(players, len(states), "players")
+        return reading.clues(states, players, self.size)
 
     def describe(self, action: int) -> str:
         """Describes an action, such as ``action 0 (A NORTH)``; a layout by its number."""

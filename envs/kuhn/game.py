@@ -92,6 +92,26 @@ class Kuhn(FactoredGame):
         actions = one_hot(packed[:, 2:], 2).reshape(len(packed), -1)
         return np.concatenate([one_hot(packed[:, 0], 2), one_hot(packed[:, 1], self.cards), actions], axis=1)
 
+    secret: ClassVar[str] = "card"
+
+    @property
+    def secret_values(self) -> tuple[str, ...]:
+        """See `envs.capabilities.Readable`."""
+        return tuple(map(str, range(self.cards)))
+
+    def secrets(self, states: States, players: NDArray[np.int8]) -> NDArray[np.int8]:
+        """See `Readable.secrets`: the player's card."""
+        return states["cards"][np.arange(len(states)), players][:, None].astype(np.int8)
+
+    def odds(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
+        """See `Readable.odds`."""
+        return np.full((len(states), 1, self.cards), 1 / self.cards, np.float32)
+
+    def clues(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
+        """See `Readable.clues`: the player and the actions."""
+        actions = one_hot(states["actions"], 2).reshape(len(states), -1)
+        return np.concatenate([one_hot(players, 2), actions], axis=1)[:, None]
+
     def describe(self, state: np.void, view: int | None = None) -> str:
         cards = [
             "?" if card == rules.NONE or view == 1 - p else str(int(card)) for p, card in enumerate(state["cards"])

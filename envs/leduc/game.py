@@ -158,6 +158,29 @@ class Leduc(FactoredGame):
             [one_hot(packed[:, 0], 2), one_hot(own, self.ranks), one_hot(board, self.ranks), actions], axis=1
         )
 
+    secret: ClassVar[str] = "rank of a card"
+
+    @property
+    def secret_values(self) -> tuple[str, ...]:
+        """See `envs.capabilities.Readable`."""
+        return tuple("JQK") if self.ranks == 3 else tuple(map(str, range(self.ranks)))
+
+    def secrets(self, states: States, players: NDArray[np.int8]) -> NDArray[np.int8]:
+        """See `Readable.secrets`: the rank of the player's card."""
+        cards = states["cards"][np.arange(len(states)), players].astype(np.int64)
+        return (cards // self._per_rank)[:, None].astype(np.int8)
+
+    def odds(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
+        """See `Readable.odds`: of the cards that are not on the board."""
+        board = np.where(states["board"] == rules.NONE, -1, states["board"].astype(np.int64) // self._per_rank)
+        left = (self.suits - one_hot(board, self.ranks))[:, None]
+        return np.asarray(left / left.sum(axis=2, keepdims=True))
+
+    def clues(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
+        """See `Readable.clues`: the inputs of `encode` but for the player's own card."""
+        inputs = self.encode(self.observe(states, players))
+        return np.delete(inputs, np.arange(2, 2 + self.ranks), axis=1)[:, None]
+
     def describe(self, state: np.void, view: int | None = None) -> str:
         cards = [self._card(c) if view in (None, p) else "?" for p, c in enumerate(state["cards"])]
         rounds = [" ".join(self.describe_action(a) for a in r if a != rules.NONE) for r in state["actions"]]

@@ -42,6 +42,8 @@ class BestResponseConfig(RunConfig):
         chunk: Approximate number of decisions in a chunk of games, which a worker plays at a time.
         buffer: Rows of an iteration that are trained on, at most.
         halve: Shares of the budget after which the better half of the responses is trained on.
+        fair: Decisions that the best of the fresh responses gets before it may be dropped. A new net is behind nets
+            that know the game at first, and often ahead of them later.
         minutes: Stop when this many CPU minutes of all processes together are spent, but for those that the final
             measurement is expected to take; None: no limit.
         games: Stop after this many training games; None: no limit.
@@ -69,6 +71,7 @@ class BestResponseConfig(RunConfig):
     chunk: int = Field(8192, ge=1)
     buffer: int = Field(262_144, ge=2)
     halve: tuple[float, ...] = (0.15, 0.3)
+    fair: int = Field(3_000_000, ge=0)
     iterations: int = Field(1_000_000, ge=1)
     minutes: float | None = Field(5.0, gt=0)
     games: int | None = Field(None, ge=2, le=1_000 * MOST_GAMES)

@@ -1,11 +1,13 @@
 """The driver of trained best responses: their winnings bound a frozen agent's exploitability from below.
 
 Several responses are trained side by side by policy gradients, from strong nets or from new ones; the better half
-continues after a share of the budget. Games of iteration t are played by the nets of fit t - 2 while fit t - 1 runs:
-a budget of games gives the same nets with any number of workers.
+continues after a share of the budget, and a new net in any case until it has had a fair number of decisions. Games of
+iteration t are played by the nets of fit t - 2 while fit t - 1 runs: a budget of games gives the same nets with any
+number of workers.
 """
 
 import math
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
@@ -21,7 +23,8 @@ from dancfr.methods.best_response import METHOD
 from dancfr.methods.best_response.actors import FROZEN, PLAYERS, BestResponseActors
 from dancfr.methods.best_response.agent import store_response
 from dancfr.methods.best_response.config import BestResponseConfig
-from dancfr.methods.best_response.result import Candidate, KnownAgent, bounds, describe
+from dancfr.methods.best_response.result import KnownAgent, bounds, describe
+from dancfr.methods.best_response.starts import Candidate, Effort, read_efforts, survivors
 from dancfr.methods.loop import Loop, Row, reading, timed
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
@@ -69,6 +72,7 @@ class BestResponse(Loop):
         self.playing: list[Weights] = self.actors.learner_weights()
         self.trained = list(range(len(self.playing)))  # responses that are still trained
         self.games = self.samples = 0
+        self.efforts = [Effort() for _ in self.playing]  # of each response
         self.curve: list[list[float]] = []  # games, seconds, mean of both seats' values of the best response
         self.candidates: list[Candidate] = []
         self._chunk = [FIRST_GAMES, FIRST_GAMES]  # games of a chunk in each seat
@@ -82,7 +86,7 @@ class BestResponse(Loop):
         """For t = 1, 2, ..., until the budget is spent: each response plays against the frozen agent, in each seat; the
         fits of t - 1 are waited for, and their nets are published; the decisions of the responses replace those of
         t - 1 in the buffers, and fits t begin. At growing intervals the responses are measured, a point of the curve;
-        after shares of the budget the better half of them continues."""
+        after shares of the budget the better half of them continues, see `halve`."""
         for t, row in self.iterations():
             if t >= self._next_look:
                 self._next_look = math.ceil(max(t + 2, STRETCH * t))
@@ -108,6 +112,7 @@ class BestResponse(Loop):
             blocks.append((task.seed[4], task, block))
             seat = task.tables[0][1].index(LEARNER)
             self.actors.cpu += stats["cpu"]
+            self.efforts[task.seed[4]].add(int(stats["samples"]), stats["cpu"])
             samples[seat] += stats["samples"]
             games[seat] += stats["games"]
         for seat in PLAYERS:
@@ -145,6 +150,8 @@ class BestResponse(Loop):
         self._fitting = {}
         metrics = [found for found, _ in results.values()]
         self.actors.cpu += sum(found["cpu"] for found in metrics)
+        for member, (found, _) in results.items():
+            self.efforts[member].add(0, found["cpu"])
         means = {key: sum(found[key] for found in metrics) / len(metrics) for key in metrics[0]}
         row = {f"learner/{key}": means[key] for key in ("entropy", "explained", "clipped", "rows_per_second")}
         row |= {"loss/policy": means["loss"], "time/fit_s": sum(found["seconds"] for found in metrics)}
@@ -190,29 +197,35 @@ class BestResponse(Loop):
             weights = TrajectoryWeights(version, network, (net,), threshold=THRESHOLDS[0])
             found = self.actors.measure(weights, (self.config.seed, LOOK, t, member), games, PLAYERS)
             values = [float(each.mean()) for each in found]
-            self.candidates.append(Candidate(member, t, self.games, (values[0], values[1]), net))
+            effort = replace(self.efforts[member])
+            self.candidates.append(Candidate(member, t, self.games, effort, (values[0], values[1]), net))
             means.append(sum(values) / 2)
         self._game_s = (self.clock() - began) / (games * len(PLAYERS) * len(means))
-        best = self.candidates[-len(means) :][int(np.argmax(means))]
+        newest = self.candidates[-len(means) :]
+        best = newest[int(np.argmax(means))]
         self.curve.append([self.games, self.elapsed(), max(means)])
+        others = [
+            f"{self.config.starts[each.member]} {each.value:+.3f}" for each in newest if each.member != best.member
+        ]
         self.progress.event(
             f"{self.games:,} games, {self.elapsed():.0f} s: {max(means):+.3f} a game "
             f"({best.values[0]:+.3f} moving first, {best.values[1]:+.3f} second), "
-            f"from {self.config.starts[best.member]}"
+            f"from {self.config.starts[best.member]}" + (f"; {', '.join(others)}" if others else "")
         )
-        return {
+        by_start = {f"response/start{each.member}": each.value for each in newest}
+        return by_start | {
             "response/value": max(means),
             "response/value_first": best.values[0],
             "response/value_second": best.values[1],
         }
 
     def halve(self) -> None:
-        """Continues with the better half of the responses, once for each share of the budget that is spent."""
+        """Continues with the better half of the responses, once for each share of the budget that is spent, and with
+        the best fresh one besides until it has had `fair` decisions."""
         passed = sum(self.spent() >= share for share in self.config.halve)
-        keep = max(math.ceil(len(self.playing) / 2**passed), 1)
-        if keep < len(self.trained):
-            newest = {each.member: sum(each.values) for each in self.candidates}  # later ones replace earlier ones
-            self.trained = sorted(sorted(self.trained, key=lambda member: -newest[member])[:keep])
+        newest = {each.member: each.value for each in self.candidates}  # later ones replace earlier ones
+        efforts = [each.decisions for each in self.efforts]
+        self.trained = survivors(self.config, self.trained, newest, efforts, passed)
 
     def spent(self) -> float:
         """Share of the budget that is spent."""
@@ -249,7 +262,7 @@ class BestResponse(Loop):
         known = [
             KnownAgent(name, bounds(self._measure_known(number), most)) for number, name in enumerate(config.known)
         ]
-        result |= describe(config, self.games, self.curve, self.candidates, chosen)
+        result |= describe(config, self.games, self.samples, self.curve, self.candidates, chosen)
         result |= bounds(returns, most, known)
         result["cpu_seconds"] = self.seconds + self.clock() - began
         store_response(self.run.path, result, [(self.actors.networks[c.member], c.net, th) for c, th in chosen])
@@ -329,12 +342,16 @@ class BestResponse(Loop):
         return {
             "games": self.games,
             "samples": self.samples,
+            "efforts": [[each.decisions, each.seconds] for each in self.efforts],
             "trained": self.trained,
             "chunk": self._chunk,
             "next_look": self._next_look,
             "curve": self.curve,
             "fitted": None if self._fitted is None else [self._fitted[0], sorted(self._fitted[1])],
-            "candidates": [[each.member, each.iteration, each.games, list(each.values)] for each in self.candidates],
+            "candidates": [
+                [each.member, each.iteration, each.games, list(each.values), each.effort.decisions, each.effort.seconds]
+                for each in self.candidates
+            ],
         }
 
     def restore(self) -> None:
@@ -354,14 +371,15 @@ class BestResponse(Loop):
             self._chunk, self._next_look = [int(n) for n in state["chunk"]], int(state["next_look"])
             self.curve = [[int(games), float(seconds), float(value)] for games, seconds, value in state["curve"]]
             fitted = state["fitted"]
-            known = [(int(m), int(t), int(g), (float(v[0]), float(v[1]))) for m, t, g, v in state["candidates"]]
+            known = [(int(m), int(t), int(g), (float(v[0]), float(v[1]))) for m, t, g, v, *_ in state["candidates"]]
+            self.efforts, efforts = read_efforts(state, len(self.playing))
         arrays, _ = load_state(folder / "playing.safetensors")
         self.playing = [arrays_under(arrays, str(member)) for member in range(len(self.playing))]
         if fitted is not None:
             self._fitted = fitted[0], {int(member): arrays_under(arrays, f"next.{member}") for member in fitted[1]}
         self.candidates = [
-            Candidate(member, t, games, values, self.run.load_strategy(member, t)[0])
-            for member, t, games, values in known
+            Candidate(member, t, games, effort, values, self.run.load_strategy(member, t)[0])
+            for (member, t, games, values), effort in zip(known, efforts, strict=True)
         ]
 
     def samples_offered(self) -> int:

@@ -10,28 +10,9 @@ from numpy.typing import NDArray
 
 from dancfr.evaluation.statistics import bounded_mean
 from dancfr.methods.best_response.config import BestResponseConfig
-from learners.networks.settings import Weights
+from dancfr.methods.best_response.starts import Candidate, start_curves
 
 SEATS = ("first", "second")
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A response at a point of the curve.
-
-    Attributes:
-        member: Its number among the starts.
-        iteration: Iteration of the run.
-        games: Training games before it, of all responses together.
-        values: Its mean return in each seat.
-        net: Its weights.
-    """
-
-    member: int
-    iteration: int
-    games: int
-    values: tuple[float, float]
-    net: Weights
 
 
 @dataclass(frozen=True)
@@ -45,6 +26,7 @@ class KnownAgent:
 def describe(
     config: BestResponseConfig,
     games: int,
+    decisions: int,
     curve: Sequence[Sequence[float]],
     candidates: Sequence[Candidate],
     chosen: Sequence[tuple[Candidate, float]],
@@ -57,12 +39,17 @@ def describe(
         "exact": False,
         "seed": config.seed,
         "games": games,
+        "decisions": decisions,
+        "budget": {"minutes": config.minutes, "games": config.games},
         "starts": list(config.starts),
         "chosen_after_games": [each.games for each, _ in chosen],
         "chosen_starts": [config.starts[each.member] for each, _ in chosen],
+        "chosen_decisions": [each.effort.decisions for each, _ in chosen],
+        "chosen_cpu_seconds": [each.effort.seconds for each, _ in chosen],
         "chosen_thresholds": [threshold for _, threshold in chosen],
         "curve": [list(point) for point in curve],
         "seat_curves": {name: _curve(candidates, seat) for seat, name in enumerate(SEATS)},
+        "start_curves": start_curves(config, candidates),
     }
 
 

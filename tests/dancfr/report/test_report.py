@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from dancfr.errors import RunError, UsageError
+from dancfr.report.history import History
 from dancfr.report.report import duration
 from dancfr.report.report import report as report_command
+from dancfr.report.response import response_tables
 from dancfr.runs.recorded_games import Player, Writer
 from dancfr.runs.run import Run
 from tests.dancfr.records import evaluation_row, train_row
@@ -273,6 +275,46 @@ def test_best_responses_in_the_folder_of_a_run_are_shown(write_run: Any) -> None
     assert Page(Path(report_command([renamed])["report"])).text.count("+0.875") == 1
     assert "0.123" not in text
     assert "0.456" not in text
+
+
+def test_bounds_of_different_budgets_are_in_different_tables(write_run: Any) -> None:
+    path = write_run("a", record())
+    result = {
+        "agent": f"runs/{path.name}",
+        "value": 0.5,
+        "value_ci95": [0.45, 0.55],
+        "bound_by": "response",
+        "games": 54321,
+        "seconds": 540.0,
+        "starts": ["fresh"],
+        "eval_games": 2000,
+        "cpu_seconds": 600.0,
+        "decisions": 27_644_309,
+        "budget": {"minutes": 10.0, "games": None},
+        "start_curves": [{"start": "fresh", "curve": [[0, 0.0, -0.9], [27_644_309, 540.0, 0.5]]}],
+    }
+    longer = {"minutes": 20.0, "games": None}
+    old = {key: result[key] for key in ("agent", "value_ci95", "bound_by", "games", "seconds", "starts", "eval_games")}
+    stored = {
+        "one": result,
+        "two": result | {"value": 0.625},
+        "long": result | {"value": 0.75, "budget": longer},
+        "old": old | {"value": 0.25},
+    }
+    for name, found in stored.items():
+        (path / name).mkdir()
+        (path / name / "exploit.json").write_text(json.dumps(found))
+    tables = response_tables([History.read(path)])
+    assert [table[0] for table in tables] == [
+        "Exploitability: responses of 10 CPU minutes",
+        "Exploitability: responses of 20 CPU minutes",
+        "Exploitability: responses of 540 s of training",
+        "Curves of the responses",
+    ]
+    assert [[row[2] for row in table[3]] for table in tables[:3]] == [["+0.500", "+0.625"], ["+0.750"], ["+0.250"]]
+    assert {row[6] for table in tables[:2] for row in table[3]} == {"10 CPU minutes, 27.6 million decisions"}
+    assert tables[2][3][0][6] == "CPU time not recorded, decisions not recorded"
+    assert [row[-1] for row in tables[3][3]] == ["-0.90 (0), +0.50 (27.6 million)"] * 3
 
 
 def test_recorded_games_of_a_run_are_listed(write_run: Any) -> None:
