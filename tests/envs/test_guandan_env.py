@@ -251,16 +251,3 @@ def test_raw_env_refuses_illegal_actions(action: Any) -> None:
 def test_actions_cannot_be_listed_before_the_first_reset() -> None:
     with pytest.raises(GameOver, match=r"^guandan_v0: [^\n]+ call reset\(\) first$"):
         raw_env().legal_actions()
-
-
-def test_seeds() -> None:
-    one, two = raw_env(), raw_env()
-    for seed in (0, 1):
-        one.reset(seed=seed)
-        two.reset(seed=seed)
-        assert np.array_equal(one.states, two.states)
-    first = one.states.copy()
-    one.reset()
-    two.reset()
-    assert np.array_equal(one.states, two.states)
-    assert not np.array_equal(one.states, first)
