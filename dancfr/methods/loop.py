@@ -105,7 +105,7 @@ class Loop(ABC):
         """Returns the state of the driver as JSON values, and writes arrays of the state to files in the folder."""
 
     def adopt(self, state: Row, folder: Path) -> None:  # noqa: B027 (some methods override `restore`)
-        """Takes over what `state` returned and wrote to the folder; the states of the actors have been loaded."""
+        """Takes over the result of `state` and its files; the states of the actors have been loaded."""
 
     @abstractmethod
     def samples_offered(self) -> int:

@@ -1,4 +1,4 @@
-"""The base of small games that tests write down: what nobody looks at in them."""
+"""The base of small games that tests write down: two players, two actions, and no observation."""
 
 import numpy as np
 from numpy.typing import NDArray

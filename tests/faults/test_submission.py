@@ -16,7 +16,6 @@ from tests.faults.commands import assert_refused, dancfr
 
 Capture = pytest.CaptureFixture[str]
 TOKEN = "of-the-cluster"
-LIMIT_MIB = 100
 
 
 @pytest.fixture
