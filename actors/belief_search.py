@@ -18,7 +18,7 @@ from learners.belief_search.view import BeliefGeister
 from learners.geister_beliefs.arrangements import Arrangements, Beliefs
 from learners.networks.settings import NetworkSettings
 from learners.regret_matching import sample_actions
-from learners.samples import advantage_dtype, infostate_value_dtype, pack_mask, policy_dtype
+from learners.samples import advantage_rows, infostate_value_dtype, policy_rows
 
 
 @dataclass(frozen=True)
@@ -247,23 +247,13 @@ class BeliefSampler(WarmUp):
     def _advantages(self, level: _Level, iteration: int) -> NDArray[np.void]:
         """Returns the samples of the traverser: value of each action minus value of the policy."""
         at = np.flatnonzero(level.mine)
-        samples = np.zeros(len(at), advantage_dtype(self.game.spec))
-        samples["infostate"] = level.infostates[at]
-        advantage = level.values[at] - _expected(level)[at, None]
-        samples["advantage"] = np.where(level.legal[at], advantage, 0)
-        samples["legal"] = pack_mask(level.legal[at])
-        samples["iteration"] = iteration
-        return samples
+        advantages = level.values[at] - _expected(level)[at, None]
+        return advantage_rows(self.game.spec, level.infostates[at], advantages, level.legal[at], iteration)
 
     def _policies(self, level: _Level, iteration: int) -> NDArray[np.void]:
         """Returns the policies of the other player, samples of the average policy."""
         at = np.flatnonzero(~level.mine & level.averaged)
-        samples = np.zeros(len(at), policy_dtype(self.game.spec))
-        samples["infostate"] = level.infostates[at]
-        samples["policy"] = level.policy[at]
-        samples["legal"] = pack_mask(level.legal[at])
-        samples["iteration"] = iteration
-        return samples
+        return policy_rows(self.game.spec, level.infostates[at], level.policy[at], level.legal[at], iteration)
 
     def _values(self, level: _Level) -> NDArray[np.void]:
         """Returns samples of the value net: the values of the search at the traverser's belief states."""

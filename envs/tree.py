@@ -114,8 +114,7 @@ class Tree:
     @property
     def tells_apart(self) -> bool:
         """Whether `observed` differs between all infosets."""
-        rows = np.ascontiguousarray(self.observed)
-        return rows.shape[1] > 0 and len(np.unique(rows.view(f"V{rows.shape[1]}"))) == len(rows)
+        return self.observed.shape[1] > 0 and len(np.unique(_as_items(self.observed))) == len(self.observed)
 
     @property
     def slot_infoset(self) -> Ints:
@@ -198,8 +197,11 @@ def compile_tree(game: GameBase, most_nodes: int = MOST_NODES) -> Tree:
     history, public, observed = (join(layers, name) for name in ("history", "public", "observed"))
     decisions = joined["mover"] >= 0
     timed = getattr(game, "timed", True)
-    of_mover = history[np.arange(count), np.maximum(joined["mover"], 0)] if timed else _told_apart(observed)
-    keys = np.where(decisions, of_mover, -1)
+    if timed:
+        of_mover = history[np.arange(count), np.maximum(joined["mover"], 0)]
+    else:
+        of_mover = np.unique(_as_items(observed), return_inverse=True)[1]
+    keys = np.where(decisions, of_mover, -1).astype(np.int64)
     return assemble(
         game.spec.name,
         game.spec.num_actions,
@@ -214,10 +216,9 @@ def compile_tree(game: GameBase, most_nodes: int = MOST_NODES) -> Tree:
     )
 
 
-def _told_apart(observed: Packed) -> NDArray[np.int64]:
-    """Numbers packed infostates, `uint8[N, P]`, so that equal ones have equal numbers."""
-    rows = np.ascontiguousarray(observed).view(f"V{observed.shape[1]}").ravel()
-    return np.asarray(np.unique(rows, return_inverse=True)[1].astype(np.int64))
+def _as_items(observed: Packed) -> NDArray[np.void]:
+    """Returns packed infostates, `uint8[N, P]`, as single items that can be compared, `void[N]`."""
+    return np.ascontiguousarray(observed).view(f"V{observed.shape[1]}").ravel()
 
 
 def refuse_hopeless(name: str, roughly: float, most_nodes: int) -> None:

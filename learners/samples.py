@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.game import GameSpec
+from envs.game import GameSpec, Packed
 
 
 def mask_bytes(actions: int) -> int:
@@ -59,6 +59,26 @@ def policy_dtype(spec: GameSpec) -> np.dtype:
             ("iteration", np.int32),
         ]
     )
+
+
+def advantage_rows(
+    spec: GameSpec, infostates: Packed, advantages: NDArray[np.float32], legal: NDArray[np.bool_], iteration: int
+) -> NDArray[np.void]:
+    """Returns records of `advantage_dtype` with weight 1, from advantages and legal masks `[n, A]`."""
+    rows = np.zeros(len(infostates), advantage_dtype(spec))
+    rows["infostate"], rows["legal"], rows["iteration"] = infostates, pack_mask(legal), iteration
+    rows["advantage"] = np.where(legal, advantages, 0)
+    return rows
+
+
+def policy_rows(
+    spec: GameSpec, infostates: Packed, policies: NDArray[np.float32], legal: NDArray[np.bool_], iteration: int
+) -> NDArray[np.void]:
+    """Returns records of `policy_dtype`, from policies and legal masks `[n, A]`."""
+    rows = np.zeros(len(infostates), policy_dtype(spec))
+    rows["infostate"], rows["legal"], rows["iteration"] = infostates, pack_mask(legal), iteration
+    rows["policy"] = policies
+    return rows
 
 
 def range_value_dtype(width: int) -> np.dtype:

@@ -20,7 +20,7 @@ from actors.rows import take_records
 from envs.game import Game, Packed, States
 from learners.networks.settings import NetworkSettings
 from learners.regret_matching import sample_actions
-from learners.samples import advantage_dtype, pack_mask, policy_dtype
+from learners.samples import advantage_rows, policy_rows
 
 MOST_NODES = 5_000_000
 """Maximum number of decisions in a chunk: games with many decisions are too large for following every action."""
@@ -168,22 +168,13 @@ class ExternalTraverser(Traverser):
         """Returns the samples of the traverser: value of each action minus value of the policy."""
         at = np.flatnonzero(level.mine)
         values, policy = level.values[at], level.policy[at]
-        samples = np.zeros(len(at), advantage_dtype(self.game.spec))
-        samples["infostate"] = level.infostates[at]
-        samples["advantage"] = np.where(level.legal[at], values - (policy * values).sum(axis=1, keepdims=True), 0)
-        samples["legal"] = pack_mask(level.legal[at])
-        samples["iteration"] = iteration
-        return samples
+        advantages = values - (policy * values).sum(axis=1, keepdims=True)
+        return advantage_rows(self.game.spec, level.infostates[at], advantages, level.legal[at], iteration)
 
     def _policies(self, level: _Level, iteration: int) -> NDArray[np.void]:
         """Returns the policies of the other player, samples of the average policy."""
         at = np.flatnonzero(~level.mine)
-        samples = np.zeros(len(at), policy_dtype(self.game.spec))
-        samples["infostate"] = level.infostates[at]
-        samples["policy"] = level.policy[at]
-        samples["legal"] = pack_mask(level.legal[at])
-        samples["iteration"] = iteration
-        return samples
+        return policy_rows(self.game.spec, level.infostates[at], level.policy[at], level.legal[at], iteration)
 
 
 __all__ = ["MOST_NODES", "ExternalTraverser", "TooManyNodes"]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from actors.cores import available_cpus
 from actors.explained import Explained
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.bots import make_bot
@@ -152,7 +151,7 @@ def exact_row(exact: "SequenceForm | ExactGame", iteration: int, policy: str, ag
 
     started = perf_counter()
     if isinstance(exact, ExactGame):
-        found = evaluate_agent(exact, agent, available_cpus()).as_dict()
+        found = evaluate_agent(exact, agent, threads=1).as_dict()
     else:
         assert isinstance(agent, TreePolicy)
         found = evaluate_policy(exact, agent.tree_policy(exact.tree)).as_dict()

@@ -11,7 +11,7 @@ Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Increasing positions on the horizontal axis, and the value at each position."""
 
 
-def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+def wilson(successes: int, trials: int) -> tuple[float, float]:
     """Returns the Wilson score interval of a proportion; (0, 1) without trials.
 
     Raises:
@@ -21,11 +21,11 @@ def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float
         return 0.0, 1.0
     from scipy.stats import binomtest  # takes half a second to import
 
-    interval = binomtest(successes, trials).proportion_ci(confidence, method="wilson")
+    interval = binomtest(successes, trials).proportion_ci(0.95, method="wilson")
     return float(interval.low), float(interval.high)
 
 
-def sweeps(both: int, one: int, none: int, confidence: float = 0.95) -> tuple[float, float]:
+def sweeps(both: int, one: int, none: int) -> tuple[float, float]:
     """Returns the interval of a win rate over deals that were each played twice, with the sides swapped.
 
     If both games are won in a fraction p of the deals and no game in a fraction q, the win rate is 1/2 + (p - q) / 2.
@@ -36,7 +36,6 @@ def sweeps(both: int, one: int, none: int, confidence: float = 0.95) -> tuple[fl
     Args:
         both, one, none: Number of deals in which both games, one game and no game were won. Without deals the result is
             (0, 1).
-        confidence: Confidence level.
 
     Raises:
         ValueError: a count is negative.
@@ -48,7 +47,7 @@ def sweeps(both: int, one: int, none: int, confidence: float = 0.95) -> tuple[fl
         return 0.0, 1.0
     from scipy.optimize import brentq
 
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    z = NormalDist().inv_cdf(0.975)
 
     def excess(difference: float) -> float:
         """Returns the squared score minus its quantile, which is negative inside the interval."""
@@ -118,7 +117,7 @@ class Summary:
     n: int
 
 
-def summarise(values: Sequence[float], confidence: float = 0.95) -> Summary:
+def summarise(values: Sequence[float]) -> Summary:
     """Returns the mean over runs with its t interval.
 
     Raises:
@@ -126,7 +125,7 @@ def summarise(values: Sequence[float], confidence: float = 0.95) -> Summary:
     """
     if not len(values):
         raise ValueError("cannot average over no runs: give at least one value")
-    band = _band(np.zeros(1), np.asarray(values, np.float64)[:, None], confidence)
+    band = _band(np.zeros(1), np.asarray(values, np.float64)[:, None])
     mean, sd, low, high = (float(part[0]) for part in (band.mean, band.sd, band.low, band.high))
     return Summary(mean, sd if len(values) > 1 else None, low, high, len(values))
 
@@ -166,11 +165,11 @@ def one_run(curve: Curve, low: NDArray[np.float64], high: NDArray[np.float64]) -
     """Returns the curve of a single run with the given intervals, which may contain NaN."""
     x, y = (np.asarray(part, np.float64) for part in curve)
     if not np.isfinite(low).any():
-        return _band(x, y[None], 0.95)
+        return _band(x, y[None])
     return Band(x, y, np.zeros_like(y), low, high, 1)
 
 
-def over_iterations(curves: Sequence[Curve], confidence: float = 0.95) -> Band:
+def over_iterations(curves: Sequence[Curve]) -> Band:
     """Aggregates the curves of several runs at the positions that all of them have.
 
     Raises:
@@ -184,10 +183,10 @@ def over_iterations(curves: Sequence[Curve], confidence: float = 0.95) -> Band:
     if not common.size:
         raise ValueError("the runs have no iteration in common")
     rows = np.stack([np.asarray(y, np.float64)[np.searchsorted(x, common)] for x, y in curves])
-    return _drawn(common, rows, confidence)
+    return _drawn(common, rows)
 
 
-def over_time(curves: Sequence[Curve], points: int = 200, confidence: float = 0.95) -> Band:
+def over_time(curves: Sequence[Curve], points: int = 200) -> Band:
     """Aggregates the curves of several runs at `points` times within their common range, by linear interpolation.
 
     Raises:
@@ -198,22 +197,22 @@ def over_time(curves: Sequence[Curve], points: int = 200, confidence: float = 0.
     start, end = max(x[0] for x, _ in curves), min(x[-1] for x, _ in curves)
     if len(curves) == 1:
         x, y = curves[0]
-        return _drawn(np.asarray(x, np.float64), np.asarray(y, np.float64)[None], confidence)
+        return _drawn(np.asarray(x, np.float64), np.asarray(y, np.float64)[None])
     if start > end:
         raise ValueError("the runs have no time in common")
     grid = np.linspace(start, end, points if start < end else 1)
-    return _drawn(grid, np.stack([np.interp(grid, x, y) for x, y in curves]), confidence)
+    return _drawn(grid, np.stack([np.interp(grid, x, y) for x, y in curves]))
 
 
-def _drawn(x: NDArray[np.float64], rows: NDArray[np.float64], confidence: float) -> Band:
+def _drawn(x: NDArray[np.float64], rows: NDArray[np.float64]) -> Band:
     """Returns the band of `rows`, `[R, N]`: their t interval, or their range if R = 2."""
-    band = _band(x, rows, confidence)
+    band = _band(x, rows)
     if len(rows) == 2:
         return Band(x, band.mean, band.sd, rows.min(0), rows.max(0), 2)
     return band
 
 
-def _band(x: NDArray[np.float64], rows: ArrayLike, confidence: float) -> Band:
+def _band(x: NDArray[np.float64], rows: ArrayLike) -> Band:
     values = np.asarray(rows, np.float64)
     runs = len(values)
     mean = values.mean(0)
@@ -222,7 +221,7 @@ def _band(x: NDArray[np.float64], rows: ArrayLike, confidence: float) -> Band:
     from scipy.stats import t
 
     sd = values.std(0, ddof=1)
-    half = t.ppf(0.5 + confidence / 2, runs - 1) * sd / np.sqrt(runs)
+    half = t.ppf(0.975, runs - 1) * sd / np.sqrt(runs)
     return Band(x, mean, sd, mean - half, mean + half, runs)
 
 

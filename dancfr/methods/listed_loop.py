@@ -145,17 +145,7 @@ class ListedLoop(Loop):
         save_state(folder / "agent.safetensors", self.agent, {})
         return {"samples": self.samples, "fitted": None if self._fitted is None else self._fitted[:2]}
 
-    def restore(self) -> None:
-        """Restores the newest intact checkpoint and the weights that played then.
-
-        Raises:
-            UsageError: the checkpoints were removed, or all of them are damaged.
-            ForeignState: the checkpoint belongs to other networks.
-        """
-        saved = self.load_newest()
-        if saved is None:
-            return
-        state, folder = saved
+    def adopt(self, state: Row, folder: Path) -> None:
         with reading(folder):
             self.samples = int(state["samples"])
             iteration, metrics = state["fitted"] or (None, {})

@@ -35,6 +35,7 @@ class ListedConfig(RunConfig):
     """
 
     buffers: ClassVar[tuple[str, ...]] = ("pool",)
+    batches: ClassVar[dict[str, str]] = {"pool": "training"}
 
     game: str = "guandan"
     games: int = Field(64, ge=1, le=10_000_000)
@@ -65,12 +66,6 @@ class ListedConfig(RunConfig):
     def start_scale(self) -> float:
         """Factor of the outputs of the net with which training begins."""
         return 1.0
-
-    @model_validator(mode="after")
-    def _pool_holds_a_batch(self) -> Self:
-        if self.pool < self.training.batch:
-            raise ValueError(f"pool must be at least training.batch={self.training.batch}, got {self.pool}")
-        return self
 
     @model_validator(mode="after")
     def _shares_add_up(self) -> Self:

@@ -34,9 +34,6 @@ from dancfr.watch.tracking import Tracker
 SAVE_FAILURES = 3
 """Number of consecutive failed checkpoints after which a run ends, since more work would only be lost as well."""
 
-LOOK_EVERY_S = 0.5
-"""Interval at which a wait for actors checks whether Ray is still running."""
-
 Row = dict[str, Any]
 NOTHING: Row = {"iterations": 0, "seconds": 0.0, "samples": 0, "metrics": {}}
 """The result of a run without a checkpoint, see `Loop.result`."""
@@ -100,20 +97,15 @@ class Loop(ABC):
         """Runs the algorithm: a loop over `iterations`."""
 
     @abstractmethod
-    def restore(self) -> None:
-        """Restores the newest intact checkpoint, see `load_newest`.
-
-        Raises:
-            UsageError: the checkpoints are missing or damaged.
-        """
-
-    @abstractmethod
     def ready(self) -> bool:
         """Returns whether there is a policy to evaluate."""
 
     @abstractmethod
     def state(self, folder: Path) -> Row:
         """Returns the state of the driver as JSON values, and writes arrays of the state to files in the folder."""
+
+    def adopt(self, state: Row, folder: Path) -> None:  # noqa: B027 (some methods override `restore`)
+        """Takes over the result of `state` and its files; the states of the actors have been loaded."""
 
     @abstractmethod
     def samples_offered(self) -> int:
@@ -189,7 +181,7 @@ class Loop(ABC):
         """
         self.seconds, self._began = self.elapsed(), None
         self.iteration += 1
-        row |= {"elapsed_s": self.seconds, **self._carried, **self._worker_row()}
+        row |= {"elapsed_s": self.seconds, **self._carried, **self._actors.worker_row()}
         self._carried = {}
         self.tracker.log(row)
         self._counters.feed(row)
@@ -215,26 +207,9 @@ class Loop(ABC):
         over = samples is not None and self.samples_offered() >= samples
         return over or self.iteration >= self.last_iteration
 
-    def _worker_row(self) -> Row:
-        """Returns the number of workers, their failures in this process, and the length of their queue."""
-        pool = self._actors.pool
-        if pool is None or not self._actors.runtime.parallel:
-            return {}
-        counts = self._actors.placement.counts
-        events = {f"workers/{kind}": counts[kind] for kind in ("died", "late", "raised", "replaced", "replayed")}
-        return {"workers/alive": pool.alive(), "queue/depth": pool.take_depth(), **events}
-
     def get(self, refs: Any) -> Any:
-        """Waits for a ref or a list of refs, and returns their values.
-
-        Raises:
-            RayLost: Ray has ended.
-            Exception: see `Runtime.get`.
-        """
-        runtime, wanted = self._actors.runtime, refs if isinstance(refs, list) else [refs]
-        while len(runtime.wait(wanted, len(wanted), LOOK_EVERY_S)) < len(wanted):
-            runtime.check()
-        return runtime.get(refs)
+        """See `RunActors.get`."""
+        return self._actors.get(refs)
 
     # Evaluations
 
@@ -314,6 +289,17 @@ class Loop(ABC):
         else:
             self._save_failures = 0
             self.saved, self.saved_here = self.result(), True
+
+    def restore(self) -> None:
+        """Restores the newest intact checkpoint, if there is one.
+
+        Raises:
+            UsageError: the checkpoints were removed, or all of them are damaged.
+            ForeignState: the checkpoint belongs to another configuration.
+        """
+        saved = self.load_newest()
+        if saved is not None:
+            self.adopt(*saved)
 
     def load_newest(self) -> tuple[Row, Path] | None:
         """Restores the actors and the record from the newest intact checkpoint.

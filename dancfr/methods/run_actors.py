@@ -34,6 +34,9 @@ GPU_PATIENCE_S = 900.0
 """Seconds that a run with --device cuda waits for a GPU of the cluster that it has joined."""
 
 
+LOOK_EVERY_S = 0.5
+"""Interval at which a wait for actors checks whether Ray is still running."""
+
 START_S = 600.0
 """Seconds in which the learners, buffers and the evaluation must have started."""
 
@@ -198,6 +201,26 @@ class RunActors(ABC):
             raise StartFailed(
                 f"of {names} not all have started within {START_S:g} s; `ray status` shows how the resources are used"
             ) from None
+
+    def get(self, refs: Any) -> Any:
+        """Waits for a ref or a list of refs, and returns their values.
+
+        Raises:
+            RayLost: Ray has ended.
+            Exception: see `Runtime.get`.
+        """
+        wanted = refs if isinstance(refs, list) else [refs]
+        while len(self.runtime.wait(wanted, len(wanted), LOOK_EVERY_S)) < len(wanted):
+            self.runtime.check()
+        return self.runtime.get(refs)
+
+    def worker_row(self) -> dict[str, int]:
+        """Returns the number of workers, their failures in this process, and the length of their queue."""
+        if self.pool is None or not self.runtime.parallel:
+            return {}
+        kinds, counts = ("died", "late", "raised", "replaced", "replayed"), self.placement.counts
+        events = {f"workers/{kind}": counts[kind] for kind in kinds}
+        return {"workers/alive": self.pool.alive(), "queue/depth": self.pool.take_depth(), **events}
 
     def save(self, folder: Path) -> None:
         """Lets all actors of `files` write their states to a checkpoint's folder, in parallel."""

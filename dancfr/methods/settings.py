@@ -126,6 +126,7 @@ class RunConfig(Config):
             to repeat. None: no limit.
         resources: CPUs, GPUs and time limits of the actors.
         buffers: Names of the method's settings that are buffer capacities in rows.
+        batches: The settings of training whose batch a buffer must hold, by the name of the buffer.
     """
 
     resumable: ClassVar[frozenset[str]] = frozenset(
@@ -133,6 +134,7 @@ class RunConfig(Config):
         | {f"resources.{key}" for key in Resources.model_fields if key != "buffer_shards"}
     )
     buffers: ClassVar[tuple[str, ...]] = ()
+    batches: ClassVar[dict[str, str]] = {}
 
     game: str = "geister"
     game_options: dict[str, Any] = Field(default_factory=dict)
@@ -154,6 +156,13 @@ class RunConfig(Config):
                     f"{key} must be at least resources.buffer_shards={self.resources.buffer_shards}, got "
                     f"{getattr(self, key)}: each shard holds at least one row"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _buffers_hold_a_batch(self) -> Self:
+        for buffer, training in self.batches.items():
+            if (rows := getattr(self, buffer)) < (batch := getattr(self, training).batch):
+                raise ValueError(f"{buffer} must be at least {training}.batch={batch}, got {rows}")
         return self
 
     @classmethod

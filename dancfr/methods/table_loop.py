@@ -108,6 +108,10 @@ class TableLoop(Loop):
         if not self._save_failures and (scheduled or self.done() or self.stop.requested):
             self._store()
 
+    def _store_missing(self) -> None:
+        if self.iteration and self.iteration not in {file.iteration for file in self.run.list_strategies()}:
+            self._store()
+
     def _store(self) -> None:
         about, arrays = self.actors.runtime.get(list(self.actors.solver.call_pair(SolverServer.strategy)))
         final = {"final": True} if self.iteration % self.config.checkpoint_every else {}
@@ -117,25 +121,16 @@ class TableLoop(Loop):
     def state(self, folder: Path) -> Row:
         return {"nodes": self.nodes}
 
-    def restore(self) -> None:
-        """Restores the newest intact checkpoint.
-
-        Raises:
-            UsageError: the checkpoints were removed, or all of them are damaged.
-        """
-        saved = self.load_newest()
-        if saved is not None:
-            with reading(saved[1]):
-                self.nodes = int(saved[0]["nodes"])
-            scheduled = self.iteration % self.config.checkpoint_every == 0
-            if scheduled and self.iteration not in {file.iteration for file in self.run.list_strategies()}:
-                self._store()  # the run was killed after the checkpoint and before the strategy was stored
+    def adopt(self, state: Row, folder: Path) -> None:
+        with reading(folder):
+            self.nodes = int(state["nodes"])
+        if self.iteration % self.config.checkpoint_every == 0:
+            self._store_missing()  # the run was killed after the checkpoint and before the strategy was stored
 
     def finish(self) -> Row:
         """See `Loop.finish`; the newest strategy is stored in any case."""
         result = super().finish()
-        if self.iteration and self.iteration not in {file.iteration for file in self.run.list_strategies()}:
-            self._store()
+        self._store_missing()
         return result
 
     def samples_offered(self) -> int:

@@ -34,15 +34,13 @@ class Stack:
     runs: int
 
 
-def stack_of(
-    outcomes: Outcomes, title: str, runs: Sequence[History], opponent: str, policy: str = "average"
-) -> Stack | None:
-    """Returns the categories of the evaluations that all runs have in common; None if there are none."""
+def stack_of(outcomes: Outcomes, title: str, runs: Sequence[History], opponent: str) -> Stack | None:
+    """Returns the categories of the average policy's evaluations that all runs have; None if there are none."""
     found = [
         {
             row["iteration"]: shares_of(outcomes, row["categories"])
             for row in run.evaluations
-            if _is_of(row, opponent, policy)
+            if (row["opponent"], row["policy"]) == (opponent, "average") and row.get("categories")
         }
         for run in runs
     ]
@@ -67,13 +65,7 @@ def shares_of(outcomes: Outcomes, categories: Mapping[str, float]) -> NDArray[np
     return np.asarray(counts / counts.sum())
 
 
-def _is_of(row: Mapping[str, object], opponent: str, policy: str) -> bool:
-    return (row["opponent"], row["policy"]) == (opponent, policy) and bool(row.get("categories"))
-
-
-def draw_areas(
-    outcomes: Outcomes, name: str, title: str, caption: str, stacks: Sequence[Stack], note: str = ""
-) -> Plot:
+def draw_areas(outcomes: Outcomes, name: str, title: str, caption: str, stacks: Sequence[Stack]) -> Plot:
     """Draws a panel of stacked areas for each stack, two in a row."""
     figure, axes = grid(len(stacks))
     for axis, stack in zip(axes, stacks, strict=False):
@@ -87,7 +79,7 @@ def draw_areas(
         finish(axis, stack.title, "iteration", "games (%)")
         axis.set_ylim(0, 100)
         axis.set_xlim(stack.x[0], stack.x[-1] if len(stack.x) > 1 else stack.x[0] + 1)
-    frame(figure, axes[: len(stacks)], title, note)
+    frame(figure, axes[: len(stacks)], title, "")
     ends = {stack.title: stack.shares[:, -1] for stack in stacks}
     return Plot(name, title, caption, _alt(outcomes, title, ends), png_of(figure), _columns(outcomes), _rows(ends))
 

@@ -24,6 +24,10 @@ from learners.storage import sync
 
 _NAME = re.compile(r"\d{6,}")
 _BLOCK = 4 << 20
+
+KEPT = 2
+"""Number of checkpoints of a run."""
+
 _UNSEALED = {"iteration", "written", "config", "resumed", "files"}
 """Entries of the manifests of dancfr 0.2, which have no checksum of their own."""
 
@@ -41,13 +45,12 @@ class Checkpoint:
 
 
 @contextmanager
-def writing(run: Run, iteration: int, keep: int = 2) -> Iterator[Path]:
+def writing(run: Run, iteration: int) -> Iterator[Path]:
     """A folder for the files of the state after `iteration`; it becomes a checkpoint when the block ends.
 
     Args:
         run: The run, locked by this process.
         iteration: Iterations done.
-        keep: Number of checkpoints to keep, this one included.
 
     Raises:
         CheckpointFailed: a file could not be written, on a full disk for instance. Earlier checkpoints are unchanged,
@@ -76,7 +79,7 @@ def writing(run: Run, iteration: int, keep: int = 2) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    _prune(run, iteration, max(1, keep))
+    _prune(run, iteration)
 
 
 def listed(run: Run) -> list[Checkpoint]:
@@ -230,13 +233,13 @@ def _move(partial: Path, final: Path) -> None:
     sync(final.parent)
 
 
-def _prune(run: Run, iteration: int, keep: int) -> None:
-    """Removes all but the newest `keep` checkpoints, and those after `iteration`, which the run has skipped."""
+def _prune(run: Run, iteration: int) -> None:
+    """Removes all but the newest `KEPT` checkpoints, and those after `iteration`, which the run has skipped."""
     _remove_damaged(run.path / "checkpoints")
     checkpoints = listed(run)
     past = [checkpoint for checkpoint in checkpoints if checkpoint.iteration <= iteration]
     future = [checkpoint for checkpoint in checkpoints if checkpoint.iteration > iteration]
-    for checkpoint in [*past[:-keep], *future]:
+    for checkpoint in [*past[:-KEPT], *future]:
         try:
             shutil.rmtree(checkpoint.folder)
         except OSError as error:

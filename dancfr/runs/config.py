@@ -104,24 +104,22 @@ def describe_differences(old: AnyConfig, new: AnyConfig) -> list[str]:
     return [f"{key}: {show(was)} -> {show(now)}" for key, (was, now) in differences(old, new).items()]
 
 
-def refuse_changes(old: AnyConfig, new: AnyConfig, allowed: Iterable[str] | None = None) -> None:
-    """Checks that a run is resumed with the configuration it was started with, except for keys that may change.
+def refuse_changes(old: AnyConfig, new: AnyConfig) -> None:
+    """Checks that a run is resumed with the configuration it was started with, except for `old.resumable`.
 
     Args:
         old: The configuration that the run was started with.
         new: The configuration that it is to continue with.
-        allowed: Keys or groups that may differ; `old.resumable` if None.
 
     Raises:
         UsageError: another key differs.
     """
-    allowed = old.resumable if allowed is None else frozenset(allowed)
     lines = zip(differences(old, new), describe_differences(old, new), strict=True)
-    changed = [line for key, line in lines if not is_among(key, allowed)]
+    changed = [line for key, line in lines if not is_among(key, old.resumable)]
     if changed:
         raise UsageError(
             f"a resumed run keeps its configuration, but {changed[0]}{more(len(changed) - 1)}: leave the setting out, "
-            f"start a new run, or add --allow-changes (without it, only {', '.join(sorted(allowed))} may change)"
+            f"start a new run, or add --allow-changes (without it, only {', '.join(sorted(old.resumable))} may change)"
         )
 
 

@@ -15,7 +15,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from numpy.typing import NDArray
@@ -137,9 +136,7 @@ class Run:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -303,19 +300,13 @@ class Run:
     def _strategy_path(self, player: int, iteration: int, average: bool) -> Path:
         return self.path / "strategies" / f"{'average-' if average else ''}p{player}-{iteration:06d}.safetensors"
 
-    def list_strategies(self, player: int | None = None, average: bool = False) -> list[StrategyFile]:
-        """Stored strategies by iteration, of one player or all: those of iterations, or the `average` ones."""
-        found = self._every_strategy()
-        return [file for file in found if file.average == average and player in (None, file.player)]
-
-    def _every_strategy(self) -> list[StrategyFile]:
-        found = []
+    def list_strategies(self, player: int | None = None, average: bool | None = False) -> list[StrategyFile]:
+        """Stored strategies by iteration, of one player or all: those of iterations, the `average` ones, or (None)
+        both."""
         folder = self.path / "strategies"
-        for path in folder.iterdir() if folder.is_dir() else ():
-            match = _STRATEGY.fullmatch(path.name)
-            if match:
-                found.append(StrategyFile(int(match[3]), int(match[2]), path, match[1] is not None))
-        return sorted(found)
+        names = [(path, _STRATEGY.fullmatch(path.name)) for path in (folder.iterdir() if folder.is_dir() else ())]
+        found = [StrategyFile(int(name[3]), int(name[2]), path, name[1] is not None) for path, name in names if name]
+        return sorted(each for each in found if average in (None, each.average) and player in (None, each.player))
 
     def has_samples(self) -> bool:
         """Whether the folder holds solved samples, which a resumed run uses again (shards of `data/`)."""
@@ -373,7 +364,7 @@ class Run:
 
     def discard_strategies_after(self, iteration: int) -> int:
         """Removes the strategies after `iteration`, where the run continues, and returns their number."""
-        later = [entry for entry in self._every_strategy() if entry.iteration > iteration]
+        later = [entry for entry in self.list_strategies(average=None) if entry.iteration > iteration]
         for entry in later:
             entry.path.unlink()
         return len(later)

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from dancfr.errors import warn
@@ -69,7 +68,56 @@ class Budget:
         return min(float(row.get(self.key, 0)) / self.total, 1.0)
 
 
-class Progress:
+class _Terminal:
+    """A bar at the bottom of the terminal with the phase, the fraction done, and the state of the run."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+        from rich.progress import Progress as Bar
+        from rich.table import Column
+
+        console = Console(stderr=True)
+        self._bar = Bar(
+            TextColumn("{task.description:<10}", markup=False, table_column=Column(no_wrap=True, min_width=10)),
+            BarColumn(bar_width=24 if console.width >= 100 else 12),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[state]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+            console=console,
+        )
+        self._task = self._bar.add_task("", total=1.0, state=COMPILING)
+        self._bar.start()
+
+    def update(self, **fields: Any) -> None:
+        """Changes the ``description``, the fraction ``completed`` or the ``state``."""
+        self._bar.update(self._task, **fields)
+
+    def say(self, text: str) -> None:
+        """Prints a line above the bar."""
+        with suppress(OSError, ValueError):  # the terminal is gone, and the training continues
+            self._bar.console.print(text, markup=False, highlight=False)
+
+    def close(self) -> None:
+        """Stops updating the bar, and leaves it on the screen."""
+        with suppress(OSError, ValueError):
+            self._bar.stop()
+
+
+class _Shown:
+    """A context manager that may have a bar on the terminal, and ends it."""
+
+    _terminal: _Terminal | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._terminal is not None:
+            self._terminal.close()
+            self._terminal = None
+
+
+class Progress(_Shown):
     """Shows the progress of a run. A context manager; a terminal that disappears does not end the training.
 
     Args:
@@ -97,7 +145,6 @@ class Progress:
         self._state = ""  # description of the newest iteration, until it is shown as a line
         self._wins = ""
         self._next_line = 0.0
-        self._terminal: _Terminal | None = None
 
     def __enter__(self) -> Self:
         if self._enabled and sys.stderr.isatty():
@@ -106,14 +153,10 @@ class Progress:
             self._say(f"starting, {COMPILING}")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._terminal is not None:
-            self._terminal.close()
-            self._terminal = None
-        elif self._state:
+    def __exit__(self, *_: object) -> None:
+        if self._terminal is None and self._state:
             self._say(self._state)
+        super().__exit__()
 
     def phase(self, name: str) -> None:
         """Shows the current activity of the run, on a terminal; may be called before the first iteration."""
@@ -188,42 +231,7 @@ class Progress:
             self._terminal.say(text)
 
 
-class _Terminal:
-    """A bar at the bottom of the terminal with the phase, the fraction done, and the state of the run."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-        from rich.progress import Progress as Bar
-        from rich.table import Column
-
-        console = Console(stderr=True)
-        self._bar = Bar(
-            TextColumn("{task.description:<10}", markup=False, table_column=Column(no_wrap=True, min_width=10)),
-            BarColumn(bar_width=24 if console.width >= 100 else 12),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[state]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
-            console=console,
-        )
-        self._task = self._bar.add_task("", total=1.0, state=COMPILING)
-        self._bar.start()
-
-    def update(self, **fields: Any) -> None:
-        """Changes the ``description``, the fraction ``completed`` or the ``state``."""
-        self._bar.update(self._task, **fields)
-
-    def say(self, text: str) -> None:
-        """Prints a line above the bar."""
-        with suppress(OSError, ValueError):  # the terminal is gone, and the training continues
-            self._bar.console.print(text, markup=False, highlight=False)
-
-    def close(self) -> None:
-        """Stops updating the bar, and leaves it on the screen."""
-        with suppress(OSError, ValueError):
-            self._bar.stop()
-
-
-class Steps:
+class Steps(_Shown):
     """The progress of one piece of work: a bar on a terminal, otherwise a line every ten seconds.
 
     Args:
@@ -233,7 +241,8 @@ class Steps:
     def __init__(self, what: str) -> None:
         self._what = what
         self._said = time.monotonic()
-        self._terminal = _Terminal() if sys.stderr is not None and sys.stderr.isatty() else None
+        if sys.stderr is not None and sys.stderr.isatty():
+            self._terminal = _Terminal()
 
     def __call__(self, done: float) -> None:
         """Shows the fraction that is done."""
@@ -242,15 +251,6 @@ class Steps:
         elif time.monotonic() - self._said > LINE_EVERY_S:
             self._said = time.monotonic()
             warn(f"{self._what}: {done:.0%}")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._terminal is not None:
-            self._terminal.close()
 
 
 class Pace:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from dancfr.errors import UsageError
@@ -33,9 +32,7 @@ class Tracker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close(failed=kind is not None)
 
     def log(self, row: Mapping[str, Any]) -> None:

@@ -191,7 +191,7 @@ class PlacementGame(FactoredGame):
         check_policies(self, policies)
         slots = []
         for player, (ranking, policy) in enumerate(zip(self._rankings, policies, strict=True)):
-            views, _ = listed(ranking, 0, len(policy))
+            views, _ = listed(ranking, 0, len(policy), with_tries=False)
             slots.append(np.empty(int(ranking.slots[0]), np.float32))
             wrong = in_slots(ranking.own | ranking.known, views, np.ascontiguousarray(policy), slots[-1])
             if wrong >= 0:

@@ -72,13 +72,15 @@ def rank(won: NDArray[np.bool_], player: int, abrupt: bool) -> Ranking:
     return Ranking(own, known, infosets, slots, infoset_of, slot_of)
 
 
-def listed(ranking: Ranking, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+def listed(
+    ranking: Ranking, start: int, stop: int, with_tries: bool = True
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Lists the infosets `start` to `stop` - 1: their views, `int32[N]`, and tries in their order, `uint8[N, cells]`.
 
-    A failed try has the flag `FAILED`; `NONE` follows the last one.
+    A failed try has the flag `FAILED`; `NONE` follows the last one. Without tries their array has no rows.
     """
     views = np.zeros(stop - start, np.int32)
-    tries = np.full((stop - start, ranking.infoset_of.shape[1]), NONE, np.uint8)
+    tries = np.full((len(views) if with_tries else 0, ranking.infoset_of.shape[1]), NONE, np.uint8)
     _list(ranking.infosets, ranking.infoset_of, start, views, tries)
     return views, tries
 
@@ -110,8 +112,9 @@ def _list(infosets, infoset_of, start, views, tries):
         view[depth], number[depth], turn[depth] = under, at, 0
         if at >= start:
             views[at - start] = under
-            for k in range(depth):
-                tries[at - start, k] = tried[k]
+            if len(tries):
+                for k in range(depth):
+                    tries[at - start, k] = tried[k]
 
 
 @kernel

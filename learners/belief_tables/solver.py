@@ -76,11 +76,6 @@ class BeliefSolver:
         self.nodes += int(nodes)
         return int(nodes)
 
-    @property
-    def visited(self) -> int:
-        """Number of rows with an average policy."""
-        return int(np.count_nonzero(self._tables.sums.any(axis=1)))
-
     def strategy(self) -> BeliefStrategy:
         """The average policy."""
         return BeliefStrategy.of_sums(self._tables.sums)

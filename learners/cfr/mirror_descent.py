@@ -11,8 +11,7 @@ to exp(q(I, a) / temperature). With a temperature that falls, the last iterate g
 """
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,30 +121,6 @@ class MirrorDescentSolver:
             side.policy[:] = own
             _set_plan(side)
             side.total[:] = self.iteration * side.plan
-
-    def state_dict(self) -> dict[str, Any]:
-        """Copies of all arrays that `load_state_dict` needs to continue bit for bit."""
-        arrays = {
-            f"{name}.{player}": getattr(side, name).copy()
-            for player, side in enumerate(self._sides)
-            for name in ("logits", "policy", "total")
-        }
-        return {"iteration": np.int64(self.iteration)} | arrays
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restores the state that `state_dict` returned.
-
-        Raises:
-            ValueError: the state belongs to another game.
-        """
-        for name, array in self.state_dict().items():
-            if name not in state or np.shape(state[name]) != np.shape(array):
-                raise ValueError(f"the saved state does not belong to {self.form.tree.name}: {name}")
-        for player, side in enumerate(self._sides):
-            for name in ("logits", "policy", "total"):
-                getattr(side, name)[:] = state[f"{name}.{player}"]
-            _set_plan(side)
-        self.iteration = int(state["iteration"])
 
 
 def _new_side(form: SequenceForm, player: int) -> _Side:

@@ -1,15 +1,13 @@
 """Monte Carlo CFR on a tree: chance-sampled, external-sampling, outcome-sampling and VR-MCCFR."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.tree import Tree
 from learners.cfr import sampling
-from learners.cfr.checks import check_array, check_policy, check_weight
+from learners.cfr.checks import check_policy, check_weight
 from learners.cfr.sampling_state import Options, make_tables
 
 Floats = NDArray[np.float64]
@@ -19,7 +17,6 @@ BASELINES = ("infoset", "history")
 
 _CHUNK = 4096
 """Iterations of one call of a kernel; Python handles signals between calls."""
-_WORD = (1 << 64) - 1
 
 
 class MonteCarloSolver:
@@ -166,37 +163,6 @@ class MonteCarloSolver:
         np.add.at(chance, at, reach[decisions, 2])
         np.add.at(own, at, reach[decisions, tree.mover[decisions]])
         return chance, own
-
-    def state_dict(self) -> dict[str, NDArray[Any]]:
-        """Copies of all arrays that a solver with the same tree and options needs to continue bit for bit."""
-        state: dict[str, NDArray[Any]] = {"regrets": self.regrets.copy(), "averages": self.averages.copy()}
-        if self.options.decay > 0:
-            state["baselines"] = self.baselines.copy()
-        state["counters"] = np.array([self.iteration, self.nodes], np.int64)
-        inner: Any = self._rng.bit_generator.state["state"]
-        words = [word for value in (inner["state"], inner["inc"]) for word in (value & _WORD, value >> 64)]
-        state["generator"] = np.array(words, np.uint64)
-        return state
-
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restores the state that `state_dict` returned.
-
-        Raises:
-            ValueError: the state belongs to another tree or algorithm; the solver stays as it was.
-        """
-        own = self.state_dict()
-        if differing := sorted(own.keys() ^ state.keys()):
-            raise ValueError(f"the state does not belong to {self.algorithm}: see {', '.join(differing)}")
-        for name, array in own.items():
-            check_array(f"{name} of the state", np.asarray(state[name]), array.shape, array.dtype)
-        self.regrets[:], self.averages[:] = state["regrets"], state["averages"]
-        if self.options.decay > 0:
-            self.baselines[:] = state["baselines"]
-        self.iteration, self.nodes = (int(count) for count in state["counters"])
-        words = [int(word) for word in state["generator"]]
-        inner = {"state": words[0] | words[1] << 64, "inc": words[2] | words[3] << 64}
-        whole = {"bit_generator": "PCG64", "state": inner, "has_uint32": 0, "uinteger": 0}
-        self._rng.bit_generator.state = whole
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

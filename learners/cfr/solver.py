@@ -1,6 +1,5 @@
 """The tabular algorithms of `dancfr solve`, by name."""
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,10 +32,6 @@ class Solver(Protocol):
     def current_policy(self) -> NDArray[np.float64]: ...
 
     def start_from(self, policy: NDArray[np.float64], weight: float) -> None: ...
-
-    def state_dict(self) -> dict[str, Any]: ...
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
 
 
 def make_solver(form: SequenceForm, algorithm: str, seed: int = 0, **options: Any) -> Solver:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,6 @@ Floats = NDArray[np.float64]
 
 NOISE = 1e-12
 """Regrets up to this share of the largest return count as 0, see `learners.cfr.state.Rule`."""
-_SAVED = {"regrets": "regrets", "averages": "average", "policies": "policy", "plans": "plan"}
-"""Arrays of a saved state, and the fields of `PlayerState` that they come from."""
 
 
 class Variant(NamedTuple):
@@ -104,31 +102,6 @@ class VectorSolver:
             set_plans(state)
             state.regrets[:] = weight * self.form.tree.max_utility * state.policy
             state.average[:] = total * state.plan
-
-    def state_dict(self) -> dict[str, Any]:
-        """Copies of all arrays that `load_state_dict` needs to continue bit for bit."""
-        arrays = {
-            f"{name}.{player}": getattr(state, field).copy()
-            for player, state in enumerate(self._states)
-            for name, field in _SAVED.items()
-        }
-        return {"iteration": np.int64(self.iteration)} | arrays
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restores the state that `state_dict` returned.
-
-        Raises:
-            ValueError: the state belongs to another game.
-        """
-        for name, array in self.state_dict().items():
-            shape = list(np.shape(state[name])) if name in state else None
-            if shape != list(np.shape(array)):
-                problem = "missing" if shape is None else f"of shape {shape} instead of {list(np.shape(array))}"
-                raise ValueError(f"the saved state does not belong to {self.form.tree.name}: {name} is {problem}")
-        for player, own in enumerate(self._states):
-            for name, field in _SAVED.items():
-                getattr(own, field)[:] = state[f"{name}.{player}"]
-        self.iteration = int(state["iteration"])
 
 
 __all__ = ["NOISE", "VARIANTS", "Variant", "VectorSolver"]

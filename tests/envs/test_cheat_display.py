@@ -1,6 +1,5 @@
 """The messages to the page of Cheat: the player's own cards and revealed ones, never another player's cards."""
 
-import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -184,13 +183,3 @@ def test_picked_cards_are_in_the_hand_for_the_others() -> None:
         "card": None,
         "hidden": True,
     }
-
-
-def test_scenes_are_json() -> None:
-    for game in GAMES.values():
-        display = display_of(game)
-        assert isinstance(display, CheatDisplay)
-        for before, action, after in moves_of(game, 1):
-            for viewer in (None, *range(game.players)):
-                json.dumps([display.scene(after[0], viewer), display.event(before[0], action, after[0], viewer)])
-            json.dumps(display.choices(before))

@@ -135,13 +135,3 @@ def test_an_escape_leaves_the_board() -> None:
     states = position(game, {"A": 0, "Br": 7}, {"C": 20, "Dr": 14})
     (choice,) = GeisterDisplay(game).choices(states)
     assert (choice["label"], choice["to"], choice["from"]) == ("A a6 leaves the board", None, [0, 0])
-
-
-def test_scenes_are_json() -> None:
-    for game in GAMES.values():
-        display = display_of(game)
-        assert isinstance(display, GeisterDisplay)
-        for before, action, after in moves_of(game, 1):
-            for viewer in (None, 0, 1):
-                json.dumps([display.scene(after[0], viewer), display.event(before[0], action, after[0], viewer)])
-            json.dumps(display.choices(before))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from envs.game import Game, IllegalAction, States
+from envs.game import IllegalAction, States
 from envs.geister import Geister, rules
 from tests.envs.geister_positions import position
 
@@ -24,10 +24,6 @@ def move(game: Geister, states: States, text: str) -> None:
     ghost, direction = text.split()
     action = 4 * "ABCDEFGH".index(ghost) + rules.DIRECTIONS.index(direction)
     game.step(states, np.array([action]), np.random.default_rng(0))
-
-
-def test_is_a_game() -> None:
-    assert isinstance(FULL, Game)
 
 
 @pytest.mark.parametrize(

@@ -118,14 +118,6 @@ def test_values_survive_copying_dropping_and_sending() -> None:
     assert np.array_equal(second["length"] >= states["length"], np.ones(40, bool))
 
 
-def test_seeds_repeat() -> None:
-    game = OpenSpielGame(GOOFSPIEL)
-    first, again, other = (played(game, 64, seed).tobytes() for seed in (7, 7, 8))
-    assert first == again
-    assert first != other
-    assert played(OpenSpielGame(GOOFSPIEL), 64, 7).tobytes() == first
-
-
 def test_illegal_actions_change_nothing() -> None:
     game = OpenSpielGame("leduc_poker")
     rng = np.random.default_rng(0)

@@ -5,11 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dancfr.games.registry import GAMES
-from envs.belief import Beliefs
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,24 +24,9 @@ def test_importing_games_loads_no_display_and_no_upper_floor() -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_record_is_true_of_its_game(name: str) -> None:
+def test_record_turns_switches_on_and_has_a_page(name: str) -> None:
+    """`dancfr games NAME --check` checks the rest of every record."""
     record = GAMES[name]
-    game = record.make()
-    assert game.spec.name == name
-    switches = {option for option, default in record.options.items() if default in (True, False)}
-    assert set(record.turned_on) <= switches
-    assert {*record.in_matches, *record.in_evaluations, *record.for_people} <= set(record.options)
-    ways = {f"{outcome} by {ending}" for outcome in ("win", "draw", "loss") for ending in game.spec.endings[1:]}
-    assert set(record.outcomes) <= ways
+    assert set(record.turned_on) <= {option for option, default in record.options.items() if default in (True, False)}
     assert record.display is not None
     assert record.page is not None
-    assert record.page.is_file()
-    state = game.reset(1, np.random.default_rng(0))
-    scenes = [record.display(game).scene(state[0], viewer) for viewer in (None, 0)]
-    assert all(json.dumps(scene) for scene in scenes)
-    if record.belief is not None:
-        belief: Beliefs = record.belief(game, state, None, None)
-        assert belief["kind"] == "uniform"
-        assert json.dumps(belief)
-    if record.adapter is not None:
-        assert record.adapter(game, dict(record.options)) is None

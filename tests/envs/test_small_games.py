@@ -298,14 +298,6 @@ def test_chance_is_drawn_as_the_tree_says(name: str) -> None:
 
 
 @GAMES
-def test_same_seed_same_games(game: FactoredGame) -> None:
-    first, second = ([s.copy() for s in play(game, 20, seed)] for seed in (5, 5))
-    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
-    other = [s.copy() for s in play(game, 20, 6)]
-    assert any(not np.array_equal(a, b) for a, b in zip(first, other, strict=False))
-
-
-@GAMES
 def test_illegal_actions_change_nothing(game: FactoredGame) -> None:
     rng = np.random.default_rng(3)
     seen = 0

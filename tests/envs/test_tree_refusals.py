@@ -16,24 +16,23 @@ from envs.goofspiel import Goofspiel
 from envs.guandan import GuanDan
 from envs.kuhn import Kuhn
 from envs.tree import ImperfectRecall, Tree, TreeTooLarge, assemble, compile_tree
+from tests.envs.sketch import Sketch
 
 
-class Pennies(FactoredGame):
+class Pennies(Sketch):
     """Chance tosses a coin that no player sees; both players choose a side, hidden. A base to build wrong games on."""
 
     STATE = np.dtype([("mover", np.int8), ("chosen", np.int8, (3,)), ("length", np.int8)])
     PLAYERS = 2
 
     def __init__(self) -> None:
-        self.spec = replace(Kuhn().spec, name="pennies", num_players=self.PLAYERS, packed_size=2, max_plies=2)
+        super().__init__("pennies", size=2, most=2)
+        self.spec = replace(self.spec, num_players=self.PLAYERS)
 
     def initial(self, batch: int) -> States:
         states = np.zeros(batch, self.STATE)
         states["mover"] = CHANCE
         return states
-
-    def legal(self, states: States) -> NDArray[np.bool_]:
-        return np.repeat((states["mover"] >= 0)[:, None], 2, axis=1)
 
     def chance(self, states: States) -> NDArray[np.float64]:
         return np.full((len(states), 2), 0.5)
@@ -43,27 +42,12 @@ class Pennies(FactoredGame):
         states["length"] += 1
         states["mover"] = np.array([CHANCE, 0, 1, OVER])[states["length"]]
 
-    def public(self, states: States) -> NDArray[np.int64]:
-        return np.zeros(len(states), np.int64)
-
-    def private(self, states: States, player: int) -> NDArray[np.int64]:
-        return np.zeros(len(states), np.int64)
-
     def utilities(self, states: States) -> NDArray[np.float64]:
         won = np.where(states["mover"] == OVER, np.where(states["chosen"].sum(1) % 2, 1.0, -1.0), 0.0)
         return np.stack([won, -won], axis=1)
 
     def observe(self, states: States, players: NDArray[np.int8]) -> NDArray[np.uint8]:
         return np.repeat(np.asarray(players, np.uint8)[:, None], 2, axis=1)
-
-    def encode(self, packed: NDArray[np.uint8], encoding: str = "flat") -> NDArray[np.float32]:
-        return packed.astype(np.float32)
-
-    def describe(self, state: np.void, view: int | None = None) -> str:
-        return "pennies"
-
-    def describe_action(self, action: int) -> str:
-        return str(action)
 
 
 def test_what_nobody_sees_parts_no_infosets() -> None:

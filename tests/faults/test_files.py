@@ -50,22 +50,6 @@ def test_one_flipped_byte_in_the_newest_checkpoint_costs_what_followed_the_one_b
     assert len(rows(run, "train")) == LONGER
 
 
-def test_a_damaged_checkpoint_does_not_take_the_place_of_a_sound_one(
-    stopped: Path, calm: Path, tmp_path: Path, capfd: Capture
-) -> None:
-    """Two checkpoints are kept, so that there is one to fall back to: of those that are whole."""
-    run = copy_of(stopped, tmp_path)
-    flip_a_byte(run / "checkpoints" / "000007" / "buffer-advantages-0.safetensors")
-    assert dancfr(capfd, *training_of(run, f"iterations={LONGER}", "--resume")).code == 0
-    found = checkpoints.listed(Run.open(run))
-    assert [checkpoint.iteration for checkpoint in found] == [6, LONGER]
-    flip_a_byte(run / "checkpoints" / "000009" / "buffer-advantages-0.safetensors")
-    outcome = dancfr(capfd, *training_of(run, f"iterations={LONGER}", "--resume"))
-    assert outcome.code == 0, outcome.err
-    assert "resumed after iteration 6" in outcome.err
-    assert_as_if_undisturbed(run, calm)
-
-
 def test_if_every_checkpoint_is_damaged_nothing_is_begun_anew_and_nothing_changed(
     stopped: Path, tmp_path: Path, capfd: Capture
 ) -> None:

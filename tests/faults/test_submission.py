@@ -16,7 +16,6 @@ from tests.faults.commands import assert_refused, dancfr
 
 Capture = pytest.CaptureFixture[str]
 TOKEN = "of-the-cluster"
-LIMIT_MIB = 100
 
 
 @pytest.fixture
@@ -64,17 +63,6 @@ def submit(capfd: Capture, tree: Path, address: str):
     return dancfr(capfd, *words, "--working-dir", str(tree), "--address", address)
 
 
-def test_a_tree_that_is_too_large_is_not_sent(tree: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
-    with (tree / "weights.bin").open("wb") as file:
-        file.truncate(LIMIT_MIB * 2**20 + 1)
-    with cluster() as (address, asked):
-        line = assert_refused(submit(capfd, tree, address))
-    assert "weights.bin (100.0 MiB)" in line
-    assert ".gitignore or .rayignore" in line
-    assert asked == []
-
-
 def test_without_the_token_or_with_another_nothing_is_sent(
     tree: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,9 +90,3 @@ def test_a_connection_that_breaks_once_is_made_again(tree: Path, capfd: Capture)
         line = assert_refused(submit(capfd, tree, address))
         thread.join()
     assert "requires a token, and none was found" in line
-
-
-def test_the_reason_why_nothing_answers_is_named(tree: Path, capfd: Capture) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    assert "(no connection: Connection refused)" in assert_refused(submit(capfd, tree, address))

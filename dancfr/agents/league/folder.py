@@ -9,7 +9,6 @@ run.lock        locked by the process that plays
 
 import json
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from dancfr.agents.league.config import LeagueConfig, Result
@@ -43,9 +42,7 @@ class LeagueFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

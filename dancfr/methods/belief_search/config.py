@@ -51,7 +51,12 @@ class BeliefSearchConfig(RunConfig):
         circular: Capacity of the circular buffer of values, in rows.
     """
 
-    buffers: ClassVar[tuple[str, ...]] = ("reservoir", "policies", "circular")
+    batches: ClassVar[dict[str, str]] = {
+        "reservoir": "advantage_training",
+        "policies": "policy_training",
+        "circular": "value_training",
+    }
+    buffers: ClassVar[tuple[str, ...]] = tuple(batches)
     resumable: ClassVar[frozenset[str]] = RunConfig.resumable | {"average_threshold"}
 
     games: int = Field(64, ge=1, le=1_000_000)
@@ -88,18 +93,6 @@ class BeliefSearchConfig(RunConfig):
                 f"uniform={self.uniform} applies to whole chunks, but games={self.games} and chunk={self.chunk} give "
                 "a single one: raise games or lower chunk"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _buffers_hold_a_batch(self) -> "BeliefSearchConfig":
-        for buffer, training in (
-            ("reservoir", "advantage_training"),
-            ("policies", "policy_training"),
-            ("circular", "value_training"),
-        ):
-            rows, batch = getattr(self, buffer), getattr(self, training).batch
-            if rows < batch:
-                raise ValueError(f"{buffer} must be at least {training}.batch={batch}, got {rows}")
         return self
 
     def check(self) -> None:

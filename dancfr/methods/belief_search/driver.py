@@ -125,17 +125,7 @@ class BeliefSearch(Loop):
     def state(self, folder: Path) -> Row:
         return {"samples": self.samples}
 
-    def restore(self) -> None:
-        """Restores the newest intact checkpoint.
-
-        Raises:
-            UsageError: the checkpoints were removed, or all of them are damaged.
-            ForeignState: the checkpoint belongs to other networks.
-        """
-        saved = self.load_newest()
-        if saved is None:
-            return
-        state, folder = saved
+    def adopt(self, state: Row, folder: Path) -> None:
         with reading(folder):
             self.samples = Counter({name: int(count) for name, count in state["samples"].items()})
         self.weights = BeliefWeights(self.iteration, **self._learner_weights())

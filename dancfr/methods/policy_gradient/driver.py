@@ -199,17 +199,7 @@ class PolicyGradient(Loop):
             "fitted": None if self._fitted is None else self._fitted[:2],
         }
 
-    def restore(self) -> None:
-        """Resumes from the newest whole checkpoint, with the nets that played then.
-
-        Raises:
-            UsageError: the checkpoints are gone, or none is whole.
-            ForeignState: the checkpoint is of other networks.
-        """
-        saved = self.load_newest()
-        if saved is None:
-            return
-        state, folder = saved
+    def adopt(self, state: Row, folder: Path) -> None:
         with reading(folder):
             self.decisions, self.samples = int(state["decisions"]), int(state["samples"])
             self.version, self.keep_every = int(state["version"]), int(state["keep_every"])

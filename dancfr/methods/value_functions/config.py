@@ -53,6 +53,7 @@ class ValueFunctionConfig(RunConfig):
     """
 
     buffers: ClassVar[tuple[str, ...]] = ("capacity",)
+    batches: ClassVar[dict[str, str]] = {"capacity": "training"}
     resumable: ClassVar[frozenset[str]] = RunConfig.resumable | {"data"}
 
     game: str = "goofspiel5"
@@ -73,12 +74,6 @@ class ValueFunctionConfig(RunConfig):
     capacity: int = Field(1_000_000, ge=1)
     evaluation: ValueFunctionEvaluation = ValueFunctionEvaluation()
     checkpoint_every: int = Field(10, ge=1)
-
-    @model_validator(mode="after")
-    def _buffer_holds_a_batch(self) -> "ValueFunctionConfig":
-        if self.capacity < self.training.batch:
-            raise ValueError(f"capacity must be at least training.batch={self.training.batch}, got {self.capacity}")
-        return self
 
     @model_validator(mode="after")
     def _something_is_held_out(self) -> "ValueFunctionConfig":

@@ -124,20 +124,10 @@ class ValueFunctions(Loop):
         """Compiles the kernels of the workers by solving the subgames of one strategy."""
         self.compile_in_workers(ValueSolver.solve, [(ValueTask((self.config.seed, 0, 0), 1, False), None)])
 
-    def state(self, folder: Path) -> dict[str, Any]:
+    def state(self, folder: Path) -> Row:
         return {"samples": self.samples}
 
-    def restore(self) -> None:
-        """Restores the newest intact checkpoint.
-
-        Raises:
-            UsageError: the checkpoints were removed, or all of them are damaged.
-            ForeignState: the checkpoint belongs to another net.
-        """
-        saved = self.load_newest()
-        if saved is None:
-            return
-        state, folder = saved
+    def adopt(self, state: Row, folder: Path) -> None:
         with reading(folder):
             self.samples = int(state["samples"])
         self.weights = self.actors.runtime.get(self.actors.learner.call(LearnerServer.weights, 0))

@@ -135,24 +135,15 @@ def choose_planned(states, strengths, manners, rows, actions):
 class PlannerBot(GuanDanBot):
     """Plays by the cheapest split of its hand, see the module. Deterministic; implements `envs.agent.ListedAgent`.
 
-    Args:
-        strengths: Weights of the prices of plays.
-        manners: Weights of situations.
-
     Raises:
         ValueError: `begin` is called with a game other than GuanDan.
     """
 
     name = "planner"
 
-    def __init__(self, strengths: Strengths | None = None, manners: Manners | None = None) -> None:
-        super().__init__()
-        self.strengths = strengths or Strengths()
-        self.manners = manners or Manners()
-
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
         actions = np.zeros(len(states), action_dtype)
-        choose_planned(states, self.strengths, self.manners, np.empty(LONGEST, action_dtype), actions)
+        choose_planned(states, Strengths(), Manners(), np.empty(LONGEST, action_dtype), actions)
         tributes = np.flatnonzero(states["phase"] != PLAY)
         if len(tributes):
             legal = self.game.legal(states[tributes])

@@ -31,18 +31,6 @@ FULL = Geister(ply_limit=300)
 MINI = Geister(size=4, ply_limit=30, observation_limit=30)
 GUANDAN = GuanDan()
 
-CONTRACT = {
-    "games",
-    "wins",
-    "draws",
-    "losses",
-    "win_rate",
-    "ci95",
-    "categories",
-    "seats",
-    "games_per_second",
-}
-
 
 def first_policy(agent: Any, game: Game) -> NDArray[np.float32]:
     """Returns the policy at the first decision of a game."""
@@ -183,16 +171,6 @@ def test_an_average_with_a_gap_is_refused(mini_run: Path, tmp_path: Path) -> Non
         make_agent(f"{copy}@1", MINI)
 
 
-@pytest.mark.parametrize("average", ["exact", "sampled", "paper", "last"])
-def test_evaluate_counts_games_of_a_run(mini_run: Path, average: str) -> None:
-    found = play_match(f"{mini_run}?average={average}", "random", "mini-geister", games=60, seed=5).as_dict()
-    assert set(found) >= CONTRACT
-    assert found["wins"] + found["draws"] + found["losses"] == found["games"] == 60
-    assert sum(found["categories"].values()) == 60
-    assert (found["ply_limit"], found["seed"], found["against"]) == (30, 5, "random")
-    assert found["mean_plies"] <= 30
-
-
 def test_the_game_is_that_of_the_agents(mini_run: Path, tmp_path: Path) -> None:
     assert game_of((str(mini_run), "random")) == game_of(("rush", f"{mini_run}@4"), None, "leduc") == "mini-geister"
     assert game_of(("random", "pretrained:guandan?ms=5")) == "guandan"
@@ -304,7 +282,7 @@ def test_tributes_are_left_to_the_heuristic_unless_they_were_learnt() -> None:
 
 def test_evaluate_plays_rounds_of_a_run_of_dmc_unless_told_otherwise(dmc_run: Path) -> None:
     found = play_match(str(dmc_run), "random", "guandan", games=6, seed=5).as_dict()
-    assert set(found) >= CONTRACT | {"ci95_pairs", "deals", "mean_return"}
+    assert set(found) >= {"ci95_pairs", "deals", "mean_return"}
     assert found["game_options"] == {"length": "round", "situation": "drawn"}
     whole = play_match("greedy", str(dmc_run), "guandan", games=2, seed=5, options=("length=match",)).as_dict()
     assert whole["game_options"] == {"length": "match", "situation": "first"}
@@ -388,15 +366,6 @@ def test_the_evaluation_beside_a_training_of_dmc_plays_rounds_of_the_newest_net(
     assert row["mean_plies"] < 250, "rounds, whatever the run is trained on"
     with pytest.raises(ValueError, match="iteration 3: the newest nets are of 2"):
         server.evaluate(3, 4, (1, 3))
-
-
-def test_a_damaged_strategy_is_named(mini_run: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "mini"
-    shutil.copytree(mini_run, copy)
-    file = Run.open(copy).list_strategies(1)[-1].path
-    file.write_bytes(file.read_bytes()[:-10])
-    with pytest.raises(UsageError, match=f"{file.name} is damaged"):
-        make_agent(str(copy), MINI)
 
 
 def test_agents_of_a_game_are_its_bots_and_its_trained_runs(mini_run: Path, write_run: Any) -> None:

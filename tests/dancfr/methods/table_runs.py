@@ -1,6 +1,7 @@
 """Helpers that train short runs of all methods and read their files."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from dancfr.methods.options import TrainOptions
 from dancfr.runs.config import Config, apply_overrides
 from dancfr.runs.run import Run
 from dancfr.watch.tracking import Tracker
+from learners.storage import load_state, save_state
 
 
 def train(run: Run, method: str, config: Config, tracker: Tracker, options: TrainOptions) -> dict[str, Any]:
@@ -39,6 +41,22 @@ def run_preset(
         run = Run.create(path, preset, method, config)
     with run, Tracker(run, mode="off") as tracker:
         return train(run, method, config, tracker, options)
+
+
+def with_strategy(run: Path, folder: Path, arrays: dict[str, Any], **about: Any) -> Path:
+    """Returns a copy of a run whose newest strategy has other arrays and metadata.
+
+    Args:
+        run, folder: The run, and where to copy it.
+        arrays: By name an array, a function of the present one, or None, which removes it.
+        about: Metadata.
+    """
+    copy = Path(shutil.copytree(run, folder / "run"))
+    file = max((copy / "strategies").iterdir())
+    found, meta = load_state(file)
+    changed = {name: array(found[name]) if callable(array) else array for name, array in arrays.items()}
+    save_state(file, {name: array for name, array in (found | changed).items() if array is not None}, meta | about)
+    return copy
 
 
 def stored(path: Path) -> dict[str, bytes]:

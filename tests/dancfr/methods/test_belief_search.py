@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 
 from dancfr.errors import UsageError
 from dancfr.methods.belief_search.driver import tasks_of
-from learners.storage import load_state, save_state
-from tests.dancfr.methods.table_runs import configured, rows, run_preset, stored
+from tests.dancfr.methods.table_runs import configured, rows, run_preset, stored, with_strategy
 from tests.dancfr.outcomes import Command, refused
 
 PRESET = "geister-belief-search-quick"
@@ -85,15 +83,10 @@ def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
         assert outcome.code == 0, outcome.err
         found[name] = json.loads(outcome.out)["mean_plies"]
     assert len(set(found.values())) >= 4, found
-    for name, said in (
-        ("?average=paper", "there are: last, net"),
-        ("@40", "has iterations 2 to 5, not 40"),
-    ):
-        assert said in refused(command("evaluate", f"{reference}{name}", "--against", "random", *match))
+    wrong = command("evaluate", f"{reference}?average=paper", "--against", "random", *match)
+    assert "there are: last, net" in refused(wrong)
     chosen = command("evaluate", str(reference), "--game", "geister", "--option", "random_setup=false", "--games", "20")
     assert chosen.code == 0, chosen.err  # its colours are drawn, as in training
-    other = command("evaluate", str(reference), "--game", "mini-geister", "--against", "random")
-    assert "was trained on geister, not on mini-geister" in refused(other)
 
 
 def test_mini_geister_can_be_trained_too(tmp_path: Path) -> None:
@@ -134,19 +127,11 @@ def test_what_does_not_fit_is_refused_in_a_line(overrides: tuple[str, ...], mess
         ({"policy.out.b": np.zeros(3, np.float32)}, r"policy.out.b .*float32\[3\]"),
         ({"extra.w": np.zeros(1, np.float32)}, "extra.w"),
         ({"advantage.out.b": None}, "advantage.out.b .*missing"),
-        ({}, "damaged|truncated|checksum|not whole"),
     ],
 )
 def test_nets_that_do_not_fit_are_refused(
     reference: Path, tmp_path: Path, command: Command, change: dict[str, Any], message: str
 ) -> None:
-    path = tmp_path / "run"
-    shutil.copytree(reference, path)
-    file = path / "strategies" / "p0-000005.safetensors"
-    arrays, about = load_state(file)
-    arrays = {name: array for name, array in (arrays | change).items() if array is not None}
-    save_state(file, arrays, about)
-    if not change:
-        file.write_bytes(file.read_bytes()[:-40])
-    outcome = command("evaluate", str(path), "--game", "geister", "--against", "random", "--games", "2")
+    run = str(with_strategy(reference, tmp_path, change))
+    outcome = command("evaluate", run, "--game", "geister", "--against", "random", "--games", "2")
     assert re.search(message, refused(outcome))

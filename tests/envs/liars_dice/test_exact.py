@@ -10,47 +10,11 @@ from envs.liars_dice import LiarsDice
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
 from learners.cfr.sequence_form import sequence_form
+from tests.envs.exact_games import Policies, legal_at, on_tree, random_policies, ranks
 from tests.envs.small_trees import tree_of
-
-Policies = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 SIZES = [(1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (2, 2), (2, 3), (3, 2)]
 SOLVED = [(1, 3), (1, 4), (1, 5), (2, 2)]
-
-
-def legal_at(game: LiarsDice, player: int) -> NDArray[np.bool_]:
-    return game.legal(game.infosets(player, 0, game.num_infosets(player)))
-
-
-def random_policies(game: LiarsDice, seed: int, zeros: float) -> Policies:
-    """Exponential weights, a share of them 0 unless they are all that an infoset has."""
-    rng = np.random.default_rng(seed)
-    found = []
-    for player in (0, 1):
-        legal = legal_at(game, player)
-        weight = rng.exponential(size=legal.shape) * legal
-        sparse = np.where(rng.random(legal.shape) < zeros, 0, weight)
-        weight = np.where(sparse.sum(1, keepdims=True) > 0, sparse, weight)
-        found.append((weight / weight.sum(1, keepdims=True)).astype(np.float32))
-    return found[0], found[1]
-
-
-def ranks(game: LiarsDice) -> dict[bytes, int]:
-    """Rank of each infoset of both players, by its packed infostate."""
-    found = {}
-    for player in (0, 1):
-        count = game.num_infosets(player)
-        packed = game.observe(game.infosets(player, 0, count), np.full(count, player, np.int8))
-        found.update({row.tobytes(): rank for rank, row in enumerate(packed)})
-    return found
-
-
-def on_tree(game: LiarsDice, policies: Policies) -> NDArray[np.float64]:
-    """The policies as one of the tree, `float64[S]`, without the rounding of their sums."""
-    tree, rank = tree_of(game), ranks(game)
-    rows = [policies[p][rank[seen.tobytes()]] for p, seen in zip(tree.player, tree.observed, strict=True)]
-    table = np.array(rows, np.float64)
-    return tree.to_slots(table / table.sum(1, keepdims=True))
 
 
 def by_rank(game: LiarsDice, policy: NDArray[np.float64]) -> Policies:

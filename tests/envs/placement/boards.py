@@ -1,19 +1,15 @@
-"""Small boards of both games, random policies on them, and a version of the rules in plain Python."""
+"""Small boards of both games, and a version of the rules in plain Python."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from envs.dark_hex import DarkHex
 from envs.extensive import OVER
 from envs.phantom_ttt import PhantomTicTacToe
 from envs.placement.game import PlacementGame
-
-Policies = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 SMALL = {
     f"dark_hex-{rows}x{columns}{'-abrupt' if abrupt else ''}": DarkHex(abrupt, rows=rows, columns=columns)
@@ -121,22 +117,3 @@ def positions(game: PlacementGame) -> Iterator[Stated]:
         position = waiting.pop()
         yield position
         waiting += [after(game, position, cell) for cell in position.legal(game.spec.num_actions)]
-
-
-def packed_infosets(game: PlacementGame, player: int) -> NDArray[np.uint8]:
-    """The packed infostates of a player's infosets in order, `uint8[I, P]`."""
-    count = game.num_infosets(player)
-    return game.observe(game.infosets(player, 0, count), np.full(count, player, np.int8))
-
-
-def random_policies(game: PlacementGame, seed: int, zeros: float) -> Policies:
-    """Exponential weights, a share of them 0 unless they are all that an infoset has."""
-    rng = np.random.default_rng(seed)
-    found = []
-    for player in (0, 1):
-        legal = game.legal(game.infosets(player, 0, game.num_infosets(player)))
-        weight = rng.exponential(size=legal.shape) * legal
-        sparse = np.where(rng.random(legal.shape) < zeros, 0, weight)
-        weight = np.where(sparse.sum(1, keepdims=True) > 0, sparse, weight)
-        found.append((weight / weight.sum(1, keepdims=True)).astype(np.float32))
-    return found[0], found[1]

@@ -18,7 +18,8 @@ from learners.cfr.sequence_form import sequence_form
 from learners.cfr.whole_policy import NoPolicy, evaluate_agent, whole_policy
 from learners.dream.agent import DreamAgent
 from learners.networks.settings import NetworkSettings
-from tests.envs.placement.boards import SMALL, packed_infosets, random_policies
+from tests.envs.exact_games import packed_infosets, random_policies
+from tests.envs.placement.boards import SMALL
 from tests.envs.small_trees import tree_of
 
 NET = NetworkSettings(trunk="flat", width=8, depth=1, norm="none", outputs="action")

@@ -5,7 +5,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from envs.dark_hex import DarkHex
 from envs.placement.exact import UNDECIDED, evaluate, histories, outcomes
@@ -13,17 +12,9 @@ from envs.placement.game import PlacementGame
 from envs.placement.ranking import listed
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
-from tests.envs.placement.boards import FULL, ON_SMALL, SMALL, Policies, connected, packed_infosets, random_policies
+from tests.envs.exact_games import on_tree, random_policies
+from tests.envs.placement.boards import FULL, ON_SMALL, SMALL, connected
 from tests.envs.small_trees import tree_of
-
-
-def on_tree(game: PlacementGame, policies: Policies) -> NDArray[np.float64]:
-    """The policies as one of the tree, `float64[S]`, without the rounding of their sums."""
-    tree = tree_of(game)
-    rank = {row.tobytes(): k for player in (0, 1) for k, row in enumerate(packed_infosets(game, player))}
-    rows = [policies[p][rank[seen.tobytes()]] for p, seen in zip(tree.player, tree.observed, strict=True)]
-    table = np.array(rows, np.float64)
-    return tree.to_slots(table / table.sum(1, keepdims=True))
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.6])

@@ -10,7 +10,8 @@ from envs.game import States
 from envs.phantom_ttt import PhantomTicTacToe
 from envs.placement.game import PlacementGame
 from envs.placement.rules import FAILED, NONE
-from tests.envs.placement.boards import FULL, ON_FULL, ON_SMALL, packed_infosets, positions
+from tests.envs.exact_games import packed_infosets
+from tests.envs.placement.boards import FULL, ON_FULL, ON_SMALL, positions
 
 
 def as_bytes(game: PlacementGame, player: int, tries: tuple[tuple[int, bool], ...]) -> bytes:

@@ -69,19 +69,16 @@ def test_the_last_iterate_goes_to_an_equilibrium(game, iterations: int, bound: f
     assert evaluate_policy(form, solver.average_policy()).exploitability < 4 * bound
 
 
-def test_it_goes_on_from_a_saved_state_bit_for_bit() -> None:
+def test_pieces_of_a_run_are_the_run_bit_for_bit() -> None:
     form = form_of(Leduc())
-    whole, first, second = (make_solver(form, "mmd", step_size=2.0) for _ in range(3))
+    whole, pieces = (make_solver(form, "mmd", step_size=2.0) for _ in range(2))
     whole.run(30)
-    first.run(11)
-    second.load_state_dict(first.state_dict())
-    second.run(19)
-    assert second.iteration == 30
-    assert second.nodes == whole.nodes == 60 * form.tree.num_nodes
-    assert (second.current_policy() == whole.current_policy()).all()
-    assert (second.average_policy() == whole.average_policy()).all()
-    with pytest.raises(ValueError, match="kuhn"):
-        make_solver(form_of(Kuhn()), "mmd").load_state_dict(first.state_dict())
+    pieces.run(11)
+    pieces.run(19)
+    assert pieces.iteration == 30
+    assert pieces.nodes == whole.nodes == 60 * form.tree.num_nodes
+    assert (pieces.current_policy() == whole.current_policy()).all()
+    assert (pieces.average_policy() == whole.average_policy()).all()
 
 
 def test_it_starts_from_a_policy() -> None:

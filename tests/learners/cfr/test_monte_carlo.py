@@ -283,20 +283,14 @@ def test_same_seed_same_result_in_any_pieces(variant: str) -> None:
     def make(seed: int) -> MonteCarloSolver:
         return MonteCarloSolver(tree, algorithm, seed=seed, floor=True, linear=True, **options)
 
-    whole, pieces, other = make(1), make(1), make(2)
+    whole, pieces = make(1), make(1)
     whole.run(20)
     pieces.run(10)
-    saved = {name: array.copy() for name, array in pieces.state_dict().items()}
     pieces.run(10)
-    other.run(3)
-    other.load_state_dict(saved)
-    other.run(10)
-    for solver in (pieces, other):
-        assert solver.iteration == whole.iteration == 20
-        assert solver.nodes == whole.nodes > 0
-        assert solver.state_dict().keys() == whole.state_dict().keys()
-        for name, array in whole.state_dict().items():
-            assert array.tobytes() == solver.state_dict()[name].tobytes(), name
+    assert pieces.iteration == whole.iteration == 20
+    assert pieces.nodes == whole.nodes > 0
+    for name in ("regrets", "averages", "baselines"):
+        assert getattr(pieces, name).tobytes() == getattr(whole, name).tobytes(), name
     different = make(2)
     different.run(20)
     assert (different.averages != whole.averages).any()
@@ -355,7 +349,7 @@ def test_bad_options(options: dict, message: str) -> None:
         MonteCarloSolver(TREES["kuhn"](), **{"algorithm": "vr-mccfr", "seed": 0, **options})
 
 
-def test_bad_starts_and_states() -> None:
+def test_bad_starts() -> None:
     tree = TREES["kuhn"]()
     solver = MonteCarloSolver(tree, "vr-mccfr", seed=0)
     with pytest.raises(ValueError, match=r"iterations .*-1"):
@@ -368,11 +362,3 @@ def test_bad_starts_and_states() -> None:
         solver.start_from(np.full(tree.num_slots, np.nan), 1.0)
     with pytest.raises(ValueError, match=r"weight .*0"):
         solver.start_from(tree.uniform(), 0)
-    solver.run(3)
-    before = solver.state_dict()
-    foreign = MonteCarloSolver(TREES["random"](), "vr-mccfr", seed=0).state_dict()
-    with pytest.raises(ValueError, match=r"regrets .*float64\[24\].*float64\[\d+\]"):
-        solver.load_state_dict(foreign)
-    with pytest.raises(ValueError, match="vr-mccfr: see baselines"):
-        solver.load_state_dict(MonteCarloSolver(tree, "external-sampling", seed=0).state_dict())
-    assert all(array.tobytes() == before[name].tobytes() for name, array in solver.state_dict().items())

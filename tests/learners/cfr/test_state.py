@@ -26,10 +26,10 @@ def test_the_worked_example() -> None:
     assert ends[[1, 2, 7, 8]] == pytest.approx([-1 / 6, -1 / 6, -1 / 6, -1 / 3])
     solver = VectorSolver(form, "cfr")
     solver.run(1)
-    state = solver.state_dict()
-    assert state["regrets.0"][[1, 2, 7, 8]] == pytest.approx([-1 / 8, 1 / 8, 1 / 12, -1 / 12])
-    assert state["policies.0"][[1, 2, 7, 8]] == pytest.approx([0, 1, 1, 0])
-    assert state["plans.0"][[0, 1, 2, 7, 8]] == pytest.approx([1, 0, 1, 0, 0])
+    state = solver._states[0]
+    assert state.regrets[[1, 2, 7, 8]] == pytest.approx([-1 / 8, 1 / 8, 1 / 12, -1 / 12])
+    assert state.policy[[1, 2, 7, 8]] == pytest.approx([0, 1, 1, 0])
+    assert state.plan[[0, 1, 2, 7, 8]] == pytest.approx([1, 0, 1, 0, 0])
 
 
 @pytest.mark.parametrize("batch", [None, 1, 5, 64])

@@ -73,10 +73,11 @@ def assert_same(found: torch.Tensor, exact: torch.Tensor, scale: float) -> None:
 @pytest.mark.parametrize("norm", ["batch", "layer", "none"])
 @pytest.mark.parametrize("outputs", ["ghost", "colour", "square", "move"])
 @pytest.mark.parametrize("views", [1, 2])
-@pytest.mark.parametrize("trunk", ["flat", "conv"])
-def test_values_and_gradients_are_those_of_plain_torch(trunk, views, outputs, norm):
+@pytest.mark.parametrize(("trunk", "width"), [("flat", 24), ("flat", 52), ("conv", 24)])
+def test_values_and_gradients_are_those_of_plain_torch(trunk, width, views, outputs, norm):
+    """Mini Geister's encoding has 52 features, so that the first layer of one view has a skip, too."""
     torch.manual_seed(0)
-    net = ValueNet(NetworkSettings(trunk=trunk, width=24, depth=3, norm=norm, outputs=outputs), GAME.spec, views)
+    net = ValueNet(NetworkSettings(trunk=trunk, width=width, depth=3, norm=norm, outputs=outputs), GAME.spec, views)
     exact = copy.deepcopy(net).double()
     packed, legal, target = samples(TRUNK_ROWS + 44, views)
     slots = GAME.output_slots(packed[0], outputs, packed[-1] if views == 2 else None)
@@ -105,14 +106,6 @@ def test_both_ways_to_outputs_are_the_same(outputs):
         found.append([result, *inputs])
     for one, two in zip(*found, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-5 * float(two.detach().abs().max()))
-
-
-def test_a_skip_over_the_first_layer_agrees_too():
-    net = ValueNet(NetworkSettings(trunk="flat", width=52, depth=2), GAME.spec)  # as wide as Mini Geister's encoding
-    packed, legal, _ = samples(30, 1)
-    slots = GAME.output_slots(packed[0], net.settings.outputs)
-    theirs = plain(copy.deepcopy(net).double(), packed, slots, legal)
-    torch.testing.assert_close(values(net, packed, slots, legal).double(), theirs, rtol=1e-4, atol=1e-5)
 
 
 def test_batch_normalisation_keeps_torchs_running_moments():

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from dancfr.errors import UsageError
 from dancfr.games.limits import LIMITS, limit_of
 from dancfr.games.registry import GAMES, make_game
-from envs.extensive import CHANCE, OVER, FactoredGame
-from envs.game import GameSpec
+from envs.extensive import CHANCE, OVER
 from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
 from envs.leduc import Leduc
@@ -25,6 +24,7 @@ from learners.value_functions.samples import random_plans, solve_samples
 from learners.value_functions.settings import ValueNetSettings, ValueSolving
 from learners.value_functions.solver import DepthLimitedSolver, SolvedValues
 from learners.value_functions.trunks import plans_of
+from tests.envs.sketch import Sketch
 from tests.envs.small_trees import states_of, tree_of
 from tests.games import kuhn
 from tests.learners.cfr.oracle import tree_of_table
@@ -160,26 +160,20 @@ def test_every_limit_of_goofspiel_and_kuhn(cards: int, count: int) -> None:
             assert len(pairs) == len(encoding.places[player])
 
 
-class Aside(FactoredGame):
+class Aside(Sketch):
     """Player 0 chooses in secret whether chance moves next or player 1 does; then player 1 guesses which. All see the
     same, whatever has happened: no player could say how often the players have moved."""
 
     state = np.dtype([("mover", np.int8), ("asked", np.int8), ("moves", np.int8), ("won", np.int8)])
 
     def __init__(self) -> None:
-        self.spec = GameSpec(
-            name="aside", num_players=2, num_actions=2, packed_size=2, shapes={"flat": (2,)}, slots={"action": 2},
-            endings=("running", "over"), max_plies=3, max_return=1.0,
-        )  # fmt: skip
+        super().__init__("aside", size=2, most=3)
 
     def initial(self, batch):
         return np.array([(0, -1, 0, 0)] * batch, self.state)
 
     def chance(self, states):
         return np.full((len(states), 2), 0.5)
-
-    def legal(self, states):
-        return np.repeat((states["mover"] >= 0)[:, None], 2, axis=1)
 
     def apply(self, states, choices):
         moves = states["moves"].copy()
@@ -188,28 +182,10 @@ class Aside(FactoredGame):
         states["mover"] = np.select([moves == 0, moves == 1], [np.where(choices == 1, 1, CHANCE), 1], OVER)
         states["moves"] = moves + 1
 
-    def public(self, states):
-        return np.zeros(len(states), np.int64)
-
-    def private(self, states, player):
-        return np.zeros(len(states), np.int64)
-
-    def utilities(self, states):
-        return np.stack([states["won"], -states["won"]], axis=1).astype(np.float64)
-
     def observe(self, states, players):
         return np.stack([players, (states["moves"] > 1) & (states["asked"] == 1) & (players == 1)], axis=1).astype(
             np.uint8
         )
-
-    def encode(self, packed, encoding="flat"):
-        return packed.astype(np.float32)
-
-    def describe(self, state, view=None):
-        return str(state)
-
-    def describe_action(self, action):
-        return str(action)
 
 
 @pytest.mark.parametrize("limit", ["actions:2", "chances:1"])

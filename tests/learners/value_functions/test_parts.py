@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs.extensive import OVER, FactoredGame
-from envs.game import GameSpec
+from envs.extensive import OVER
 from envs.tree import compile_tree
 from learners.cfr.sequence_form import sequence_form
 from learners.cfr.treeplex import find_roots
@@ -14,6 +13,7 @@ from learners.value_functions.batched import BatchSolver
 from learners.value_functions.limit import Limit
 from learners.value_functions.parts import split_game
 from learners.value_functions.trunks import normalise, plans_of, ranges_of, sums_by_public
+from tests.envs.sketch import Sketch
 from tests.envs.small_trees import tree_of
 from tests.learners.cfr.oracle import form_of
 from tests.learners.value_functions.oracle import (
@@ -197,17 +197,14 @@ def test_plans_are_products_of_probabilities() -> None:
             assert walked.max() == 1
 
 
-class Detour(FactoredGame):
+class Detour(Sketch):
     """Player 1 says 0 or 1, player 0 chooses in secret, player 1 has one action only, then guesses the choice: right
     or wrong counts 1, and 2 if he has said 1. What is forced stands between two decisions of one player."""
 
     state = np.dtype([("mover", np.int8), ("moves", np.int8), ("said", np.int8), ("chosen", np.int8), ("won", np.int8)])
 
     def __init__(self) -> None:
-        self.spec = GameSpec(
-            name="detour", num_players=2, num_actions=2, packed_size=4, shapes={"flat": (4,)}, slots={"action": 2},
-            endings=("running", "over"), max_plies=4, max_return=2.0,
-        )  # fmt: skip
+        super().__init__("detour", size=4, most=4, stake=2.0)
 
     def initial(self, batch):
         return np.array([(1, 0, 0, 0, 0)] * batch, self.state)
@@ -216,7 +213,7 @@ class Detour(FactoredGame):
         return np.ones((len(states), 1))
 
     def legal(self, states):
-        free = np.repeat((states["mover"] >= 0)[:, None], 2, axis=1)
+        free = super().legal(states)
         free[:, 1] &= states["moves"] != 2
         return free
 
@@ -232,23 +229,8 @@ class Detour(FactoredGame):
     def public(self, states):
         return np.where(states["moves"] == 1, 1 + states["said"], 0).astype(np.int64)
 
-    def private(self, states, player):
-        return np.zeros(len(states), np.int64)
-
-    def utilities(self, states):
-        return np.stack([states["won"], -states["won"]], axis=1).astype(np.float64)
-
     def observe(self, states, players):
         return np.stack([players, states["moves"], states["said"], 0 * players], axis=1).astype(np.uint8)
-
-    def encode(self, packed, encoding="flat"):
-        return packed.astype(np.float32)
-
-    def describe(self, state, view=None):
-        return str(state)
-
-    def describe_action(self, action):
-        return str(action)
 
 
 @pytest.mark.parametrize("limit", ["actions:1", "actions:2", "actions:3"])

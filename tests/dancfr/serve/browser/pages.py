@@ -73,6 +73,12 @@ class Pages:
         await client.next("hello")
         return client
 
+    async def begin(self) -> tuple[Client, Plain]:
+        """Opens a page and begins a game with `random`; returns its first turn, too."""
+        client = await self.open()
+        await client.send(type="new", agents=[None, "random"])
+        return client, await client.turn()
+
 
 def with_pages(
     use: Callable[[Pages], Awaitable[None]],

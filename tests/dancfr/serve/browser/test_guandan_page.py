@@ -2,12 +2,9 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-from envs import guandan
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -246,7 +243,3 @@ def test_texts_are_there_in_every_language(page: Any, serve_page: Callable[..., 
     )
     assert len(keys) == 3
     assert sorted(keys[0]) == sorted(keys[1]) == sorted(keys[2])
-
-
-def test_the_page_is_small() -> None:
-    assert sum(file.stat().st_size for file in Path(guandan.__file__).with_name("page").iterdir()) < 36 * 1024

@@ -59,9 +59,7 @@ def test_a_game_whose_rules_fail_ends_its_table_alone() -> None:
         await other.send(type="sit", table=first["invitations"]["1"])
         ends = await asyncio.gather(client.finish(lambda table: 0, first), other.finish(lambda table: 0))
         assert all("a return of 1 exceeds max_return=0.5" in end["failed"] for end in ends)
-        again = await pages.open()
-        await again.send(type="new", agents=[None, "random"])
-        assert (await again.turn())["choices"]
+        assert (await pages.begin())[1]["choices"]
 
     with_pages(use, "pettingzoo:envs.leduc.env", rules={"max_return": 0.5})
 
@@ -72,9 +70,8 @@ def test_nothing_hidden_leaves_the_server() -> None:
 
     async def use(pages: Pages) -> None:
         for _ in range(120):
-            client = await pages.open()
-            await client.send(type="new", agents=[None, "random"])
-            await client.finish(lambda table: len(table["choices"]) - 1)
+            client, first = await pages.begin()
+            await client.finish(lambda table: len(table["choices"]) - 1, first)
             known: list[Any] = []
             for message in client.received[1:]:
                 if message["over"]:
@@ -93,9 +90,8 @@ def test_nothing_hidden_leaves_the_server() -> None:
 
 def test_nobody_sees_how_long_another_player_thought_before_the_end() -> None:
     async def use(pages: Pages) -> None:
-        client = await pages.open()
-        await client.send(type="new", agents=[None, "random"])
-        last = await client.finish(randomly(1))
+        client, first = await pages.begin()
+        last = await client.finish(randomly(1), first)
         seen = [event for message in client.received[1:] if not message["over"] for event in message["events"]]
         assert {("ms" in event, event["player"]) for event in seen} == {(True, 0), (False, 1)}
         assert all("ms" in event for event in last["events"])
@@ -200,9 +196,7 @@ ODD = (
 @pytest.mark.parametrize("text", ODD)
 def test_odd_messages_are_answered_in_one_line(text: str) -> None:
     async def use(pages: Pages) -> None:
-        client = await pages.open()
-        await client.send(type="new", agents=[None, "random"])
-        await client.turn()
+        client, _ = await pages.begin()
         await client.socket.send_str(text)
         answer = await client.next("error")
         assert "a message that this server does not know" in answer["text"]
@@ -228,9 +222,7 @@ def test_odd_messages_are_answered_in_one_line(text: str) -> None:
 )
 def test_what_a_page_must_not_do_is_refused(message: dict[str, Any], words: str) -> None:
     async def use(pages: Pages) -> None:
-        client = await pages.open()
-        await client.send(type="new", agents=[None, "random"])
-        await client.turn()
+        client, _ = await pages.begin()
         await client.send(**message)
         assert words in (await client.next("error"))["text"]
 
@@ -250,9 +242,7 @@ def test_a_closed_page_comes_back_to_its_game() -> None:
     """The whole game so far is sent again, and nothing that was hidden."""
 
     async def use(pages: Pages) -> None:
-        client = await pages.open()
-        await client.send(type="new", agents=[None, "random"])
-        table = await client.turn()
+        client, table = await pages.begin()
         await client.send(type="move", ply=0, choice=0)
         before = await client.turn()
         await client.socket.close()
@@ -268,9 +258,7 @@ def test_a_closed_page_comes_back_to_its_game() -> None:
 
 def test_two_pages_at_one_seat_see_the_same() -> None:
     async def use(pages: Pages) -> None:
-        first, second = await pages.open(), await pages.open()
-        await first.send(type="new", agents=[None, "random"])
-        table = await first.turn()
+        (first, table), second = await pages.begin(), await pages.open()
         await second.send(type="sit", table=table["table"])
         assert (await second.turn())["scene"] == table["scene"]
         await second.send(type="move", ply=0, choice=0)
@@ -303,9 +291,7 @@ def test_two_users_play_each_other() -> None:
 
 def test_nobody_looks_on_while_a_user_plays() -> None:
     async def use(pages: Pages) -> None:
-        client, other = await pages.open(), await pages.open()
-        await client.send(type="new", agents=[None, "random"])
-        await client.turn()
+        (_client, _), other = await pages.begin(), await pages.open()
         (table,) = pages.room._tables
         await other.send(type="sit", table=table.spectator)
         assert "begin a new game" in (await other.next("error"))["text"]
@@ -315,9 +301,7 @@ def test_nobody_looks_on_while_a_user_plays() -> None:
 
 def test_earlier_positions_show_what_the_user_knew_until_the_game_has_ended() -> None:
     async def use(pages: Pages) -> None:
-        client = await pages.open()
-        await client.send(type="new", agents=[None, "random"])
-        table = await client.turn()
+        client, table = await pages.begin()
         await client.send(type="move", ply=0, choice=0)
         await client.turn()
         await client.send(type="look", ply=0)
@@ -337,9 +321,8 @@ def test_another_line_is_played_from_an_earlier_position(tmp_path: Path) -> None
     """From either side, with the same cards; its record holds the moves before it, too."""
 
     async def use(pages: Pages) -> None:
-        client = await pages.open()
-        await client.send(type="new", agents=[None, "random"])
-        last = await client.finish(lambda table: 0)
+        client, first = await pages.begin()
+        last = await client.finish(lambda table: 0, first)
         for seat in (0, 1):
             await client.send(type="sit", table=last["table"])
             await client.next("table")
@@ -414,21 +397,16 @@ def test_a_flood_closes_the_page_and_no_other() -> None:
         return str(closed.value)
 
     async def use(pages: Pages) -> None:
-        client, other = await pages.open(), await pages.open()
-        await other.send(type="new", agents=[None, "random"])
-        await client.send(type="new", agents=[None, "random"])
-        await client.turn()
+        (client, _), (other, table) = await pages.begin(), await pages.begin()
         assert "1008" in await flood(client)
-        assert (await other.finish(randomly(1)))["over"]
+        assert (await other.finish(randomly(1), table))["over"]
 
     with_pages(use, server={"rate": 5.0})
 
 
 async def begin_and_read_nothing(pages: Pages) -> Any:
     """Returns the table of a page for which more waits than sockets buffer, but no more than may wait."""
-    client = await pages.open()
-    await client.send(type="new", agents=[None, "random"])
-    await client.turn()
+    _client, _ = await pages.begin()
     (table,) = pages.room._tables
     (page,) = table._onlookers
     for _ in range(3):
@@ -445,9 +423,8 @@ def test_a_page_that_reads_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) ->
         async with asyncio.timeout(40.0):  # the heartbeat would close it after 45 s
             while not table.empty:
                 await asyncio.sleep(0.05)
-        other = await pages.open()
-        await other.send(type="new", agents=[None, "random"])
-        assert (await other.finish(randomly(1)))["over"]
+        other, first = await pages.begin()
+        assert (await other.finish(randomly(1), first))["over"]
 
     with_pages(use)
 
@@ -499,9 +476,7 @@ def test_a_page_cannot_fill_the_room_by_itself() -> None:
     """Games that were only begun make way for new ones; a game in use does not."""
 
     async def use(pages: Pages) -> None:
-        player, client = await pages.open(), await pages.open()
-        await player.send(type="new", agents=[None, "random"])
-        table = await player.turn()
+        (player, table), client = await pages.begin(), await pages.open()
         await player.send(type="move", ply=table["ply"], choice=0)
         played = await player.turn()
         await player.socket.close()
@@ -522,16 +497,14 @@ def test_a_table_that_nobody_looks_at_is_closed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("dancfr.serve.browser.room._SWEEP_S", 0.05)
 
     async def use(pages: Pages) -> None:
-        client = await pages.open()
-        await client.send(type="new", agents=[None, "random"])
-        key = (await client.turn())["table"]
+        client, table = await pages.begin()
         await asyncio.sleep(0.6)
         assert len(pages.room._tables) == 1  # a page is open
         await client.socket.close()
         while pages.room._tables:
             await asyncio.sleep(0.05)
         again = await pages.open()
-        await again.send(type="sit", table=key)
+        await again.send(type="sit", table=table["table"])
         assert "this table has been closed" in (await again.next("error"))["text"]
 
     with_pages(use, idle_s=0.3)
@@ -539,9 +512,7 @@ def test_a_table_that_nobody_looks_at_is_closed(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_server_that_stops_says_so() -> None:
     async def use(pages: Pages) -> None:
-        client = await pages.open()
-        await client.send(type="new", agents=[None, "random"])
-        await client.turn()
+        client, _ = await pages.begin()
         pages.stop.set()
         with pytest.raises(ConnectionError, match="1001"):
             await client.next("error")
@@ -553,10 +524,8 @@ def test_many_tables_at_once() -> None:
     """Fifty games side by side, each answered by an agent of its own."""
 
     async def use(pages: Pages) -> None:
-        clients = [await pages.open() for _ in range(50)]
-        for client in clients:
-            await client.send(type="new", agents=[None, "random"])
-        ends = await asyncio.gather(*(client.finish(randomly(i)) for i, client in enumerate(clients)))
+        begun = [await pages.begin() for _ in range(50)]
+        ends = await asyncio.gather(*(client.finish(randomly(i), table) for i, (client, table) in enumerate(begun)))
         assert all(end["over"] for end in ends)
 
     assert with_pages(use) == {"tables": 50, "finished": 50}

@@ -64,11 +64,9 @@ class Hedge(Loop):
     def state(self, folder):
         return {"scores": self.scores.tolist(), "total": self.total.tolist()}
 
-    def restore(self):
-        saved = self.load_newest()
-        if saved is not None:
-            with reading(saved[1]):
-                self.scores, self.total = np.array(saved[0]["scores"]), np.array(saved[0]["total"])
+    def adopt(self, state, folder):
+        with reading(folder):
+            self.scores, self.total = np.array(state["scores"]), np.array(state["total"])
 
     def samples_offered(self):
         return self.iteration
