@@ -196,12 +196,12 @@ class Readable(GameBase, Protocol):
         ...
 
     def odds(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
-        """Returns the share of each value among the arrangements that agree with what is public, all of them equally
-        likely, `float32[B, S, C]`."""
+        """Returns the share of each value among the arrangements that agree with the public state, all of them
+        equally likely, `float32[B, S, C]`."""
         ...
 
     def clues(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
-        """Returns what is public about each secret of `players[b]` and about its past, `float32[B, S, F]`."""
+        """Returns the public facts about each secret of `players[b]` and about its past, `float32[B, S, F]`."""
         ...
 
 

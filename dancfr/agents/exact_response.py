@@ -111,7 +111,7 @@ _NOT_TRAINED: dict[str, Any] = {
     "exact": True,
     "beside_exact": False,
 }
-"""What an exact response does without, of a request for a trained one."""
+"""Fields of a request for a trained response that one for an exact response leaves out."""
 
 
 def _rules(request: ExploitRequest) -> tuple[str, GameBase, dict[str, Any]]:

@@ -108,7 +108,7 @@ def describe_match(result: Result) -> str:
 
 
 def _reading(reading: Mapping[str, Any], agent: str, against: str) -> list[str]:
-    """Describes how much of what an agent hides was read from its play."""
+    """Describes how many secrets of an agent were read from its play."""
     rows = [
         {
             "ply": each["ply"],

@@ -1,4 +1,4 @@
-"""What a trained response has cost, as text: a bound of exploitability means nothing without it."""
+"""The cost of a trained response as text: a bound of exploitability means nothing without it."""
 
 from collections.abc import Sequence
 

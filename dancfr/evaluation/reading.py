@@ -1,4 +1,4 @@
-"""How much of what an agent hides can be read from its play: the accuracy of a reader by ply.
+"""Readability: how many secrets of an agent a reader names right from its play, by ply.
 
 The reader is a logistic regression (multinomial, for more than two values) on what is public. It is fitted on games
 that are played for this, one for each ply, and tested on others. That it finds nothing shows that this reader finds
@@ -51,7 +51,7 @@ class ReadAt:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader makes of an agent's play.
+    """The readings of an agent's play by ply.
 
     Attributes:
         secret: What is read, such as ``colour of a ghost``.

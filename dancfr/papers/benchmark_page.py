@@ -23,7 +23,7 @@ Entry = dict[str, Any]
 
 
 def entry(run: History) -> Entry | None:
-    """Returns what is recorded of a run; None if it has no exact evaluation."""
+    """Returns the record of a run; None if it has no exact evaluation."""
     method = method_of_preset(run.preset)
     exact = {row["policy"]: row for row in run.exact}
     if method is None or not exact:

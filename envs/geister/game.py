@@ -213,7 +213,7 @@ class Geister(Playable):
         return reading.odds(states, players, self.size)
 
     def clues(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
-        """See `envs.capabilities.Readable.clues`; with `history` they include what each ghost has done."""
+        """See `envs.capabilities.Readable.clues`; with `history` they include the past of each ghost."""
         _check_length(players, len(states), "players")
         return reading.clues(states, players, self.size)
 

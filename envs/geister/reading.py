@@ -1,4 +1,4 @@
-"""The secrets of Geister, the colours of the ghosts on the board, and what both players have seen of each ghost.
+"""The secrets of Geister, the colours of the ghosts on the board, and the public facts about each ghost.
 
 See `envs.capabilities.Readable`. Nothing here but `secrets` depends on a colour that the opponent does not know.
 """
@@ -35,7 +35,7 @@ def odds(states: States, players: NDArray[np.int8], size: int) -> NDArray[np.flo
 
 
 def clues(states: States, players: NDArray[np.int8], size: int) -> NDArray[np.float32]:
-    """What can be seen of each ghost, `float32[B, ghosts, F]`; zeros for ghosts off the board.
+    """The public facts about each ghost, `float32[B, ghosts, F]`; zeros for ghosts off the board.
 
     Its starting square and its square, whether an enemy is beside it, and in games with a history its counters,
     whether its last move was an offer, how long ago that was, and its counters less their mean over the player's

@@ -11,7 +11,7 @@ from learners.networks.settings import Weights
 
 @dataclass
 class Effort:
-    """What a response has been trained with.
+    """The cost of a response so far.
 
     Attributes:
         decisions: Its decisions in the training games.

@@ -1,4 +1,4 @@
-"""Tests of the starts of `dancfr exploit`: which continue, what each has had, and bounds that show their cost."""
+"""Tests of the starts of `dancfr exploit`: which continue, the cost of each, and bounds that show their cost."""
 
 import json
 from itertools import pairwise
