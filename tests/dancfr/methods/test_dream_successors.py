@@ -119,3 +119,19 @@ def test_games_for_the_baseline_alone_are_counted(tmp_path: Path) -> None:
 def test_settings_that_do_not_go_together_are_refused(settings: tuple[str, ...], message: str) -> None:
     with pytest.raises((UsageError, ValidationError), match=message):
         configured(PRESET, *SMALL, *settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("variant", "bound"), [("dcfr+", 0.2), ("pdcfr+", 0.2), ("escher", 0.5)])
+def test_ten_iterations_on_kuhn_come_near_an_equilibrium(variant: str, bound: float, tmp_path: Path) -> None:
+    """NashConv of uniform play is 0.917. With three seeds it was at most 0.09, 0.07 and 0.25."""
+    settings = ["game=kuhn", "traversals=900", "chunk=900", "iterations=10", "minutes=none", *VARIANTS[variant]]
+    settings += ["advantage_training.minibatches=150", "baseline_training.minibatches=80", "circular=7200"]
+    settings += ["evaluation.every=10", "evaluation.games=2", "evaluation.exploitability=true"]
+    if variant == "escher":
+        settings += ["traversals=450", "baseline_games=450", "baseline_training.minibatches=200"]
+    else:
+        settings += ["advantage_training.warm_start=true", "advantage_training.learning_rate=3e-3", "average_power=2"]
+    run_training(tmp_path / "kuhn", configured(PRESET, *settings))
+    found = {row["policy"]: row["nash_conv"] for row in rows(tmp_path / "kuhn", "exploitability")}
+    assert found["average"] < bound
