@@ -166,7 +166,7 @@ class TestDream:
 
     def test_three_players_train_without_a_baseline(self, tmp_path: Path) -> None:
         three = ("game_options.players=3", "game_options.dealt=2")
-        with pytest.raises(UsageError, match="set baseline=false and sampling"):
+        with pytest.raises(UsageError, match="set baseline=false, policy_net=false and sampling"):
             tiny(*NETS, *three, preset="cheat-dream-4x2")
         config = tiny(*NETS, *three, "baseline=false", "iterations=7", preset="cheat-dream-4x2")
         assert [config.updated_players(t) for t in (1, 2, 3, 4)] == [(0,), (1,), (2,), (0,)]
