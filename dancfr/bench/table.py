@@ -8,9 +8,9 @@ from typing import Any
 
 from dancfr.bench import BENCHES
 from dancfr.errors import warn
+from dancfr.generated import with_part
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
-START, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
 
 
 def table(results: list[dict[str, Any]]) -> str:
@@ -36,10 +36,7 @@ def main(names: Sequence[str]) -> None:
         results = [found[name] for name in BENCHES if name in found]
         record.write_text(json.dumps(results, indent=1) + "\n")  # now: a later benchmark may fail
     page = RESULTS / "benchmarks.md"
-    text = page.read_text()
-    before, rest = text.split(START, 1)
-    _, after = rest.split(END, 1)
-    page.write_text(f"{before}{START}\n{table(results)}\n{END}{after}")
+    page.write_text(with_part(page.read_text(), "benchmarks", table(results)))
     print(table(results))
 
 

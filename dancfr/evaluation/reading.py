@@ -186,8 +186,8 @@ class Reader:
 
         def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             matrix = weights.reshape(shape)
-            probability, total = _softmax(odds + inputs @ matrix)
             scores = odds + inputs @ matrix
+            probability, total = _softmax(scores)
             value = float((total - scores[rows, found.value]).sum() + penalty / 2 * (weights**2).sum())
             probability[rows, found.value] -= 1
             return value, (inputs.T @ probability + penalty * matrix).ravel()

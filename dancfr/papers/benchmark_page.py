@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dancfr.evaluation.statistics import summarise
-from dancfr.papers.rudolph2025 import GAMES, POLICIES, method_of_preset
+from dancfr.generated import with_part
+from dancfr.papers.rudolph2025 import GAMES, POLICIES, method_of_preset, presets
 from dancfr.report.history import History
 from dancfr.runs.folder import runs_below
 
@@ -17,7 +18,6 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 """The documents of the source tree; an installed package has none."""
 
 RECORD, PAGE = DOCS / "records" / "iig-benchmark.json", DOCS / "results" / "benchmark.md"
-START, END = "<!-- benchmark -->", "<!-- /benchmark -->"
 
 Entry = dict[str, Any]
 
@@ -42,8 +42,7 @@ def entry(run: History) -> Entry | None:
 
 
 def _order(one: Entry) -> tuple[int, int, int]:
-    methods = list(dict.fromkeys(setting.name for scale in GAMES.values() for setting in scale["paper"].settings))
-    return list(GAMES).index(one["game"]), methods.index(one["method"]), one["seed"]
+    return list(GAMES).index(one["game"]), list(presets(one["game"])).index(one["method"]), one["seed"]
 
 
 def merged(old: Iterable[Entry], new: Iterable[Entry]) -> list[Entry]:
@@ -75,10 +74,8 @@ def table(entries: Sequence[Entry]) -> str:
 
 
 def with_table(text: str, entries: Sequence[Entry]) -> str:
-    """Returns the page `text` with the table between `START` and `END`."""
-    before, rest = text.split(START, 1)
-    _, after = rest.split(END, 1)
-    return f"{before}{START}\n{table(entries)}\n{END}{after}"
+    """Returns the page `text` with the table between the marks of ``benchmark``."""
+    return with_part(text, "benchmark", table(entries))
 
 
 def main(folders: Sequence[str]) -> None:

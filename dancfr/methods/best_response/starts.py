@@ -101,9 +101,10 @@ def read_efforts(state: Mapping[str, Any], responses: int) -> tuple[list[Effort]
     iterations there.
     """
     if "efforts" in state:
-        found = [[Effort(int(decisions), float(seconds)) for decisions, seconds in state["efforts"]]]
-        found.append([Effort(int(each[4]), float(each[5])) for each in state["candidates"]])
-        return found[0], found[1]
+        return (
+            [Effort(int(decisions), float(seconds)) for decisions, seconds in state["efforts"]],
+            [Effort(int(each[4]), float(each[5])) for each in state["candidates"]],
+        )
     last = [0] * responses
     for member, iteration, *_ in state["candidates"]:
         last[int(member)] = int(iteration)

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dancfr.papers.benchmark_page import END, PAGE, RECORD, START, entry, merged, table, with_table
+from dancfr.papers.benchmark_page import PAGE, RECORD, entry, merged, table, with_table
 from dancfr.report.history import History
 from tests.dancfr.records import train_row
+
+START, END = "<!-- benchmark -->", "<!-- /benchmark -->"
 
 
 def run(seed: int, average: float, preset: str = "dark-hex3-policy-gradient") -> History:
