@@ -3,8 +3,9 @@
 The parts, in order of importance: the tests that need a GPU; rates of every learner and every playing loop on the GPU
 and by one process on the CPU of the same machine; DREAM on Geister for 14 minutes; a quarter of an hour of GuanDan; the
 siblings of the first.
-A part that is complete is not repeated, and an interrupted training resumes, so the command may be stopped and
-started again. After each part it writes `FOLDER/tables.md`.
+A part that fails does not keep the others from being done, and the next call tries it again. A part that is complete
+is not repeated, and an interrupted training resumes, so the command may be stopped and started again. After each part
+it writes `FOLDER/tables.md`.
 """
 
 import json
@@ -12,6 +13,7 @@ import math
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,7 @@ from time import monotonic
 from typing import Any
 
 from dancfr.bench.timing import rate, seconds_each
-from dancfr.errors import RunError, UsageError, reason, warn
+from dancfr.errors import DancfrError, RunError, UsageError, printable, reason, warn
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions, resolve_device
 from dancfr.methods.stopping import stop_signals
@@ -65,6 +67,10 @@ class Plan:
     size: int = 8192
 
 
+class StoppedError(RunError):
+    """The user has stopped a training."""
+
+
 GEISTER = ("chunk=1920",)
 GUANDAN = ("games=4096", "chunk=512", "tables=512", "pool=196608", "training.batch=8192")
 FULL = Plan(
@@ -73,7 +79,7 @@ FULL = Plan(
         Training("geister-quick", ("chunk=128",)),
         Training("geister-policy-gradient-quick"),
         Training("geister-belief-search-quick"),
-        Training("goofspiel5-values"),
+        Training("goofspiel5-values", ("evaluation.every=1000000",)),
         Training("guandan-dmc", ("games=256", "chunk=32", "tables=32")),
         Training("guandan-strong", ("games=1024", "chunk=128", "tables=128", "pool=49152")),
     ),
@@ -132,7 +138,16 @@ class Session:
             return
         warn(f"{name} ...")
         started = monotonic()
-        found = do(*arguments)
+        try:
+            found = do(*arguments)
+        except StoppedError:
+            raise
+        except Exception as error:  # whatever it is, the other parts are worth having; the next call tries again
+            if not isinstance(error, DancfrError):
+                traceback.print_exc()
+            failure = printable(str(error).partition("\n")[0]) or type(error).__name__
+            warn(f"{name} has failed: {failure}")
+            found = {"complete": False, "failure": failure}
         self.parts[name] = {"complete": True, "seconds": round(monotonic() - started, 1), **found}
         written = self._file.with_suffix(".new")
         written.write_text(json.dumps(self.parts, indent=1) + "\n")
@@ -167,12 +182,16 @@ class Session:
     def _rates(self, training: Training, device: str) -> dict[str, Any]:
         """Trains for a short while; returns the median of each rate in the second half of the iterations."""
         path = self.folder / "rates" / f"{training.preset}-{device}"
-        changes = (*training.changes, f"minutes={self.plan.rate_minutes}", "evaluation.every=0")
+        changes = self.rate_changes(training)
         self._start_or_resume(path, training.preset, changes, device)
         rows = Run.open(path).read_metrics("train")
         late = rows[len(rows) // 2 :]
         keys = sorted({key for row in late for key in row if key.endswith(RATE)})
         return {"rates": {key: median(row[key] for row in late if key in row) for key in keys}, "iterations": len(rows)}
+
+    def rate_changes(self, training: Training) -> tuple[str, ...]:
+        """Settings of a training that only measures rates: short, and without evaluations but where they are needed."""
+        return ("evaluation.every=0", *training.changes, f"minutes={self.plan.rate_minutes}")
 
     def _train(self, training: Training) -> dict[str, Any]:
         """A training until its end, or its minutes, or those that are left; in the last case it is not complete."""
@@ -195,7 +214,7 @@ class Session:
         options = TrainOptions(device=device, inline=True, resume=resume)
         result = train(TrainRequest(preset, changes, path, "off", options, allow_changes=resume))
         if result["stopped"]:
-            raise RunError(f"stopped in {path}; repeat the command to continue")
+            raise StoppedError(f"stopped in {path}; repeat the command to continue")
         return result
 
 
@@ -207,6 +226,8 @@ def _minutes_of(path: Path) -> float:
 
 def tables(parts: dict[str, Any]) -> str:
     """All parts so far as Markdown."""
+    failed = {name: part["failure"] for name, part in parts.items() if "failure" in part}
+    parts = {name: part for name, part in parts.items() if name not in failed}
     lines = []
     if "product" in parts:
         lines += [f"Device: {parts['product']['device']}", "", "| matrix product | TFLOP/s |", "|---|---|"]
@@ -228,6 +249,8 @@ def tables(parts: dict[str, Any]) -> str:
         won = ", ".join(f"{name} {100 * rate:.1f} %" for name, rate in part["win rates"].items())
         name = f"`{preset}`" if part["complete"] else f"`{preset}`, not at its end"
         lines.append(f"| {name} | {part['iterations']} | {part['seconds'] / 60:.1f} | {won} |")
+    if failed:
+        lines += ["", *(f"- {name} has failed: {failure}" for name, failure in failed.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -259,10 +282,11 @@ def main(arguments: Sequence[str]) -> None:
     print(f"\n{tables(session.parts)}\nEverything: {session.folder}")
     if not session.parts.get("tests", {"complete": True})["complete"]:
         raise RunError(f"tests have failed: see {session.folder / 'tests.txt'}")
+    if failed := [name for name, part in session.parts.items() if "failure" in part]:
+        raise RunError(f"failed: {', '.join(failed)}; what they printed is above, and the next call tries them again")
 
 
 if __name__ == "__main__":
-    from dancfr.errors import DancfrError
     from dancfr.standard_streams import guard_streams
 
     guard_streams()

@@ -108,8 +108,29 @@ def test_a_folder_that_cannot_be_is_one_line(tmp_path: Path) -> None:
             Session(path, TINY, 1)
 
 
-def test_the_full_plan_has_settings_that_exist() -> None:
-    for each in (*FULL.rates, *FULL.trainings):
+def test_a_part_that_fails_is_said_and_the_others_are_done(gpu: str, tmp_path: Path, capsys) -> None:
+    wrong = Training("leduc-dream", (*DREAM, "iterations=0"))
+    plan = Plan((wrong,), 0.01, TINY.trainings, TINY.tests, 64)
+    session = Session(tmp_path / "gpu", plan, 5)
+    session.run()
+    failure = session.parts["rates leduc-dream cuda"]["failure"]
+    assert "iterations must be at least 1" in failure
+    assert f"rates leduc-dream cuda has failed: {failure}" in capsys.readouterr().err
+    assert session.parts["train leduc-dream"]["complete"]
+    written = (tmp_path / "gpu" / "tables.md").read_text()
+    assert f"- rates leduc-dream cuda has failed: {failure}" in written
+    assert "Device:" in written
+    again = Session(tmp_path / "gpu", Plan(TINY.rates[:1], 0.01, TINY.trainings, TINY.tests, 64), 5)
+    again.run()
+    assert again.parts["rates leduc-dream cuda"]["complete"]
+    assert "has failed" not in (tmp_path / "gpu" / "tables.md").read_text()
+
+
+def test_the_full_plan_has_settings_that_are_valid(tmp_path: Path) -> None:
+    session = Session(tmp_path, FULL, 1)
+    for each in FULL.rates:
+        apply_overrides(find_preset(each.preset).config, session.rate_changes(each)).check()
+    for each in FULL.trainings:
         apply_overrides(find_preset(each.preset).config, each.changes).check()
 
 
