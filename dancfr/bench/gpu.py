@@ -80,7 +80,7 @@ FULL = Plan(
         Training("geister-policy-gradient-quick"),
         Training("geister-belief-search-quick"),
         Training("goofspiel5-values", ("evaluation.every=1000000",)),
-        Training("guandan-dmc", ("games=256", "chunk=32", "tables=32")),
+        Training("guandan-dmc", ("games=64", "chunk=32", "tables=32")),
         Training("guandan-strong", ("games=1024", "chunk=128", "tables=128", "pool=49152")),
     ),
     rate_minutes=0.5,
