@@ -132,12 +132,17 @@ def has_gpu() -> bool:
     return torch.cuda.is_available()
 
 
+NO_STAND_IN = "there is a GPU: once its stand-in is known to torch, memory cannot be pinned for the GPU"
+
+
 @pytest.fixture(params=["apart", pytest.param("gpu", marks=pytest.mark.cuda)])
 def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The device ``cuda``: a GPU, and on every machine, with the same code, the device of `tests.apart`."""
+    """The device ``cuda``: a GPU, or, with the same code on a machine without one, the device of `tests.apart`."""
     if request.param == "gpu":
         yield "cuda"
         return
+    if has_gpu():
+        pytest.skip(NO_STAND_IN)
     apart = pytest.importorskip("tests.apart", exc_type=ImportError)  # torch may be too old for it
     monkeypatch.setenv("DANCFR_CUDA_DEVICE", apart.NAME)
     with apart.device_apart(monkeypatch):
@@ -166,7 +171,8 @@ def waits(request: pytest.FixtureRequest, gpu: str) -> Iterator[Callable[[], int
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests of slow files, and leaves out those of a GPU where there is none, whose stand-in it registers."""
-    if any("gpu" in getattr(item, "fixturenames", ()) or item.path.name == "test_apart.py" for item in items):
+    stand_in = any("gpu" in getattr(item, "fixturenames", ()) or item.path.name == "test_apart.py" for item in items)
+    if stand_in and not has_gpu():
         with suppress(ImportError):  # torch is too old for it
             from tests.apart import register
 
@@ -174,6 +180,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("cuda") is not None and not has_gpu():
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+        if item.path.name == "test_apart.py" and has_gpu():
+            item.add_marker(pytest.mark.skip(reason=NO_STAND_IN))
         if item.nodeid.partition("/")[2].startswith(SLOW):
             item.add_marker(pytest.mark.slow)
 

@@ -74,9 +74,9 @@ class Placement:
 
     @property
     def playing_device(self) -> str:
-        """Device of the nets by which workers play: without Ray that of the learners, else the CPU, of which each
-        worker has a core."""
-        return self.device if self.options.inline else "cpu"
+        """Device of the nets by which workers play: without Ray that of `resources.playing`, else the CPU, of which
+        each worker has a core."""
+        return self.device if self.options.inline and self.resources.playing == "learners" else "cpu"
 
     @property
     def worker_options(self) -> dict[str, Any]:
