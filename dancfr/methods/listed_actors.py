@@ -81,7 +81,7 @@ class ListedActors(RunActors):
         )
         return {
             "learn_scripted": config.tribute == "learnt",
-            "device": self.placement.playing_device,
+            "device": self.placement.playing_device("learners"),  # lists of hundreds of candidates fill a GPU
             "rivals": rivals,
             "partners": partners,
             "win_bonus": config.training.win_bonus,

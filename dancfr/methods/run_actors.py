@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from actors.cores import available_cpus
 from actors.pool import PoolEvent, StartFailed, WorkerPool
@@ -72,11 +72,10 @@ class Placement:
             return self.options.device
         return "cuda" if self.runtime.gpus else "cpu"
 
-    @property
-    def playing_device(self) -> str:
-        """Device of the nets by which workers play: without Ray that of `resources.playing`, else the CPU, of which
-        each worker has a core."""
-        return self.device if self.options.inline and self.resources.playing == "learners" else "cpu"
+    def playing_device(self, otherwise: Literal["cpu", "learners"] = "cpu") -> str:
+        """Device of the nets by which workers play: on Ray the CPU, of which each worker has a core, else that of
+        `resources.playing`, or of `otherwise` if that is not set."""
+        return self.device if self.options.inline and (self.resources.playing or otherwise) == "learners" else "cpu"
 
     @property
     def worker_options(self) -> dict[str, Any]:

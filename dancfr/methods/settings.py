@@ -82,7 +82,8 @@ class Resources(Config):
         deterministic: Use only algorithms of torch that give the same nets in every run on a GPU too, at some cost. On
             a CPU they always do.
         playing: Where the nets are by which games are played without Ray, if the learners are on a GPU: ``cpu``, in
-            compiled kernels, or ``learners``, on the learners' device. On Ray it is always the CPU.
+            compiled kernels, or ``learners``, on the learners' device. None: what is faster for the method. On Ray it
+            is always the CPU.
         buffer_shards: Number of actors that each buffer is divided among.
         deadline_s: Seconds after which a worker still busy with one chunk counts as hung and is replaced. None: the
             default of the method.
@@ -96,7 +97,7 @@ class Resources(Config):
     learner_gpus: float | None = Field(None, ge=0.001, le=64)
     learners: int = Field(1, ge=1, le=64)
     deterministic: bool = False
-    playing: Literal["cpu", "learners"] = "learners"
+    playing: Literal["cpu", "learners"] | None = None
     buffer_shards: int = Field(1, ge=1, le=256)
     deadline_s: float | None = Field(None, gt=0)
     wait_s: float = Field(0.0, ge=0)

@@ -52,7 +52,7 @@ class BeliefSearchActors(RunActors):
     def enter(self, game: GameBase) -> None:
         config = self.config
         assert isinstance(game, Geister)
-        arguments = (game, config.network, config.value_network, config.search, self.placement.playing_device)
+        arguments = (game, config.network, config.value_network, config.search, self.placement.playing_device())
         self.workers = self.start_pool(DEADLINE_S, BeliefSampler, *arguments)
 
     def _start_buffers(self) -> dict[str, Handle[BufferServer]]:

@@ -94,7 +94,7 @@ class BestResponseActors(RunActors):
             True,
             None,
             training.critic == "all",
-            self.placement.playing_device,
+            self.placement.playing_device(),
         )
         self.workers = self.start_pool(DEADLINE_S, TrajectoryPlayer, *arguments)
 

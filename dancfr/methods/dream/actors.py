@@ -63,7 +63,7 @@ class DreamActors(RunActors):
         self.wait_until_ready([*self.buffers.values(), *self.learners.values()])
 
     def enter(self, game: GameBase) -> None:
-        rules, config, device = numbered(game), self.config, self.placement.playing_device
+        rules, config, device = numbered(game), self.config, self.placement.playing_device()
         self.workers: WorkerPool[Traverser]
         baseline = config.baseline_network if config.baseline else None
         if config.sampling.method == "external":

@@ -79,7 +79,7 @@ class PolicyGradientActors(RunActors):
             False,
             config.noise,
             training.critic == "all",
-            self.placement.playing_device,
+            self.placement.playing_device(),
         )
         self.workers = self.start_pool(SELF_PLAY_DEADLINE_S, TrajectoryPlayer, *arguments)
 
