@@ -14,22 +14,18 @@ import numpy as np
 
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.match_rules import match_rules
-from dancfr.agents.tournament import play_pairs, standings_of
 from dancfr.errors import RunError
 from dancfr.evaluation.arena import play
-from dancfr.evaluation.statistics import describe_share, summarise
+from dancfr.evaluation.statistics import summarise
+from dancfr.papers.crosstable import Cells, crosstable, meet
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.figures import build, wanted_learning_curves, wanted_win_rates
 from dancfr.report.history import History, Settings
-from dancfr.report.report import Table
 from dancfr.runs.run import Run
 
 BOTS = ("random", "greedy", "planner")
 FULL, ABLATED = "Ours", "Ours-"
 WHOLE = ("length=match",)
-
-Cells = dict[str, dict[str, dict[str, Any]]]
-"""The table of a tournament: results of the row's agent against the column's."""
 
 PUBLISHED = {
     FULL: {
@@ -85,7 +81,8 @@ _FULL_ONLY = {name: replace(scale, settings=scale.settings[:1]) for name, scale 
 def compare_table(settings: Settings, scale: Scale) -> Comparison:
     """Compares Table I: all pairs of our nets and bots, in one tournament per seed."""
     tournaments = [
-        _meet({name: runs[i] for name, runs in settings.items()}, scale.games, i) for i in range(_seeds(settings))
+        meet("guandan", {name: runs[i] for name, runs in settings.items()}, scale.games, i, BOTS[::-1], WHOLE)
+        for i in range(_seeds(settings))
     ]
     names = (FULL, ABLATED, *reversed(BOTS))
     rows = _published_rows(FULL)
@@ -93,7 +90,7 @@ def compare_table(settings: Settings, scale: Scale) -> Comparison:
     rows += _published_rows(ABLATED)
     wanted = [wanted_win_rates(settings, bot, True, ("last",)) for bot in BOTS]
     figures, left_out = build(wanted)
-    return Comparison(rows, figures, left_out, [_crosstable(tournaments, names)], UNIT)
+    return Comparison(rows, figures, left_out, [crosstable(tournaments, names, "matches")], UNIT)
 
 
 def compare_curve(settings: Settings, scale: Scale) -> Comparison:
@@ -115,16 +112,6 @@ def compare_curve(settings: Settings, scale: Scale) -> Comparison:
 
 def _seeds(settings: Settings) -> int:
     return min(len(runs) for runs in settings.values())
-
-
-def _meet(runs: dict[str, History], games: int, seed: int) -> Cells:
-    """Plays a tournament of the nets of some runs and the bots, in whole matches, and returns its table."""
-    paths = {name: str(run.path) for name, run in runs.items()}
-    rules, _ = match_rules("guandan", list(paths.values()), WHOLE)
-    players = {name: make_agent(path, rules) for name, path in paths.items()}
-    players |= {bot: make_agent(bot, rules) for bot in reversed(BOTS)}
-    table: Cells = standings_of(play_pairs(rules, players, games, seed))["table"]
-    return table
 
 
 def _replayed(run: History, scale: Scale, seed: int) -> History:
@@ -163,23 +150,6 @@ def _pair_row(tournaments: Sequence[Cells], one: str, other: str, games: int) ->
         low, high = cells[0]["ci95"]
         note = f"95 % interval {100 * low:.1f} to {100 * high:.1f} over {games:,} matches, by deals"
     return row(f"{one} vs {other}", PUBLISHED.get(one, {}).get(other), found.mean, found.sd, note)
-
-
-def _crosstable(tournaments: Sequence[Cells], names: Sequence[str]) -> Table:
-    """Returns the cross-table of Table I: the win rate of the row's agent against the column's."""
-
-    def text(one: str, other: str) -> str:
-        if one == other:
-            return "-"
-        cells = [table[one][other] for table in tournaments]
-        if len(cells) == 1:
-            return describe_share(cells[0]["win_rate"], *cells[0]["ci95"])
-        return f"{100 * np.mean([each['win_rate'] for each in cells]):.1f}"
-
-    kind = "with 95 % intervals by deals" if len(tournaments) == 1 else f"means over {count_runs(len(tournaments))}"
-    caption = f"Percentage of matches that the row won against the column, {kind}."
-    lines = tuple((one, *(text(one, other) for other in names)) for one in names)
-    return Table("Every pair", caption, ("", *names), lines)
 
 
 def _interval(run: History, opponent: str) -> str:

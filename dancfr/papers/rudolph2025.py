@@ -10,14 +10,17 @@ from typing import Any
 from dancfr.evaluation.statistics import summarise
 from dancfr.methods.dream.benchmark import preset_name
 from dancfr.methods.policy_gradient.presets import BENCHMARK, benchmark_preset
+from dancfr.papers.crosstable import crosstable, meet
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.history import History, Settings
+from dancfr.report.report import Table
 
 STEPS = 10_000_000
 
 POLICIES = {"average": "average policy", "last": "last iterate"}
 """The policies of a run that are evaluated, and how they are called in tables."""
 
+UNIT = "Exploitability, half of NashConv, exact; the largest return is 1."
 GRADIENT = "policy gradient"
 DREAM_METHODS = {"DREAM": "dream", "SD-CFR, outcome sampling": "sdcfr", "VR-DeepPDCFR+": "deep-pdcfr"}
 """Ends of the names of the presets of DREAM and its relatives, see `dancfr.methods.dream.benchmark`."""
@@ -49,12 +52,13 @@ def _scales(game: str) -> dict[str, Scale]:
     }
     return {
         "quick": Scale(settings[:1], (1,), **shown),  # of policy gradients, since DREAM takes half an hour
-        "paper": Scale(settings, (1, 2, 3, 4, 5), **shown),
+        "paper": Scale(settings, (1, 2, 3, 4, 5), games=2000, **shown),
     }
 
 
 def compare(settings: Settings, scale: Scale) -> Comparison:
-    """States the exploitability of the average policy and of the last iterate at the end of the runs.
+    """States the exploitability of the average policy and of the last iterate at the end of the runs, and lets the
+    average policies of all methods meet, at a scale with games.
 
     DREAM's methods are evaluated by their nets of the average policy alone.
     """
@@ -72,7 +76,17 @@ def compare(settings: Settings, scale: Scale) -> Comparison:
             steps = max(run.metric("samples/decisions")[1][-1] for run in runs)
             note = f"mean over {count_runs(mean.n)} of at most {steps / 1e6:.1f} million steps"
             rows.append(row(f"{name}, {shown}", None, mean.mean, mean.sd, note))
-    return Comparison(rows, [], left_out, unit="Exploitability, half of NashConv, exact; the largest return is 1.")
+    tables = [head_to_head(scale.game, settings, scale.games)] if scale.games and len(settings) > 1 else []
+    return Comparison(
+        rows, [], left_out, tables, unit="Exploitability, half of NashConv, exact; the largest return is 1."
+    )
+
+
+def head_to_head(game: str, settings: Settings, games: int) -> Table:
+    """Plays the average policies of every pair of methods that were trained with the same seed."""
+    seeds = min(len(runs) for runs in settings.values())
+    tournaments = [meet(game, {name: runs[i] for name, runs in settings.items()}, games, seed=i) for i in range(seeds)]
+    return crosstable(tournaments, tuple(settings))
 
 
 def _at_end(run: History, policy: str) -> float | None:

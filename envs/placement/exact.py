@@ -1,9 +1,11 @@
-"""Exact values and best responses in games of placement, by a walk over all histories.
+"""Exact values and best responses in games of placement, by a walk over the orders in which stones are placed.
 
-The walk visits histories depth first with the sets of stones as bit masks, and adds the return of each terminal history
-to both players' last sequences, weighted by the other player's reach probability: the products of the payoff matrix of
-the sequence form (von Stengel 1996) with both plans, without the matrix. A best response then is one pass over the
-infosets of the responder.
+The result of a game depends on the order of the stones, and the players do not see each other's tries. So the walk goes
+depth first over these orders, in the abrupt game also over the turns at which tries have failed, and keeps for each
+player the list of all sequences of tries that lead there. It adds returns to a player's sequences weighted by the sum
+of the other player's reach probabilities: the products of the payoff matrix of the sequence form (von Stengel 1996)
+with both plans, in which each block of the matrix, the pairs of two lists, is a number times a product of vectors. A
+best response then is one pass over the infosets of the responder.
 """
 
 import threading
@@ -20,6 +22,9 @@ Slots = NDArray[np.float32]
 
 DEPTH = 2 * MOST_RANKED
 """Length of the stacks of the walks: a game on the largest ranked board has one try less, and the root is one entry."""
+
+MOST_LISTED = 1 << 13
+"""Most sequences of a player in all lists of a walk; 10 cells of the classical game need 6,114."""
 
 UNDECIDED = 2
 """Takes the place of a return that later moves decide."""
@@ -72,7 +77,7 @@ def evaluate(
                     if not waiting:
                         return
                     cell = waiting.pop()
-                values[cell] = walk(settled, abrupt, True, *tables, policy, cell, gain)[0]
+                values[cell] = walk(settled, abrupt, *tables, policy, cell, gain)[0]
         except BaseException as error:
             failures.append(error)
 
@@ -97,7 +102,7 @@ def histories(won: NDArray[np.bool_], abrupt: bool, rankings: Sequence[Ranking])
     policy, gain = np.ones(slots, np.float32), np.zeros(slots + 1)
     settled = outcomes(won, abrupt, early=False)
     cells = range(rankings[0].slot_of.shape[1])
-    return 1 + sum(int(walk(settled, abrupt, False, *_tables(rankings), policy, cell, gain)[1]) for cell in cells)
+    return 1 + sum(int(walk(settled, abrupt, *_tables(rankings), policy, cell, gain)[1]) for cell in cells)
 
 
 def _tables(rankings: Sequence[Ranking]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -136,14 +141,16 @@ def _settle(won, abrupt, early, stones0, stones1, order, out):
 
 
 @kernel
-def walk(settled, abrupt, factored, seen, slot_of, first, policy, start, gain):
-    """Walks over all histories in which player 0 tries cell `start` first.
+def walk(settled, abrupt, seen, slot_of, first, policy, start, gain):
+    """Walks over all orders of stones in which player 0 tries cell `start` first, with all tries that lead there.
 
-    A branch ends where the return is settled: all further tries are worth the same, which is added to the last one.
+    Neither player sees the other's tries, so what has happened is a list of sequences of tries for each player, every
+    one of which goes with every one of the other's: those that fit the order of the stones and, in the abrupt game,
+    the turns at which tries have failed. The sums over pairs of sequences are then products of sums over lists. A
+    branch ends where the return is settled: all further tries are worth the same, which is added to the last one.
 
     Args:
         settled, abrupt: See `evaluate`.
-        factored: Whether to sum up abrupt games with one empty cell, see `_last_cell`.
         seen, slot_of, first: See `_tables`.
         policy: Policies of both players by slot, `float32[slots]`.
         start: Cell of the first try.
@@ -154,188 +161,134 @@ def walk(settled, abrupt, factored, seen, slot_of, first, policy, start, gain):
         The expected return of player 0 from these histories, and their number.
     """
     cells = slot_of.shape[2]
-    full = (1 << cells) - 1
+    full, failing = (1 << cells) - 1, 1 << cells
     powers = np.ones(cells, np.int64)
     for cell in range(1, cells):
         powers[cell] = 3 * powers[cell - 1]
-    lowest = np.zeros(full + 1, np.int64)  # lowest cell of a set
-    for cells_left in range(1, full + 1):
-        while (cells_left >> lowest[cells_left]) & 1 == 0:
-            lowest[cells_left] += 1
+    size_of = np.zeros(failing, np.int64)  # of a set of cells
+    for some in range(1, failing):
+        size_of[some] = size_of[some >> 1] + (some & 1)
+    # Sequences of tries of each player. A list is a part of these, and is made by the player's move.
+    view = np.zeros((2, MOST_LISTED), np.int64)
+    base = np.zeros((2, MOST_LISTED), np.int64)  # first slot of the infoset after the sequence
+    last = np.full((2, MOST_LISTED), -1, np.int64)  # slot of the last try
+    reach = np.ones((2, MOST_LISTED))
+    base[:, 0] = first
+    begin, end = np.zeros((DEPTH, 2), np.int64), np.ones((DEPTH, 2), np.int64)  # of the lists
+    total = np.ones((DEPTH, 2))  # sum of the reach probabilities of a list
     mover = np.zeros(DEPTH, np.int64)
-    todo = np.zeros(DEPTH, np.int64)  # cells that are still to be tried
-    slot = np.zeros(DEPTH, np.int64)  # of the next try
+    todo = np.zeros(DEPTH, np.int64)  # cells that are still to be tried, and `failing`
     position = np.zeros(DEPTH, np.int64)  # stones in base 3
-    view = np.zeros((DEPTH, 2), np.int64)
-    base = np.zeros((DEPTH, 2), np.int64)  # first slot of the infoset that follows the player's last try
-    last = np.full((DEPTH, 2), -1, np.int64)  # slot of that try
     stones = np.zeros((DEPTH, 2), np.int64)
-    reach = np.ones((DEPTH, 2))
-    waiting = np.zeros(DEPTH)  # gain of the last slot of the player not to move
-    base[0] = first
-    todo[0] = 1 << start
-    slot[0] = start
-    numbers, chances = np.zeros((5, DEPTH), np.int64), np.zeros((5, DEPTH))
-    tries = np.zeros((2, 1024, 3), np.int64)  # a board of 10 cells needs 651
-    value, visited, depth = 0.0, 0, 0
+    waiting = np.zeros(DEPTH)  # gain of the last slots of the player not to move
+    ends = np.zeros(cells, np.int64)  # return to the player to move for the empty cells that settle it
+    value, visited, depth, fresh = 0.0, 0, 0, True
     while depth >= 0:
         me = mover[depth]
         other = 1 - me
+        hidden, place = stones[depth, other], position[depth]
+        against, pairs = total[depth, other], end[depth, other] - begin[depth, other]
+        if fresh:
+            fresh = False
+            if not abrupt:  # any number of failed tries comes before the stone
+                begun, made = end[depth, me], end[depth, me]
+                i = begin[depth, me]
+                while i < made:
+                    made += _fail(me, i, hidden, seen, slot_of, powers, size_of, policy, view, base, last, reach, made)
+                    i += 1
+                end[depth, me] = made
+                visited += (made - begun) * pairs
+            empty = full & ~(hidden | stones[depth, me]) if depth else 1 << start
+            settling, open_ones = 0, 0
+            for cell in range(cells):
+                if (empty >> cell) & 1:
+                    result = settled[place + powers[cell] * (1 + me), other]
+                    if result == UNDECIDED:
+                        open_ones |= 1 << cell
+                    else:
+                        settling |= 1 << cell
+                        ends[cell] = result if me == 0 else -result
+            worth = 0.0
+            if settling:
+                for i in range(begin[depth, me], end[depth, me]):
+                    legal = full & ~seen[me, view[me, i]]
+                    for cell in range(cells):
+                        if (settling >> cell) & 1:
+                            at = base[me, i] + size_of[legal & ((1 << cell) - 1)]
+                            gain[at] += against * ends[cell]
+                            worth += reach[me, i] * policy[at] * ends[cell]
+                visited += (end[depth, me] - begin[depth, me]) * size_of[settling] * pairs
+            waiting[depth] = -worth
+            value += (worth if me == 0 else -worth) * against
+            todo[depth] = open_ones | (failing if abrupt and hidden else 0)
         left = todo[depth]
         if left == 0:
-            gain[last[depth, other]] += waiting[depth]
+            if waiting[depth] != 0.0:
+                for i in range(begin[depth, other], end[depth, other]):
+                    gain[last[other, i]] += waiting[depth]
             depth -= 1
             continue
-        cell = lowest[left]
-        bit = 1 << cell
+        bit = left & -left
         todo[depth] = left ^ bit
-        at = slot[depth]
-        slot[depth] = at + 1
-        visited += 1
-        likely = reach[depth, me] * policy[at]
-        against = reach[depth, other]
-        failed = 1 if stones[depth, other] & bit else 0
-        place = position[depth]
-        if not failed:
-            place += powers[cell] * (1 + me)
-            result = settled[place, other]
-            if result != UNDECIDED:
-                if result != 0:
-                    worth = float(result if me == 0 else -result)
-                    value += likely * against * result
-                    waiting[depth] -= likely * worth
-                    gain[at] += against * worth
-                continue
-        if likely == 0.0 and against == 0.0:
+        under, made = depth + 1, end[depth, me]
+        begin[under, me] = made
+        if bit == failing:
+            for i in range(begin[depth, me], end[depth, me]):
+                made += _fail(me, i, hidden, seen, slot_of, powers, size_of, policy, view, base, last, reach, made)
+        else:
+            cell = size_of[bit - 1]
+            for i in range(begin[depth, me], end[depth, me]):
+                before = view[me, i]
+                at = base[me, i] + size_of[full & ~seen[me, before] & (bit - 1)]
+                view[me, made] = before + powers[cell]
+                base[me, made] = base[me, i] + slot_of[me, before, cell, 0]
+                last[me, made] = at
+                reach[me, made] = reach[me, i] * policy[at]
+                made += 1
+        end[under, me] = made
+        likely = 0.0
+        for i in range(begin[under, me], made):
+            likely += reach[me, i]
+        visited += (made - begin[under, me]) * pairs
+        if made == begin[under, me] or (likely == 0.0 and against == 0.0):
             continue
-        under = depth + 1
-        position[under] = place
-        stones[under, me] = stones[depth, me] if failed else stones[depth, me] | bit
-        stones[under, other] = stones[depth, other]
-        reach[under, me], reach[under, other] = likely, against
-        last[under, me], last[under, other] = at, last[depth, other]
-        seen_by_me = view[depth, me]
-        view[under, me] = seen_by_me + powers[cell] * (1 + failed)
-        view[under, other] = view[depth, other]
-        base[under, me] = base[depth, me] + slot_of[me, seen_by_me, cell, failed]
-        base[under, other] = base[depth, other]
-        turn = me if failed and not abrupt else other
-        mover[under] = turn
-        empty = full & ~(stones[under, 0] | stones[under, 1])
-        if abrupt and factored and empty & (empty - 1) == 0:
-            won, seen_histories = _last_cell(
-                settled, seen, slot_of, policy, powers, lowest, empty, turn, place, view[under], base[under],
-                last[under], stones[under], reach[under], numbers, chances, tries, gain,
-            )  # fmt: skip
-            value += won
-            visited += seen_histories
-            continue
-        todo[under] = full & ~seen[turn, view[under, turn]]
-        slot[under] = base[under, turn]
-        waiting[under] = 0.0
-        depth = under
+        begin[under, other], end[under, other] = begin[depth, other], end[depth, other]
+        total[under, me], total[under, other] = likely, against
+        stones[under, me] = stones[depth, me] | (bit & full)
+        stones[under, other] = hidden
+        position[under] = place if bit == failing else place + powers[cell] * (1 + me)
+        mover[under] = other
+        depth, fresh = under, True
     return value, visited
 
 
 @kernel
-def _last_cell(
-    settled, seen, slot_of, policy, powers, lowest, empty, mover, place, view, base, last, stones, reach,
-    numbers, chances, tries, gain,
-):  # fmt: skip
-    """Adds the rest of an abrupt game from a position with one empty cell, without a walk over its histories.
-
-    The players take turns until one of them tries the empty cell, and neither learns anything from the other's failed
-    tries. So the tries of one player are independent of those of the other: only their number counts, and a sum over
-    pairs of sequences of tries is a product of sums over the sequences of each player.
+def _fail(me, i, hidden, seen, slot_of, powers, size_of, policy, view, base, last, reach, made):
+    """Appends sequence `i` of a player with each try that fails next to the sequences; returns their number.
 
     Args:
-        settled, seen, slot_of, policy, gain: See `walk`.
-        powers, lowest: Powers of 3, and the lowest cell of each set.
-        empty: The empty cell, as a set.
-        mover: Player to move.
-        place: Stones in base 3.
-        view, base, last, stones, reach: Of each player, see `walk`.
-        numbers, chances: Working memory, `int64[5, DEPTH]` and `float64[5, DEPTH]`.
-        tries: Working memory for slots, and for the number of failed tries before them and whether they fail,
-            `int64[2, 1024, 3]`.
-
-    Returns:
-        The expected return of player 0, and the number of tries of both players.
-    """
-    fails, hits = chances[0:2], chances[2:4]  # probability that the first k tries fail; that try k + 1 hits
-    fails[:], hits[:] = 0.0, 0.0
-    count = numbers[4]
-    for player in range(2):
-        count[player] = _tries_for(
-            empty, stones[1 - player], seen[player], slot_of[player], policy, powers, lowest, view[player],
-            base[player], numbers, chances[4], fails[player], hits[player], tries[player],
-        )  # fmt: skip
-    cell = lowest[empty]
-    other = 1 - mover
-    ends = settled[place + powers[cell], 1], settled[place + 2 * powers[cell], 0]  # if player 0 or 1 takes the cell
-    value = 0.0
-    for k in range(MOST_RANKED):
-        value += hits[mover, k] * fails[other, k] * ends[mover] + hits[other, k] * fails[mover, k + 1] * ends[other]
-    for player in range(2):
-        sign = 1 - 2 * player
-        ahead = 1 if player == other else 0  # tries of the opponent before the first of this player
-        weight, opponent = reach[1 - player] * sign, 1 - player
-        for number in range(count[player]):
-            at, k = tries[player, number, 0], tries[player, number, 1]
-            if tries[player, number, 2]:
-                gain[at] += weight * hits[opponent, k + ahead] * ends[opponent]
-            else:
-                gain[at] += weight * fails[opponent, k + ahead] * ends[player]
-        if player == other:
-            gain[last[player]] += weight * hits[opponent, 0] * ends[opponent]
-    return value * reach[0] * reach[1], count[0] + count[1]
-
-
-@kernel
-def _tries_for(
-    empty, hidden, seen, slot_of, policy, powers, lowest, view, base, numbers, likely, fails, hits, tries
-):  # fmt: skip
-    """Lists all sequences of tries of one player for the last empty cell, and sums up their probabilities.
-
-    Args:
-        empty, policy, powers, lowest: See `_last_cell`.
+        me: The player.
         hidden: The opponent's stones.
-        seen, slot_of, view, base: Those of the player, see `walk`.
-        numbers, likely: Working memory, `int64[4, DEPTH]` and `float64[DEPTH]`.
-        fails, hits: The probability that the first k tries fail, and that try k + 1 is the first to find the empty
-            cell; added to, `float64[DEPTH]`.
-        tries: Slot of each try, number of tries before it, and whether it fails; written, `int64[1024, 3]`.
-
-    Returns:
-        The number of tries.
+        seen, slot_of: See `_tables`.
+        powers, size_of: Powers of 3, and the number of cells in each set.
+        policy: See `walk`.
+        view, base, last, reach: The sequences, see `walk`; written from `made` on.
+        made: Number of sequences so far.
     """
-    node, under, left, slot = numbers[0], numbers[1], numbers[2], numbers[3]
-    node[0], under[0], slot[0], likely[0] = view, base, base, 1.0
-    left[0] = empty | hidden & ~seen[view]
-    fails[0] = 1.0
-    made, depth = 0, 0
-    while depth >= 0:
-        if left[depth] == 0:
-            depth -= 1
-            continue
-        cell = lowest[left[depth]]
-        bit = 1 << cell
-        left[depth] ^= bit
-        at = slot[depth]
-        slot[depth] = at + 1
-        chance = likely[depth] * policy[at]
-        tries[made, 0], tries[made, 1], tries[made, 2] = at, depth, bit != empty
-        made += 1
-        if bit == empty:
-            hits[depth] += chance
-            continue
-        fails[depth + 1] += chance
-        node[depth + 1] = node[depth] + 2 * powers[cell]
-        under[depth + 1] = slot[depth + 1] = under[depth] + slot_of[node[depth], cell, 1]
-        left[depth + 1] = empty | hidden & ~seen[node[depth + 1]]
-        likely[depth + 1] = chance
-        depth += 1
-    return made
+    before = view[me, i]
+    legal, found = ~seen[me, before], 0
+    untried = hidden & legal
+    while untried:
+        bit = untried & -untried
+        untried ^= bit
+        cell = size_of[bit - 1]
+        at = base[me, i] + size_of[legal & (bit - 1)]
+        view[me, made + found] = before + 2 * powers[cell]
+        base[me, made + found] = base[me, i] + slot_of[me, before, cell, 1]
+        last[me, made + found] = at
+        reach[me, made + found] = reach[me, i] * policy[at]
+        found += 1
+    return found
 
 
 @kernel

@@ -11,7 +11,16 @@ from dancfr.methods.dream.config import DreamConfig
 from dancfr.methods.launch import check_options
 from dancfr.methods.options import TrainOptions
 from dancfr.papers.reproduce import reproduce
-from dancfr.papers.rudolph2025 import DREAM_METHODS, GAMES, GRADIENT, STEPS, compare, method_of_preset, presets
+from dancfr.papers.rudolph2025 import (
+    DREAM_METHODS,
+    GAMES,
+    GRADIENT,
+    STEPS,
+    compare,
+    head_to_head,
+    method_of_preset,
+    presets,
+)
 from dancfr.papers.trainings import train_settings
 from dancfr.report.history import History
 from tests.dancfr.records import train_row
@@ -85,3 +94,17 @@ def test_a_short_training_is_evaluated_exactly(name: str, policies: list[str], t
     found = reproduce("iig-benchmark", "paper", tmp_path, runs=runs, overrides=short, game="dark_hex3")
     assert [row["cell"] for row in found["rows"]] == [f"{name}, {policy}" for policy in policies]
     assert all(0.3 < row["ours"] <= 1 for row in found["rows"])
+
+
+@pytest.mark.slow
+def test_average_policies_of_all_methods_meet(tmp_path: Path) -> None:
+    scale = GAMES["dark_hex3"]["paper"]
+    two = replace(scale, settings=tuple(each for each in scale.settings if each.name in (GRADIENT, "DREAM")))
+    short = ("iterations=1", "samples=none", "network.width=8", "evaluation.games=2", "evaluation.exploitability=false")
+    runs = train_settings(tmp_path, two, (1, 2), short, check_options(TrainOptions(device="cpu", inline=True)))
+    found = head_to_head("dark_hex3", runs, 40)
+    assert found.columns == ("", GRADIENT, "DREAM")
+    (_, _, won), (_, lost, _) = found.rows
+    assert float(won) + float(lost) == pytest.approx(100), "no game of dark hex is a draw"
+    assert 0 < float(won) < 100
+    assert "means over 2 runs" in found.caption
