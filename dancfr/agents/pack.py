@@ -33,6 +33,8 @@ from dancfr.runs.keys import assignments
 from dancfr.runs.provenance import git_revision
 from dancfr.runs.run import Run
 from dancfr.runs.strategies import file_kind, read_strategy
+from envs.capabilities import ExactGame
+from envs.game import GameBase
 from learners.storage import halved, save_state
 
 COMPARED = 200
@@ -254,8 +256,9 @@ def _check(request: PackRequest, source: _Source) -> None:
     for name in (request.agent, *request.against):
         make_agent(name, rules)
     if request.response_minutes is not None:
-        if source.info is None:
-            raise UsageError("the exploitability of a strategy is computed exactly: leave out --response-minutes")
+        if _exactly(rules, source):
+            what = "a strategy" if source.info is None else f"an agent of {source.game}"
+            raise UsageError(f"the exploitability of {what} is computed exactly: leave out --response-minutes")
         two_player_game(rules)
         for name in set(request.response_starts) - {FRESH}:
             starting_net(name, make_agent(name, rules))
@@ -327,11 +330,16 @@ def _match(agent: str, game: str, opponent: str, request: PackRequest) -> Match:
     )
 
 
+def _exactly(rules: GameBase, source: _Source) -> bool:
+    """Returns whether the card has the exact exploitability: for strategies, and in games that need no tree for it."""
+    return source.info is None or isinstance(rules, ExactGame)
+
+
 def _exploitability(packed: Path, source: _Source, request: PackRequest) -> Exploitability | None:
-    """The exact exploitability of a strategy, or the return of a trained response if one is wanted."""
+    """The exact exploitability, see `_exactly`, or the return of a trained response if one is wanted."""
     shown = f"{PREFIX}{request.wanted_name}"
     rules, _ = match_rules(source.game, (str(packed),))
-    if source.info is None:
+    if _exactly(rules, source):
         found = evaluate_exactly(str(packed), make_agent(str(packed), rules), rules)
         command = shlex.join(["dancfr", "evaluate", shown, "--game", source.game, "--exploitability"])
         value, largest = found.exploitability, found.max_utility

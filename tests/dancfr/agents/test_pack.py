@@ -13,6 +13,7 @@ from dancfr.agents.pack import PackRequest, pack
 from dancfr.agents.solving import solve
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.agreement import agreement
+from dancfr.evaluation.exploitability import evaluate_exactly
 from dancfr.games.registry import make_game
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
@@ -130,6 +131,22 @@ def test_a_strategy_is_packed_with_its_exact_exploitability(table: Path, tmp_pat
     assert all((packed[name] == array).all() for name, array in arrays.items())
     pack(PackRequest(str(tmp_path / "kuhn" / "strategy.safetensors"), tmp_path / "again"))
     assert read_card(tmp_path / "again").training == card.training
+
+
+def test_nets_have_their_exact_exploitability_where_no_tree_is_needed(tmp_path: Path) -> None:
+    settings = ["game=dark_hex", "game_options.rows=2", "game_options.columns=2", "iterations=1", "samples=none"]
+    settings += ["games=64", "chunk=64", "network.width=16", "evaluation.games=20"]
+    train(TrainRequest("dark-hex3-policy-gradient", settings, tmp_path / "run", "off", INLINE))
+    pack(PackRequest(str(tmp_path / "run"), tmp_path / "packed"))
+    found = read_card(tmp_path / "packed").exploitability
+    assert found is not None
+    assert found.kind == "exact"
+    assert found.command == "dancfr evaluate pretrained:packed --game dark_hex --exploitability"
+    rules = make_game("dark_hex", rows=2, columns=2)
+    expected = evaluate_exactly("packed", make_agent(str(tmp_path / "packed"), rules), rules)
+    assert found.value == expected.exploitability > 0
+    with pytest.raises(UsageError, match="exploitability of an agent of dark_hex is computed exactly"):
+        pack(PackRequest(str(tmp_path / "run"), tmp_path / "bounded", response_minutes=1))
 
 
 def test_wrong_use_is_refused_and_leaves_nothing(run: Path, table: Path, tmp_path: Path) -> None:

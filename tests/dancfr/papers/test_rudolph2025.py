@@ -105,6 +105,6 @@ def test_average_policies_of_all_methods_meet(tmp_path: Path) -> None:
     found = head_to_head("dark_hex3", runs, 40)
     assert found.columns == ("", GRADIENT, "DREAM")
     (_, _, won), (_, lost, _) = found.rows
-    assert float(won) + float(lost) == pytest.approx(100), "no game of dark hex is a draw"
+    assert float(won) + float(lost) == pytest.approx(100, abs=0.11), "no game of dark hex is a draw"
     assert 0 < float(won) < 100
     assert "means over 2 runs" in found.caption
