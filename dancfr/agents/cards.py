@@ -84,6 +84,38 @@ class Exploitability(Config):
     decisions: int | None = Field(None, ge=0)
 
 
+class ReadAfter(Config):
+    """The findings of a reader in the play of an agent after a number of plies.
+
+    Attributes:
+        ply: Decisions of both players.
+        accuracy: Share of the secrets that the reader names right.
+        ci95: Its 95 % interval, over games.
+        chance: Expected share if every arrangement that agrees with what is public is equally likely.
+    """
+
+    ply: int = Field(ge=1)
+    accuracy: float = Field(ge=0, le=1)
+    ci95: tuple[float, float]
+    chance: float = Field(ge=0, le=1)
+
+
+class Readability(Config):
+    """How much of the secrets of an agent can be read from its play against itself, see `dancfr.evaluation.reading`.
+
+    Attributes:
+        secret: What is read, in the singular.
+        games: Games that the readers were fitted on; they were tested on as many others.
+        seed: Seed of the games.
+        plies: Readings by ply.
+    """
+
+    secret: str
+    games: int = Field(ge=1)
+    seed: int = Field(ge=0)
+    plies: tuple[ReadAfter, ...]
+
+
 class Precision(Config):
     """How often a packed agent acts as the same nets in single precision, in games of these with themselves.
 
@@ -113,6 +145,7 @@ class Card(Config):
         packed: Command line that packed it.
         strength: Its matches.
         exploitability: What a best response wins; None if that was not measured.
+        readability: How much can be read from its play; None if that was not measured.
         precision: How well half precision keeps its play; None if it is stored as it was trained.
     """
 
@@ -125,6 +158,7 @@ class Card(Config):
     packed: str
     strength: tuple[Match, ...] = ()
     exploitability: Exploitability | None = None
+    readability: Readability | None = None
     precision: Precision | None = None
 
 
@@ -184,6 +218,16 @@ def section(name: str, card: Card) -> str:
         ]
     if (found := card.exploitability) is not None:
         lines += [f"{_bound(found)} (`{found.command}`).", ""]
+    if (read := card.readability) is not None:
+        evaluate = f"dancfr evaluate {name} --game {card.game} --against {name} --games {read.games} --seed {read.seed}"
+        lines += [
+            f"What can be read from its play against itself, {read.secret} (`{evaluate} --readable`):",
+            "",
+            "| after plies | read right, in % | by chance |",
+            "|---|---|---|",
+            *(_reading(each) for each in read.plies),
+            "",
+        ]
     return "\n".join(lines)
 
 
@@ -212,6 +256,13 @@ def _row(match: Match) -> str:
     return (
         f"| `{match.opponent}` | {match.games:,} | {match.seed} | {100 * match.win_rate:.1f} "
         f"[{100 * low:.1f}, {100 * high:.1f}] | {match.mean_return:+.3f} [{least:+.3f}, {most:+.3f}] |"
+    )
+
+
+def _reading(found: ReadAfter) -> str:
+    low, high = found.ci95
+    return (
+        f"| {found.ply} | {100 * found.accuracy:.1f} [{100 * low:.1f}, {100 * high:.1f}] | {100 * found.chance:.1f} |"
     )
 
 

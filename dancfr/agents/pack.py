@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 
 from dancfr.agents.by_name import make_agent, parse_agent
-from dancfr.agents.cards import CARD, Card, Exploitability, Match, Precision, Training, read_card
+from dancfr.agents.cards import (
+    CARD,
+    Card,
+    Exploitability,
+    Match,
+    Precision,
+    Readability,
+    ReadAfter,
+    Training,
+    read_card,
+)
 from dancfr.agents.exploit import ExploitRequest, exploit
 from dancfr.agents.match import play
 from dancfr.agents.match_rules import match_rules
@@ -21,6 +31,7 @@ from dancfr.agents.searching import split_search
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.evaluation.agreement import agreement
 from dancfr.evaluation.exploitability import evaluate_exactly
+from dancfr.evaluation.reading import require_readable
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.agent import starting_net
@@ -59,6 +70,7 @@ class PackRequest:
         response_minutes: CPU minutes for a response that bounds the exploitability; None: no response is trained.
         response_starts: What the response begins with, see `ExploitRequest`; empty: the agent's own net, if one net
             plays both seats, and a fresh one.
+        readable: Whether to read the agent in `games` games against itself.
         description: One line; None: preset and iterations, or algorithm and iterations.
         note: What the card says about the training beside its figures.
 
@@ -75,6 +87,7 @@ class PackRequest:
     seed: int = 11
     response_minutes: float | None = None
     response_starts: tuple[str, ...] = ()
+    readable: bool = False
     description: str | None = None
     note: str = ""
 
@@ -140,6 +153,7 @@ def pack(request: PackRequest) -> dict[str, Any]:
             packed=_command(request),
             strength=tuple(_match(str(_playable(aside)), source.game, name, request) for name in request.against),
             exploitability=_exploitability(_playable(aside), source, request),
+            readability=_readability(str(_playable(aside)), source.game, request) if request.readable else None,
             precision=earlier.precision if earlier is not None and earlier.precision is not None else precision,
         )
         write_json(aside / CARD, card.model_dump(mode="json"))
@@ -255,6 +269,8 @@ def _check(request: PackRequest, source: _Source) -> None:
     rules, _ = match_rules(source.game, (request.agent, *request.against))
     for name in (request.agent, *request.against):
         make_agent(name, rules)
+    if request.readable:
+        require_readable(rules)
     if request.response_minutes is not None:
         if _exactly(rules, source):
             what = "a strategy" if source.info is None else f"an agent of {source.game}"
@@ -330,6 +346,13 @@ def _match(agent: str, game: str, opponent: str, request: PackRequest) -> Match:
     )
 
 
+def _readability(agent: str, game: str, request: PackRequest) -> Readability:
+    found = play(agent, agent, game, request.games, request.seed, readable=True).reading
+    assert found is not None
+    plies = tuple(ReadAfter(ply=at.ply, accuracy=at.accuracy, ci95=at.ci95, chance=at.chance) for at in found.plies)
+    return Readability(secret=found.secret, games=request.games, seed=request.seed, plies=plies)
+
+
 def _exactly(rules: GameBase, source: _Source) -> bool:
     """Returns whether the card has the exact exploitability: for strategies, and in games that need no tree for it."""
     return source.info is None or isinstance(rules, ExactGame)
@@ -380,7 +403,8 @@ def _command(request: PackRequest) -> str:
     parts += [] if request.description is None else ["--description", request.description]
     parts += [] if request.nets is None else ["--nets", str(request.nets)]
     parts += [text for name in request.against for text in ("--against", name)]
-    parts += ["--games", str(request.games), "--seed", str(request.seed)] if request.against else []
+    parts += ["--readable"] if request.readable else []
+    parts += ["--games", str(request.games), "--seed", str(request.seed)] if request.against or request.readable else []
     if request.response_minutes is not None:
         parts += ["--response-minutes", f"{request.response_minutes:g}"]
         parts += [text for name in request.response_starts for text in ("--response-start", name)]

@@ -43,6 +43,9 @@ def pack(
             "own net and a fresh one.",
         ),
     ] = None,
+    readable: Annotated[
+        bool, typer.Option("--readable", help="Measure, by games with itself, what its play gives away.")
+    ] = False,
     description: Annotated[str | None, typer.Option(metavar="TEXT", help="One line that describes the agent.")] = None,
     note: Annotated[str, typer.Option(metavar="TEXT", help="Note about the training, for the card.")] = "",
     as_json: Json = False,
@@ -64,6 +67,7 @@ def pack(
                 seed=seed,
                 response_minutes=response_minutes,
                 response_starts=tuple(response_start or ()),
+                readable=readable,
                 description=description,
                 note=note,
             )

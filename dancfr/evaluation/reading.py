@@ -7,7 +7,7 @@ nothing; that it finds much shows that every opponent could.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,12 +124,19 @@ def require_readable(game: GameBase) -> Readable:
     Raises:
         UsageError: it has no secrets that a reader could name, or more than two players.
     """
-    if not isinstance(game, Readable) or game.spec.num_players != 2:
+    if not _is_readable(game):
+        from dancfr.games.registry import all_games, make_game
+
+        known = [name for name in all_games() if _is_readable(make_game(name))]
         raise UsageError(
             f"{game.spec.name} does not say what its players hide (envs.capabilities.Readable): read agents in "
-            "geister, mini-geister, kuhn or leduc"
+            f"{', '.join(known[:-1])} or {known[-1]}"
         )
     return game
+
+
+def _is_readable(game: GameBase) -> TypeGuard[Readable]:
+    return isinstance(game, Readable) and game.spec.num_players == 2
 
 
 def _play(

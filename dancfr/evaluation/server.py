@@ -9,6 +9,7 @@ import numpy as np
 from actors.explained import Explained
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.bots import make_bot
+from dancfr.evaluation.reading import read_play
 from envs.agent import Agent
 from envs.capabilities import ExactGame
 from envs.game import GameBase
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from learners.cfr.sequence_form import SequenceForm
 
 Row = dict[str, Any]
+
+READ = 1
+"""Last word of the seed of the games in which a policy is read."""
 
 
 class Policies(Protocol):
@@ -84,6 +88,7 @@ class EvaluationServer:
         opponents: Names of bots.
         exact: Whether to compute the exploitability of every policy, which requires a game with a tree.
         tree_game: Game whose tree is used for exploitability, i.e. the game of the training; None: `game`.
+        readable: Whether to read the policies in games against each opponent, see `dancfr.evaluation.reading`.
 
     Raises:
         NoTree: exploitability is wanted, and the game has no tree, or too large a one.
@@ -96,8 +101,9 @@ class EvaluationServer:
         opponents: Sequence[str],
         exact: bool = False,
         tree_game: GameBase | None = None,
+        readable: bool = False,
     ) -> None:
-        self._policies, self._game, self._opponents = policies, game, opponents
+        self._policies, self._game, self._opponents, self._readable = policies, game, opponents, readable
         self._exact = _exact(game if tree_game is None else tree_game) if exact else None
 
     def add(self, iteration: int, *nets: Any) -> None:
@@ -111,7 +117,7 @@ class EvaluationServer:
             ValueError: see `Policies.agents`.
         """
         agents = self._policies.agents(iteration)
-        rows = match_rows(self._game, agents, self._opponents, iteration, games, seed)
+        rows = match_rows(self._game, agents, self._opponents, iteration, games, seed, self._readable)
         if self._exact is not None:
             rows += [exact_row(self._exact, iteration, policy, make()) for policy, make in agents.items()]
         return rows
@@ -166,6 +172,7 @@ def match_rows(
     iteration: int,
     games: int,
     seed: tuple[int, ...],
+    readable: bool = False,
 ) -> list[Row]:
     """Plays a match of each policy against each opponent; returns rows for `metrics.jsonl`.
 
@@ -176,8 +183,9 @@ def match_rows(
         iteration: Iteration of the run.
         games: Number of games per match.
         seed: Entropy, to which each match appends the indices of its policy and opponent.
+        readable: Whether to read each policy in as many games against each opponent.
     """
-    rows = []
+    rows: list[Row] = []
     start = perf_counter()
     for number, (policy, make) in enumerate(agents.items()):
         agent = make()
@@ -186,6 +194,24 @@ def match_rows(
             result = play(game, (agent, make_bot(opponent, game)), games, rng)
             row = {"kind": "evaluation", "iteration": iteration, "policy": policy, "opponent": opponent}
             rows.append(row | result.as_dict())
+            if readable:
+                rows[-1] |= reading_of(game, agent, opponent, games, (*seed, number, place))
     for row in rows:
         row["time/evaluation_s"] = perf_counter() - start
     return rows
+
+
+def reading_of(game: GameBase, agent: Agent, opponent: str, games: int, seed: tuple[int, ...]) -> Row:
+    """Reads an agent in games against a bot; returns the share read right, and that by chance, by ply.
+
+    Args:
+        game: Rules of the games.
+        agent: The agent.
+        opponent: Name of the bot.
+        games: Games to fit readers on, and games to test them on.
+        seed: Entropy of the games; they are others than those of a match with the same.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence((*seed, READ)))
+    found = read_play(game, (agent, make_bot(opponent, game)), games, rng)
+    shares = {f"read/{each.ply}": each.accuracy for each in found.plies}
+    return shares | {f"read_by_chance/{each.ply}": each.chance for each in found.plies}

@@ -26,7 +26,8 @@ class Metric:
         total: Sum the rows of one iteration, instead of averaging them.
         log: Use a logarithmic axis if all values are positive.
         percent: Whether values are fractions, shown in percent.
-        weighted: Draw the figure only for runs with importance weights.
+        setting: Key of the setting that turns the metric on; the figure is drawn only for runs in which it is neither
+            false nor ``none``. Empty: for all runs.
     """
 
     name: str
@@ -39,11 +40,26 @@ class Metric:
     total: bool = False
     log: bool = False
     percent: bool = False
-    weighted: bool = False
+    setting: str = ""
 
     def applies_to(self, config: Mapping[str, Any]) -> bool:
         """Returns whether the figure applies to runs with this configuration."""
-        return not self.weighted or config.get("importance", "none") != "none"
+        value: Any = config
+        for key in filter(None, self.setting.split(".")):
+            value = value.get(key, False)
+        return not self.setting or value not in (False, None, "none")
+
+
+READABILITY = Metric(
+    name="readability",
+    title="What can be read from the play",
+    y_label="read right",
+    unit="%",
+    keys={f"After {ply} plies": f"read/{ply}" for ply in (2, 10, 24, 40)},
+    note="Share of the secrets that a reader names right, in games against the last of the opponents of evaluations.",
+    percent=True,
+    setting="evaluation.readable",
+)
 
 
 @dataclass(frozen=True)

@@ -176,9 +176,10 @@ class RunActors(ABC):
         opponents: Sequence[str],
         exact: bool = False,
         tree_game: GameBase | None = None,
+        readable: bool = False,
     ) -> Handle[EvaluationServer]:
         """Starts the evaluation actor; the arguments are those of `EvaluationServer`."""
-        return self.start_evaluation_by(EvaluationServer, policies, game, opponents, exact, tree_game)
+        return self.start_evaluation_by(EvaluationServer, policies, game, opponents, exact, tree_game, readable)
 
     def start_evaluation_by(self, kind: Callable[..., E], *args: Any) -> Handle[E]:
         """Starts the evaluation actor of a method that has a class of its own for it."""

@@ -58,12 +58,15 @@ class ExactEvaluation(LongerEvaluation):
 
     Attributes:
         exploitability: Compute the exact value and NashConv of the evaluated policies, for games that have a tree.
+        readable: Measure how much of what the policies hide can be read from their play against each opponent, on as
+            many games again to fit a reader and as many to test it, see `dancfr.evaluation.reading`.
     """
 
     exploitability: bool = False
+    readable: bool = False
 
     def for_other_game(self) -> Self:
-        return super().for_other_game().model_copy(update={"exploitability": False})
+        return super().for_other_game().model_copy(update={"exploitability": False, "readable": False})
 
 
 class Resources(Config):
@@ -214,6 +217,16 @@ class RunConfig(Config):
             raise UsageError(
                 f"evaluation.exploitability=true requires the tree of the game, but {error}: set it to false"
             ) from None
+
+    def check_readable(self, game: GameBase) -> None:
+        """Raises UsageError if readings are wanted of a game whose players have no secrets."""
+        from dancfr.evaluation.reading import require_readable
+
+        if getattr(self.evaluation, "readable", False):
+            try:
+                require_readable(game)
+            except UsageError as error:
+                raise UsageError(f"evaluation.readable=true: {error}") from None
 
     def check_opponents(self, game: GameBase) -> None:
         """Raises UsageError if an opponent is not a bot of the game."""

@@ -2,6 +2,7 @@
 
 from dancfr.methods.curves import (
     APART_KEYS,
+    READABILITY,
     Curves,
     Metric,
     buffers,
@@ -36,9 +37,10 @@ CURVES = Curves(
             "% of samples",
             {"Effective sample size of the importance weights": "traversal/effective_sample_size"},
             percent=True,
-            weighted=True,
+            setting="importance",
         ),
         game_length("traversal/mean_plies", "plies", "Length of the games traversed"),
+        READABILITY,
         throughput(
             "traversals and fits",
             {

@@ -142,6 +142,7 @@ class DreamActors(RunActors):
             config.evaluation.opponents,
             config.evaluation.exploitability,
             self.game,
+            config.evaluation.readable,
         )
 
     def learner_weights(self, part: str) -> list[Weights]:

@@ -180,6 +180,7 @@ class DreamConfig(RunConfig):
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
         self.check_tree(game)
+        self.check_readable(game)
 
     @cached_property
     def players(self) -> int:

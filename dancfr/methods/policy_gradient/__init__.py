@@ -3,6 +3,7 @@
 from dancfr.methods.curves import (
     APART_KEYS,
     CLIPPED,
+    READABILITY,
     SELF_PLAY_LENGTH,
     WAITING,
     Curves,
@@ -31,6 +32,7 @@ CURVES = Curves(
             {"Decisions in self-play": "selfplay/decisions_per_second", "Rows in fits": "learner/rows_per_second"},
         ),
         SELF_PLAY_LENGTH,
+        READABILITY,
     ),
 )
 

@@ -64,6 +64,7 @@ class PolicyGradientActors(RunActors):
                 config.evaluation.opponents,
                 config.evaluation.exploitability,
                 game,
+                config.evaluation.readable,
             )
         self.wait_until_ready([*self.buffers, self.learner])
 

@@ -85,3 +85,4 @@ class PolicyGradientConfig(RunConfig):
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
         self.check_tree(game)
+        self.check_readable(game)

@@ -1,6 +1,7 @@
 """Tests of readers: blind play is read at chance, play that shows everything is read right, and Kuhn as Bayes says."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,16 @@ import pytest
 from numpy.typing import NDArray
 
 import dancfr
+from dancfr.agents.cards import read_card, section
+from dancfr.agents.pack import PackRequest, pack
+from dancfr.errors import UsageError
 from dancfr.evaluation.reading import by_game, read_play
+from dancfr.methods.launch import TrainRequest, train
+from dancfr.methods.options import TrainOptions
+from dancfr.report.figures import all_figures
+from dancfr.report.history import History
+from dancfr.runs.run import Run
+from dancfr.watch.wandb_reader import evaluated
 from envs.game import Game, States
 from envs.geister import Geister
 from envs.kuhn.game import Kuhn
@@ -102,7 +112,11 @@ def test_evaluate_prints_what_was_read(command: Any) -> None:
     few = command("evaluate", "random", "--game", "kuhn", "--games", "10", "--readable").out
     assert "too few games to fit a reader: set --games" in few
     for game in ("goofspiel", "guandan"):
-        assert "read agents in geister" in refused(command("evaluate", "random", "--game", game, "--readable"))
+        line = refused(command("evaluate", "random", "--game", game, "--readable"))
+        assert "read agents in geister, mini-geister, kuhn, leduc or leduc_2b2r" in line
+        assert "evaluation.readable=true: " in refused(
+            command("train", "leduc-policy-gradient", "game=liars_dice", "evaluation.readable=true")
+        )
 
 
 def test_an_agent_without_history_is_read_by_what_it_did() -> None:
@@ -113,3 +127,35 @@ def test_an_agent_without_history_is_read_by_what_it_did() -> None:
     game: Game = Geister(ply_limit=300)
     without = dancfr.play(RandomAgent(), RandomAgent(), game, games=100, seed=1, readable=True)
     assert without.reading is not None
+
+
+def test_readings_along_a_training_reach_its_record_its_report_and_the_card(tmp_path: Path) -> None:
+    settings = [
+        "iterations=4",
+        "games=64",
+        "chunk=64",
+        "network.width=16",
+        "evaluation.every=2",
+        "evaluation.games=120",
+    ]
+    settings += ["evaluation.readable=true", "evaluation.exploitability=false"]
+    run = tmp_path / "run"
+    train(TrainRequest("leduc-policy-gradient", settings, run, "off", TrainOptions(inline=True, progress=False)))
+    rows = Run.open(run).read_metrics("evaluation")
+    assert [row["iteration"] for row in rows] == [2, 4]
+    for row in rows:
+        assert 1 / 3 < row["read_by_chance/2"] < 0.5, "one of three ranks, of which the public card leaves less"
+        assert 0.2 < row["read/2"] < 1
+        assert evaluated(row)["evaluation/average/random/read/2"] == row["read/2"]
+    figures, left_out = all_figures({"one": [History.read(run)]})
+    assert "readability" in {figure.name for figure in figures}, left_out
+    pack(PackRequest(str(run), tmp_path / "packed", games=120, seed=3, readable=True))
+    card = read_card(tmp_path / "packed")
+    assert card.packed == "dancfr pack runs/run packed/packed --readable --games 120 --seed 3"
+    assert card.readability is not None
+    same = dancfr.play(*[str(tmp_path / "packed")] * 2, game="leduc", games=120, seed=3, readable=True).reading
+    assert same is not None
+    assert [at.accuracy for at in card.readability.plies] == [at.accuracy for at in same.plies]
+    assert "read right, in %" in section("pretrained:packed", card)
+    with pytest.raises(UsageError, match="read agents in geister"):
+        pack(PackRequest("pretrained:guandan", tmp_path / "none", readable=True))
