@@ -175,6 +175,9 @@ def describe_exploit(result: Result) -> str:
     """Formats the result of `dancfr exploit`."""
     low, high = result["value_ci95"]
     seats = ", ".join(f"{part['value']:+.4f} moving {name}" for name, part in result["seats"].items())
+    if "win_rate" in result:  # a team's response
+        least, most = map(_percent, result["win_rate_ci95"])
+        seats = f"{_percent(result['win_rate'])} of {result['eval_games']:,} games, {least} to {most}"
     if result["exact"]:
         return (
             f"a best response to {result['agent']} wins {result['value']:+.5f} a game ({seats}), "

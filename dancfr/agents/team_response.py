@@ -1,0 +1,162 @@
+"""`dancfr exploit` in games of teams: a response of one team, whose seats share a net, to a frozen agent in the other.
+
+The response is a policy over candidates (`dancfr.methods.candidate_policy`) that plays every game of its training
+against the frozen agent. Both teams play each deal of the measurement, so a frozen team wins 0 against itself and what
+the response wins bounds what a best response of two seats that share a policy wins.
+"""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import process_time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dancfr.agents.by_name import make_agent
+from dancfr.errors import RunError, UsageError
+from dancfr.evaluation.arena import MatchResult, play
+from dancfr.methods.candidate_policy import METHOD
+from dancfr.methods.candidate_policy.config import QUICK, CandidatePolicyConfig
+from dancfr.methods.launch import TrainRequest, train
+from dancfr.methods.options import TrainOptions
+from dancfr.methods.settings import EvaluationSettings
+from dancfr.runs.run import Run
+from envs.game import GameBase, ListedGame
+
+if TYPE_CHECKING:
+    from dancfr.agents.exploit import ExploitRequest
+
+PRESET = "guandan-quick"
+EVAL_GAMES = 2000
+"""Games of the measurement, by default; each deal is played from both sides."""
+FEWER = 10
+"""A point of the curve takes this many times fewer games."""
+POINTS = 5
+"""Points of the curve before its end, at most."""
+EVERY = 20
+"""Iterations between stored nets."""
+FRESH = "fresh"
+_CURVE, _FINAL = 1, 2  # second words of the seeds of the games
+
+
+def has_teams(rules: GameBase) -> bool:
+    """Returns whether the game is one of teams, whose actions are listed."""
+    return bool(rules.spec.teams) and isinstance(rules, ListedGame)
+
+
+def exploit_team(
+    request: "ExploitRequest", game: str, rules: GameBase, options: Mapping[str, Any], minutes: float | None
+) -> dict[str, Any]:
+    """Trains a response and measures its return; returns the result of `dancfr exploit --json`.
+
+    Args:
+        request: The request; `request.minutes` bounds the training alone.
+        game: Name of the game.
+        rules: The game.
+        options: Its options.
+        minutes: Minutes of training; None: no limit.
+
+    Raises:
+        UsageError: a name is unknown, or the request asks for what only games without teams have.
+        RunError: the training failed or was stopped.
+    """
+    config, start = _configured(request, game, options, minutes)
+    make_agent(request.agent, rules)  # reports a wrong name before the training starts
+    with tempfile.TemporaryDirectory() as folder:
+        path = request.out or Path(folder) / "run"
+        inline = TrainOptions(inline=True, make_agent=make_agent, kept=request.out is not None)
+        began = process_time()
+        result = train(TrainRequest(PRESET, request.overrides, path, "off", inline, base=config))
+        if result["stopped"]:
+            raise RunError("stopped before the response was measured")
+        found = _measured(request, rules, Run.open(path), start)
+    files = {} if request.out is None else {"files": [str(request.out)]}
+    about = {"agent": request.agent, "game": game, "game_options": dict(options), "exact": False, "seed": config.seed}
+    budget = {"budget": {"minutes": minutes, "games": request.games}, "starts": [start]}
+    spent = process_time() - began
+    return about | budget | found | {"cpu_seconds": spent, "seconds": spent} | files
+
+
+def _configured(
+    request: "ExploitRequest", game: str, options: Mapping[str, Any], minutes: float | None
+) -> tuple[CandidatePolicyConfig, str]:
+    """Returns the configuration of the training, and the name of its start."""
+    if request.known or request.beside_exact or len(request.starts) > 1:
+        raise UsageError(f"{game} has teams: leave out --known and --beside-exact, and give one --start at most")
+    if request.options.resume or not request.options.inline or request.options.device != "cpu":
+        raise UsageError(f"{game} has teams: their responses train in this process, without --workers and --device")
+    start = request.starts[0] if request.starts else FRESH
+    own: dict[str, Any] = {} if start == FRESH else {"start": start, "network": _network_of(start, game, options)}
+    games = QUICK.games if request.games is None else min(QUICK.games, request.games)
+    config = QUICK.varied(
+        game=game,
+        game_options=dict(options),
+        seed=request.seed or 0,
+        minutes=minutes,
+        iterations=QUICK.iterations if request.games is None else max(request.games // games, 1),
+        games=games,
+        opponents={request.agent: 1.0},
+        evaluation=EvaluationSettings(every=EVERY, opponents=("random",), games=2),  # stores the nets
+        **own,
+    )
+    return config, start
+
+
+def _network_of(start: str, game: str, options: Mapping[str, Any]) -> Any:
+    """Returns the network of an agent that a response starts from.
+
+    Raises:
+        UsageError: it has no Q-net.
+    """
+    from dancfr.games.registry import make_game
+    from learners.listed.agent import QAgent
+
+    agent = make_agent(start, make_game(game, **options))
+    if not isinstance(agent, QAgent):
+        raise UsageError(f"--start {start} has no net over listed actions: name a run of dmc or candidate-policy")
+    return agent.network
+
+
+def _measured(request: "ExploitRequest", rules: GameBase, run: Run, start: str) -> dict[str, Any]:
+    """Measures the stored nets for the curve, and the last one for the result."""
+    rows = {row["iteration"]: row for row in run.read_metrics("train")}
+    stored = sorted({file.iteration for file in run.list_strategies(0)})
+    last, seed = stored[-1], request.seed or 0
+    games = EVAL_GAMES if request.eval_games is None else request.eval_games
+    places = np.unique(np.linspace(0, len(stored) - 1, POINTS + 1).astype(int))[:-1]
+    few = max(games // FEWER, 2)
+    points = [(t, _match(request, rules, run, t, few, (seed, _CURVE, t))) for t in (stored[i] for i in places)]
+    final = _match(request, rules, run, last, games, (seed, _FINAL))
+    curve = [_point(rows[t], found) for t, found in [*points, (last, final)]]
+    half, most = 1.96 * final.return_error, rules.spec.max_return
+    low, high = max(final.mean_return - half, -most), min(final.mean_return + half, most)
+    decisions = int(rows[last][METHOD.samples])
+    return {
+        "games": last * int(run.info["config"]["games"]),
+        "decisions": decisions,
+        "value": final.mean_return,
+        "value_ci95": [low, high],
+        "seats": {},
+        "win_rate": final.win_rate,
+        "win_rate_ci95": list(final.deals.ci95 if final.deals else final.ci95),
+        "exploitability_lower_bound": max(final.mean_return, 0.0),
+        "exploitability_at_least": max(low, 0.0),
+        "nash_conv_lower_bound": max(2 * final.mean_return, 0.0),
+        "max_return": most,
+        "eval_games": games,
+        "curve": [],
+        "start_curves": [{"start": start, "curve": curve}],
+    }
+
+
+def _match(
+    request: "ExploitRequest", rules: GameBase, run: Run, iteration: int, games: int, seed: Sequence[int]
+) -> MatchResult:
+    response = make_agent(f"{run.path}@{iteration}", rules)
+    return play(rules, (response, make_agent(request.agent, rules)), games, np.random.default_rng(seed))
+
+
+def _point(row: Mapping[str, Any], found: MatchResult) -> list[float]:
+    """Decisions, seconds and mean return."""
+    return [float(row[METHOD.samples]), float(row["elapsed_s"]), found.mean_return]
