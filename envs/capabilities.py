@@ -1,7 +1,7 @@
 """Capabilities of some games, beyond `envs.game`: learners and agents use them where a game has them.
 
 Of the games of this repository GuanDan alone has those of `ListedGame`s, `Redeals`, `Situations` and `FullView`, and
-Geister, Kuhn and Leduc alone are `Readable`.
+Geister, Kuhn and Leduc alone are `Readable` and `DisguisedGame`s.
 """
 
 from collections.abc import Iterator
@@ -202,6 +202,24 @@ class Readable(GameBase, Protocol):
 
     def clues(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
         """Returns the public facts about each secret of `players[b]` and about its past, `float32[B, S, F]`."""
+        ...
+
+
+@runtime_checkable
+class DisguisedGame(Game, Protocol):
+    """A game whose infostates can be given other secrets of their player, for policies that hide them."""
+
+    def disguise(self, packed: Packed, rng: np.random.Generator) -> Packed:
+        """Returns infostates with the same public part and uniformly random secrets of the observer.
+
+        Args:
+            packed: Infostates, `uint8[B, P]`.
+            rng: Source of the random draws.
+
+        Returns:
+            Infostates, `uint8[B, P]`, in each of which the observer has one of the arrangements that agree with the
+            public part, its own one among them, all equally likely.
+        """
         ...
 
 

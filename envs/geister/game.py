@@ -217,6 +217,11 @@ class Geister(Playable):
         _check_length(players, len(states), "players")
         return reading.clues(states, players, self.size)
 
+    def disguise(self, packed: Packed, rng: np.random.Generator) -> Packed:
+        """See `envs.capabilities.DisguisedGame`: other colours of the ghosts on the board."""
+        _check_packed(packed, self.spec.packed_size)
+        return observation.disguise(packed, rng.random((len(packed), 8)))
+
     def describe(self, action: int) -> str:
         """Describes an action, such as ``action 0 (A NORTH)``; a layout by its number."""
         if 0 <= action < 4 * rules.ghost_count(self.size):

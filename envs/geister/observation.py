@@ -5,8 +5,10 @@ opponent's ghost on the board.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from envs.compiled import kernel
+from envs.game import Packed
 from envs.geister.rules import EAST, NORTH, SOUTH
 
 PACKED = np.dtype(
@@ -57,6 +59,23 @@ def observe_into(states, players, size, packed):
         row[PLY + 1] = state.ply >> 8
         row[PLACING] = state.placed < 2
         row[FIRST] = p == 0
+
+
+def disguise(packed: Packed, drawn: NDArray[np.float64]) -> Packed:
+    """Returns infostates in which the colours of the observer's ghosts on the board are shuffled; before there are
+    colours, the same infostates.
+
+    Args:
+        packed: Infostates, `uint8[B, P]`, of which the first 20 bytes are read.
+        drawn: Random numbers, of which the lowest become red, `float64[B, 8]`.
+    """
+    found, bits = packed.copy(), 1 << np.arange(8)
+    here = packed[:, :8] != OFF
+    red = (packed[:, RED, None] & bits) != 0
+    rank = np.where(here, drawn, np.inf).argsort(axis=1).argsort(axis=1)
+    shuffled = np.where(here, rank < (red & here).sum(axis=1, keepdims=True), red)
+    found[:, RED] = np.where(packed[:, PLACING] != 0, packed[:, RED], (shuffled * bits).sum(axis=1))
+    return np.asarray(found)
 
 
 @kernel

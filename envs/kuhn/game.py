@@ -112,6 +112,12 @@ class Kuhn(FactoredGame):
         actions = one_hot(states["actions"], 2).reshape(len(states), -1)
         return np.concatenate([one_hot(players, 2), actions], axis=1)[:, None]
 
+    def disguise(self, packed: Packed, rng: np.random.Generator) -> Packed:
+        """See `envs.capabilities.DisguisedGame`: another card, or the same."""
+        found = packed.copy()
+        found[:, 1] = rng.integers(self.cards, size=len(packed))
+        return found
+
     def describe(self, state: np.void, view: int | None = None) -> str:
         cards = [
             "?" if card == rules.NONE or view == 1 - p else str(int(card)) for p, card in enumerate(state["cards"])

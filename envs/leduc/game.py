@@ -181,6 +181,14 @@ class Leduc(FactoredGame):
         inputs = self.encode(self.observe(states, players))
         return np.delete(inputs, np.arange(2, 2 + self.ranks), axis=1)[:, None]
 
+    def disguise(self, packed: Packed, rng: np.random.Generator) -> Packed:
+        """See `envs.capabilities.DisguisedGame`: any card that is not on the board."""
+        found, board = packed.copy(), packed[:, 2].astype(np.int64)
+        shown = board != rules.NONE
+        drawn = rng.integers(self.ranks * self.suits - shown)
+        found[:, 1] = drawn + (shown & (drawn >= board))
+        return found
+
     def describe(self, state: np.void, view: int | None = None) -> str:
         cards = [self._card(c) if view in (None, p) else "?" for p, c in enumerate(state["cards"])]
         rounds = [" ".join(self.describe_action(a) for a in r if a != rules.NONE) for r in state["actions"]]

@@ -1,4 +1,4 @@
-"""The learner of a policy gradient: PPO's clipped objective with an entropy bonus and a magnet.
+"""The learner of a policy gradient: PPO's clipped objective with an entropy bonus, a magnet, and a price of secrets shown.
 
 `B` rows of a minibatch, `A` actions.
 """
@@ -13,7 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from envs.game import Game
+from envs.capabilities import DisguisedGame
+from envs.game import Game, Packed
 from learners.networks.inference import encoder
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.critic import split_views
@@ -25,9 +26,11 @@ from learners.samples import unpack_mask
 from learners.storage import ForeignState, arrays_under
 from learners.training import NetLearner, Trainer
 
-_TALLIES = ("policy_loss", "value_loss", "entropy", "clipped", "divergence", "magnet", "critic_loss")
+_TALLIES = ("policy_loss", "value_loss", "entropy", "clipped", "divergence", "magnet", "shown", "critic_loss")
 
 _ILLEGAL = -1e9
+_DISGUISES = 1
+"""Last word of the seed of the disguises."""
 
 
 class PolicyLearner(NetLearner):
@@ -55,7 +58,7 @@ class PolicyLearner(NetLearner):
         seed: int = 0,
         start: Weights | None = None,
     ) -> None:
-        self.game, self.network, self.training = game, network, training
+        self.game, self.network, self.training, self.seed = game, network, training, seed
         self._encode = encoder(game, network)
         self._critic = training.critic == "all"
         build = partial(policy_net, network, game.spec, self._critic)
@@ -72,7 +75,8 @@ class PolicyLearner(NetLearner):
         Returns:
             Means over the ``rows`` trained on: ``loss``; ``policy_loss``; ``value_loss``, the squared error of the
             values; ``entropy``, in nats; ``clipped``, the share of rows without gradient of the policy;
-            ``divergence``, KL(policy that played, policy), estimated; ``magnet``, KL(policy, magnet); ``age``, how many
+            ``divergence``, KL(policy that played, policy), estimated; ``magnet``, KL(policy, magnet); ``shown``,
+            KL(policy, mean policy over what the player might hold), if it has a weight; ``age``, how many
             iterations before this one the weights were sent that played; ``explained``, the share of the targets'
             variance that the values explain; with a critic, ``critic_loss`` and ``critic_explained``, the same of it.
 
@@ -85,8 +89,9 @@ class PolicyLearner(NetLearner):
         trainer.begin_fit()
         tallies = torch.zeros(len(_TALLIES), dtype=torch.float64, device=trainer.device)
         rows, age, moments = 0, 0.0, np.zeros(2)
+        rng = np.random.default_rng((self.seed, iteration, trainer.ranks.rank, _DISGUISES))
         for part, weight in trainer.parts(blocks):
-            trainer.step([partial(self._loss, part, iteration, tallies)], weight)
+            trainer.step([partial(self._loss, part, iteration, tallies, rng)], weight)
             age += iteration * len(part) - part["version"].sum(dtype=np.float64)
             target = part["target"].astype(np.float64)
             moments += target.sum(), np.square(target).sum()
@@ -103,17 +108,17 @@ class PolicyLearner(NetLearner):
         means |= {name: 1 - error / variance if variance > 0 else 0.0 for name, error in explained.items()}
         if not self._critic:
             del means["critic_loss"], means["critic_explained"]
+        if not training.hide:
+            del means["shown"]
         return {"rows": int(sums[-4]), "loss": loss, **means, "age": sums[-3] / count}
 
-    def _loss(self, part: NDArray[np.void], iteration: int, tallies: Tensor) -> Tensor:
+    def _loss(self, part: NDArray[np.void], iteration: int, tallies: Tensor, rng: np.random.Generator) -> Tensor:
         """Loss of a minibatch, the mean over its rows; adds to the tallies."""
         trainer, training = self.trainer, self.training
         packed = np.ascontiguousarray(part["infostate"])
         legal = unpack_mask(np.ascontiguousarray(part["legal"]), self.game.spec.num_actions)
-        slots, needed = slots_and_needed(self.game, self.network, packed, legal)
-        seen = split_views(packed, part["others"]) if self._critic else [packed]
-        views, to = trainer.net.tensors([self._encode(view) for view in seen]), trainer.tensor
-        inputs = views, to(slots), to(needed)
+        others, to = part["others"] if self._critic else None, trainer.tensor
+        inputs = self._inputs(packed, legal, others)
         with trainer.autocast():
             outputs = trainer.model(*inputs).float()
         allowed = to(legal)
@@ -136,16 +141,48 @@ class PolicyLearner(NetLearner):
                 anchor = log_policy(self._magnet(*inputs).float()[:, :actions], allowed)
             pull = (probabilities * (logs - anchor)).sum(1)
             loss = loss + training.at("magnet", iteration) * pull
+        shown = torch.zeros_like(entropy)
+        if training.hide:
+            mean = self._mean_policy(packed, legal, others, probabilities.detach(), rng)
+            shown = (probabilities * (logs - mean.clamp(min=1e-12).log())).sum(1)
+            loss = loss + training.at("hide", iteration) * shown
         critic_loss = torch.zeros_like(entropy)
         if self._critic:
             critic_loss = (outputs[:, actions + 1] - target).square()
             loss = loss + training.value_weight * critic_loss
         with torch.no_grad():
             divergence = moved.exp() - 1 - moved
-            sums = policy_loss, value_loss, entropy, clipped, divergence, pull, critic_loss
+            sums = policy_loss, value_loss, entropy, clipped, divergence, pull, shown, critic_loss
             tallies += torch.stack([one.detach().double().sum() for one in sums])
         found: Tensor = loss.mean()
         return found
+
+    def _inputs(self, packed: Packed, legal: NDArray[np.bool_], others: NDArray[np.uint8] | None) -> tuple[Any, ...]:
+        """Returns the inputs of the net for infostates, `uint8[B, P]`, and for a critic those of the other players."""
+        slots, needed = slots_and_needed(self.game, self.network, packed, legal)
+        seen = [packed] if others is None else split_views(packed, others)
+        net, to = self.trainer.net, self.trainer.tensor
+        return net.tensors([self._encode(view) for view in seen]), to(slots), to(needed)
+
+    def _mean_policy(
+        self, packed: Packed, legal: NDArray[np.bool_], others: NDArray[np.uint8] | None, own: Tensor,
+        rng: np.random.Generator,
+    ) -> Tensor:  # fmt: skip
+        """Returns the mean of the policy `own` and of those with other secrets of the player, `[B, A]`.
+
+        It is a constant: the gradient of the divergence from it then is that of the information between secrets and
+        actions. Actions are those that are legal with the player's secrets.
+        """
+        assert isinstance(self.game, DisguisedGame)
+        allowed, total, net = self.trainer.tensor(legal), own, self.trainer.net
+        net.eval()  # the running moments of a normalisation are those of what was played
+        for _ in range(self.training.disguises):
+            inputs = self._inputs(self.game.disguise(packed, rng), legal, others)
+            with torch.no_grad(), self.trainer.autocast():
+                outputs = net(*inputs).float()
+            total = total + log_policy(outputs[:, : legal.shape[1]], allowed).exp()
+        net.train()
+        return total / (1 + self.training.disguises)
 
     def _pull(self, magnet: nn.Module) -> None:
         """Moves the magnet towards the newest weights."""

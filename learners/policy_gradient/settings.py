@@ -12,7 +12,7 @@ class PolicyTrainingSettings(Settings):
     entropy bonus and a magnet (Sokota et al. 2022, "A unified approach to reinforcement learning, quantal response
     equilibria, and two-player zero-sum games").
 
-    The learning rate, the entropy bonus and the weight of the magnet go from their value to the one at the end
+    The learning rate, the entropy bonus and the weights of the divergences go from their value to the one at the end
     geometrically over `schedule` iterations, and stay there.
 
     Attributes:
@@ -30,6 +30,12 @@ class PolicyTrainingSettings(Settings):
         magnet: Weight of the divergence KL(policy, magnet), a temperature in units of the game's largest return.
         magnet_end: Weight of the divergence at the end of the schedule; None: constant.
         magnet_rate: The magnet is an average of the weights after each fit; the newest weights have this share.
+        hide: Weight of the divergence KL(policy, mean policy over the secrets the player might have), a temperature in
+            units of the game's largest return: a price of all that the play tells. The mean is over the player's
+            secrets and `disguises` random arrangements that agree with what is public, so the divergence is at most the
+            logarithm of 1 + `disguises`. For games with `envs.capabilities.DisguisedGame`.
+        hide_end: Weight of this divergence at the end of the schedule; None: constant.
+        disguises: Number of arrangements.
         schedule: Number of iterations of the schedule.
         discount: Gamma, for each own decision of a player.
         trace: Lambda of the generalised advantage estimate (Schulman et al. 2016); 1: returns without bootstrapping.
@@ -57,6 +63,9 @@ class PolicyTrainingSettings(Settings):
     magnet: float = Field(0.0, ge=0)
     magnet_end: float | None = Field(None, ge=0)
     magnet_rate: float = Field(0.02, gt=0, le=1)
+    hide: float = Field(0.0, ge=0)
+    hide_end: float | None = Field(None, ge=0)
+    disguises: int = Field(2, ge=1, le=64)
     schedule: int = Field(200, ge=1)
     discount: float = Field(0.99, gt=0, le=1)
     trace: float = Field(0.9, ge=0, le=1)
@@ -66,7 +75,7 @@ class PolicyTrainingSettings(Settings):
 
     @model_validator(mode="after")
     def _check_schedules(self) -> Self:
-        for name in ("entropy", "magnet"):
+        for name in ("entropy", "magnet", "hide"):
             start, end = getattr(self, name), getattr(self, f"{name}_end")
             if end is not None and (start == 0) != (end == 0):
                 raise ValueError(
@@ -75,7 +84,7 @@ class PolicyTrainingSettings(Settings):
                 )
         return self
 
-    def at(self, name: Literal["learning_rate", "entropy", "magnet"], iteration: int) -> float:
+    def at(self, name: Literal["learning_rate", "entropy", "magnet", "hide"], iteration: int) -> float:
         """Value of a scheduled setting in an iteration, counted from 1."""
         return scheduled(getattr(self, name), getattr(self, f"{name}_end"), iteration, self.schedule)
 

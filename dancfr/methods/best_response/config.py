@@ -105,6 +105,8 @@ class BestResponseConfig(RunConfig):
             self.network.check(game.spec)
         except ValueError as error:
             raise UsageError(str(error)) from None
+        if self.training.hide:
+            raise UsageError("training.hide: a best response has no one to hide from: leave it out")
         if self.curriculum.option:
             raise UsageError("curriculum.option: best responses do not support curricula: leave it out")
 

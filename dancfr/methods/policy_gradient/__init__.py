@@ -25,7 +25,13 @@ CURVES = Curves(
         entropy("Entropy of the policy", "Entropy at the infostates of self-play"),
         explained("How much of the returns' variance the values explain"),
         CLIPPED,
-        divergence({"From the policy that played": "learner/divergence", "From the magnet": "learner/magnet"}),
+        divergence(
+            {
+                "From the policy that played": "learner/divergence",
+                "From the magnet": "learner/magnet",
+                "From the mean over what the player might hold": "learner/shown",
+            }
+        ),
         WAITING,
         throughput(
             "self-play and fits",

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.methods.settings import ExactEvaluation, RunConfig
+from envs.capabilities import DisguisedGame
 from envs.game import Game
 from learners.networks.settings import NetworkSettings
 from learners.policy_gradient.settings import NoiseSettings, PolicyTrainingSettings
@@ -86,3 +87,5 @@ class PolicyGradientConfig(RunConfig):
         self.check_opponents(game)
         self.check_tree(game)
         self.check_readable(game)
+        if self.training.hide and not isinstance(game, DisguisedGame):
+            raise UsageError(f"training.hide: {self.game} cannot disguise infostates: set it to 0")

@@ -61,7 +61,7 @@ def test_the_gradient_of_sampled_games_is_that_of_the_enumerated_game() -> None:
     for part in range(parts):
         rows = sample(game, learner, games, 100 + part)
         net.zero_grad()
-        learner._loss(rows, 1, torch.zeros(7, dtype=torch.float64)).backward()
+        learner._loss(rows, 1, torch.zeros(8, dtype=torch.float64), np.random.default_rng(0)).backward()
         gradient = torch.cat([p.grad.flatten() for p in net.parameters()]).double()
         found.append(-gradient * len(rows) / games * game.spec.max_return)  # samples are in units of that
     means, errors = torch.stack(found).mean(0), torch.stack(found).std(0) / np.sqrt(parts)
