@@ -1,4 +1,4 @@
-"""The learner of a policy gradient: PPO's clipped objective with an entropy bonus, a magnet, and a price of secrets shown.
+"""The learner of a policy gradient: PPO with an entropy bonus, a magnet, and a price of the secrets that play shows.
 
 `B` rows of a minibatch, `A` actions.
 """
