@@ -11,26 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from dancfr.agents import card_figures
 from dancfr.agents.by_name import make_agent, parse_agent
 from dancfr.agents.cards import (
     CARD,
     Card,
-    Exploitability,
-    Match,
     Precision,
-    Readability,
-    ReadAfter,
     Training,
     read_card,
 )
-from dancfr.agents.exploit import ExploitRequest, exploit
-from dancfr.agents.match import play
 from dancfr.agents.match_rules import match_rules
 from dancfr.agents.pretrained import PREFIX, STRATEGY
 from dancfr.agents.searching import split_search
+from dancfr.agents.team_response import has_teams
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.evaluation.agreement import agreement
-from dancfr.evaluation.exploitability import evaluate_exactly
 from dancfr.evaluation.reading import require_readable
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import AgentName
@@ -44,8 +39,6 @@ from dancfr.runs.keys import assignments
 from dancfr.runs.provenance import git_revision
 from dancfr.runs.run import Run
 from dancfr.runs.strategies import file_kind, read_strategy
-from envs.capabilities import ExactGame
-from envs.game import GameBase
 from learners.storage import halved, save_state
 
 COMPARED = 200
@@ -112,7 +105,7 @@ class PackRequest:
 
 
 @dataclass(frozen=True)
-class _Source:
+class Source:
     """The agent to pack: the game, the description of its training, and the file to write.
 
     Attributes:
@@ -143,7 +136,7 @@ def pack(request: PackRequest) -> dict[str, Any]:
     source, earlier = _source(request)
     _check(request, source)
     with _new_folder(request.folder) as aside:
-        precision = _write(aside, request, source)
+        precision, packed = _write(aside, request, source), str(_playable(aside))
         card = Card(
             name=request.wanted_name,
             game=source.game,
@@ -151,9 +144,9 @@ def pack(request: PackRequest) -> dict[str, Any]:
             description=request.description or source.description,
             training=source.training,
             packed=_command(request),
-            strength=tuple(_match(str(_playable(aside)), source.game, name, request) for name in request.against),
-            exploitability=_exploitability(_playable(aside), source, request),
-            readability=_readability(str(_playable(aside)), source.game, request) if request.readable else None,
+            strength=tuple(card_figures.match(packed, source.game, name, request) for name in request.against),
+            exploitability=card_figures.exploitability(packed, source, request),
+            readability=card_figures.readability(packed, source.game, request) if request.readable else None,
             precision=earlier.precision if earlier is not None and earlier.precision is not None else precision,
         )
         write_json(aside / CARD, card.model_dump(mode="json"))
@@ -161,7 +154,7 @@ def pack(request: PackRequest) -> dict[str, Any]:
     return {"agent": request.agent, "folder": str(request.folder), "bytes": size, "card": card.model_dump(mode="json")}
 
 
-def _source(request: PackRequest) -> tuple[_Source, Card | None]:
+def _source(request: PackRequest) -> tuple[Source, Card | None]:
     """Reads the agent to pack, and the card of an agent that has been packed before.
 
     Raises:
@@ -195,7 +188,7 @@ def _earlier(folder: Path, wanted: AgentName, request: PackRequest) -> Card | No
     return card.model_copy(update={"training": training, "precision": card.precision if same else None})
 
 
-def _from_run(wanted: AgentName, request: PackRequest, earlier: Card | None) -> _Source:
+def _from_run(wanted: AgentName, request: PackRequest, earlier: Card | None) -> Source:
     run = Run.open(wanted.base)
     method = method_named(run.method)
     if method.pack is None:
@@ -204,7 +197,7 @@ def _from_run(wanted: AgentName, request: PackRequest, earlier: Card | None) -> 
     packed: Packed = method.pack(run, wanted, request.nets)
     kept = ("preset", "method", "created", "version", "git_revision", "python", "packages", "game_version")
     info = {"name": request.wanted_name, **{key: run.info[key] for key in kept if key in run.info}}
-    return _Source(
+    return Source(
         game=packed.config["game"],
         game_options=packed.config["game_options"],
         training=earlier.training if earlier is not None else _training(run, method, packed, request.note),
@@ -237,14 +230,14 @@ def _training(run: Run, method: Method, packed: Packed, note: str) -> Training:
     )
 
 
-def _from_table(path: Path, request: PackRequest, earlier: Card | None) -> _Source:
+def _from_table(path: Path, request: PackRequest, earlier: Card | None) -> Source:
     arrays, about = read_strategy(path)
     iterations, algorithm = int(about.get("iterations", 0)), str(about.get("algorithm", "unknown"))
     options = [f"--option {text}" for key, value in about["game_options"].items() for text in assignments(key, value)]
     settings = [text for key, value in (about.get("settings") or {}).items() for text in assignments(key, value)]
     solve = ["dancfr solve", about["game"], *settings, "--algorithm", algorithm, "--iterations", str(iterations)]
     commit = git_revision()
-    return _Source(
+    return Source(
         game=about["game"],
         game_options=about["game_options"],
         training=earlier.training
@@ -264,7 +257,7 @@ def _from_table(path: Path, request: PackRequest, earlier: Card | None) -> _Sour
     )
 
 
-def _check(request: PackRequest, source: _Source) -> None:
+def _check(request: PackRequest, source: Source) -> None:
     """Raises UsageError if an opponent does not exist, or a response to the agent cannot be trained."""
     rules, _ = match_rules(source.game, (request.agent, *request.against))
     for name in (request.agent, *request.against):
@@ -272,9 +265,11 @@ def _check(request: PackRequest, source: _Source) -> None:
     if request.readable:
         require_readable(rules)
     if request.response_minutes is not None:
-        if _exactly(rules, source):
+        if card_figures.is_exact(rules, source):
             what = "a strategy" if source.info is None else f"an agent of {source.game}"
             raise UsageError(f"the exploitability of {what} is computed exactly: leave out --response-minutes")
+        if has_teams(rules):
+            return
         two_player_game(rules)
         for name in set(request.response_starts) - {FRESH}:
             starting_net(name, make_agent(name, rules))
@@ -304,7 +299,7 @@ def _new_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _write(folder: Path, request: PackRequest, source: _Source) -> Precision | None:
+def _write(folder: Path, request: PackRequest, source: Source) -> Precision | None:
     """Writes the agent without its card, nets in half precision, and returns how well that keeps its play.
 
     Raises:
@@ -331,67 +326,6 @@ def _write(folder: Path, request: PackRequest, source: _Source) -> Precision | N
 def _playable(folder: Path) -> Path:
     """The name by which a packed agent plays: its folder, or the file of a tabular strategy."""
     return folder if (folder / "config.json").is_file() else folder / STRATEGY
-
-
-def _match(agent: str, game: str, opponent: str, request: PackRequest) -> Match:
-    found = play(agent, opponent, game, request.games, request.seed).as_dict()
-    return Match(
-        opponent=opponent,
-        games=request.games,
-        seed=request.seed,
-        win_rate=found["win_rate"],
-        ci95=found.get("ci95_pairs", found["ci95"]),
-        mean_return=found["mean_return"],
-        mean_return_ci95=found["mean_return_ci95"],
-    )
-
-
-def _readability(agent: str, game: str, request: PackRequest) -> Readability:
-    found = play(agent, agent, game, request.games, request.seed, readable=True).reading
-    assert found is not None
-    plies = tuple(ReadAfter(ply=at.ply, accuracy=at.accuracy, ci95=at.ci95, chance=at.chance) for at in found.plies)
-    return Readability(secret=found.secret, games=request.games, seed=request.seed, plies=plies)
-
-
-def _exactly(rules: GameBase, source: _Source) -> bool:
-    """Returns whether the card has the exact exploitability: for strategies, and in games that need no tree for it."""
-    return source.info is None or isinstance(rules, ExactGame)
-
-
-def _exploitability(packed: Path, source: _Source, request: PackRequest) -> Exploitability | None:
-    """The exact exploitability, see `_exactly`, or the return of a trained response if one is wanted."""
-    shown = f"{PREFIX}{request.wanted_name}"
-    rules, _ = match_rules(source.game, (str(packed),))
-    if _exactly(rules, source):
-        found = evaluate_exactly(str(packed), make_agent(str(packed), rules), rules)
-        command = shlex.join(["dancfr", "evaluate", shown, "--game", source.game, "--exploitability"])
-        value, largest = found.exploitability, found.max_utility
-        return Exploitability(kind="exact", value=value, largest=largest, command=command)
-    if request.response_minutes is None:
-        return None
-    starts = request.response_starts
-    if not starts:
-        try:
-            starting_net(shown, make_agent(str(packed), rules))
-            starts = (str(packed), FRESH)
-        except UsageError:
-            starts = (FRESH, FRESH)
-    minutes = request.response_minutes
-    result = exploit(
-        ExploitRequest(str(packed), source.game, minutes=minutes, seed=request.seed, eval_games=4000, starts=starts)
-    )
-    named = [argument for name in starts for argument in ("--start", shown if name == str(packed) else name)]
-    numbers = ["--minutes", f"{minutes:g}", "--seed", str(request.seed), "--eval-games", "4000"]
-    return Exploitability(
-        kind="lower bound",
-        value=result["value"],
-        ci95=result["value_ci95"],
-        largest=result["max_return"],
-        command=shlex.join(["dancfr", "exploit", shown, "--game", source.game, *numbers, *named]),
-        games=result["games"],
-        minutes=result["cpu_seconds"] / 60,
-        decisions=result["decisions"],
-    )
 
 
 def _command(request: PackRequest) -> str:

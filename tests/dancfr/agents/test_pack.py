@@ -165,7 +165,6 @@ def test_wrong_use_is_refused_and_leaves_nothing(run: Path, table: Path, tmp_pat
         (PackRequest(str(run), target, against=("randum",)), "did you mean random"),
         (PackRequest(str(table), target, nets=2), "is one strategy"),
         (PackRequest(str(table), target, response_minutes=1), "leave out --response-minutes"),
-        (PackRequest("pretrained:guandan", target, response_minutes=1), "guandan"),
     ]
     for request, message in wrong:
         with pytest.raises(UsageError, match=re.escape(message)):
@@ -193,7 +192,7 @@ def test_a_failed_measurement_leaves_nothing(run: Path, tmp_path: Path, monkeypa
     def fail(*arguments: object) -> None:
         raise RunError("an agent returned an illegal action")
 
-    monkeypatch.setattr("dancfr.agents.pack.play", fail)
+    monkeypatch.setattr("dancfr.agents.card_figures.play", fail)
     with pytest.raises(RunError, match="illegal"):
         pack(PackRequest(str(run), tmp_path / "packed", against=("random",)))
     assert not list(tmp_path.iterdir())

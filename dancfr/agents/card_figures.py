@@ -1,0 +1,84 @@
+"""The figures of a packed agent that `dancfr pack` measures for its card."""
+
+import shlex
+from typing import TYPE_CHECKING
+
+from dancfr.agents.by_name import make_agent
+from dancfr.agents.cards import Exploitability, Match, Readability, ReadAfter
+from dancfr.agents.exploit import ExploitRequest, exploit
+from dancfr.agents.match import play
+from dancfr.agents.match_rules import match_rules
+from dancfr.agents.pretrained import PREFIX
+from dancfr.agents.team_response import has_teams
+from dancfr.errors import UsageError
+from dancfr.evaluation.exploitability import evaluate_exactly
+from dancfr.methods.best_response.agent import starting_net
+from dancfr.methods.best_response.config import FRESH
+from envs.capabilities import ExactGame
+from envs.game import GameBase
+
+if TYPE_CHECKING:
+    from dancfr.agents.pack import PackRequest, Source
+
+
+def match(agent: str, game: str, opponent: str, request: "PackRequest") -> Match:
+    found = play(agent, opponent, game, request.games, request.seed).as_dict()
+    return Match(
+        opponent=opponent,
+        games=request.games,
+        seed=request.seed,
+        win_rate=found["win_rate"],
+        ci95=found.get("ci95_pairs", found["ci95"]),
+        mean_return=found["mean_return"],
+        mean_return_ci95=found["mean_return_ci95"],
+    )
+
+
+def readability(agent: str, game: str, request: "PackRequest") -> Readability:
+    found = play(agent, agent, game, request.games, request.seed, readable=True).reading
+    assert found is not None
+    plies = tuple(ReadAfter(ply=at.ply, accuracy=at.accuracy, ci95=at.ci95, chance=at.chance) for at in found.plies)
+    return Readability(secret=found.secret, games=request.games, seed=request.seed, plies=plies)
+
+
+def is_exact(rules: GameBase, source: "Source") -> bool:
+    """Returns whether the card has the exact exploitability: for strategies, and in games that need no tree for it."""
+    return source.info is None or isinstance(rules, ExactGame)
+
+
+def exploitability(packed: str, source: "Source", request: "PackRequest") -> Exploitability | None:
+    """The exact exploitability, see `is_exact`, or the return of a trained response if one is wanted."""
+    shown = f"{PREFIX}{request.wanted_name}"
+    rules, _ = match_rules(source.game, (packed,))
+    if is_exact(rules, source):
+        found = evaluate_exactly(packed, make_agent(packed, rules), rules)
+        command = shlex.join(["dancfr", "evaluate", shown, "--game", source.game, "--exploitability"])
+        value, largest = found.exploitability, found.max_utility
+        return Exploitability(kind="exact", value=value, largest=largest, command=command)
+    if request.response_minutes is None:
+        return None
+    starts = request.response_starts
+    if not starts and has_teams(rules):
+        starts = (FRESH,)
+    elif not starts:
+        try:
+            starting_net(shown, make_agent(packed, rules))
+            starts = (packed, FRESH)
+        except UsageError:
+            starts = (FRESH, FRESH)
+    minutes = request.response_minutes
+    result = exploit(
+        ExploitRequest(packed, source.game, minutes=minutes, seed=request.seed, eval_games=4000, starts=starts)
+    )
+    named = [argument for name in starts for argument in ("--start", shown if name == packed else name)]
+    numbers = ["--minutes", f"{minutes:g}", "--seed", str(request.seed), "--eval-games", "4000"]
+    return Exploitability(
+        kind="lower bound",
+        value=result["value"],
+        ci95=result["value_ci95"],
+        largest=result["max_return"],
+        command=shlex.join(["dancfr", "exploit", shown, "--game", source.game, *numbers, *named]),
+        games=result["games"],
+        minutes=result["cpu_seconds"] / 60,
+        decisions=result["decisions"],
+    )
