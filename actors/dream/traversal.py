@@ -240,7 +240,10 @@ class DreamTraverser(Traverser):
             slots = self.game.output_slots(actor, settings.outputs, other)
             mine = rows["actor"][batch] == task.traverser
             needed = rows["legal"][batch] & ((rows["policy"][batch] > 0) | mine[:, None])
-            net.action_values(views, slots, needed, rows["baseline"][None, batch])
+            values = net.action_values(views, slots, needed, rows["baseline"][None, batch])
+            if self.sampling.clip_baseline:
+                largest = self.game.spec.max_return
+                values.clip(-largest, largest, out=values)
 
     def _advantages(self, task: TraversalTask, returns: NDArray[np.float32]) -> tuple[NDArray[np.void], float]:
         """Returns the samples of the traverser, and the sum of their squared advantages."""

@@ -24,6 +24,7 @@ class BaselineLearner(ValueNetLearner):
         game: Unpacks and encodes infostates.
         network: Settings of the net, which has two views.
         training: Settings of the fits.
+        clip: Whether the values in targets are limited to the game's largest return.
         device: Device to train on; the CPU by default.
         seed: Seed of the initial weights.
     """
@@ -34,10 +35,12 @@ class BaselineLearner(ValueNetLearner):
         network: NetworkSettings,
         training: TrainingSettings,
         *,
+        clip: bool = False,
         device: torch.device | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__(game, network, training, views=2, device=device, seed=seed)
+        self._largest = game.spec.max_return if clip else float("inf")
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
         """Trains on blocks of `transition_dtype` rows, by minibatches; all iterations have the same weight.
@@ -74,6 +77,7 @@ class BaselineLearner(ValueNetLearner):
             net.eval()  # targets must not change the running moments of batch normalisation
             values = self.values(views, slots, policy > 0, net)
             net.train()
+            values = values.clamp(-self._largest, self._largest)
             following = (values * to(policy)).sum(1)
             sign = to(part["next_sign"].astype(np.float32))
             return to(np.ascontiguousarray(part["reward"])) + sign * following

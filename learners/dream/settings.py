@@ -30,6 +30,9 @@ class SamplingSettings(Settings):
         ratio_bound: Bound on pi / xi in the recursion; None for unbiased estimates.
         inverse_bound: Bound on 1 / xi at the sampled action; None for unbiased estimates.
         target_clip: Bound on the absolute values of stored advantages; None does not clip them.
+        clip_baseline: Whether baselines are limited to the game's largest return, in the recursion and in the targets
+            of their own fits. Paper 000 does not say so. With batch normalisation, the net may leave this range at
+            states unlike those it was fitted to, and targets that bootstrap from such values move it further away.
     """
 
     method: Literal["outcome", "external"] = "outcome"
@@ -39,3 +42,4 @@ class SamplingSettings(Settings):
     ratio_bound: float | None = Field(None, gt=0)
     inverse_bound: float | None = Field(None, ge=1)
     target_clip: float | None = Field(None, gt=0)
+    clip_baseline: bool = False

@@ -95,7 +95,11 @@ class DreamActors(RunActors):
         if config.baseline:
             kinds["transitions"] = (
                 BaselineLearner,
-                {"network": config.baseline_network, "training": config.baseline_training},
+                {
+                    "network": config.baseline_network,
+                    "training": config.baseline_training,
+                    "clip": config.sampling.clip_baseline,
+                },
             )
         if config.policy_net:
             kinds["policies"] = (

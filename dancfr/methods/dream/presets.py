@@ -41,6 +41,9 @@ PAPER = DreamConfig(
 exploration nor how the outputs number the ghosts; these are the values of those tried with which its win rates come out
 best (docs/results/dream-on-geister.md)."""
 
+BOUNDED = SamplingSettings(epsilon=0.1, ratio_bound=1.0, inverse_bound=4.0, clip_baseline=True)
+"""The exploration of `PAPER`, with bounds on the ratios of the recursion and on baselines."""
+
 QUICK = DreamConfig(
     game="geister",
     game_options=GEISTER,
@@ -149,6 +152,11 @@ PRESETS = (
         "geister-dream-no-baseline",
         PAPER.varied(traversals=3840, baseline=False),
         "paper 000 with 3,840 traversals and no baseline net",
+    ),
+    Preset(
+        "geister-dream-bounded",
+        PAPER.varied(sampling=BOUNDED),
+        "paper 000 with 7,680 traversals and bounded estimates, which the paper does not have",
     ),
     Preset("geister-quick", QUICK, "a Geister agent in 5 minutes on 2 cores"),
     Preset(

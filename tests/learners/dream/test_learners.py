@@ -160,6 +160,30 @@ def test_baseline_targets_leave_batch_normalisation_alone():
     assert learner.trainer.net.norm.num_batches_tracked == 4
 
 
+def test_clipped_baselines_stay_within_the_largest_return():
+    """In the recursion and in the targets of the next fit, whatever the net says."""
+    game = kuhn()
+    wild = BaselineLearner(game, NET, TrainingSettings(batch=50), seed=9, clip=True)
+    with torch.no_grad():
+        for parameter in wild.trainer.net.parameters():
+            parameter.mul_(30)
+    weights = TraversalWeights(1, (None, None), wild.weights())
+    task = TraversalTask((8,), 1, 0, 200)
+    found = {}
+    for clip in (False, True):
+        worker = DreamTraverser(game, NET, NET, SamplingSettings(clip_baseline=clip))
+        _, block = worker.traverse(task, weights)
+        found[clip] = np.abs(worker._rows["baseline"]).max()
+    assert found[False] > game.spec.max_return == found[True]
+    rows = block["transitions"]
+    free = BaselineLearner(game, NET, TrainingSettings(batch=50), seed=9)
+    free.trainer.net.load_state_dict(wild.trainer.net.state_dict())
+    last = rows["next_policy"].sum(1) == 0
+    assert np.abs(free._targets(rows).numpy()).max() > game.spec.max_return
+    assert np.abs(wild._targets(rows).numpy()[~last]).max() <= game.spec.max_return + 1e-5
+    assert (wild._targets(rows).numpy()[last] == rows["reward"][last]).all()
+
+
 def traversed(game: TreeGame, kind: type, seed: int) -> np.ndarray:
     worker = DreamTraverser(game, NET, NET, SamplingSettings())
     _, block = worker.traverse(TraversalTask((seed,), 1, 0, 200), TraversalWeights(0, (None, None), None))
