@@ -26,7 +26,7 @@ from dancfr.agents.searching import split_search
 from dancfr.agents.team_response import has_teams
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.evaluation.agreement import agreement
-from dancfr.evaluation.reading import require_readable
+from dancfr.evaluation.reading import FEWEST, require_readable
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.agent import starting_net
@@ -264,6 +264,8 @@ def _check(request: PackRequest, source: Source) -> None:
         make_agent(name, rules)
     if request.readable:
         require_readable(rules)
+        if request.games < FEWEST:
+            raise UsageError(f"--readable needs at least {FEWEST} games, got --games {request.games}")
     if request.response_minutes is not None:
         if card_figures.is_exact(rules, source):
             what = "a strategy" if source.info is None else f"an agent of {source.game}"

@@ -5,10 +5,11 @@ against the frozen agent. Both teams play each deal of the measurement, so a fro
 the response wins bounds what a best response of two seats that share a policy wins.
 """
 
+import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +17,13 @@ import numpy as np
 from dancfr.agents.by_name import make_agent
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.arena import MatchResult, play
+from dancfr.methods.best_response.config import FRESH, RESULT
 from dancfr.methods.candidate_policy import METHOD
 from dancfr.methods.candidate_policy.config import QUICK, CandidatePolicyConfig
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.settings import EvaluationSettings
+from dancfr.runs.folder import write_json
 from dancfr.runs.run import Run
 from envs.game import GameBase, ListedGame
 
@@ -36,7 +39,13 @@ POINTS = 5
 """Points of the curve before its end, at most."""
 EVERY = 20
 """Iterations between stored nets."""
-FRESH = "fresh"
+FIXED = frozenset(
+    {
+        *("seed", "start", "games", "iterations", "minutes", "samples"),
+        *("game", "game_options", "curriculum", "opponents", "partners", "evaluation"),
+    }
+)
+"""Settings that make the training a response, and those that have an option of the command."""
 _CURVE, _FINAL = 1, 2  # second words of the seeds of the games
 
 
@@ -66,16 +75,20 @@ def exploit_team(
     with tempfile.TemporaryDirectory() as folder:
         path = request.out or Path(folder) / "run"
         inline = TrainOptions(inline=True, make_agent=make_agent, kept=request.out is not None)
-        began = process_time()
+        clocks = perf_counter(), process_time()
         result = train(TrainRequest(PRESET, request.overrides, path, "off", inline, base=config))
-        if result["stopped"]:
-            raise RunError("stopped before the response was measured")
-        found = _measured(request, rules, Run.open(path), start)
-    files = {} if request.out is None else {"files": [str(request.out)]}
-    about = {"agent": request.agent, "game": game, "game_options": dict(options), "exact": False, "seed": config.seed}
-    budget = {"budget": {"minutes": minutes, "games": request.games}, "starts": [start]}
-    spent = process_time() - began
-    return about | budget | found | {"cpu_seconds": spent, "seconds": spent} | files
+        run = Run.open(path)
+        if result["stopped"] and not run.list_strategies(0):
+            raise RunError("stopped before the response was measured: no net had been stored")
+        shares = (process_time() - clocks[1]) / max(perf_counter() - clocks[0], 1e-9)
+        found = _measured(request, rules, run, start, shares)
+        about = {"agent": request.agent, "game": game, "game_options": dict(options), "exact": False}
+        about |= {"seed": config.seed, "budget": {"minutes": minutes, "games": request.games}, "starts": [start]}
+        about |= found | {"seconds": perf_counter() - clocks[0], "cpu_seconds": process_time() - clocks[1]}
+        if request.out is not None:
+            write_json(request.out / RESULT, about)
+            about["files"] = [str(request.out / RESULT)]
+    return about
 
 
 def _configured(
@@ -84,8 +97,13 @@ def _configured(
     """Returns the configuration of the training, and the name of its start."""
     if request.known or request.beside_exact or len(request.starts) > 1:
         raise UsageError(f"{game} has teams: leave out --known and --beside-exact, and give one --start at most")
-    if request.options.resume or not request.options.inline or request.options.device != "cpu":
+    if not request.options.inline or request.options.device != "cpu":
         raise UsageError(f"{game} has teams: their responses train in this process, without --workers and --device")
+    for key in (override.partition("=")[0].strip() for override in request.overrides):
+        if key.partition(".")[0] in FIXED:
+            raise UsageError(
+                f"{key} is not a setting of a response in {game}: leave it out, or use the command's options"
+            )
     start = request.starts[0] if request.starts else FRESH
     own: dict[str, Any] = {} if start == FRESH else {"start": start, "network": _network_of(start, game, options)}
     games = QUICK.games if request.games is None else min(QUICK.games, request.games)
@@ -94,7 +112,7 @@ def _configured(
         game_options=dict(options),
         seed=request.seed or 0,
         minutes=minutes,
-        iterations=QUICK.iterations if request.games is None else max(request.games // games, 1),
+        iterations=QUICK.iterations if request.games is None else math.ceil(request.games / games),
         games=games,
         opponents={request.agent: 1.0},
         evaluation=EvaluationSettings(every=EVERY, opponents=("random",), games=2),  # stores the nets
@@ -118,19 +136,19 @@ def _network_of(start: str, game: str, options: Mapping[str, Any]) -> Any:
     return agent.network
 
 
-def _measured(request: "ExploitRequest", rules: GameBase, run: Run, start: str) -> dict[str, Any]:
-    """Measures the stored nets for the curve, and the last one for the result."""
+def _measured(request: "ExploitRequest", rules: GameBase, run: Run, start: str, cores: float) -> dict[str, Any]:
+    """Measures the stored nets for the curve, and the last one for the result; `cores` are CPU seconds a second."""
     rows = {row["iteration"]: row for row in run.read_metrics("train")}
     stored = sorted({file.iteration for file in run.list_strategies(0)})
     last, seed = stored[-1], request.seed or 0
-    games = EVAL_GAMES if request.eval_games is None else request.eval_games
+    games = EVAL_GAMES if request.eval_games is None else request.eval_games + request.eval_games % 2
     places = np.unique(np.linspace(0, len(stored) - 1, POINTS + 1).astype(int))[:-1]
     few = max(games // FEWER, 2)
     points = [(t, _match(request, rules, run, t, few, (seed, _CURVE, t))) for t in (stored[i] for i in places)]
     final = _match(request, rules, run, last, games, (seed, _FINAL))
-    curve = [_point(rows[t], found) for t, found in [*points, (last, final)]]
-    half, most = 1.96 * final.return_error, rules.spec.max_return
-    low, high = max(final.mean_return - half, -most), min(final.mean_return + half, most)
+    curve = [_point(rows[t], found, cores) for t, found in [*points, (last, final)]]
+    most = rules.spec.max_return
+    low, high = _interval(final, most)
     decisions = int(rows[last][METHOD.samples])
     return {
         "games": last * int(run.info["config"]["games"]),
@@ -157,6 +175,16 @@ def _match(
     return play(rules, (response, make_agent(request.agent, rules)), games, np.random.default_rng(seed))
 
 
-def _point(row: Mapping[str, Any], found: MatchResult) -> list[float]:
-    """Decisions, seconds and mean return."""
-    return [float(row[METHOD.samples]), float(row["elapsed_s"]), found.mean_return]
+def _interval(found: MatchResult, most: float) -> tuple[float, float]:
+    """95 % interval of the mean return over deals, with two more at each bound as in `bounded_mean`."""
+    deals = found.games // 2
+    squares = found.return_error**2 * deals * max(deals - 1, 1) + deals * found.mean_return**2 + 4 * most**2
+    middle = deals * found.mean_return / (deals + 4)
+    error = math.sqrt((squares / (deals + 4) - middle**2) / (deals + 3))
+    low, high = max(middle - 1.96 * error, -most), min(middle + 1.96 * error, most)
+    return min(low, found.mean_return), max(high, found.mean_return)
+
+
+def _point(row: Mapping[str, Any], found: MatchResult, cores: float) -> list[float]:
+    """Decisions, CPU seconds and mean return."""
+    return [float(row[METHOD.samples]), cores * float(row["elapsed_s"]), found.mean_return]

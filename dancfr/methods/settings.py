@@ -84,9 +84,9 @@ class Resources(Config):
             Ray.
         deterministic: Use only algorithms of torch that give the same nets in every run on a GPU too, at some cost. On
             a CPU they always do.
-        playing: Where the nets are by which games are played without Ray, if the learners are on a GPU: ``cpu``, in
-            compiled kernels, or ``learners``, on the learners' device. None: what is faster for the method. On Ray it
-            is always the CPU.
+        playing: Device of the nets that play games without Ray, if the learners are on a GPU: ``cpu``, in compiled
+            kernels, or ``learners``, the learners' device. None: the learners' device for games with listed actions,
+            else the CPU. On Ray it is always the CPU.
         buffer_shards: Number of actors that each buffer is divided among.
         deadline_s: Seconds after which a worker still busy with one chunk counts as hung and is replaced. None: the
             default of the method.
@@ -220,9 +220,14 @@ class RunConfig(Config):
 
     def check_readable(self, game: GameBase) -> None:
         """Raises UsageError if readings are wanted of a game whose players have no secrets."""
-        from dancfr.evaluation.reading import require_readable
+        from dancfr.evaluation.reading import FEWEST, require_readable
 
         if getattr(self.evaluation, "readable", False):
+            if self.evaluation.games < FEWEST or not self.evaluation.every:
+                raise UsageError(
+                    f"evaluation.readable=true needs evaluations of at least {FEWEST} games: set evaluation.games and "
+                    "evaluation.every"
+                )
             try:
                 require_readable(game)
             except UsageError as error:
