@@ -13,13 +13,7 @@ import numpy as np
 
 from dancfr.agents import card_figures
 from dancfr.agents.by_name import make_agent, parse_agent
-from dancfr.agents.cards import (
-    CARD,
-    Card,
-    Precision,
-    Training,
-    read_card,
-)
+from dancfr.agents.cards import CARD, Card, Precision, Training, read_card
 from dancfr.agents.match_rules import match_rules
 from dancfr.agents.pretrained import PREFIX, STRATEGY
 from dancfr.agents.searching import split_search

@@ -26,6 +26,7 @@ from dancfr.methods.settings import EvaluationSettings
 from dancfr.runs.folder import write_json
 from dancfr.runs.run import Run
 from envs.game import GameBase, ListedGame
+from learners.listed.settings import QNetworkSettings
 
 if TYPE_CHECKING:
     from dancfr.agents.exploit import ExploitRequest
@@ -70,7 +71,7 @@ def exploit_team(
         UsageError: a name is unknown, or the request asks for what only games without teams have.
         RunError: the training failed or was stopped.
     """
-    config, start = _configured(request, game, options, minutes)
+    config, start = _configured(request, game, rules, options, minutes)
     make_agent(request.agent, rules)  # reports a wrong name before the training starts
     with tempfile.TemporaryDirectory() as folder:
         path = request.out or Path(folder) / "run"
@@ -92,7 +93,7 @@ def exploit_team(
 
 
 def _configured(
-    request: "ExploitRequest", game: str, options: Mapping[str, Any], minutes: float | None
+    request: "ExploitRequest", game: str, rules: GameBase, options: Mapping[str, Any], minutes: float | None
 ) -> tuple[CandidatePolicyConfig, str]:
     """Returns the configuration of the training, and the name of its start."""
     if request.known or request.beside_exact or len(request.starts) > 1:
@@ -105,7 +106,7 @@ def _configured(
                 f"{key} is not a setting of a response in {game}: leave it out, or use the command's options"
             )
     start = request.starts[0] if request.starts else FRESH
-    own: dict[str, Any] = {} if start == FRESH else {"start": start, "network": _network_of(start, game, options)}
+    own: dict[str, Any] = {} if start == FRESH else {"start": start, "network": _network_of(start, rules)}
     games = QUICK.games if request.games is None else min(QUICK.games, request.games)
     config = QUICK.varied(
         game=game,
@@ -121,16 +122,15 @@ def _configured(
     return config, start
 
 
-def _network_of(start: str, game: str, options: Mapping[str, Any]) -> Any:
+def _network_of(start: str, rules: GameBase) -> QNetworkSettings:
     """Returns the network of an agent that a response starts from.
 
     Raises:
         UsageError: it has no Q-net.
     """
-    from dancfr.games.registry import make_game
     from learners.listed.agent import QAgent
 
-    agent = make_agent(start, make_game(game, **options))
+    agent = make_agent(start, rules)
     if not isinstance(agent, QAgent):
         raise UsageError(f"--start {start} has no net over listed actions: name a run of dmc or candidate-policy")
     return agent.network

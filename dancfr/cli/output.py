@@ -123,11 +123,8 @@ def _reading(reading: Mapping[str, Any], agent: str, against: str) -> list[str]:
         f"\n{reading['secret']} ({' or '.join(reading['values'])}) of {agent}, read from its play against {against} "
         f"by a logistic regression fitted on {reading['fitted_on']:,} other games:"
     )
-    return (
-        [title, table(rows, list(rows[0]))]
-        if rows
-        else [f"{title} too few games to fit a reader: set --games to 50 or more".replace("  ", " ")]
-    )
+    few = f"{title} too few games to fit a reader: set --games to 50 or more"
+    return [title, table(rows, list(rows[0]))] if rows else [few]
 
 
 def _pace(per_second: float) -> str:

@@ -83,8 +83,8 @@ def _describe(result: output.Result) -> str:
     lines = [f"{result['folder']}: {result['bytes']:,} bytes", f"  {summary(card)}"]
     if (read := card.readability) is not None and read.plies:
         last = read.plies[-1]
-        lines.append(f"  {read.secret} read right after {last.ply} plies: {100 * last.accuracy:.1f} %, by chance "
-                     f"{100 * last.chance:.1f} %")  # fmt: skip
+        right, chance = f"{100 * last.accuracy:.1f} %", f"{100 * last.chance:.1f} %"
+        lines.append(f"  {read.secret} read right after {last.ply} plies: {right}, by chance {chance}")
     if (found := card.precision) is not None:
         lines.append(f"  acts as in single precision in {found.same:,} of {found.decisions:,} decisions")
     return "\n".join(lines)

@@ -10,26 +10,32 @@ from dancfr.agents.match_rules import match_rules
 from dancfr.agents.tournament import play_pairs, standings_of
 from dancfr.evaluation.statistics import describe_share
 from dancfr.papers.trainings import count_runs
-from dancfr.report.history import History
+from dancfr.report.history import History, Settings
 from dancfr.report.report import Table
 
 Cells = dict[str, dict[str, dict[str, Any]]]
 """The table of a tournament: results of the row's agent against the column's."""
 
 
-def meet(
-    game: str, runs: Mapping[str, History], games: int, seed: int, bots: Sequence[str] = (), options: Sequence[str] = ()
-) -> Cells:
-    """Plays a tournament of the agents of some runs and of bots, and returns its table.
+def tournaments(
+    game: str, settings: Settings, games: int, bots: Sequence[str] = (), options: Sequence[str] = ()
+) -> list[Cells]:
+    """Plays a tournament for each seed that all settings have, of the agents of its runs and of bots.
 
     Args:
         game: Name of the game.
-        runs: The runs, by the names of their agents in the table.
+        settings: The runs, by the names of their agents in the table.
         games: Games of each pair.
-        seed: Seed of the matches.
         bots: Names of bots.
         options: Options of the game.
     """
+    seeds = range(min(len(runs) for runs in settings.values()))
+    return [_meet(game, {name: runs[i] for name, runs in settings.items()}, games, i, bots, options) for i in seeds]
+
+
+def _meet(
+    game: str, runs: Mapping[str, History], games: int, seed: int, bots: Sequence[str], options: Sequence[str]
+) -> Cells:
     paths = {name: str(run.path) for name, run in runs.items()}
     rules, _ = match_rules(game, list(paths.values()), options)
     players = {name: make_agent(path, rules) for name, path in paths.items()}
@@ -38,18 +44,18 @@ def meet(
     return table
 
 
-def crosstable(tournaments: Sequence[Cells], names: Sequence[str], matches: str = "games") -> Table:
+def crosstable(played: Sequence[Cells], names: Sequence[str], matches: str = "games") -> Table:
     """Returns the win rate of the row's agent against the column's, over tournaments of agents with different seeds."""
 
     def text(one: str, other: str) -> str:
         if one == other:
             return "-"
-        cells = [table[one][other] for table in tournaments]
+        cells = [table[one][other] for table in played]
         if len(cells) == 1:
             return describe_share(cells[0]["win_rate"], *cells[0]["ci95"])
         return f"{100 * np.mean([each['win_rate'] for each in cells]):.1f}"
 
-    kind = "with 95 % intervals by deals" if len(tournaments) == 1 else f"means over {count_runs(len(tournaments))}"
+    kind = "with 95 % intervals by deals" if len(played) == 1 else f"means over {count_runs(len(played))}"
     caption = f"Percentage of {matches} that the row won against the column, {kind}."
     lines = tuple((one, *(text(one, other) for other in names)) for one in names)
     return Table("Every pair", caption, ("", *names), lines)

@@ -17,7 +17,7 @@ from dancfr.agents.match_rules import match_rules
 from dancfr.errors import RunError
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.statistics import summarise
-from dancfr.papers.crosstable import Cells, crosstable, meet
+from dancfr.papers.crosstable import Cells, crosstable, tournaments
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.figures import build, wanted_learning_curves, wanted_win_rates
 from dancfr.report.history import History, Settings
@@ -80,17 +80,14 @@ _FULL_ONLY = {name: replace(scale, settings=scale.settings[:1]) for name, scale 
 
 def compare_table(settings: Settings, scale: Scale) -> Comparison:
     """Compares Table I: all pairs of our nets and bots, in one tournament per seed."""
-    tournaments = [
-        meet("guandan", {name: runs[i] for name, runs in settings.items()}, scale.games, i, BOTS[::-1], WHOLE)
-        for i in range(_seeds(settings))
-    ]
+    played = tournaments("guandan", settings, scale.games, BOTS[::-1], WHOLE)
     names = (FULL, ABLATED, *reversed(BOTS))
     rows = _published_rows(FULL)
-    rows += [_pair_row(tournaments, one, other, scale.games) for one, other in combinations(names, 2)]
+    rows += [_pair_row(played, one, other, scale.games) for one, other in combinations(names, 2)]
     rows += _published_rows(ABLATED)
     wanted = [wanted_win_rates(settings, bot, True, ("last",)) for bot in BOTS]
     figures, left_out = build(wanted)
-    return Comparison(rows, figures, left_out, [crosstable(tournaments, names, "matches")], UNIT)
+    return Comparison(rows, figures, left_out, [crosstable(played, names, "matches")], UNIT)
 
 
 def compare_curve(settings: Settings, scale: Scale) -> Comparison:
@@ -108,10 +105,6 @@ def compare_curve(settings: Settings, scale: Scale) -> Comparison:
         note = f"{said}; {scale.games:,} matches for each of {len(curves[0])} states; highest {best:.4g}"
         rows.append(row(f"final, {FULL} vs {bot}", None, final.mean, final.sd, note))
     return Comparison(rows, figures, left_out, unit=UNIT)
-
-
-def _seeds(settings: Settings) -> int:
-    return min(len(runs) for runs in settings.values())
 
 
 def _replayed(run: History, scale: Scale, seed: int) -> History:
@@ -142,8 +135,8 @@ def _published_rows(name: str, before: str = "") -> list[Row]:
     return [row(f"{before}{name} vs {against}", rate, None, None, NOT_HERE) for against, rate in rates.items()]
 
 
-def _pair_row(tournaments: Sequence[Cells], one: str, other: str, games: int) -> Row:
-    cells = [table[one][other] for table in tournaments]
+def _pair_row(played: Sequence[Cells], one: str, other: str, games: int) -> Row:
+    cells = [table[one][other] for table in played]
     found = summarise([100 * each["win_rate"] for each in cells])
     note = f"mean over {count_runs(found.n)} of {games:,} matches"
     if len(cells) == 1:

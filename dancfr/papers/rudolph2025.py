@@ -10,7 +10,7 @@ from typing import Any
 from dancfr.evaluation.statistics import summarise
 from dancfr.methods.dream.benchmark import preset_name
 from dancfr.methods.policy_gradient.presets import BENCHMARK, benchmark_preset
-from dancfr.papers.crosstable import crosstable, meet
+from dancfr.papers.crosstable import crosstable, tournaments
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.history import History, Settings
 from dancfr.report.report import Table
@@ -84,9 +84,7 @@ def compare(settings: Settings, scale: Scale) -> Comparison:
 
 def head_to_head(game: str, settings: Settings, games: int) -> Table:
     """Plays the average policies of every pair of methods that were trained with the same seed."""
-    seeds = min(len(runs) for runs in settings.values())
-    tournaments = [meet(game, {name: runs[i] for name, runs in settings.items()}, games, seed=i) for i in range(seeds)]
-    return crosstable(tournaments, tuple(settings))
+    return crosstable(tournaments(game, settings, games), tuple(settings))
 
 
 def _at_end(run: History, policy: str) -> float | None:
