@@ -87,7 +87,7 @@ class DataParallelServer(LearnerServer):
             learner.trainer.join(self._joined)
 
     def fit(
-        self, player: int, iteration: int, buffer: Handle[BufferServer], seed: tuple[int, ...]
+        self, player: int, iteration: int, buffer: Handle[BufferServer], seed: tuple[int, ...], done: float = 0.0
     ) -> tuple[dict[str, float], Weights]:
         """One fit of a player's net by all ranks; see `LearnerServer.fit`.
 
@@ -97,7 +97,7 @@ class DataParallelServer(LearnerServer):
         joined = self._others()
         try:
             with joined.checked():
-                return super().fit(player, iteration, buffer, seed)
+                return super().fit(player, iteration, buffer, seed, done)
         except RankLost as error:
             self._joined = None
             raise WorkerDied(str(error)) from error
@@ -113,6 +113,7 @@ class DataParallelServer(LearnerServer):
         iteration: int,
         buffer: Handle[BufferServer],
         seed: tuple[int, ...],
+        done: float = 0.0,
     ) -> None:
         """Runs the part of a rank other than 0 in a fit.
 
@@ -120,7 +121,7 @@ class DataParallelServer(LearnerServer):
         which the driver waits.
         """
         try:
-            self.fit(player, iteration, buffer, seed)
+            self.fit(player, iteration, buffer, seed, done)
         except WorkerDied:
             time.sleep(GRACE_S)
             end(first)

@@ -81,7 +81,7 @@ class LearnerServer:
         self._learners = {player: kind(**arguments, device=chosen) for player, arguments in players.items()}
 
     def fit(
-        self, player: int, iteration: int, buffer: Handle[BufferServer], seed: tuple[int, ...]
+        self, player: int, iteration: int, buffer: Handle[BufferServer], seed: tuple[int, ...], done: float = 0.0
     ) -> tuple[dict[str, float], Weights]:
         """Runs one fit of a player's network on rows drawn from a buffer.
 
@@ -90,12 +90,14 @@ class LearnerServer:
             iteration: Iteration number of the player, for instance the weight of linear CFR.
             buffer: Buffer that the rows are drawn from.
             seed: Seed of the draws.
+            done: Part of the run that is done, see `Trainer.done`.
 
         Returns:
             The learner's metrics with ``seconds``, ``waited`` (seconds spent waiting for rows), ``cpu`` (CPU seconds of
             this process), ``rows_per_second`` (without the waiting) and ``steps``; and the weights for inference.
         """
         learner = self._learners[player]
+        learner.trainer.done = done
         stopwatch, spent = _Stopwatch(), process_time()
         metrics = learner.fit(stopwatch.timed(self._draws(learner, buffer, seed)), iteration)
         seconds = stopwatch.elapsed()

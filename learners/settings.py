@@ -21,19 +21,22 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
 
 
-def scheduled(start: float, end: float | None, iteration: int, iterations: int) -> float:
-    """The value of a setting that changes geometrically, in an iteration counted from 1.
+def scheduled(start: float, end: float | None, done: float) -> float:
+    """The value of a setting that changes geometrically.
 
     Args:
-        start: Value in the first iteration.
-        end: Value from the last iteration of the schedule on; None: that of the start.
-        iteration: The iteration.
-        iterations: Length of the schedule.
+        start: Value at first.
+        end: Value when all is done; None: that at first.
+        done: Part of the schedule that is done; above 1 as 1.
     """
     if end is None or start == 0:
         return start
-    done = min((iteration - 1) / max(iterations - 1, 1), 1.0)
-    return float(start * (end / start) ** done)
+    return float(start * (end / start) ** min(done, 1.0))
+
+
+def part_done(iteration: int, iterations: int) -> float:
+    """The part of a schedule that is done in an iteration, counted from 1: 0 in the first, 1 from the last on."""
+    return min((iteration - 1) / max(iterations - 1, 1), 1.0)
 
 
 class Fitting(Protocol):

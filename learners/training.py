@@ -43,6 +43,7 @@ class Trainer:
         fits: Fits so far.
         steps: Updates of the last fit, or of the one under way.
         ranks: The processes that train the same net, see `join`.
+        done: Part of the run that is done, for settings that change along it; whoever calls for a fit sets it.
     """
 
     def __init__(self, build: Callable[[], nn.Module], settings: Fitting, device: torch.device, seed: int) -> None:
@@ -53,6 +54,7 @@ class Trainer:
         self.fits = 0
         self.steps = 0
         self.ranks = Ranks()
+        self.done = 0.0
         self.net: Any
         self.model: nn.Module
         self.optimiser: torch.optim.Optimizer

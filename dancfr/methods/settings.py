@@ -203,6 +203,16 @@ class RunConfig(Config):
         """Returns the game options of an iteration, counted from 1."""
         return self.curriculum.options_at(iteration, self.game_options)
 
+    def part_done(self, iterations: int, samples: int, seconds: float) -> float:
+        """Returns the part of a run that is done after so many iterations, samples and seconds of training, from 0 to
+        1: the largest part of a limit."""
+        parts = [iterations / self.iterations]
+        if self.samples is not None:
+            parts.append(samples / self.samples)
+        if self.minutes is not None:
+            parts.append(seconds / (60 * self.minutes))
+        return min(max(parts), 1.0)
+
     def check_tree(self, game: GameBase) -> None:
         """Raises UsageError if exact evaluations are wanted, and the game draws chance events without listing them."""
         from envs.chanceless import ChanceDrawn, Chanceless

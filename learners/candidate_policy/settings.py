@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from learners.listed.settings import ListedTrainingSettings
-from learners.settings import scheduled
+from learners.settings import part_done, scheduled
 
 
 class CandidatePolicyTrainingSettings(ListedTrainingSettings):
@@ -40,4 +40,4 @@ class CandidatePolicyTrainingSettings(ListedTrainingSettings):
 
     def at(self, name: Literal["learning_rate", "entropy"], iteration: int) -> float:
         """Value of a scheduled setting in an iteration, counted from 1."""
-        return scheduled(getattr(self, name), getattr(self, f"{name}_end"), iteration, self.schedule)
+        return scheduled(getattr(self, name), getattr(self, f"{name}_end"), part_done(iteration, self.schedule))

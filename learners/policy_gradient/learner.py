@@ -4,9 +4,10 @@
 """
 
 import copy
+import math
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -65,6 +66,7 @@ class PolicyLearner(NetLearner):
         self.trainer = Trainer(build, training, device or torch.device("cpu"), seed)
         if start is not None:
             self.trainer.net.load_inference_weights(start)
+        self._spread: float | None = None  # root mean square of the values that the first fit learned
         self._magnet: nn.Module | None = None
         if training.magnet:
             self._magnet = copy.deepcopy(self.trainer.net).requires_grad_(False)
@@ -85,7 +87,7 @@ class PolicyLearner(NetLearner):
         """
         trainer, training = self.trainer, self.training
         for group in trainer.optimiser.param_groups:
-            group["lr"] = training.at("learning_rate", iteration)
+            group["lr"] = training.at("learning_rate", iteration, trainer.done)
         trainer.begin_fit()
         tallies = torch.zeros(len(_TALLIES), dtype=torch.float64, device=trainer.device)
         rows, age, moments = 0, 0.0, np.zeros(2)
@@ -100,8 +102,11 @@ class PolicyLearner(NetLearner):
             self._pull(self._magnet)
         sums = trainer.ranks.sum(torch.cat([tallies, tallies.new_tensor([rows, age, *moments])])).tolist()
         count = max(sums[-4], 1)
+        square = sums[-1] / count
+        if self._spread is None:
+            self._spread = math.sqrt(square)
         means = dict(zip(_TALLIES, (total / count for total in sums[:-4]), strict=True))
-        variance = sums[-1] / count - (sums[-2] / count) ** 2
+        variance = square - (sums[-2] / count) ** 2
         loss = means["policy_loss"] + training.value_weight * means["value_loss"]
         trainer.check_loss(loss, "lower it")
         explained = {"explained": means["value_loss"], "critic_explained": means["critic_loss"]}
@@ -134,18 +139,18 @@ class PolicyLearner(NetLearner):
         value_loss = (values - target).square()
         probabilities = logs.exp()
         entropy = -(probabilities * logs).sum(1)
-        loss = policy_loss + training.value_weight * value_loss - training.at("entropy", iteration) * entropy
+        loss = policy_loss + training.value_weight * value_loss - self._temperature("entropy", iteration) * entropy
         pull = torch.zeros_like(entropy)
         if self._magnet is not None:
             with torch.no_grad():
                 anchor = log_policy(self._magnet(*inputs).float()[:, :actions], allowed)
             pull = (probabilities * (logs - anchor)).sum(1)
-            loss = loss + training.at("magnet", iteration) * pull
+            loss = loss + self._temperature("magnet", iteration) * pull
         shown = torch.zeros_like(entropy)
         if training.hide:
             mean = self._mean_policy(packed, legal, others, probabilities.detach(), rng)
             shown = (probabilities * (logs - mean.clamp(min=1e-12).log())).sum(1)
-            loss = loss + training.at("hide", iteration) * shown
+            loss = loss + self._temperature("hide", iteration) * shown
         critic_loss = torch.zeros_like(entropy)
         if self._critic:
             critic_loss = (outputs[:, actions + 1] - target).square()
@@ -156,6 +161,11 @@ class PolicyLearner(NetLearner):
             tallies += torch.stack([one.detach().double().sum() for one in sums])
         found: Tensor = loss.mean()
         return found
+
+    def _temperature(self, name: Literal["entropy", "magnet", "hide"], iteration: int) -> float:
+        """A scheduled weight in units of the largest return, which is what values are learned in."""
+        unit = 1.0 if self.training.unit == "largest" or self._spread is None else self._spread
+        return unit * self.training.at(name, iteration, self.trainer.done)
 
     def _inputs(self, packed: Packed, legal: NDArray[np.bool_], others: NDArray[np.uint8] | None) -> tuple[Any, ...]:
         """Returns the inputs of the net for infostates, `uint8[B, P]`, and for a critic those of the other players."""
@@ -191,8 +201,9 @@ class PolicyLearner(NetLearner):
                 held.lerp_(new, self.training.magnet_rate)
 
     def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """For a checkpoint: net, optimiser and magnet."""
+        """For a checkpoint: net, optimiser, spread and magnet."""
         arrays, meta = super().state_arrays()
+        meta["spread"] = self._spread
         if self._magnet is not None:
             state = self._magnet.state_dict()
             arrays |= {f"magnet.{name}": value.cpu().numpy().copy() for name, value in state.items()}
@@ -205,6 +216,7 @@ class PolicyLearner(NetLearner):
             ForeignState: the arrays are of another network, or lack the magnet.
         """
         super().load_state_arrays(arrays, meta)
+        self._spread = meta.get("spread")  # a checkpoint of version 0.3 has none
         if self._magnet is not None:
             saved = {name: torch.from_numpy(np.array(a)) for name, a in arrays_under(arrays, "magnet").items()}
             if saved.keys() != self._magnet.state_dict().keys():

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from learners.settings import Optimiser, Settings, scheduled
+from learners.settings import Optimiser, Settings, part_done, scheduled
 
 
 class PolicyTrainingSettings(Settings):
@@ -13,7 +13,8 @@ class PolicyTrainingSettings(Settings):
     equilibria, and two-player zero-sum games").
 
     The learning rate, the entropy bonus and the weights of the divergences go from their value to the one at the end
-    geometrically over `schedule` iterations, and stay there.
+    geometrically over `schedule` iterations, and stay there. The entropy bonus and the weights of the divergences are
+    temperatures in the unit that `unit` names.
 
     Attributes:
         batch: Rows of a minibatch.
@@ -25,18 +26,22 @@ class PolicyTrainingSettings(Settings):
         value_weight: Weight of the squared error of the values in the loss.
         critic: The values that advantages are estimated by. ``own``: those of the policy net, from the player's
             infostate; ``all``: those of a critic of the same size that sees all players' infostates, in training only.
-        entropy: Weight of the policy's entropy, a temperature in units of the game's largest return.
+        unit: The unit of temperatures. ``largest``: the game's largest return; ``spread``: the root mean square of the
+            values that the first fit learned, from nearly uniform play: what is usually at stake, where the largest
+            return is rare. In the first fit it is the largest return.
+        entropy: Weight of the policy's entropy.
         entropy_end: Weight of the entropy at the end of the schedule; None: constant.
-        magnet: Weight of the divergence KL(policy, magnet), a temperature in units of the game's largest return.
+        magnet: Weight of the divergence KL(policy, magnet).
         magnet_end: Weight of the divergence at the end of the schedule; None: constant.
         magnet_rate: The magnet is an average of the weights after each fit; the newest weights have this share.
-        hide: Weight of the divergence KL(policy, mean policy over the secrets the player might have), a temperature in
-            units of the game's largest return: a price of all that the play tells. The mean is over the player's
+        hide: Weight of the divergence KL(policy, mean policy over the secrets the player might have): a price of all
+            that the play tells. The mean is over the player's
             secrets and `disguises` random arrangements that agree with what is public, so the divergence is at most the
             logarithm of 1 + `disguises`. For games with `envs.capabilities.DisguisedGame`.
         hide_end: Weight of this divergence at the end of the schedule; None: constant.
         disguises: Number of arrangements.
-        schedule: Number of iterations of the schedule.
+        schedule: Number of iterations of the schedule; None: the whole run, by the part of its iterations, samples or
+            minutes that is done, whichever is more. By minutes, results depend on the speed of the machine.
         discount: Gamma, for each own decision of a player.
         trace: Lambda of the generalised advantage estimate (Schulman et al. 2016); 1: returns without bootstrapping.
         normalise: Divide advantages by their root mean square over the minibatch.
@@ -58,6 +63,7 @@ class PolicyTrainingSettings(Settings):
     ratio_clip: float = Field(0.2, gt=0, le=1)
     value_weight: float = Field(0.5, gt=0)
     critic: Literal["own", "all"] = "own"
+    unit: Literal["largest", "spread"] = "largest"
     entropy: float = Field(0.03, ge=0)
     entropy_end: float | None = Field(None, ge=0)
     magnet: float = Field(0.0, ge=0)
@@ -66,7 +72,7 @@ class PolicyTrainingSettings(Settings):
     hide: float = Field(0.0, ge=0, le=1000)
     hide_end: float | None = Field(None, ge=0, le=1000)
     disguises: int = Field(2, ge=1, le=64)
-    schedule: int = Field(200, ge=1)
+    schedule: int | None = Field(200, ge=1)
     discount: float = Field(0.99, gt=0, le=1)
     trace: float = Field(0.9, ge=0, le=1)
     normalise: bool = False
@@ -84,9 +90,13 @@ class PolicyTrainingSettings(Settings):
                 )
         return self
 
-    def at(self, name: Literal["learning_rate", "entropy", "magnet", "hide"], iteration: int) -> float:
-        """Value of a scheduled setting in an iteration, counted from 1."""
-        return scheduled(getattr(self, name), getattr(self, f"{name}_end"), iteration, self.schedule)
+    def at(
+        self, name: Literal["learning_rate", "entropy", "magnet", "hide"], iteration: int, done: float = 0.0
+    ) -> float:
+        """Value of a scheduled setting in an iteration, counted from 1, when this part of the run is done."""
+        if self.schedule is not None:
+            done = part_done(iteration, self.schedule)
+        return scheduled(getattr(self, name), getattr(self, f"{name}_end"), done)
 
 
 class NoiseSettings(Settings):

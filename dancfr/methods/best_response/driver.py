@@ -179,10 +179,11 @@ class BestResponse(Loop):
 
     def start_fits(self, t: int) -> None:
         """Starts the fits of the responses; they are waited for after the next games."""
+        done = self.config.part_done(t - 1, self.samples, self.elapsed())
         for member in self.trained:
             seed = (self.config.seed, t, member, Stream.FIT)
             self._fitting[member] = self.actors.learner.call_pair(
-                LearnerServer.fit, member, t, self.actors.buffers[member], seed
+                LearnerServer.fit, member, t, self.actors.buffers[member], seed, done
             )
 
     def look(self, t: int) -> Row:

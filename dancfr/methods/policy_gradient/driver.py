@@ -160,11 +160,12 @@ class PolicyGradient(Loop):
 
     def start_fit(self, t: int) -> None:
         """Starts the fit of each net, a call for each epoch; they are waited for after the next self-play."""
+        done = self.config.part_done(t - 1, self.samples, self.elapsed())
         fits = []
         for epoch in range(self.config.training.epochs):
             for number, buffer in enumerate(self.actors.buffers):
                 seed = (self.config.seed, t, number, epoch, Stream.FIT)
-                fits.append(self.actors.learner.call_pair(LearnerServer.fit, number, t, buffer, seed))
+                fits.append(self.actors.learner.call_pair(LearnerServer.fit, number, t, buffer, seed, done))
         self._fitting = t, fits
 
     def prepare_evaluation(self, t: int) -> None:

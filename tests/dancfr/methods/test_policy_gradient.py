@@ -78,6 +78,24 @@ def test_on_kuhn_it_comes_close_to_an_equilibrium(tmp_path: Path) -> None:
     assert last["nash_conv"] < 0.25, "that of uniform play is 0.92"
 
 
+def test_a_schedule_without_a_length_is_that_of_the_run(tmp_path: Path) -> None:
+    changes = ("training.entropy=0.5", "training.entropy_end=0.01", "training.learning_rate_end=1e-4")
+    # Before the t-th of four iterations (t - 1) / 4 is done, as in a schedule of five.
+    for name, more in {"five": "training.schedule=5", "none": "training.schedule=none"}.items():
+        run_preset(tmp_path / name, PRESET, configured(PRESET, *KUHN, *changes, "iterations=4", more))
+    found = [make_agent(str(tmp_path / name), make_game("kuhn")).weights[0] for name in ("five", "none")]
+    assert all(np.array_equal(found[0][name], found[1][name]) for name in found[0])
+
+
+def test_the_part_of_a_run_that_is_done_is_that_of_the_nearest_limit() -> None:
+    config = configured(PRESET, *KUHN, "iterations=10", "samples=1000", "minutes=2")
+    assert config.part_done(3, 200, 12.0) == 0.3
+    assert config.part_done(3, 400, 12.0) == 0.4
+    assert config.part_done(3, 400, 60.0) == 0.5
+    assert config.part_done(3, 4000, 60.0) == 1.0
+    assert configured(PRESET, *KUHN, "iterations=10").part_done(3, 400, 60.0) == 0.3
+
+
 def test_stored_nets_play_with_their_options(reference: Path) -> None:
     game = make_game("kuhn")
     plain, last = make_agent(str(reference), game), make_agent(f"{reference}?average=last&threshold=1", game)

@@ -94,3 +94,24 @@ def test_with_constant_entropy_it_converges_to_the_quantal_response_equilibrium(
     found, wanted = agent.tree_policy(tree), logit_equilibrium(tree, 0.2)  # 0.1 of the largest return
     assert np.abs(tree.uniform() - wanted).max() > 0.2
     assert np.abs(found - wanted).max() < 0.06
+
+
+def test_temperatures_are_in_units_of_what_the_first_games_returned() -> None:
+    game = make_game("leduc")
+    training = settings(entropy=0.2, value_weight=0.5, batch=256, unit="spread")
+    spread, largest = (PolicyLearner(game, NETWORK, training, seed=1) for _ in range(2))
+    for learner in (spread, largest):
+        rows = sample(game, learner, 600, 7)
+        learner.fit([rows], 1)
+    stake = float(np.sqrt(np.square(rows["target"], dtype=np.float64).mean()))
+    assert 0.1 < stake < 0.6, "of 13 chips"
+    largest.training = training.model_copy(update={"unit": "largest", "entropy": 0.2 * stake})
+    resumed = PolicyLearner(game, NETWORK, training, seed=9)
+    resumed.load_state_arrays(*spread.state_arrays())
+    for t in (2, 3):
+        rows = sample(game, spread, 600, 7, t)
+        for learner in (spread, largest, resumed):
+            learner.fit([rows], t)
+    for name, array in spread.weights().items():
+        np.testing.assert_allclose(largest.weights()[name], array, atol=1e-6)
+        np.testing.assert_array_equal(resumed.weights()[name], array)

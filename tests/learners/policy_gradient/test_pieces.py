@@ -93,3 +93,10 @@ def test_schedules_are_geometric_and_stay_at_their_end() -> None:
     assert settings.at("learning_rate", 7) == settings.learning_rate
     with pytest.raises(ValueError, match="must both be positive"):
         PolicyTrainingSettings(entropy=0.1, entropy_end=0.0)
+
+
+def test_without_a_length_a_schedule_follows_the_run() -> None:
+    settings = PolicyTrainingSettings(entropy=0.1, entropy_end=0.001, schedule=None)
+    found = [settings.at("entropy", iteration, done) for iteration, done in ((1, 0.0), (900, 0.5), (3, 1.0))]
+    assert found == pytest.approx([0.1, 0.01, 0.001])
+    assert PolicyTrainingSettings(entropy=0.1, entropy_end=0.001, schedule=3).at("entropy", 3, 0.1) == found[2]
