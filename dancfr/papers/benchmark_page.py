@@ -1,5 +1,5 @@
 """`python -m dancfr.papers.benchmark_page FOLDER...`: records the runs of `reproduce iig-benchmark` that lie below the
-folders in docs/records/iig-benchmark.json, and writes the table of docs/results/benchmark.md."""
+folders in docs/records/iig-benchmark.json, and writes the table and the figure of docs/results/benchmark.md."""
 
 import json
 import sys
@@ -8,16 +8,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from dancfr.evaluation.statistics import summarise
+import numpy as np
+
+from dancfr.evaluation.statistics import Curve, summarise
 from dancfr.generated import with_part
-from dancfr.papers.rudolph2025 import GAMES, POLICIES, method_of_preset, presets
+from dancfr.papers.rudolph2025 import GAMES, POLICIES, draw, exploitability, method_of_preset, presets
 from dancfr.report.history import History
+from dancfr.report.plots import Plot
 from dancfr.runs.folder import runs_below
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 """The documents of the source tree; an installed package has none."""
 
 RECORD, PAGE = DOCS / "records" / "iig-benchmark.json", DOCS / "results" / "benchmark.md"
+FIGURE = DOCS / "images" / "iig-benchmark.png"
 
 Entry = dict[str, Any]
 
@@ -38,6 +42,7 @@ def entry(run: History) -> Entry | None:
         "seconds": round(run.seconds, 1),
         "evaluation_s": {policy: round(row["time/exploitability_s"], 1) for policy, row in exact.items()},
         "exploitability": {policy: row["nash_conv"] / 2 for policy, row in exact.items()},
+        "curve": [[int(x), round(float(y), 6)] for x, y in zip(*exploitability(run), strict=True)],
     }
 
 
@@ -73,6 +78,16 @@ def table(entries: Sequence[Entry]) -> str:
     return "\n".join(lines)
 
 
+def figure(entries: Sequence[Entry]) -> Plot | None:
+    """Draws exploitability over decisions of the runs that were evaluated on their way; None if none was."""
+    games: dict[str, dict[str, list[Curve]]] = {}
+    for one in entries:
+        runs = games.setdefault(one["game"], {}).setdefault(one["method"], [])
+        decisions, values = np.array(one.get("curve", ()), np.float64).reshape(-1, 2).T
+        runs.append((decisions, values))
+    return draw(games)
+
+
 def with_table(text: str, entries: Sequence[Entry]) -> str:
     """Returns the page `text` with the table between the marks of ``benchmark``."""
     return with_part(text, "benchmark", table(entries))
@@ -85,6 +100,8 @@ def main(folders: Sequence[str]) -> None:
     entries = merged(json.loads(RECORD.read_text()) if RECORD.exists() else (), new)
     RECORD.write_text("[\n" + ",\n".join(json.dumps(one) for one in entries) + "\n]\n")
     PAGE.write_text(with_table(PAGE.read_text(), entries))
+    if (plot := figure(entries)) is not None:
+        FIGURE.write_bytes(plot.png)
     print(table(entries))
 
 

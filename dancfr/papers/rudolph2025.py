@@ -5,14 +5,19 @@ million steps on games that are too large for a tree, and whose exploitability c
 They publish plots, not numbers. A step is a decision of either player.
 """
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from dancfr.evaluation.statistics import summarise
+from dancfr.evaluation.statistics import Curve, over_time, summarise
+from dancfr.methods.dream.benchmark import GAMES as GAMES_OF_DREAM
 from dancfr.methods.dream.benchmark import preset_name
 from dancfr.methods.policy_gradient.presets import BENCHMARK, benchmark_preset
 from dancfr.papers.crosstable import crosstable, tournaments
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
+from dancfr.report.figures import build
 from dancfr.report.history import History, Settings
+from dancfr.report.plots import Line, Panel, Plot, draw_lines
 from dancfr.report.report import Table
 
 STEPS = 10_000_000
@@ -39,11 +44,17 @@ def method_of_preset(preset: str) -> str | None:
     return next((method for method, name in named if name == preset), None)
 
 
+POINTS = 5
+"""Exact evaluations along a run at the scale `paper`."""
+
+
 def _scales(game: str) -> dict[str, Scale]:
-    settings = tuple(
-        Setting(method, preset, ("evaluation.last=true",) if method == GRADIENT else ())
-        for method, preset in presets(game).items()
-    )
+    last = {GRADIENT: ("evaluation.last=true",)}
+    quick = [Setting(method, preset, last.get(method, ())) for method, preset in presets(game).items()]
+    every = {GRADIENT: BENCHMARK[game][0] // POINTS} | dict.fromkeys(DREAM_METHODS, GAMES_OF_DREAM[game] // POINTS)
+    settings = [
+        Setting(each.name, each.preset, (*each.overrides, f"evaluation.every={every[each.name]}")) for each in quick
+    ]
     shown: dict[str, Any] = {
         "note": "10 million steps",
         "fixed": ("game", "game_options", "samples", "evaluation.exploitability"),
@@ -51,8 +62,8 @@ def _scales(game: str) -> dict[str, Scale]:
         "parallel": True,
     }
     return {
-        "quick": Scale(settings[:1], (1,), **shown),  # of policy gradients, since DREAM takes half an hour
-        "paper": Scale(settings, (1, 2, 3, 4, 5), games=2000, **shown),
+        "quick": Scale(tuple(quick[:1]), (1,), **shown),  # of policy gradients, since DREAM takes half an hour
+        "paper": Scale(tuple(settings), (1, 2, 3, 4, 5), games=2000, **shown),
     }
 
 
@@ -77,9 +88,39 @@ def compare(settings: Settings, scale: Scale) -> Comparison:
             note = f"mean over {count_runs(mean.n)} of at most {steps / 1e6:.1f} million steps"
             rows.append(row(f"{name}, {shown}", None, mean.mean, mean.sd, note))
     tables = [head_to_head(scale.game, settings, scale.games)] if scale.games and len(settings) > 1 else []
-    return Comparison(
-        rows, [], left_out, tables, unit="Exploitability, half of NashConv, exact; the largest return is 1."
-    )
+    lines = {name: [exploitability(run) for run in runs] for name, runs in settings.items()}
+    along = any(len(decisions) > 1 for curves in lines.values() for decisions, _ in curves)
+    wanted = [("exploitability over decisions", "exact evaluations", partial(draw, {scale.game: lines}))]
+    figures, missing = build(wanted if along else [])
+    return Comparison(rows, figures, left_out + missing, tables, unit=UNIT)
+
+
+def exploitability(run: History, policy: str = "average") -> Curve:
+    """Returns the exploitability of a policy of the run over decisions."""
+    decisions, nash_conv = run.nash_conv(policy, decisions=True)
+    return decisions, nash_conv / 2
+
+
+def draw(games: Mapping[str, Mapping[str, Sequence[Curve]]]) -> Plot | None:
+    """Draws the exploitability of methods over decisions, a panel for each game.
+
+    Args:
+        games: Curves of the runs of each method, by game; those without points are left out.
+    """
+    panels = []
+    for game, methods in games.items():
+        lines = []
+        for colour, (method, curves) in enumerate(methods.items()):
+            if runs := [curve for curve in curves if len(curve[0]) > 1]:
+                name = f"{method} ({count_runs(len(runs))})" if len(runs) > 1 else method
+                lines.append(Line(name, over_time(runs), colour))
+        if lines:
+            panels.append(Panel(game, "decisions", "exploitability", lines, log=True))
+    if not panels:
+        return None
+    bands = next((f" Bands: {line.band.means}." for panel in panels for line in panel.lines if line.band.known), "")
+    note = f"Exact, of the average policy; the largest return is 1.{bands}"
+    return draw_lines("iig-benchmark", "Exploitability over decisions", note, panels, "exploitability", note)
 
 
 def head_to_head(game: str, settings: Settings, games: int) -> Table:

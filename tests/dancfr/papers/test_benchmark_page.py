@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dancfr.papers.benchmark_page import PAGE, RECORD, entry, merged, table, with_table
+from dancfr.papers.benchmark_page import PAGE, RECORD, entry, figure, merged, table, with_table
 from dancfr.report.history import History
 from tests.dancfr.records import train_row
 
@@ -30,6 +30,7 @@ def test_an_entry_is_what_the_run_has_measured() -> None:
         "seconds": 60.0,
         "evaluation_s": {"average": 30.0},
         "exploitability": {"average": 0.25},
+        "curve": [[10_000_100, 0.25]],
     }
     assert entry(run(3, 0.25, "leduc-policy-gradient")) is None, "not of the benchmark"
 
@@ -45,6 +46,16 @@ def test_the_table_has_mean_interval_and_range() -> None:
     assert lines[2:] == [  # t interval with 2 degrees of freedom: 0.2 +- 4.303 * 0.1 / sqrt 3
         "| `dark_hex3` | policy gradient | average policy | 0.2 [-0.0484, 0.448] | 0.1, 0.3 | 3 | 10.0 million | 1.0 |"
     ]
+
+
+def test_the_figure_is_of_the_runs_that_were_evaluated_on_their_way() -> None:
+    points = [[2_000_000, 0.5], [10_000_000, 0.25]]
+    entries = [entry(run(seed, 0.25)) | {"curve": points} for seed in (1, 2)]
+    ended = entry(run(1, 0.25)) | {"game": "phantom_ttt"}
+    assert figure([ended]) is None
+    plot = figure([ended, *entries])
+    assert plot.png.startswith(b"\x89PNG")
+    assert plot.rows == (("dark_hex3", "policy gradient (2 runs)", "0.5", "0.5", "0.25", "range of 2 runs"),)
 
 
 def test_only_the_table_of_a_page_is_written() -> None:
