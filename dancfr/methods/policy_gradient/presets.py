@@ -58,26 +58,33 @@ def _cheat(ranks: int, copies: int, dealt: int) -> PolicyGradientConfig:
     )
 
 
-LEDUC = PolicyGradientConfig(
+EXACT = PolicyGradientConfig(
     game="leduc",
-    iterations=8000,
-    games=2048,
-    chunk=1024,
-    network=NetworkSettings(width=64, depth=2, norm="none", outputs="action"),
+    iterations=100_000,
+    samples=20_000_000,
+    games=512,
+    chunk=512,
+    network=NetworkSettings(width=128, depth=2, norm="none", outputs="action"),
     training=PolicyTrainingSettings(
         batch=512,
-        learning_rate=3e-3,
-        learning_rate_end=1e-4,
-        entropy=0.15,
-        entropy_end=0.008,
-        schedule=7500,
+        epochs=2,
+        learning_rate=1e-3,
+        learning_rate_end=3e-5,
+        unit="spread",
+        entropy=0.3,
+        entropy_end=0.05,
+        magnet=0.1,
+        magnet_rate=0.02,
+        schedule=None,
         discount=1.0,
         trace=1.0,
     ),
     evaluation=ExactEvaluation(every=400, opponents=("random",), games=1000, ply_limit=None, exploitability=True),
     checkpoint_every=400,
 )
-"""Many small steps, as the policy has to follow the quantal-response equilibrium of a temperature that falls."""
+"""For any small game: many small steps, as the policy has to follow the quantal-response equilibrium of a temperature
+that falls, and a magnet and a last temperature that keep it from becoming pure; all relative to what is at stake and to
+the length of the run."""
 
 
 BENCHMARK = {
@@ -98,14 +105,14 @@ def benchmark_preset(game: str) -> str:
 
 def _benchmark(game: str, iterations: int, entropy_end: float) -> PolicyGradientConfig:
     """Ten million decisions on a game of the benchmark of Rudolph et al. 2025, evaluated exactly at the end."""
-    return LEDUC.varied(
+    return EXACT.varied(
         game=game,
         iterations=2 * iterations,
         samples=10_000_000,
         games=512,
         chunk=512,
-        network=LEDUC.network.model_copy(update={"width": 128}),
-        training=LEDUC.training.model_copy(
+        network=EXACT.network.model_copy(update={"width": 128}),
+        training=EXACT.training.model_copy(
             update={
                 "learning_rate": 1e-3,
                 "entropy": 0.3,
@@ -114,7 +121,7 @@ def _benchmark(game: str, iterations: int, entropy_end: float) -> PolicyGradient
                 "epochs": 2,
             },
         ),
-        evaluation=LEDUC.evaluation.model_copy(update={"every": 2 * iterations}),
+        evaluation=EXACT.evaluation.model_copy(update={"every": 2 * iterations}),
     )
 
 
@@ -141,7 +148,7 @@ PRESETS = (
     ),
     Preset("cheat-policy-gradient-5x3", _cheat(5, 3, 5), "a regularised policy gradient on Cheat, as cheat-dream-5x3"),
     Preset("cheat-policy-gradient-13x4", _cheat(13, 4, 0), "a regularised policy gradient on full Cheat"),
-    Preset("leduc-policy-gradient", LEDUC, "a regularised policy gradient on Leduc hold'em, with its exact NashConv"),
+    Preset("leduc-policy-gradient", EXACT, "a regularised policy gradient on Leduc hold'em, with its exact NashConv"),
     *(
         Preset(
             benchmark_preset(game),

@@ -33,7 +33,7 @@ def history(name: str, curve: dict[int, float], decisions: int, seconds: float) 
 
 def test_methods_are_compared_at_equal_samples_and_times() -> None:
     slow = [history("a", {10: 0.9, 100: 0.5}, 10_000, 0.5), history("b", {10: 0.7, 100: 0.3}, 10_000, 0.5)]
-    fast = [history("c", {10: 0.8, 100: 0.2}, 100_000, 0.01)]
+    fast = [history("c", {10: 0.8, 50: 0.2, 100: 0.25}, 100_000, 0.01)]
     found = compare({GRADIENT: slow, DREAM: fast}, _scales("kuhn")["quick"])
     rows = {row["cell"]: row for row in found.rows}
     assert rows["policy gradient, 100,000 decisions"]["ours"] == pytest.approx(0.8)
@@ -42,7 +42,8 @@ def test_methods_are_compared_at_equal_samples_and_times() -> None:
     assert rows["policy gradient, 15 s"]["ours"] == pytest.approx(0.8)
     assert rows["policy gradient, 60 s"]["ours"] == pytest.approx(0.4)
     assert rows["policy gradient, at the end"]["ours"] == pytest.approx(0.4)
-    assert rows["DREAM, 10,000,000 decisions"]["ours"] == 0.2
+    assert rows["DREAM, lowest of the run"]["ours"] == 0.2
+    assert rows["DREAM, 10,000,000 decisions"]["ours"] == 0.25
     assert "DREAM, 15 s" not in rows  # it ended after one second
     assert "policy gradient, 300 s" not in rows
     assert rows["tabular MMD, at the end"]["ours"] < 0.01
@@ -77,8 +78,6 @@ def test_the_tabular_curve_is_that_of_the_solver() -> None:
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("scale", ["quick", "paper"])
 def test_every_training_is_of_the_game_and_evaluated_exactly(name: str, scale: str) -> None:
-    if name == "liars_dice":
-        pytest.importorskip("pyspiel")
     chosen = _scales(name)[scale]
     assert [setting.name for setting in chosen.settings] == [GRADIENT, DREAM, SDCFR]
     for setting in chosen.settings:
@@ -92,8 +91,6 @@ def test_every_training_is_of_the_game_and_evaluated_exactly(name: str, scale: s
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GAMES)
 def test_every_game_has_a_tree_that_fits(name: str) -> None:
-    if name == "liars_dice":
-        pytest.importorskip("pyspiel")
     assert make_tree(GAMES[name].game, dict(GAMES[name].options)).num_nodes < 1_000_000
 
 
