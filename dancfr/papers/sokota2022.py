@@ -72,7 +72,7 @@ ENDS: Mapping[str, Callable[[NDArray[np.float64]], float]] = {
     "at the end": lambda values: float(values[-1]),
     "lowest of the run": lambda values: float(values.min()),
 }
-"""What is stated of a whole run: a training that ends far above its lowest NashConv is one that should have stopped."""
+"""The figures of a whole run: a training that ends far above its lowest NashConv is one that should have stopped."""
 
 
 def _scales(name: str) -> dict[str, Scale]:

@@ -163,7 +163,7 @@ class PolicyLearner(NetLearner):
         return found
 
     def _temperature(self, name: Literal["entropy", "magnet", "hide"], iteration: int) -> float:
-        """A scheduled weight in units of the largest return, which is what values are learned in."""
+        """A scheduled weight in units of the largest return, the unit of values."""
         unit = 1.0 if self.training.unit == "largest" or self._spread is None else self._spread
         return unit * self.training.at(name, iteration, self.trainer.done)
 

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -17,7 +18,7 @@ from packaging.version import Version
 ROOT = Path(__file__).resolve().parents[2]
 GUIDES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "envs").glob("*/README.md"))
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", *GUIDES, *PAGES]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "SECURITY.md", *GUIDES, *PAGES]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 STATED = [Requirement(text) for texts in (PROJECT["dependencies"], *EXTRAS.values()) for text in texts]
@@ -142,3 +143,26 @@ def test_the_package_is_found_from_the_folder_above_the_checkout(tmp_path: Path)
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip().endswith("dancfr/agents/by_name.py")
+
+
+def test_the_workflow_runs_targets_of_the_makefile_on_every_python_that_is_stated() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+    commands = [step["run"].split() for job in jobs.values() for step in job["steps"] if "run" in step]
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {name for name, _ in commands} == {"make"}
+    assert {"setup", "lint", "test", "test-rest"} <= {target for _, target in commands} <= targets
+    stated = [line.split()[-1] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)]
+    assert jobs["check"]["strategy"]["matrix"]["python"] == stated
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (citation["version"], citation["license"]) == (PROJECT["version"], PROJECT["license"])
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
+
+
+def test_the_forms_for_issues_ask_for_what_a_report_needs() -> None:
+    for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"):
+        form = yaml.safe_load(path.read_text())
+        assert {"name", "description", "body"} <= form.keys(), path.name
+        assert any(part.get("validations", {}).get("required") for part in form["body"]), path.name
