@@ -17,6 +17,7 @@ import numpy as np
 from dancfr.agents.by_name import make_agent
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.arena import MatchResult, play
+from dancfr.evaluation.statistics import bounded_moments
 from dancfr.methods.best_response.config import FRESH, RESULT
 from dancfr.methods.candidate_policy import METHOD
 from dancfr.methods.candidate_policy.config import QUICK, CandidatePolicyConfig
@@ -176,13 +177,11 @@ def _match(
 
 
 def _interval(found: MatchResult, most: float) -> tuple[float, float]:
-    """95 % interval of the mean return over deals, with two more at each bound as in `bounded_mean`."""
-    deals = found.games // 2
-    squares = found.return_error**2 * deals * max(deals - 1, 1) + deals * found.mean_return**2 + 4 * most**2
-    middle = deals * found.mean_return / (deals + 4)
-    error = math.sqrt((squares / (deals + 4) - middle**2) / (deals + 3))
-    low, high = max(middle - 1.96 * error, -most), min(middle + 1.96 * error, most)
-    return min(low, found.mean_return), max(high, found.mean_return)
+    """95 % interval of the mean return over deals, which holds the mean."""
+    deals, mean = found.games // 2, found.mean_return
+    squares = found.return_error**2 * deals * max(deals - 1, 1) + deals * mean**2
+    interval = bounded_moments(deals, mean, squares, most)
+    return min(interval.low, mean), max(interval.high, mean)
 
 
 def _point(row: Mapping[str, Any], found: MatchResult, cores: float) -> list[float]:
