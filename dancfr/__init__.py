@@ -4,7 +4,7 @@ The names of this module are the library. Each is imported when it is first used
 needs neither torch nor Ray; the command line calls the same functions.
 
 Importing this package makes sure that `envs`, `learners` and `actors` are those beside it, whatever the module search
-path contains.
+path contains. It also registers the games as environments of gymnasium, see `dancfr.gym`.
 """
 
 import importlib
@@ -15,6 +15,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from dancfr.gym import register_when_imported
 
 if TYPE_CHECKING:
     from dancfr.agents.by_name import make_agent as make_agent
@@ -95,6 +97,7 @@ def pin_packages() -> None:
 
 
 pin_packages()
+register_when_imported()
 __version__ = _find_version()
 
 _PLACES = {

@@ -1,0 +1,194 @@
+"""A game as a Gymnasium environment of one player, whose opponents are an agent of dancfr."""
+
+from copy import copy
+from typing import Any, SupportsIndex, cast
+
+import gymnasium
+import numpy as np
+from gymnasium.utils import EzPickle
+from numpy.typing import NDArray
+
+from dancfr.agents.by_name import make_agent
+from dancfr.agents.match import rules_of_match
+from dancfr.arguments import read
+from dancfr.errors import RunError, UsageError
+from dancfr.evaluation.arena import AgentError, name_of
+from envs.agent import Agent
+from envs.game import Game, GameBase, GameOver, IllegalAction
+from envs.pettingzoo_view import GameEnv, Observation
+from learners.cfr.agent import UnknownInfostate
+
+MOST_DEALS = 1000
+"""Number of games in a row without a decision of the learner after which `SingleAgentEnv.reset` gives up."""
+
+
+class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
+    """A game with numbered actions in which the learner has one seat, and an agent plays all others.
+
+    An observation is a dict of the learner's infostate, ``observation`` (float32, of the shape that the encoding has),
+    and the ``action_mask``, `int8[A]`, of the actions that are legal now; it is zero after the end. The infos contain
+    the ``action_mask`` too, the learner's ``seat`` and, after the end, the name of the ``ending``. Actions are numbers
+    from 0 to A - 1.
+
+    The reward is 0 until the end of the game, and then the return of the learner in the game's unit. Every ending is a
+    termination, even a ply limit, which is a draw by the rules.
+
+    All random draws come from `np_random`, which `reset` seeds: the seat, chance, and the moves of the opponent. In
+    games of more than two players, the same agent plays all other seats, each from the information of that seat only,
+    as in `dancfr.play`. A game that ends before the first decision of the learner is dealt again.
+
+    Args:
+        game: Name of a game, also ``pettingzoo:MODULE`` and ``openspiel:GAME``, or a game.
+        opponent: Name of an agent such as ``random``, ``runs/x`` or ``pretrained:geister``, or an object with the
+            methods of `envs.agent.Agent`.
+        seat: Seat of the learner from 0; None: drawn in each `reset`.
+        encoding: One of `game.spec.shapes`; None: that of the game's PettingZoo environment.
+        render_mode: One of ``metadata["render_modes"]``, which are those of the game's PettingZoo environment. The
+            pictures show everything, also what is hidden from the learner.
+        options: Options of the game if it is given by name. The others are those of a match against the opponent, see
+            `dancfr.agents.match_rules`: they may depend on what it was trained with.
+
+    Raises:
+        UsageError: the game, an option, the agent, the encoding or the render mode does not exist, the game lists its
+            actions, or the seat is out of range.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
+
+    def __init__(
+        self,
+        game: str | GameBase,
+        opponent: str | Agent = "random",
+        seat: int | None = None,
+        encoding: str | None = None,
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        EzPickle.__init__(self, game, opponent, seat, encoding, render_mode, **options)
+        game = read(game, str | GameBase, "game")
+        opponent = read(opponent, str | Agent, "opponent")
+        name, rules, _ = rules_of_match(game, [opponent], options)
+        self.game = _numbered(name, rules)
+        self.seat = _checked_seat(seat, self.game)
+        self.opponent: Agent = make_agent(opponent, self.game) if isinstance(opponent, str) else copy(opponent)
+        self._view = _make_view(self.game, encoding, render_mode)
+        self.render_mode = render_mode
+        modes, pace = (self._view.metadata[key] for key in ("render_modes", "render_fps"))
+        self.metadata = {"render_modes": modes, "render_fps": pace, "name": name}
+        self.observation_space = gymnasium.spaces.Dict(self._view.observation_parts())
+        self.action_space = gymnasium.spaces.Discrete(self.game.spec.num_actions)
+        self._player = self.seat or 0
+        self._running = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Starts a game and plays it until the first decision of the learner.
+
+        Args:
+            seed: Starts a new random stream; None: the last one continues.
+            options: Ignored.
+
+        Raises:
+            AgentError: the opponent returned an illegal action.
+            RunError: the learner had no decision in `MOST_DEALS` games in a row.
+        """
+        super().reset(seed=seed)
+        self._view.np_random = self.np_random
+        players = self.game.spec.num_players
+        for _ in range(MOST_DEALS):
+            self._player = int(self.np_random.integers(players)) if self.seat is None else self.seat
+            self._view.reset()
+            self.opponent.begin(self.game, 1, self.np_random)
+            self._play_others()
+            if self._running:
+                return self._observe(), self._info()
+        raise RunError(f"{self.game.spec.name}: player {self._player} had no decision in {MOST_DEALS:,} games in a row")
+
+    def step(self, action: SupportsIndex) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Plays an action of the learner, then the others until its next decision or the end of the game.
+
+        Returns:
+            Observation, reward, whether the game has ended, False, and infos.
+
+        Raises:
+            IllegalAction: a `ValueError`: the rules do not allow the action; nothing has changed.
+            GameOver: the game has ended, or none has begun.
+            AgentError: the opponent returned an illegal action.
+        """
+        if not self._running:
+            raise GameOver(f"{self.game.spec.name}: no game is running; call reset() first")
+        self._view.step(cast(int, action))  # whatever is not the number of a legal action is refused there
+        self._play_others()
+        reward = 0.0 if self._running else float(self.game.returns(self._view.states)[0, self._player])
+        return self._observe(), reward, not self._running, False, self._info()
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Returns the actions that are legal now, `bool[A]`; all False after the end.
+
+        Raises:
+            GameOver: no game has begun.
+        """
+        return self._observe()["action_mask"].astype(np.bool_)
+
+    def render(self) -> Any:
+        """Renders the state as text (``ansi``) or as an array (``rgb_array``); in mode ``human``, prints it.
+
+        Raises:
+            GameOver: no game has begun.
+        """
+        return self._view.render()
+
+    def _play_others(self) -> None:
+        """Lets the opponent move until it is the learner's turn or the game has ended."""
+        view, place = self._view, np.zeros(1, np.int64)
+        me = view.possible_agents[self._player]
+        while not view.terminations[me] and view.agent_selection != me:
+            try:
+                answer: Any = np.asarray(self.opponent.act(view.states[place], place, self.np_random))
+                view.step(answer[0] if answer.shape == (1,) else answer)
+            except UnknownInfostate as error:
+                raise AgentError(f"agent {error}") from None
+            except IllegalAction as error:
+                raise AgentError(f"agent {name_of(self.opponent)} chose an illegal action: {error}") from error
+        self._running = not view.terminations[me]
+
+    def _observe(self) -> Observation:
+        return self._view.observe(self._view.possible_agents[self._player])
+
+    def _info(self) -> dict[str, Any]:
+        return {**self._view.infos[self._view.possible_agents[self._player]], "seat": self._player}
+
+
+def _numbered(name: str, game: GameBase) -> Game:
+    if not isinstance(game, Game):
+        raise UsageError(
+            f"{name} lists its actions, and an environment of gymnasium numbers them: use its PettingZoo environment, "
+            f"dancfr.make_game({name!r}).env()"
+        )
+    return game
+
+
+def _checked_seat(seat: int | None, game: Game) -> int | None:
+    found: int | None = read(seat, int | None, "seat")
+    players = game.spec.num_players
+    if found is not None and not 0 <= found < players:
+        raise UsageError(f"seat must be from 0 to {players - 1} in {game.spec.name}, or None, got {found}")
+    return found
+
+
+def _make_view(game: Game, encoding: str | None, render_mode: str | None) -> GameEnv:
+    """Makes the PettingZoo environment of a game: its spaces, observations, turns and pictures."""
+    encoding = read(encoding, str | None, "encoding")
+    if encoding is not None and encoding not in game.spec.shapes:
+        raise UsageError(f"encoding must be one of {list(game.spec.shapes)} in {game.spec.name}, got {encoding!r}")
+    try:
+        view = game.raw_env(render_mode) if hasattr(game, "raw_env") else GameEnv(game, render_mode=render_mode)
+    except ValueError as error:
+        raise UsageError(f"{game.spec.name}: {error}") from None
+    assert isinstance(view, GameEnv)
+    view.encoding = encoding or view.encoding
+    return view
+
+
+__all__ = ["MOST_DEALS", "SingleAgentEnv"]

@@ -1,0 +1,63 @@
+"""The ids of environments: complete, registered in whichever order the packages are imported, and light to import."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import pytest
+
+import dancfr
+from dancfr import gym
+from dancfr.games import registry
+from envs.game import Game
+
+ROOT = Path(__file__).parents[3]
+HEAVY = {"torch", "ray", "numba", "dancfr.games.registry"}
+
+
+def test_ids_are_those_of_all_games_with_numbered_actions() -> None:
+    assert tuple(name for name in registry.GAMES if isinstance(dancfr.make_game(name), Game)) == gym.GAMES
+    ids = [gym.ANY_GAME, *map(gym.id_of, gym.GAMES)]
+    assert len(set(ids)) == len(gym.GAMES) + 1
+    assert {each for each in gymnasium.registry if each.startswith("dancfr/")} == set(ids)
+    assert gym.id_of("geister") == "dancfr/Geister-v0"
+    assert gym.id_of("mini-geister") == "dancfr/MiniGeister-v0"
+    assert gym.id_of("liars_dice_2d5f") == "dancfr/LiarsDice2d5f-v0"
+    for name in gym.GAMES:
+        assert gymnasium.spec(gym.id_of(name)).kwargs == {"game": name}
+
+
+@pytest.mark.filterwarnings("error")
+def test_ids_that_are_registered_are_left_as_they_are() -> None:
+    before = dict(gymnasium.registry)
+    dancfr.gym.register()
+    assert all(gymnasium.registry[name] is spec for name, spec in before.items())
+    assert len(gymnasium.registry) == len(before)
+
+
+@pytest.mark.parametrize(
+    ("imports", "prefix"),
+    [
+        ("import dancfr, gymnasium", ""),
+        ("import gymnasium, dancfr", ""),
+        ("import dancfr, gymnasium.spaces as _, gymnasium", ""),
+        ("import gymnasium", "dancfr:"),
+        ("import gymnasium", "dancfr.gym:"),
+        ("import dancfr.gym, gymnasium; dancfr.gym.register()", ""),
+    ],
+)
+def test_environments_are_made_in_any_order_of_imports(imports: str, prefix: str, tmp_path: Path) -> None:
+    program = f"""
+{imports}
+import sys
+found = [name for name in {sorted(HEAVY)} if name in sys.modules]
+made = gymnasium.make("{prefix}dancfr/Kuhn-v0")
+print(found, made.reset(seed=1)[1]["action_mask"], "torch" in sys.modules)
+"""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "[] [1 1] False\n", done.stderr[-2000:]
+    assert done.stderr == ""
