@@ -35,7 +35,8 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
 
     All random draws come from `np_random`, which `reset` seeds: the seat, chance, and the moves of the opponent. In
     games of more than two players, the same agent plays all other seats, each from the information of that seat only,
-    as in `dancfr.play`. A game that ends before the first decision of the learner is dealt again.
+    as in `dancfr.play`. A game that ends before the first decision of the learner is dealt again, with the learner in
+    the same seat.
 
     Args:
         game: Name of a game, also ``pettingzoo:MODULE`` and ``openspiel:GAME``, or a game.
@@ -96,8 +97,8 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
         super().reset(seed=seed)
         self._view.np_random = self.np_random
         players = self.game.spec.num_players
+        self._player = int(self.np_random.integers(players)) if self.seat is None else self.seat
         for _ in range(MOST_DEALS):
-            self._player = int(self.np_random.integers(players)) if self.seat is None else self.seat
             self._view.reset()
             self.opponent.begin(self.game, 1, self.np_random)
             self._play_others()

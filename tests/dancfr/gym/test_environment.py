@@ -122,9 +122,9 @@ def test_environment_shows_what_the_rules_say(name: str, options: dict[str, Any]
 
 
 def deal(game: Game, other: RandomAgent, rng: np.random.Generator) -> tuple[States, int]:
-    """Deals until a drawn seat has a decision; returns the state of this decision, and the seat."""
+    """Draws a seat and deals until it has a decision; returns the state of this decision, and the seat."""
+    seat = int(rng.integers(game.spec.num_players))
     while True:
-        seat = int(rng.integers(game.spec.num_players))
         states = game.reset(1, rng)
         other.begin(game, 1, rng)
         to_decision(game, states, seat, other, rng)
