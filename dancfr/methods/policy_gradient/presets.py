@@ -90,15 +90,26 @@ that falls, and a magnet and a last temperature that keep it from becoming pure;
 the length of the run."""
 
 
+def _steady(schedule: int, entropy_end: float) -> Mapping[str, Any]:
+    """Entropy alone, in units of the largest return."""
+    return {
+        "learning_rate_end": 1e-4,
+        "unit": "largest",
+        "magnet": 0.0,
+        "schedule": schedule,
+        "entropy_end": entropy_end,
+    }
+
+
 BENCHMARK: Mapping[str, Mapping[str, Any]] = {
     "phantom_ttt": {"entropy_end": 0.01},
-    "phantom_ttt_abrupt": {"entropy_end": 0.03},
-    "dark_hex3": {"entropy_end": 0.01},
+    "phantom_ttt_abrupt": _steady(3200, 0.05),
+    "dark_hex3": _steady(2500, 0.02),
     "dark_hex3_abrupt": {"entropy_end": 0.03},
-    "liars_dice_2d5f": {"entropy_end": 0.03},
+    "liars_dice_2d5f": _steady(5100, 0.05),
 }
-"""Settings in which the training on a game of Rudolph et al. 2025 differs from `EXACT`: the last temperature. Where a
-failed try loses the turn, and with dice, more has to be hidden."""
+"""Settings in which the training on a game of Rudolph et al. 2025 differs from `EXACT`. Three games still have the
+settings from before there was a magnet, with which their five seeds were trained."""
 
 
 def benchmark_preset(game: str) -> str:
