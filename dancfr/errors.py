@@ -45,6 +45,7 @@ _EXTRAS = {
     **dict.fromkeys(("ray", "torch", "wandb", "requests"), "train"),
     **dict.fromkeys(("matplotlib", "jinja2"), "report"),
     "aiohttp": "serve",
+    "tensorboard": "tensorboard",
 }
 """The extra of dancfr that brings a package."""
 

@@ -118,6 +118,7 @@ def train(
     address: str | None = None,
     device: str = "auto",
     wandb: str | None = None,
+    tensorboard: bool = False,
     dashboard: bool = False,
     progress: bool = True,
     **more: Any,
@@ -138,6 +139,7 @@ def train(
         address: Address of a Ray cluster to join; None starts Ray here.
         device: ``cpu``, ``cuda`` or ``auto``.
         wandb: Mode of W&B: ``online``, ``offline`` or ``off``; None: ``online`` if a key is configured.
+        tensorboard: Write the record for TensorBoard, into the folder ``tensorboard`` of the run.
         dashboard: Serve the dashboard of a Ray that is started here.
         progress: Show progress on standard error.
         more: Settings with plain names, such as ``iterations=5``.
@@ -154,6 +156,7 @@ def train(
         resume=resume,
         progress=progress,
         dashboard=dashboard,
+        tensorboard=tensorboard,
         make_agent=make_agent,
     )
     folder = None if run_dir is None else Path(run_dir)

@@ -35,6 +35,9 @@ def train(
         str | None,
         typer.Option(metavar="MODE", help="W&B mode: online, offline or off; default: online if a key is configured."),
     ] = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write the record for TensorBoard, too: tensorboard --logdir runs.")
+    ] = False,
     inline: Annotated[bool, typer.Option("--inline", help="Run everything in this process, without Ray.")] = False,
     dashboard: Annotated[bool, typer.Option("--dashboard", help="Serve the Ray dashboard, on 127.0.0.1 only.")] = False,
     as_json: Json = False,
@@ -42,7 +45,7 @@ def train(
     """Train a preset; Ctrl-C stops it, and --resume continues it."""
     check_training(device, wandb)
     for key, _, value in (override.partition("=") for override in overrides or ()):
-        if key in ("workers", "address", "device", "wandb", "run_dir", "run-dir"):
+        if key in ("workers", "address", "device", "wandb", "tensorboard", "run_dir", "run-dir"):
             raise UsageError(f"{key} is a command-line option, not a setting: use --{key.replace('_', '-')} {value}")
     if dashboard and inline:
         raise UsageError("--dashboard requires a Ray that this command starts: leave out --inline")
@@ -61,6 +64,7 @@ def train(
             address=address,
             device=device,
             wandb=wandb,
+            tensorboard=tensorboard,
             dashboard=dashboard,
         ).result
         if result["stopped"]:

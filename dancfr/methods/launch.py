@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dancfr.errors import DancfrError, RunError, UsageError, warn
+from dancfr.errors import DancfrError, RunError, UsageError, naming_extras, warn
 from dancfr.games.registry import make_game
 from dancfr.methods import Method, Preset, find_preset, method_of
 from dancfr.methods.options import TrainOptions, check_place, joins_cluster, resolve_device
@@ -59,6 +59,9 @@ def train(request: TrainRequest) -> dict[str, Any]:
     fresh = None if request.options.resume else _configured(request.base or preset.config, request)
     options = check_options(request.options)
     mode = choose_mode(request.wandb)
+    if options.tensorboard:
+        with naming_extras():
+            import tensorboard  # noqa: F401 (a process of its own uses it)
     if fresh is not None:
         _note_other_game(request.base or preset.config, fresh)
     with catching() as stop:
@@ -68,7 +71,7 @@ def train(request: TrainRequest) -> dict[str, Any]:
             run,
             one_line_errors(),
             _fresh_start(run, options.resume),
-            Tracker(run, mode, method.speed) as tracker,
+            Tracker(run, mode, method.speed, options.tensorboard) as tracker,
         ):
             result = method.train(run, config, tracker, options)
     return {"run_dir": str(run.path), **result, "stopped": stop.requested}

@@ -24,6 +24,7 @@ class TrainOptions:
         kept: Whether the run's folder outlives the command; if not, no message suggests resuming it.
         progress: Show progress on standard error.
         dashboard: Serve the dashboard, if Ray is started on this machine.
+        tensorboard: Write the run's record for TensorBoard, into the folder ``tensorboard`` of the run.
         make_agent: Function ``make_agent(name, game)`` that returns an agent, for methods that train against other
             agents. The command line passes `dancfr.agents.by_name.make_agent`; the default knows bots only.
     """
@@ -36,6 +37,7 @@ class TrainOptions:
     kept: bool = True
     progress: bool = True
     dashboard: bool = False
+    tensorboard: bool = False
     make_agent: Callable[[str, Any], Any] = make_bot
 
 

@@ -1,4 +1,5 @@
-"""Records the rows of a training in `metrics.jsonl`, and sends them to Weights & Biases if asked to."""
+"""Records the rows of a training in `metrics.jsonl`; other programs read them there, those for Weights & Biases and
+TensorBoard if asked to."""
 
 import os
 from collections.abc import Mapping
@@ -7,27 +8,35 @@ from typing import Any, Literal, Self
 from dancfr.errors import UsageError
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Speed
-from dancfr.watch.wandb_sink import WandbSink
+from dancfr.watch.reader_process import ReaderProcess
 
 Mode = Literal["online", "offline", "off"]
 
 
 class Tracker:
-    """Writes the record of a run, and starts and stops W&B with it. A context manager.
+    """Writes the record of a run, and starts and stops what else shows it. A context manager.
 
     Args:
         run: The run, locked by this process.
         mode: How W&B is used; None: see `choose_mode`.
         speed: The speed of the method, from which the speed per worker is computed for W&B.
+        tensorboard: Whether the record is written for TensorBoard, too.
 
     Raises:
         UsageError: see `choose_mode`.
     """
 
-    def __init__(self, run: Run, mode: Mode | None = None, speed: Speed | None = None) -> None:
+    def __init__(
+        self, run: Run, mode: Mode | None = None, speed: Speed | None = None, tensorboard: bool = False
+    ) -> None:
         self._run = run
+        self._readers: list[ReaderProcess] = []
         mode = choose_mode(mode)
-        self._sink = None if mode == "off" else WandbSink(run, mode, speed)
+        if mode != "off":
+            words = () if speed is None else (speed.key, speed.unit)
+            self._readers.append(ReaderProcess("W&B", "dancfr.watch.wandb_reader", run, mode, *words))
+        if tensorboard:
+            self._readers.append(ReaderProcess("TensorBoard", "dancfr.watch.tensorboard_reader", run))
 
     def __enter__(self) -> Self:
         return self
@@ -48,15 +57,15 @@ class Tracker:
             TypeError: a value cannot be written as JSON.
         """
         self._run.append_metrics({"kind": "train", **row, "iteration": int(row["iteration"])})
-        if self._sink is not None:
-            self._sink.check()
+        for reader in self._readers:
+            reader.check()
 
     def close(self, failed: bool = False) -> None:
-        """Stops W&B; waits at most a minute until everything is sent."""
+        """Stops the readers; waits at most a minute for each until everything is sent."""
         self._run.metrics.flush()
-        if self._sink is not None:
-            self._sink.finish(1 if failed else 0)
-            self._sink = None
+        for reader in self._readers:
+            reader.finish(1 if failed else 0)
+        self._readers = []
 
 
 def choose_mode(requested: str | None) -> Mode:

@@ -14,9 +14,7 @@ each piece begins with the first row of the record and is complete.
 import json
 import os
 import re
-import select
 import shutil
-import signal
 import sys
 import uuid
 from collections import Counter
@@ -27,6 +25,7 @@ from typing import Any
 from dancfr.runs import checkpoints
 from dancfr.runs.folder import write_json
 from dancfr.runs.run import Run
+from dancfr.watch.beside import ignore_signals, until_the_end
 from dancfr.watch.following import Row, Tail, is_number
 from dancfr.watch.progress import Speed
 from dancfr.watch.tracking import server
@@ -34,7 +33,6 @@ from dancfr.watch.tracking import server
 FILE = "wandb.json"
 """The file in a run's folder with the ``id`` of its W&B run, and the names of its offline ``pieces``, oldest first."""
 
-LOOK_EVERY_S = 1.0
 INIT_TIMEOUT_S = 30.0
 """Time after which W&B gives up on a server that does not answer; the variable WANDB_INIT_TIMEOUT overrides it."""
 
@@ -240,21 +238,14 @@ def start(run: Run, mode: str) -> Any:
 
 
 def main(path: str, mode: str, *speed: str) -> None:
-    """Follows a run until standard input ends, which contains the exit code of the training.
-
-    Signals are ignored: those that stop the training may also reach this process, which still has to send the last
-    rows.
-    """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # inherited by W&B's service
+    """Follows a run until standard input ends, which contains the exit code of the training."""
+    ignore_signals()
     run = Run.open(path)
     live = start(run, mode)
     reader = Reader(run, live, Speed(*speed) if speed else None)
     reader.update()
     note_piece(run, live)
-    while not select.select([0], [], [], LOOK_EVERY_S)[0]:
-        reader.update()
-    exit_code = int(os.read(0, 10) or b"1")  # a training that was killed sends none
+    exit_code = until_the_end(reader.update)
     reader.update(last=True)
     live.finish(exit_code=exit_code)
 

@@ -104,9 +104,9 @@ def test_command_that_needs_an_extra_names_it(plain: Path, tmp_path: Path, words
 def test_table_of_extras_is_that_of_pyproject() -> None:
     stated = {
         canonicalize_name(Requirement(text).name): extra
-        for extra in ("train", "report", "serve")
+        for extra in ("train", "report", "serve", "tensorboard")
         for text in EXTRAS[extra]
     }
     assert stated | {"requests": "train"} == _EXTRAS  # Ray brings it
     (everything,) = (Requirement(text) for text in EXTRAS["all"])
-    assert everything.extras == {"train", "report", "serve"}
+    assert everything.extras == {"train", "report", "serve", "tensorboard"}

@@ -222,7 +222,7 @@ from contextlib import suppress
 import psutil
 from dancfr.runs.config import Config
 from dancfr.runs.run import Run
-from dancfr.watch import wandb_sink
+from dancfr.watch import reader_process
 from dancfr.watch.tracking import Tracker
 
 def find_services():
@@ -232,7 +232,7 @@ def find_services():
             found += [child] if child.name().startswith("wandb-core") else []
     return found
 
-wandb_sink.FINISH_TIMEOUT_S = float(sys.argv[3])
+reader_process.FINISH_TIMEOUT_S = float(sys.argv[3])
 with Run.create(sys.argv[1], "quick", "dream", Config()) as run, Tracker(run, "offline") as tracker:
     tracker.log({"iteration": 1})
     while not (services := find_services()):

@@ -1,7 +1,7 @@
-"""Runs Weights & Biases in a process of its own, which reads the run's record.
+"""Starts a program that reads the record of a run beside its training, such as the one for Weights & Biases.
 
-The training starts the process and waits for its end; there is no other communication. Rows reach W&B through
-`metrics.jsonl` (see `dancfr.watch.wandb_reader`), so W&B can neither block nor end a training. In the same process it
+The training starts the process and waits for its end; there is no other communication. Rows reach the program through
+`metrics.jsonl` (see `dancfr.watch.beside`), so it can neither block nor end a training. In the same process W&B
 could: `wandb.Run.log` does not return while W&B's service hangs.
 """
 
@@ -9,32 +9,32 @@ import os
 import subprocess
 import sys
 import tempfile
-from typing import IO, Literal
+from typing import IO
 
 from actors.packages import python_path
 from dancfr.errors import reason, warn
 from dancfr.runs.run import Run
-from dancfr.watch.progress import Speed
 
 FINISH_TIMEOUT_S = 60.0
-"""The end of a training waits at most this long for W&B."""
+"""The end of a training waits at most this long for each of its readers."""
 
 
-class WandbSink:
-    """The process that sends a run to W&B. If it fails, one line of warning is printed and the training continues.
+class ReaderProcess:
+    """A process that reads a run. If it fails, one line of warning is printed and the training continues.
 
     Args:
+        name: Name of what it feeds, for the warning.
+        module: Its program, a module that is called with the run's folder and the arguments.
         run: The run, locked by this process.
-        mode: ``online`` or ``offline``.
-        speed: The speed of the method, from which the speed per worker is computed.
+        arguments: Further arguments.
     """
 
-    def __init__(self, run: Run, mode: Literal["online", "offline"], speed: Speed | None = None) -> None:
+    def __init__(self, name: str, module: str, run: Run, *arguments: str) -> None:
+        self._name = name
         self._record = run.metrics.path
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
-        command = [sys.executable, "-P", "-m", "dancfr.watch.wandb_reader", str(run.path.absolute()), mode]
-        command += [] if speed is None else [speed.key, speed.unit]
+        command = [sys.executable, "-P", "-m", module, str(run.path.absolute()), *arguments]
         try:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (a pipe would have to be read meanwhile)
             self._process = subprocess.Popen(
@@ -54,7 +54,7 @@ class WandbSink:
             self._give_up(self._last_line())
 
     def finish(self, exit_code: int) -> None:
-        """Ends the W&B run; waits at most `FINISH_TIMEOUT_S` until everything is sent."""
+        """Ends the process; waits at most `FINISH_TIMEOUT_S` until it has read and sent everything."""
         if self._process is None:
             return
         try:
@@ -69,7 +69,7 @@ class WandbSink:
 
     def _give_up(self, why: str) -> None:
         self._process = None
-        warn(f"warning: W&B failed ({why}); the run continues, {self._record} has everything")
+        warn(f"warning: {self._name} failed ({why}); the run continues, {self._record} has everything")
 
     def _last_line(self) -> str:
         """Returns the last line that the process wrote to standard error, which says why it ended."""
