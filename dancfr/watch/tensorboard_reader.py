@@ -3,7 +3,7 @@
     python -m dancfr.watch.tensorboard_reader RUN
 
 The process ends when its standard input does: with the training. The folder ``tensorboard`` of the run always has the
-whole record: it is written anew when the process starts, and when the run goes back to a checkpoint.
+whole record: it is rewritten when the process starts, and when the run goes back to a checkpoint.
 """
 
 import json
@@ -53,7 +53,7 @@ class Writer:
         self._events.close()
 
     def _begin(self) -> None:
-        """Begins a file, in the place of older ones."""
+        """Begins a file, instead of older ones."""
         from torch.utils.tensorboard import SummaryWriter
 
         if self._events is not None:

@@ -14,7 +14,7 @@ Mode = Literal["online", "offline", "off"]
 
 
 class Tracker:
-    """Writes the record of a run, and starts and stops what else shows it. A context manager.
+    """Writes the record of a run, and starts and stops the programs that show it. A context manager.
 
     Args:
         run: The run, locked by this process.
