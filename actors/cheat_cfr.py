@@ -19,11 +19,12 @@ class CheatSolverServer(SolverServer):
         game: The game of the first stage.
         keys: What infosets distinguish.
         seed: Seed of the deals.
+        keep_sums, copy_infosets: See `CheatSolver.enter`.
     """
 
-    def __init__(self, game: Cheat, keys: KeyForm, seed: int) -> None:
+    def __init__(self, game: Cheat, keys: KeyForm, seed: int, keep_sums: bool, copy_infosets: bool) -> None:
         self._keys = keys
-        self.solver = CheatSolver(game, keys, seed)
+        self.solver = CheatSolver(game, keys, seed, keep_sums, copy_infosets)
         super().__init__(self.solver)
 
     def run_scratch_solver(self) -> None:

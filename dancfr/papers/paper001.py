@@ -1,6 +1,6 @@
 """Paper 001, Tables 1 and 2 and Figs 1-3: cost and win rates of chance-sampled CFR on Mini-Cheat."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -90,6 +90,8 @@ FIXED = (
     "cards",
     "turns",
     "curriculum",
+    "keep_sums",
+    "copy_infosets",
     "minutes",
     "evaluation.opponents",
     "evaluation.last",
@@ -147,9 +149,17 @@ _EXACT = _scales(
 _FIG1 = _scales([_setting(name, abstraction, 3) for abstraction in (False, True) for name in AGENTS])
 _FIG2 = _scales([_setting(name, True, 3) for name in AGENTS], 10_000)
 _FROM = ("curriculum.option=health", "curriculum.values=3", f"curriculum.iterations={STAGE}", f"iterations={2 * STAGE}")
-_FIG3 = _scales(
-    [each for name in AGENTS for each in (_setting(name, True, 4), _setting(name, True, 4, *_FROM, folder="-from-3"))]
-)
+STARTS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "from scratch": ((), ""),
+    "from Cheat-3": (_FROM, "-from-3"),
+    "from Cheat-3 with copies": ((*_FROM, "copy_infosets=true"), "-from-3-copied"),
+}
+"""Trainings of Fig. 3: their settings, and what their folders end with.
+
+The paper initialises "each infoset" of Cheat-4 by that of Cheat-3, although one with 4 health points has no counterpart
+there. It may start with nothing, or as a copy of the one with 3, as the paper lets agents play (4.1.2).
+"""
+_FIG3 = _scales([_setting(name, True, 4, *more, folder=end) for name in AGENTS for more, end in STARTS.values()])
 
 
 def compare_costs(abstraction: bool, settings: Settings, scale: Scale) -> Comparison:
@@ -261,16 +271,15 @@ def compare_generalisation(settings: Settings, scale: Scale) -> Comparison:
 
 
 def compare_curriculum(settings: Settings, scale: Scale) -> Comparison:
-    """Compares Fig. 3: training on Cheat-4 from scratch, and from the result of Cheat-3."""
+    """Compares Fig. 3: training on Cheat-4 from scratch, and from the result of Cheat-3, in two readings."""
     rows: list[Row] = []
     shifted = {name: [_from_stage(run) if "from" in name else run for run in runs] for name, runs in settings.items()}
-    names = list(shifted)
-    for scratch, grown in zip(names[::2], names[1::2], strict=True):
+    for trained in _groups(shifted, len(STARTS)):
         for opponent in OPPONENTS:
             for at, said in ((5, "after 5 iterations"), (STAGE, f"after {STAGE} iterations")):
-                rates = {n: [100 * _at(run, opponent, at) for run in shifted[n]] for n in (scratch, grown)}
+                rates = {n: [100 * _at(run, opponent, at) for run in shifted[n]] for n in trained}
                 for name, found in ((n, summarise(r)) for n, r in rates.items()):
-                    claim = "useful except for HP-Aware" if name == grown else "the lower curve except for HP-Aware"
+                    claim = "useful except for HP-Aware" if "from" in name else "the lower curve except for HP-Aware"
                     note = f"mean over {count_runs(found.n)}; the paper, without numbers: {claim}"
                     rows.append(row(f"{name} vs {opponent} {said}", None, found.mean, found.sd, note))
     wanted: list[Wanted] = [
@@ -284,14 +293,20 @@ def compare_curriculum(settings: Settings, scale: Scale) -> Comparison:
 _PERCENT = "Win rates are percent of games."
 
 
+def _groups(names: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Yields names by groups of this size."""
+    left = list(names)
+    while left:
+        yield left[:size]
+        left = left[size:]
+
+
 def _curves(settings: Settings, opponent: str, figure: str, by_agent: bool) -> Plot | None:
-    """Draws win rates over iterations: a panel per agent, from scratch and from Cheat-3, if `by_agent`; otherwise a
-    panel with all agents without abstraction and a panel with abstraction."""
-    names, panels = list(settings), []
-    width = 2 if by_agent else len(AGENTS)
-    for start in range(0, len(names), width):
-        part = names[start : start + width]
-        labels = ["from scratch", "from Cheat-3"] if by_agent else list(AGENTS)
+    """Draws win rates over iterations: a panel per agent with its `STARTS` if `by_agent`; otherwise a panel with all
+    agents without abstraction and a panel with abstraction."""
+    panels = []
+    labels = list(STARTS if by_agent else AGENTS)
+    for part in _groups(settings, len(labels)):
         lines = [
             Line(
                 f"{labels[i]}, {policy}",
@@ -387,7 +402,7 @@ EXPERIMENTS = {
         compare_generalisation,
     ),
     "cheat-fig3": Experiment(
-        "Paper 001, Fig. 3: Cheat-4 from scratch and from the result of Cheat-3.",
+        "Paper 001, Fig. 3: Cheat-4 from scratch and from the result of Cheat-3, with and without copies of infosets.",
         "cheat",
         _FIG3,
         compare_curriculum,

@@ -70,6 +70,8 @@ class CheatSolver:
         game: The first game of the curriculum: two players, ``discards="sets"``, limited health.
         keys: What infosets distinguish.
         seed: Seed of the deals.
+        keep_sums: See `enter`.
+        copy_infosets: See `enter`.
 
     Attributes:
         iteration: Number of deals so far.
@@ -80,8 +82,11 @@ class CheatSolver:
         ValueError: the keys do not fit the game, or a game can last forever.
     """
 
-    def __init__(self, game: Cheat, keys: KeyForm, seed: int = 0) -> None:
+    def __init__(
+        self, game: Cheat, keys: KeyForm, seed: int = 0, keep_sums: bool = False, copy_infosets: bool = False
+    ) -> None:
         self.keys, self.seed = keys, seed
+        self.keep_sums, self.copy_infosets = keep_sums, copy_infosets
         self.iteration = self.nodes = 0
         self.table = Table()
         self._take(game)
@@ -133,9 +138,10 @@ class CheatSolver:
     def enter(self, game: Cheat) -> None:
         """Continues with the next game of a curriculum.
 
-        Infosets keep their regrets and strategy sums. An infoset with more health than before starts with the numbers
-        of the infoset with the largest health before. The next strategy of every infoset is its average strategy (paper
-        001, 4.1.1, step 3).
+        Infosets that both games have keep their regrets, and their next strategy is their average strategy (paper 001,
+        4.1.1, step 3). The strategy sums begin again after it, unless `keep_sums`: the paper does not carry them over.
+        An infoset with more health than before has no counterpart and starts with nothing; with `copy_infosets` it
+        starts with the numbers of the infoset with the largest health before, as the paper lets agents play (4.1.2).
 
         Raises:
             ValueError: the game differs in more than its health, or has less health; see also `CheatSolver`.
@@ -145,11 +151,13 @@ class CheatSolver:
             raise ValueError("games of a curriculum must not differ in anything but health")
         if game.health < before.health:
             raise ValueError(f"health must not fall during a curriculum, got {game.health} after {before.health}")
-        here = self.table.occupied
-        keys, source = raised(np.stack([here["first"], here["second"]], axis=1), self.form, before.health, game.health)
+        here, form = self.table.occupied, self.form
         self._take(game)
-        self.table.add_copies(keys, here[source])
-        self.table.renew()
+        if self.copy_infosets:
+            known = np.stack([here["first"], here["second"]], axis=1)
+            keys, source = raised(known, form, before.health, game.health)
+            self.table.add_copies(keys, here[source])
+        self.table.renew(self.keep_sums)
 
     def strategy(self) -> Strategy:
         """The average strategy and the last one."""

@@ -3,7 +3,7 @@
 Open addressing: a slot holds the key of an infoset and the index at which its record begins in an array of numbers. The
 record of an infoset with `n` actions is contiguous, so a visit touches neighbouring memory:
 
-    at          stamp: the iteration that last set the strategy, or `FRESH`
+    at          stamp: the iteration that last set the strategy, or `FRESH` or `FRESH_ONCE`
     at + 1      n regrets
     at + 1 + n  n strategy sums
     at + 1 + 2n n probabilities, the strategy of the present iteration
@@ -28,6 +28,8 @@ HEAD = 1
 """Numbers before the regrets in a record."""
 FRESH = -1.0
 """Stamp of an infoset whose next strategy is its average (paper 001, 4.1.1, step 3)."""
+FRESH_ONCE = -2.0
+"""Stamp of an infoset whose next strategy is its average, which then begins again."""
 LOAD = 0.7
 """Largest share of slots in use."""
 
@@ -100,15 +102,18 @@ def record_size(count):
 
 @kernel
 def match_regrets(values, at, count, stamp):
-    """Sets the strategy of iteration `stamp`: regret matching, or the average strategy if the infoset is `FRESH`."""
+    """Sets the strategy of iteration `stamp`: regret matching, or the average strategy if the infoset is fresh."""
     regrets, sums, policy = at + HEAD, at + HEAD + count, at + HEAD + 2 * count
-    source = sums if values[at] == FRESH else regrets
+    source = sums if values[at] < 0 else regrets
+    once = values[at] == FRESH_ONCE
     values[at] = stamp
     total = 0.0
     for a in range(count):
         positive = max(values[source + a], 0.0)
         values[policy + a] = positive
         total += positive
+        if once:
+            values[sums + a] = 0.0
     for a in range(count):
         values[policy + a] = values[policy + a] / total if total > 0 else 1.0 / count
 
@@ -190,10 +195,15 @@ class Table:
         """Memory in use."""
         return self.slots.nbytes + 8 * int(self.infosets.sizes[1])
 
-    def renew(self) -> None:
-        """Marks every infoset as not yet visited; its next strategy is its average strategy."""
+    def renew(self, keep_sums: bool) -> None:
+        """Marks every infoset as not yet visited; its next strategy is its average strategy.
+
+        Args:
+            keep_sums: Keep the strategy sums for later averages too; if not, those of an infoset begin again with its
+                next visit.
+        """
         self.slots["visited"] = 0
-        self.values[self.slots["at"][self.slots["count"] > 0]] = FRESH
+        self.values[self.slots["at"][self.slots["count"] > 0]] = FRESH if keep_sums else FRESH_ONCE
 
     def add_copies(self, keys: NDArray[np.uint64], of: NDArray[np.void]) -> None:
         """Adds the keys `uint64[n, 2]` that are missing, with copies of the records of the slots `of`, `SLOT[n]`."""
@@ -241,6 +251,7 @@ class Table:
 
 __all__ = [
     "FRESH",
+    "FRESH_ONCE",
     "HEAD",
     "LOAD",
     "SLOT",

@@ -35,6 +35,10 @@ class CheatCfrConfig(RunConfig):
             (paper 001, 4.2).
         cards: Use the Cards abstraction (4.3).
         turns: Number of most recent turns that an infoset distinguishes (History abstraction, 4.3); 0: all turns.
+        keep_sums: At the next game of a curriculum, keep the strategy sums, so that the average is over all games; the
+            paper carries over regrets and the first strategy (4.1.1, step 3).
+        copy_infosets: At the next game of a curriculum, let infosets with more health than before start with the
+            numbers of those with the most health before; in the paper only infosets of both games are initialised.
     """
 
     game: str = "mini-cheat"
@@ -42,6 +46,8 @@ class CheatCfrConfig(RunConfig):
     agent: Literal["memoryless", "hp-aware", "history-aware", "general"] = "general"
     cards: bool = False
     turns: int = Field(0, ge=0)
+    keep_sums: bool = False
+    copy_infosets: bool = False
     evaluation: CheatEvaluation = CheatEvaluation()
 
     @property

@@ -33,8 +33,8 @@ class CheatCfr(TableLoop):
     def learn(self) -> None:
         """Each iteration draws a deal and traverses the whole tree below it for both players.
 
-        A curriculum starts with fewer health points than the run's own game. At the step to the next number, every
-        infoset starts with the regrets and the average strategy of the corresponding infoset of the smaller game.
+        A curriculum starts with fewer health points than the run's own game. At the step to the next number, an
+        infoset starts with the regrets and the average strategy that it has in the smaller game.
         """
         for t, row in self.iterations():
             self.solve(row)
@@ -56,7 +56,7 @@ class CheatCfrActors(TableActors):
     def start_solver(self) -> Handle[SolverServer]:
         config = self._config
         first = make_game_as(Cheat, config.game, **config.options_at(1))
-        arguments = first, config.key_form, config.seed
+        arguments = first, config.key_form, config.seed, config.keep_sums, config.copy_infosets
         return self.runtime.start(CheatSolverServer, *arguments, cpus=1, home=True, name="solver")
 
     def start_policies(self) -> None:

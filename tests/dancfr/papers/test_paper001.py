@@ -95,14 +95,15 @@ def test_figure_2_plays_every_agent_in_every_game(tmp_path: Path) -> None:
 def test_figure_3_counts_the_second_stage_from_0(tmp_path: Path) -> None:
     scale = EXPERIMENTS["cheat-fig3"].scales["quick"]
     settings, part = trained(tmp_path, scale, "evaluation.games=20", wanted="Memoryless")
-    assert [runs[0].iterations for runs in settings.values()] == [100, 200]
+    assert [runs[0].iterations for runs in settings.values()] == [100, 200, 200]
     found = compare_curriculum(settings, part)
     cells = [row["cell"] for row in found.rows]
-    assert cells[:2] == [
+    assert cells[:3] == [
         "Memoryless-4† vs random after 5 iterations",
         "Memoryless-4†-from-3 vs random after 5 iterations",
+        "Memoryless-4†-from-3-copied vs random after 5 iterations",
     ]
-    assert len(cells) == 8
+    assert len(cells) == 12
     assert {figure.name for figure in found.figures} == {"fig3-against-random", "fig3-against-heuristic"}
 
 

@@ -107,9 +107,19 @@ def test_a_state_of_something_else_is_refused():
         solver.load_arrays({"slots": np.zeros(3), "values": arrays["values"]}, meta)
 
 
+def _records(solver):
+    """Key, strategy sums and present strategy of each infoset; -1 for the strategy of one that was not met last."""
+    values = solver.table.values
+    for slot in solver.table.occupied:
+        count, sums = slot["count"], slot["at"] + HEAD + slot["count"]
+        met = values[slot["at"]] == solver.iteration
+        policy = values[sums + count : sums + 2 * count] if met else np.full(count, -1.0)
+        yield (int(slot["first"]), int(slot["second"])), values[sums : sums + count], policy
+
+
 class TestCurriculum:
     def test_infosets_of_more_health_begin_with_what_stood_for_them(self):
-        solver = CheatSolver(mini(1), KeyForm(GENERAL), seed=2)
+        solver = CheatSolver(mini(1), KeyForm(GENERAL), seed=2, copy_infosets=True)
         solver.run(40)
         before = {tuple(k): s for k, s in zip(solver.strategy().keys.tolist(), solver.table.occupied, strict=True)}
         old = solver.table.values.copy()
@@ -125,21 +135,36 @@ class TestCurriculum:
                 begun = solver.table.values[copy["at"] + HEAD : copy["at"] + HEAD + 2 * copy["count"]]
                 assert begun.tobytes() == numbers.tobytes()
 
-    def test_its_first_strategy_is_the_average_so_far(self):
-        solver = CheatSolver(mini(1), KeyForm(MEMORYLESS), seed=2)
-        solver.run(60)
-        before = solver.strategy()
-        policies = np.split(before.policies["average"], np.cumsum(before.counts)[:-1])
-        average = {tuple(key): policy for key, policy in zip(before.keys.tolist(), policies, strict=True)}
+    def test_without_copies_they_begin_with_nothing(self):
+        solver = CheatSolver(mini(1), KeyForm(GENERAL), seed=2)
+        solver.run(40)
+        before = solver.strategy().keys.tolist()
         solver.enter(mini(2))
-        solver.run(1)
-        values, checked = solver.table.values, 0
-        for slot in solver.table.occupied:
-            key, at, count = (int(slot["first"]), int(slot["second"])), slot["at"] + HEAD, slot["count"]
-            if values[slot["at"]] == solver.iteration and key in average:
-                assert values[at + 2 * count : at + 3 * count] == pytest.approx(average[key], abs=1e-12)
-                checked += 1
-        assert checked > 20
+        assert solver.strategy().keys.tolist() == before
+
+    def test_its_first_strategy_is_the_average_so_far(self):
+        begun, kept = (CheatSolver(mini(1), KeyForm(MEMORYLESS), seed=2, keep_sums=keep) for keep in (False, True))
+        for solver in (begun, kept):
+            solver.run(60)
+        before = {key: sums.copy() for key, sums, _ in _records(begun)}
+        for solver in (begun, kept):
+            solver.enter(mini(2))
+            solver.run(1)
+        met = 0
+        for (key, new, policy), (again, all_of_them, same) in zip(_records(begun), _records(kept), strict=True):
+            assert key == again
+            assert policy.tobytes() == same.tobytes()
+            if key not in before:
+                continue
+            if policy[0] >= 0:  # this iteration has met it
+                total = before[key].sum()
+                average = before[key] / total if total > 0 else np.full(len(policy), 1 / len(policy))
+                assert policy == pytest.approx(average, abs=1e-12)
+                assert all_of_them == pytest.approx(before[key] + new, abs=1e-9)
+                met += total > 0
+            else:
+                assert (new == before[key]).all()
+        assert met > 20
 
     def test_games_must_grow_and_be_alike(self):
         solver = CheatSolver(mini(3), KeyForm())
