@@ -154,7 +154,7 @@ STARTS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "from Cheat-3": (_FROM, "-from-3"),
     "from Cheat-3 with copies": ((*_FROM, "copy_infosets=true"), "-from-3-copied"),
 }
-"""Trainings of Fig. 3: their settings, and what their folders end with.
+"""Trainings of Fig. 3: their settings, and the ends of the names of their folders.
 
 The paper initialises "each infoset" of Cheat-4 by that of Cheat-3, although one with 4 health points has no counterpart
 there. It may start with nothing, or as a copy of the one with 3, as the paper lets agents play (4.1.2).

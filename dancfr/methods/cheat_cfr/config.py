@@ -98,7 +98,10 @@ PRESETS = (
     Preset(
         "cheat-curriculum",
         CheatCfrConfig(
-            game_options={"health": 5}, curriculum=Curriculum(option="health", values=(1, 2, 3, 4)), iterations=500
+            game_options={"health": 5},
+            curriculum=Curriculum(option="health", values=(1, 2, 3, 4)),
+            copy_infosets=True,  # without copies the paper's gain for General does not show
+            iterations=500,
         ),
         "paper 001: Ordered Abstraction, Cheat-1 to Cheat-5, each initialised with the result of the previous one",
     ),
