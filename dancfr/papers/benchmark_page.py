@@ -12,7 +12,7 @@ import numpy as np
 
 from dancfr.evaluation.statistics import Curve, summarise
 from dancfr.generated import with_part
-from dancfr.papers.rudolph2025 import GAMES, POLICIES, draw, exploitability, method_of_preset, presets
+from dancfr.papers.rudolph2025 import GAMES, POLICIES, STEPS, draw, exploitability, method_of_preset, presets
 from dancfr.report.history import History
 from dancfr.report.plots import Plot
 from dancfr.runs.folder import runs_below
@@ -27,12 +27,12 @@ Entry = dict[str, Any]
 
 
 def entry(run: History) -> Entry | None:
-    """Returns the record of a run; None if it has no exact evaluation."""
+    """Returns the record of a run; None if it is of another length, or has no exact evaluation."""
     method = method_of_preset(run.preset)
     exact = {row["policy"]: row for row in run.exact}
-    if method is None or not exact:
-        return None
     _, decisions = run.metric("samples/decisions")
+    if method is None or not exact or not 0.9 < decisions[-1] / STEPS < 1.1:
+        return None
     return {
         "game": run.config["game"],
         "method": method,

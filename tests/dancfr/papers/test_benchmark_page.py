@@ -12,9 +12,9 @@ from tests.dancfr.records import train_row
 START, END = "<!-- benchmark -->", "<!-- /benchmark -->"
 
 
-def run(seed: int, average: float, preset: str = "dark-hex3-policy-gradient") -> History:
-    """A run of ten million decisions in a minute."""
-    train = (train_row(10, 0, elapsed_s=60.0) | {"samples/decisions": 10_000_100},)
+def run(seed: int, average: float, preset: str = "dark-hex3-policy-gradient", decisions: int = 10_000_100) -> History:
+    """A run of a minute, of ten million decisions where nothing else is said."""
+    train = (train_row(10, 0, elapsed_s=60.0) | {"samples/decisions": decisions},)
     row = {"kind": "exploitability", "iteration": 10, "policy": "average", "time/exploitability_s": 30.04}
     config = {"game": "dark_hex3", "seed": seed}
     return History("x", Path("x"), {"preset": preset, "config": config}, train, (), (row | {"nash_conv": 2 * average},))
@@ -33,6 +33,7 @@ def test_an_entry_is_what_the_run_has_measured() -> None:
         "curve": [[10_000_100, 0.25]],
     }
     assert entry(run(3, 0.25, "leduc-policy-gradient")) is None, "not of the benchmark"
+    assert entry(run(3, 0.25, decisions=60_000_000)) is None, "longer"
 
 
 def test_a_new_entry_replaces_the_old_one_of_its_seed() -> None:
