@@ -324,18 +324,20 @@ class Loop(ABC):
             with reading(checkpoint.folder):
                 state = json.loads((checkpoint.folder / "driver.json").read_bytes())
                 self.iteration, self.seconds = int(state["iteration"]), float(state["seconds"])
-        self.run.truncate_metrics(self.iteration, finals=self.done())
+        self.run.truncate_metrics(self.iteration)
         recorded = max((row["iteration"] for row in self.run.read_metrics("train")), default=0)
         if recorded < self.iteration:  # a checkpoint is written after the row of its iteration
             lost = f"{recorded + 1} to {self.iteration}"
             self.progress.event(f"warning: {self.run.metrics.path} lacks the rows of iterations {lost}: it was damaged")
-        for row in [*self.run.read_metrics("evaluation"), *self.run.read_metrics("exploitability")]:
-            self._evaluated = max(self._evaluated, row["iteration"])
-            self._note(row)
         self.run.discard_strategies_after(self.iteration)
         return None if state is None or checkpoint is None else (state, checkpoint.folder)
 
-    # The end
+    def read_evaluations(self) -> None:
+        """Reads the recorded evaluations after `restore`; those of the end of a shorter run are removed."""
+        self.run.truncate_metrics(self.iteration, finals=self.done())
+        for row in [*self.run.read_metrics("evaluation"), *self.run.read_metrics("exploitability")]:
+            self._evaluated = max(self._evaluated, row["iteration"])
+            self._note(row)
 
     def finish(self) -> Row:
         """Saves and evaluates the last iteration, unless that has been done, and returns the result.

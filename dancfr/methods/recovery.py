@@ -57,6 +57,7 @@ def run_to_end(loop_class: Any, run: Run, config: RunConfig, tracker: Tracker, o
                         loop = make(run, config, tracker, progress, placement)
                         if options.resume or recovery.count:
                             loop.restore()
+                            loop.read_evaluations()
                             loop.saved = loop.result()
                         run.confirm_resume()
                         recovery.restored(loop)

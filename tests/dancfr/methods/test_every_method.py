@@ -206,6 +206,21 @@ def test_names_of_methods_and_presets_lead_to_each_other() -> None:
     assert set(SMALL) == {method.name for method in OWN}
 
 
+@pytest.mark.parametrize("limit", ["samples=1", "minutes=0.0001"])
+def test_the_end_of_a_complete_run_is_not_evaluated_again(limit: str, tmp_path: Path) -> None:
+    method = method_named("policy-gradient")
+    path, settings = tmp_path / "run", ("iterations=9", "evaluation.every=7", "training.schedule=none")
+    run_preset(path, *small(method, *settings, limit))
+    record = (path / "metrics.jsonl").read_bytes()
+    ends = [row["iteration"] for row in rows(path) if row["kind"] == "evaluation"]
+    assert ends
+    assert max(ends) < 7, "an evaluation that exists because the run ended"
+    run_preset(path, *small(method, *settings, limit), resume=True)
+    assert (path / "metrics.jsonl").read_bytes() == record
+    run_preset(path, *small(method, *settings), resume=True)
+    assert {row["iteration"] for row in rows(path) if row["kind"] == "evaluation"} == {7, 9}
+
+
 @pytest.mark.parametrize("method", OWN, ids=lambda method: method.name)
 def test_a_number_of_samples_ends_a_training(method: Method, tmp_path: Path) -> None:
     """One sample ends it after the first iteration; with a higher limit it is resumed."""
