@@ -45,7 +45,9 @@ def train(
     """Train a preset; Ctrl-C stops it, and --resume continues it."""
     check_training(device, wandb)
     for key, _, value in (override.partition("=") for override in overrides or ()):
-        if key in ("workers", "address", "device", "wandb", "tensorboard", "run_dir", "run-dir"):
+        if key == "tensorboard":
+            raise UsageError("tensorboard is a command-line option, not a setting: use --tensorboard")
+        if key in ("workers", "address", "device", "wandb", "run_dir", "run-dir"):
             raise UsageError(f"{key} is a command-line option, not a setting: use --{key.replace('_', '-')} {value}")
     if dashboard and inline:
         raise UsageError("--dashboard requires a Ray that this command starts: leave out --inline")
