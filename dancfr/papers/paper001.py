@@ -1,6 +1,6 @@
 """Paper 001, Tables 1 and 2 and Figs 1-3: cost and win rates of chance-sampled CFR on Mini-Cheat."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from dancfr.agents.by_name import make_agent
 from dancfr.errors import RunError
 from dancfr.evaluation.arena import play
-from dancfr.evaluation.statistics import over_iterations, summarise
+from dancfr.evaluation.statistics import Curve, over_iterations, summarise
 from dancfr.games.registry import make_game, make_game_as
 from dancfr.methods.cheat_cfr.config import CheatCfrConfig
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
@@ -154,11 +154,8 @@ STARTS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "from Cheat-3": (_FROM, "-from-3"),
     "from Cheat-3 with copies": ((*_FROM, "copy_infosets=true"), "-from-3-copied"),
 }
-"""Trainings of Fig. 3: their settings, and the ends of the names of their folders.
-
-The paper initialises "each infoset" of Cheat-4 by that of Cheat-3, although one with 4 health points has no counterpart
-there. It may start with nothing, or as a copy of the one with 3, as the paper lets agents play (4.1.2).
-"""
+"""Trainings of Fig. 3: their settings, and the ends of the names of their folders. The paper initialises "each infoset"
+of Cheat-4, also those with 4 health points: they start with nothing here, or as copies (4.1.2 lets agents play so)."""
 _FIG3 = _scales([_setting(name, True, 4, *more, folder=end) for name in AGENTS for more, end in STARTS.values()])
 
 
@@ -211,7 +208,7 @@ def compare_win_rates(settings: Settings, scale: Scale) -> Comparison:
     for name, runs in settings.items():
         for opponent in OPPONENTS:
             for policy in ("average", "last"):
-                final = summarise([100 * _final(run, opponent, policy) for run in runs])
+                final = summarise([100 * _win_rates(run, opponent, policy)[1][-1] for run in runs])
                 paper = STATED[opponent] if name == "Memoryless-3" else None
                 note = f"mean over {count_runs(final.n)} of {runs[0].final()[0]['games']:,} games"
                 if paper is not None:
@@ -273,8 +270,10 @@ def compare_generalisation(settings: Settings, scale: Scale) -> Comparison:
 def compare_curriculum(settings: Settings, scale: Scale) -> Comparison:
     """Compares Fig. 3: training on Cheat-4 from scratch, and from the result of Cheat-3, in two readings."""
     rows: list[Row] = []
+    names = list(settings)
     shifted = {name: [_from_stage(run) if "from" in name else run for run in runs] for name, runs in settings.items()}
-    for trained in _groups(shifted, len(STARTS)):
+    for start in range(0, len(names), len(STARTS)):
+        trained = names[start : start + len(STARTS)]
         for opponent in OPPONENTS:
             for at, said in ((5, "after 5 iterations"), (STAGE, f"after {STAGE} iterations")):
                 rates = {n: [100 * _at(run, opponent, at) for run in shifted[n]] for n in trained}
@@ -293,20 +292,12 @@ def compare_curriculum(settings: Settings, scale: Scale) -> Comparison:
 _PERCENT = "Win rates are percent of games."
 
 
-def _groups(names: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Yields names by groups of this size."""
-    left = list(names)
-    while left:
-        yield left[:size]
-        left = left[size:]
-
-
 def _curves(settings: Settings, opponent: str, figure: str, by_agent: bool) -> Plot | None:
     """Draws win rates over iterations: a panel per agent with its `STARTS` if `by_agent`; otherwise a panel with all
     agents without abstraction and a panel with abstraction."""
-    panels = []
-    labels = list(STARTS if by_agent else AGENTS)
-    for part in _groups(settings, len(labels)):
+    names, panels, labels = list(settings), [], list(STARTS if by_agent else AGENTS)
+    for start in range(0, len(names), len(labels)):
+        part = names[start : start + len(labels)]
         lines = [
             Line(
                 f"{labels[i]}, {policy}",
@@ -325,23 +316,21 @@ def _curves(settings: Settings, opponent: str, figure: str, by_agent: bool) -> P
     return draw_lines(f"{figure}-against-{opponent}", f"Win rates against {opponent}", note, panels, "games won", note)
 
 
-def _final(run: History, opponent: str, policy: str) -> float:
-    """Returns the last win rate of a run.
+def _win_rates(run: History, opponent: str, policy: str = "average") -> Curve:
+    """Returns the win rates of a run over iterations.
 
     Raises:
         RunError: the run was not evaluated against the opponent.
     """
-    rates = run.win_rates(opponent, policy)[1]
-    if not len(rates):
+    curve = run.win_rates(opponent, policy)
+    if not len(curve[0]):
         raise RunError(f"{run.path} has no evaluation against {opponent}: leave out settings of evaluation")
-    return float(rates[-1])
+    return curve
 
 
 def _at(run: History, opponent: str, iteration: int) -> float:
     """Returns the win rate of the average strategy at the evaluated iteration closest to `iteration`."""
-    x, rates = run.win_rates(opponent)
-    if not len(x):
-        raise RunError(f"{run.path} has no evaluation against {opponent}: leave out settings of evaluation")
+    x, rates = _win_rates(run, opponent)
     return float(rates[np.abs(x - iteration).argmin()])
 
 

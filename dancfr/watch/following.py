@@ -151,6 +151,15 @@ class Following:
         }
 
 
+def evaluated(row: Row) -> dict[str, float]:
+    """Returns the metrics of an evaluation: a win rate and readings, or NashConv and validation errors."""
+    of = f"evaluation/{row.get('policy')}"
+    named: Row = {f"{of}/{row.get('opponent')}/win_rate": row.get("win_rate"), f"{of}/nash_conv": row.get("nash_conv")}
+    named |= {f"{of}/{row.get('opponent')}/{key}": value for key, value in row.items() if key.startswith("read")}
+    named |= {f"evaluation/{key}": value for key, value in row.items() if key.startswith("validation/")}
+    return {key: value for key, value in named.items() if is_number(value)}
+
+
 def is_number(value: Any) -> bool:
     """Returns whether a value of a row is a number; numbers that are not finite are stored as null."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -13,8 +13,7 @@ from typing import Any
 
 from dancfr.runs.run import Run
 from dancfr.watch.beside import ignore_signals, until_the_end
-from dancfr.watch.following import Row, Tail, is_number
-from dancfr.watch.wandb_reader import evaluated
+from dancfr.watch.following import Row, Tail, evaluated, is_number
 
 FOLDER = "tensorboard"
 """The folder in a run's folder that TensorBoard reads."""

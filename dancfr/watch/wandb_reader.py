@@ -26,7 +26,7 @@ from dancfr.runs import checkpoints
 from dancfr.runs.folder import write_json
 from dancfr.runs.run import Run
 from dancfr.watch.beside import ignore_signals, until_the_end
-from dancfr.watch.following import Row, Tail, is_number
+from dancfr.watch.following import Row, Tail, evaluated, is_number
 from dancfr.watch.progress import Speed
 from dancfr.watch.tracking import server
 
@@ -161,15 +161,6 @@ class Reader:
         except (OSError, ValueError):
             return  # the run has removed a file meanwhile; the next checkpoint is sent instead
         self._live.log_artifact(artifact, aliases=["latest", f"iteration-{checkpoint.iteration}"])
-
-
-def evaluated(row: Row) -> dict[str, float]:
-    """Returns the metrics of an evaluation: a win rate and readings, or NashConv and validation errors."""
-    of = f"evaluation/{row.get('policy')}"
-    named: Row = {f"{of}/{row.get('opponent')}/win_rate": row.get("win_rate"), f"{of}/nash_conv": row.get("nash_conv")}
-    named |= {f"{of}/{row.get('opponent')}/{key}": value for key, value in row.items() if key.startswith("read")}
-    named |= {f"evaluation/{key}": value for key, value in row.items() if key.startswith("validation/")}
-    return {key: value for key, value in named.items() if is_number(value)}
 
 
 def speed_each(row: Row, speed: Speed | None) -> dict[str, float]:
