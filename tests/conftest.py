@@ -150,6 +150,16 @@ def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 @pytest.fixture
+def any_algorithms() -> Iterator[None]:
+    """Lets torch use any algorithms again, as before the test, which asks for deterministic ones."""
+    import torch
+
+    before = torch.are_deterministic_algorithms_enabled()
+    yield
+    torch.use_deterministic_algorithms(before)
+
+
+@pytest.fixture
 def waits(request: pytest.FixtureRequest, gpu: str) -> Iterator[Callable[[], int]]:
     """How often the program has waited for the device of `gpu` so far."""
     if request.node.callspec.params["gpu"] == "apart":

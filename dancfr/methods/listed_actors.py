@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -31,9 +32,14 @@ class ListedActors(RunActors):
 
     Args:
         config: Configuration of the run.
-        placement: Where the actors run. Inline, self-play evaluates its net on the device of the learner.
+        placement: Where the actors run.
         say: Function that reports a worker that died, hung or raised.
+
+    Attributes:
+        played_on: Where nets play without Ray, if neither a user nor the lack of a GPU decides.
     """
+
+    played_on: ClassVar[Literal["cpu", "learners"]] = "cpu"
 
     def __init__(self, config: ListedConfig, placement: Placement, say: Callable[[object], None]) -> None:
         super().__init__(placement, say)
@@ -81,7 +87,7 @@ class ListedActors(RunActors):
         )
         return {
             "learn_scripted": config.tribute == "learnt",
-            "device": self.placement.playing_device("learners"),  # lists of hundreds of candidates fill a GPU
+            "device": self.placement.playing_device(self.played_on),
             "rivals": rivals,
             "partners": partners,
             "win_bonus": config.training.win_bonus,

@@ -85,8 +85,8 @@ class Resources(Config):
         deterministic: Use only algorithms of torch that give the same nets in every run on a GPU too, at some cost. On
             a CPU they always do.
         playing: Device of the nets that play games without Ray, if the learners are on a GPU: ``cpu``, in compiled
-            kernels, or ``learners``, the learners' device. None: the learners' device for games with listed actions,
-            else the CPU. On Ray it is always the CPU.
+            kernels, or ``learners``, the learners' device. None: the learners' device for Deep Monte-Carlo, else the
+            CPU. On Ray it is always the CPU.
         buffer_shards: Number of actors that each buffer is divided among.
         deadline_s: Seconds after which a worker still busy with one chunk counts as hung and is replaced. None: the
             default of the method.

@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any
 
 from dancfr.evaluation.statistics import Curve, over_time, summarise
-from dancfr.methods.dream.benchmark import GAMES as GAMES_OF_DREAM
-from dancfr.methods.dream.benchmark import preset_name
+from dancfr.methods.dream.benchmark import ITERATIONS, preset_name
 from dancfr.methods.policy_gradient.presets import BENCHMARK, benchmark_preset
 from dancfr.papers.crosstable import crosstable, tournaments
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
@@ -54,7 +53,7 @@ EVERY = 500
 def _scales(game: str) -> dict[str, Scale]:
     last = {GRADIENT: ("evaluation.last=true",)}
     quick = [Setting(method, preset, last.get(method, ())) for method, preset in presets(game).items()]
-    every = {GRADIENT: EVERY} | dict.fromkeys(DREAM_METHODS, GAMES_OF_DREAM[game] // POINTS)
+    every = {GRADIENT: EVERY} | dict.fromkeys(DREAM_METHODS, ITERATIONS // POINTS)
     settings = [
         Setting(each.name, each.preset, (*each.overrides, f"evaluation.every={every[each.name]}")) for each in quick
     ]
@@ -72,16 +71,11 @@ def _scales(game: str) -> dict[str, Scale]:
 
 def compare(settings: Settings, scale: Scale) -> Comparison:
     """States the exploitability of the average policy and of the last iterate at the end of the runs, and lets the
-    average policies of all methods meet, at a scale with games.
-
-    DREAM's methods are evaluated by their nets of the average policy alone.
-    """
+    average policies of all methods meet, at a scale with games."""
     rows: list[Row] = []
     left_out = []
     for name, runs in settings.items():
         for policy, shown in POLICIES.items():
-            if policy == "last" and name in DREAM_METHODS:
-                continue
             found = [value for run in runs if (value := _at_end(run, policy)) is not None]
             if len(found) < len(runs):
                 left_out.append(f"{name}, {shown}: a run has no exact evaluation yet")

@@ -1,7 +1,7 @@
 """Every learner on a GPU: it learns the same as on a CPU, resumes from a checkpoint, and waits for the device once a
 fit."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -152,19 +152,11 @@ def test_no_step_waits_for_the_device(name: str, gpu: str, waits: Callable[[], i
     assert counts[2] - counts[1] == counts[1] - counts[0] > 0
 
 
-@pytest.fixture
-def deterministic() -> Iterator[None]:
-    """Deterministic algorithms, as `resources.deterministic` sets them for a learner's process."""
-    before = torch.are_deterministic_algorithms_enabled()
-    be_deterministic()
-    yield
-    torch.use_deterministic_algorithms(before)
-
-
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.usefixtures("deterministic")
+@pytest.mark.usefixtures("any_algorithms")
 def test_deterministic_fits_are_equal_bit_for_bit(name: str, gpu: str) -> None:
     """Of two learners; otherwise a GPU adds up the gradients of shared outputs in any order."""
+    be_deterministic()
     make, sample = LEARNERS[name]
     rows = sample()
     first, second = (make(device=choose_device(gpu), seed=3) for _ in range(2))
@@ -175,14 +167,11 @@ def test_deterministic_fits_are_equal_bit_for_bit(name: str, gpu: str) -> None:
         np.testing.assert_array_equal(second.weights()[key], array, err_msg=key)
 
 
+@pytest.mark.usefixtures("any_algorithms")
 def test_a_learner_is_deterministic_on_request(gpu: str) -> None:
     runtime = InlineRuntime()
-    before = torch.are_deterministic_algorithms_enabled()
-    try:
-        for deterministic in (False, True):
-            torch.use_deterministic_algorithms(False)
-            arguments = {"game": MINI, "network": CONV, "training": FIT, "seed": 3}
-            start_learner(runtime, AdvantageLearner, {0: arguments}, gpu, name="learner", deterministic=deterministic)
-            assert torch.are_deterministic_algorithms_enabled() == deterministic
-    finally:
-        torch.use_deterministic_algorithms(before)
+    for deterministic in (False, True):
+        torch.use_deterministic_algorithms(False)
+        arguments = {"game": MINI, "network": CONV, "training": FIT, "seed": 3}
+        start_learner(runtime, AdvantageLearner, {0: arguments}, gpu, name="learner", deterministic=deterministic)
+        assert torch.are_deterministic_algorithms_enabled() == deterministic

@@ -1,6 +1,7 @@
 """The actors of a Deep Monte-Carlo run."""
 
 from collections.abc import Callable
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -19,6 +20,7 @@ class DmcActors(ListedActors):
     """Actors of a run with listed actions, whose workers play epsilon-greedily or as a teacher does."""
 
     config: DmcConfig
+    played_on: ClassVar[Literal["cpu", "learners"]] = "learners"  # its net judges hundreds of legal actions
 
     @property
     def learner_kind(self) -> Callable[..., Learner]:

@@ -10,21 +10,23 @@ from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
 
 GAMES = {
-    "phantom_ttt": 80,
-    "phantom_ttt_abrupt": 80,
-    "dark_hex3": 80,
-    "dark_hex3_abrupt": 80,
-    "liars_dice_2d5f": 220,
+    "phantom_ttt": 6144,
+    "phantom_ttt_abrupt": 7168,
+    "dark_hex3": 6144,
+    "dark_hex3_abrupt": 7680,
+    "liars_dice_2d5f": 14336,
 }
-"""Iterations of 6,144 games for each player in which there are some ten million decisions."""
+"""Games for each player in an iteration, so that `ITERATIONS` have some ten million decisions."""
+
+ITERATIONS = 100
 
 _NET = NetworkSettings(width=128, depth=2, norm="none", outputs="action")
 _FIT = TrainingSettings(batch=2048, minibatches=200)
 
 DREAM = DreamConfig(
     game="phantom_ttt",
+    iterations=ITERATIONS,
     updates="in-turn",
-    traversals=6144,
     chunk=512,
     sampling=SamplingSettings(epsilon=0.5),
     network=_NET,
@@ -38,7 +40,7 @@ DREAM = DreamConfig(
     policies=2_000_000,
     average="net",
     evaluation=EvaluationConfig(
-        opponents=("random",), games=1000, ply_limit=None, average="net", last=False, exploitability=True
+        every=ITERATIONS, opponents=("random",), games=1000, ply_limit=None, average="net", exploitability=True
     ),
     checkpoint_every=20,
 )
@@ -61,11 +63,10 @@ def preset_name(game: str, method: str) -> str:
     return f"{game.replace('_', '-')}-{method}"
 
 
-def _preset(game: str, iterations: int, method: str) -> Preset:
+def _preset(game: str, traversals: int, method: str) -> Preset:
     shown, settings = METHODS[method]
-    evaluation = DREAM.evaluation.model_copy(update={"every": iterations})
-    config = DREAM.varied(game=game, iterations=iterations, evaluation=evaluation, **settings)
+    config = DREAM.varied(game=game, traversals=traversals, **settings)
     return Preset(preset_name(game, method), config, f"{shown} on {game}, 10 million steps, with exact NashConv")
 
 
-PRESETS = tuple(_preset(game, iterations, method) for method in METHODS for game, iterations in GAMES.items())
+PRESETS = tuple(_preset(game, traversals, method) for method in METHODS for game, traversals in GAMES.items())

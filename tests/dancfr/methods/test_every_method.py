@@ -177,17 +177,18 @@ def test_run_under_the_former_names_of_its_method_resumes_to_the_same_bytes(form
     assert make_agent(str(old), make_game(config.game, **config.game_options)).name
 
 
+@pytest.mark.usefixtures("any_algorithms")
 @pytest.mark.parametrize("playing", ["cpu", "learners"])
 @pytest.mark.parametrize("method", OWN, ids=lambda method: method.name)
 def test_one_process_plays_and_trains_on_a_gpu(method: Method, playing: str, gpu: str, tmp_path: Path) -> None:
     """In several threads: the same nets in every run, and after resuming, whichever thread is faster. The games of the
     first iteration are those of a CPU."""
-    where = f"resources.playing={playing}"
-    preset, config = small(method, "iterations=2", where)
+    where = (f"resources.playing={playing}", "resources.deterministic=true")
+    preset, config = small(method, "iterations=2", *where)
     paths = [tmp_path / name for name in ("cpu", "gpu", "halves")]
     for path, device in zip(paths, ("cpu", gpu, gpu), strict=True):
         first = path.name == "halves"
-        run_preset(path, preset, small(method, "iterations=1", where)[1] if first else config, device=device)
+        run_preset(path, preset, small(method, "iterations=1", *where)[1] if first else config, device=device)
     run_preset(paths[2], preset, config, resume=True, device=gpu)
     cpu, whole, halves = (Run.open(path).read_metrics("train") for path in paths)
     assert [row["iteration"] for row in whole] == [1, 2]
