@@ -2,9 +2,7 @@
 
 import re
 import shlex
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,12 @@ import numpy as np
 from dancfr.agents import card_figures
 from dancfr.agents.by_name import make_agent, parse_agent
 from dancfr.agents.cards import CARD, Card, Precision, Training, read_card
+from dancfr.agents.folders import new_folder
 from dancfr.agents.match_rules import match_rules
 from dancfr.agents.pretrained import PREFIX, STRATEGY
 from dancfr.agents.searching import split_search
 from dancfr.agents.team_response import has_teams
-from dancfr.errors import RunError, UsageError, reason
+from dancfr.errors import UsageError
 from dancfr.evaluation.agreement import agreement
 from dancfr.evaluation.reading import FEWEST, require_readable
 from dancfr.methods import all_methods, method_named
@@ -129,7 +128,7 @@ def pack(request: PackRequest) -> dict[str, Any]:
     """
     source, earlier = _source(request)
     _check(request, source)
-    with _new_folder(request.folder) as aside:
+    with new_folder(request.folder) as aside:
         precision, packed = _write(aside, request, source), str(_playable(aside))
         card = Card(
             name=request.wanted_name,
@@ -269,30 +268,6 @@ def _check(request: PackRequest, source: Source) -> None:
         two_player_game(rules)
         for name in set(request.response_starts) - {FRESH}:
             starting_net(name, make_agent(name, rules))
-
-
-@contextmanager
-def _new_folder(folder: Path) -> Iterator[Path]:
-    """A folder beside `folder`, which takes its place when the block ends without an error.
-
-    Raises:
-        UsageError: `folder` is a file or is not empty.
-        RunError: it could not be written.
-    """
-    aside = folder.with_name(f".{folder.name}.partial")
-    try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise UsageError(f"{folder} is not an empty folder: choose another, or remove it")
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
-        yield aside
-        if folder.exists():
-            folder.rmdir()
-        aside.rename(folder)
-    except OSError as error:
-        raise RunError(f"{folder} could not be written: {reason(error)}") from None
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _write(folder: Path, request: PackRequest, source: Source) -> Precision | None:

@@ -94,38 +94,15 @@ def _torch_backends(net: ValueNet, features: NDArray[np.float32], compiling: boo
 
 
 def _onnx_session(net: ValueNet, features: NDArray[np.float32]) -> Any:
-    """Returns the net in ONNX Runtime with one thread; None without the extra `bench`, or for convolutional nets."""
+    """Returns the net in ONNX Runtime with one thread; None without the extra `bench`."""
     try:
         import onnxruntime
-        from onnx import TensorProto, helper, numpy_helper
+
+        from learners.networks.onnx_graph import value_graph
     except ModuleNotFoundError:
         return None
-    if net.settings.trunk == "conv":
-        return None
     weights = net.inference_weights()
-    nodes, last = [], "x"
-    for i in range(net.settings.depth):
-        nodes.append(helper.make_node("Gemm", [last, f"hidden{i}.w", f"hidden{i}.b"], [f"y{i}"]))
-        matrix = weights[f"hidden{i}.w"]
-        summed = f"y{i}"
-        if matrix.shape[0] == matrix.shape[1]:
-            nodes.append(helper.make_node("Add", [f"y{i}", last], [f"s{i}"]))
-            summed = f"s{i}"
-        nodes.append(helper.make_node("Relu", [summed], [f"h{i}"]))
-        last = f"h{i}"
-    if net.settings.norm == "layer":
-        weights["one"] = np.ones(net.settings.width, np.float32)
-        nodes.append(helper.make_node("LayerNormalization", [last, "one"], ["n"], axis=-1))
-        last = "n"
-    nodes.append(helper.make_node("Gemm", [last, "out.w", "out.b"], ["out"]))
-    graph = helper.make_graph(
-        nodes,
-        "net",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, features.shape[1]])],
-        [helper.make_tensor_value_info("out", TensorProto.FLOAT, [None, weights["out.b"].shape[-1]])],
-        [numpy_helper.from_array(array, name) for name, array in weights.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    model = value_graph(net.settings, weights, features.shape[1:])
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

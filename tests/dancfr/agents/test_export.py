@@ -1,0 +1,91 @@
+"""`dancfr export`: the exported nets are those by which the agent plays, and wrong use is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from dancfr.agents.by_name import make_agent
+from dancfr.agents.export import ABOUT, CLOSE, export, random_infostates
+from dancfr.agents.match_rules import match_rules
+from dancfr.errors import RunError, UsageError
+from dancfr.methods.launch import TrainRequest, train
+from dancfr.methods.options import TrainOptions
+from learners.policy_gradient.mixture import PolicyMixture
+
+
+def test_nets_of_a_mixture_play_as_the_agent_does(tmp_path: Path) -> None:
+    result = export("pretrained:geister", tmp_path / "onnx")
+    rules, _ = match_rules("geister", ("pretrained:geister",))
+    agent = make_agent("pretrained:geister", rules)
+    assert isinstance(agent, PolicyMixture)
+    about = json.loads((tmp_path / "onnx" / ABOUT).read_text())
+    assert {key: result[key] for key in about} == about
+    assert [net["probability"] for net in about["nets"]] == pytest.approx(list(agent.probability))
+    assert (about["threshold"], result["infostates"] > 500) == (agent.threshold, True)
+    trained_on = agent.guide.trained_on
+    packed, legal, players = random_infostates(trained_on, 3)
+    given = {
+        "x": trained_on.encode(packed, about["encoding"]),
+        "slots": trained_on.output_slots(packed, about["outputs"]).astype(np.int64),
+        "legal": legal,
+    }
+    assert given["x"].shape[1:] == tuple(about["shape"])
+    for net, policy in zip(about["nets"], agent.agents, strict=True):
+        session = onnxruntime.InferenceSession(str(tmp_path / "onnx" / net["file"]))
+        expected = policy.evaluate(packed, legal, players)
+        for found, wanted in zip(session.run(None, given), expected, strict=True):
+            np.testing.assert_allclose(found, wanted, atol=CLOSE)
+        assert net["player"] is None
+
+
+def test_each_player_has_nets_of_its_own(tmp_path: Path) -> None:
+    settings = [
+        "game=kuhn",
+        "nets=per_player",
+        "iterations=2",
+        "samples=none",
+        "games=64",
+        "chunk=64",
+        "network.width=8",
+    ]
+    settings += ["evaluation.every=2", "evaluation.games=20", "checkpoint_every=2"]
+    train(TrainRequest("leduc-policy-gradient", settings, tmp_path / "run", "off", TrainOptions(inline=True)))
+    result = export(str(tmp_path / "run"), tmp_path / "onnx")
+    assert [(net["player"], net["probability"]) for net in result["nets"]] == [(0, 1.0), (1, 1.0)]
+    assert 0 < result["difference"] <= CLOSE
+    first, second = (
+        onnxruntime.InferenceSession(str(tmp_path / "onnx" / net["file"])).run(
+            None,
+            {
+                "x": np.ones((1, *result["shape"]), np.float32),
+                "slots": np.arange(result["actions"]).reshape(1, -1, 1),
+                "legal": np.ones((1, result["actions"]), bool),
+            },
+        )
+        for net in result["nets"]
+    )
+    assert not np.array_equal(first[0], second[0])
+
+
+@pytest.mark.parametrize("name", ["rush", "pretrained:leduc", "pretrained:guandan"])
+def test_agents_without_policy_nets_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not play by policy nets"):
+        export(name, tmp_path / "onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("mine")
+    with pytest.raises(UsageError, match="not an empty folder"):
+        export("pretrained:phantom-ttt", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_graph_that_differs_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dancfr.agents.export.CLOSE", -1.0)
+    with pytest.raises(RunError, match="differs from the agent"):
+        export("pretrained:phantom-ttt", tmp_path / "onnx")
+    assert not list(tmp_path.iterdir())
