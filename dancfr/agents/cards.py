@@ -175,7 +175,7 @@ def read_card(folder: Path) -> Card:
         raise UsageError(f"{folder} has no {CARD}: make one by dancfr pack") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {reason(error)}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UsageError(f"{path} is damaged: it is not JSON") from None
 
 
