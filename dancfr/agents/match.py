@@ -118,7 +118,7 @@ def play(
     In games of more than two players without teams, `agent` has every seat in turn and `against` has all others.
 
     Args:
-        agent, against: Names such as ``heuristic``, ``runs/x`` or ``pretrained:geister``, see
+        agent, against: Names such as ``heuristic``, ``runs/x``, ``pretrained:geister`` or ``hf:OWNER/NAME``, see
             `dancfr.agents.by_name`; or objects with the methods of `envs.agent.Agent`.
         game: Name of a game, or a game; None: that of the agents, or `DEFAULT`. For the rules under a name see
             `dancfr.agents.match_rules`.
