@@ -141,6 +141,32 @@ def test_the_name_has_options_and_a_revision(hub: HubServer, table: Path) -> Non
     assert "'avrage'" in refusal("hf:ada/agent@v1?avrage=last")
 
 
+def test_commands_take_the_name(hub: HubServer, table: Path, command: Command) -> None:
+    name, repository = put(hub, content(table)), hub.repositories["ada/agent"]
+    commit = repository.refs["main"]
+
+    def run(*arguments: str) -> dict[str, Any]:
+        outcome = command(*arguments, "--json")
+        assert outcome.code == 0, outcome.err
+        found: dict[str, Any] = json.loads(outcome.out)
+        return found
+
+    response = run("exploit", name, "--games", "256", "--eval-games", "40", "--start", "fresh")
+    assert response["game"] == "kuhn"
+    assert response["commits"] == {name: commit}
+    exact = run("evaluate", name, "--games", "20", "--exploitability")
+    assert exact["commits"] == {name: commit}
+    assert exact["exploitability"] < 0.01
+    league = run("league", "league", "--game", "kuhn", "--add", name, "--add", "random", "--games", "100", "--inline")
+    assert {each["agent"] for each in league["ratings"]} == {name, "random"}
+    solve("kuhn", "cfr+", 50, out="other.safetensors")
+    repository.commit(content(table) | {"strategy.safetensors": Path("other.safetensors").read_bytes()})
+    fetched.cache_clear()
+    told = command("league", "league", "--games", "0").err
+    assert f"{name} has a new commit: its 100 games stay in games.jsonl and no longer count" in told
+    assert f"unless the former version is added by its commit (--add {name}@COMMIT)" in told
+
+
 def test_a_packed_agent_of_the_hub_is_packed_again(hub: HubServer, table: Path, tmp_path: Path) -> None:
     push(PushRequest(table, "ada/kuhn"))
     pack(PackRequest("hf:ada/kuhn", tmp_path / "again"))
