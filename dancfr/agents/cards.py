@@ -1,6 +1,7 @@
 """Cards of packed agents: how an agent was trained, how strong it is, and how exploitable."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -201,7 +202,7 @@ def section(name: str, card: Card) -> str:
         "",
     ]
     trained, packed = [f"    {line}" for line in card.training.commands], f"    {card.packed}"
-    if card.packed.startswith("dancfr pack pretrained:"):
+    if re.match(r"dancfr pack '?(pretrained|hf):", card.packed):  # in quotes if its name has options
         lines += ["Trained by:", "", *trained, "", "Packed again, with new matches, by:", "", packed, ""]
     else:
         lines += ["Trained and packed by:", "", *trained, packed, ""]

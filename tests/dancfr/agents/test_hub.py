@@ -173,6 +173,7 @@ def test_a_packed_agent_of_the_hub_is_packed_again(hub: HubServer, table: Path, 
     card = read_card(tmp_path / "again")
     assert card.training == read_card(table).training
     assert card.packed == "dancfr pack hf:ada/kuhn packed/again"
+    assert "Packed again, with new matches, by:" in (tmp_path / "again" / "README.md").read_text()
 
 
 def test_the_cache_is_used_where_the_hub_is_not_reached(
