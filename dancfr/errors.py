@@ -47,6 +47,7 @@ _EXTRAS = {
     "aiohttp": "serve",
     "tensorboard": "tensorboard",
     "onnx": "onnx",
+    "huggingface_hub": "hub",
 }
 """The extra of dancfr that brings a package."""
 

@@ -5,6 +5,7 @@ that tests start inherit it.
 """
 
 import os
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -21,6 +22,13 @@ for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_PROJECT", "WANDB_ENTITY", "WA
     os.environ.pop(name, None)
 os.environ["NETRC"] = os.devnull
 os.environ["WANDB_SILENT"] = "true"
+
+# Hugging Face hub: no cache and no token of a developer, and an address at which nothing listens.
+for name in ("HF_TOKEN", "HF_HUB_OFFLINE", "HF_HUB_CACHE", "HF_TOKEN_PATH", "HUGGING_FACE_HUB_TOKEN"):
+    os.environ.pop(name, None)
+os.environ["HF_HOME"] = os.path.join(tempfile.gettempdir(), "dancfr-tests-without-a-hub")
+os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
 # Ray: a local instance for each test that wants one, never one that happens to run on this machine.
 os.environ.pop("RAY_ADDRESS", None)
@@ -86,6 +94,7 @@ SLOW = (
     "actors/dream/test_external_sampling.py::test_uniform_play_on_leduc",
     "actors/test_value_functions.py::test_workers_of_ray",
     "cluster/",
+    "dancfr/agents/test_hub.py::test_commands_in_processes",
     "dancfr/agents/test_league_processes",
     "dancfr/cli/test_standard_streams.py::test_training",
     "dancfr/methods/test_belief_tables.py::test_full_method",

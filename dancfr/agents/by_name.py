@@ -8,6 +8,8 @@ runs/x?threshold=0.5             ... and the smallest probability to play, as a 
 runs/x?search=512, runs/x?ms=50  search before each move, see `learners.search.settings.RolloutSettings`
 
 pretrained:geister               an agent that comes with the program; options as those of a run, if it is one
+hf:OWNER/NAME                    an agent of the Hugging Face hub, see `dancfr.agents.hub`
+hf:OWNER/NAME@REVISION           the same at a branch, a tag or a commit
 leduc.safetensors                a strategy written by `dancfr solve --out`
 x/best-response.safetensors      the nets of a best response trained by `dancfr exploit --out x`
 """
@@ -21,6 +23,7 @@ from typing import Any
 
 from dancfr.agents.adapted import AdaptedAgent
 from dancfr.agents.cards import summary
+from dancfr.agents.hub.fetch import fetched
 from dancfr.agents.pretrained import card_of, path_of, pretrained_names
 from dancfr.agents.searching import searching, split_search
 from dancfr.arguments import checked
@@ -28,7 +31,7 @@ from dancfr.errors import UsageError, nearest
 from dancfr.evaluation.bots import bots, describe_bot
 from dancfr.games.registry import DEFAULT, make_game, record_of
 from dancfr.methods import all_methods, method_named
-from dancfr.methods.agent_name import AgentName, parse_name
+from dancfr.methods.agent_name import HUB, AgentName, parse_name
 from dancfr.runs.folder import no_run, runs_below
 from dancfr.runs.run import Run
 from dancfr.runs.strategies import describe_file, file_kind, read_strategy
@@ -79,9 +82,15 @@ def _adapter(name: str, game: GameBase) -> Adapter | None:
 
 
 def parse_agent(name: str) -> AgentName:
-    """Parses a name, with the folder of a pretrained agent in place of its name."""
+    """Parses a name, with the folder of a pretrained agent, or of one that is fetched from the hub, in place of its
+    name.
+
+    Raises:
+        UsageError: see `parse_name`, `path_of` and `fetched`.
+    """
     wanted = parse_name(name)
-    return replace(wanted, base=path_of(wanted.base))
+    own = wanted.base.startswith(HUB)
+    return replace(wanted, base=fetched(wanted.base).path if own else path_of(wanted.base))
 
 
 def _load_stored(wanted: AgentName, game: GameBase) -> Agent:

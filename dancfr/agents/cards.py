@@ -1,6 +1,7 @@
 """Cards of packed agents: how an agent was trained, how strong it is, and how exploitable."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -175,7 +176,7 @@ def read_card(folder: Path) -> Card:
         raise UsageError(f"{folder} has no {CARD}: make one by dancfr pack") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {reason(error)}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UsageError(f"{path} is damaged: it is not JSON") from None
 
 
@@ -201,7 +202,7 @@ def section(name: str, card: Card) -> str:
         "",
     ]
     trained, packed = [f"    {line}" for line in card.training.commands], f"    {card.packed}"
-    if card.packed.startswith("dancfr pack pretrained:"):
+    if re.match(r"dancfr pack '?(pretrained|hf):", card.packed):  # in quotes if its name has options
         lines += ["Trained by:", "", *trained, "", "Packed again, with new matches, by:", "", packed, ""]
     else:
         lines += ["Trained and packed by:", "", *trained, packed, ""]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dancfr.agents.by_name import game_of, make_agent
+from dancfr.agents.hub.fetch import record_of_commits
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.evaluation.decisions import compare_decisions, require_situations
@@ -89,6 +90,7 @@ def decisions_command(
         ],
         "examples": [asdict(each) for each in examples[:SHOWN]],
         "page": None if out is None else str(out),
+        **record_of_commits((agent, beside)),
     }
     if out is not None:
         try:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dancfr.agents.by_name import game_of, make_agent
 from dancfr.agents.exploit import SEED, ExploitRequest, exploit
+from dancfr.agents.hub.fetch import record_of_commits
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import UsageError, warn
 from dancfr.evaluation.exploitability import evaluate_exactly
@@ -75,6 +76,7 @@ def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = war
         "curve": [],
         "corners": corners,
         "most_corners": most,
+        **record_of_commits((request.agent,)),
     }
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from dancfr.agents.by_name import game_of, make_agent
+from dancfr.agents.hub.fetch import commits
 from dancfr.agents.match_rules import match_rules
 from dancfr.arguments import checked
 from dancfr.errors import UsageError
@@ -35,6 +36,7 @@ class Match:
         result: Counts, rates and intervals.
         exact: Exact evaluation of the first agent, if it was asked for.
         reading: How much of what the first agent hides can be read from its play, if it was asked for.
+        commits: Commits of those agents that come from the Hugging Face hub, by name.
     """
 
     agent: str
@@ -46,6 +48,7 @@ class Match:
     result: MatchResult
     exact: Evaluation | None = None
     reading: Reading | None = None
+    commits: dict[str, str] = field(default_factory=dict)
 
     @property
     def win_rate(self) -> float:
@@ -74,6 +77,7 @@ class Match:
             **self.result.as_dict(),
             **({} if self.exact is None else self.exact.as_dict()),
             **({} if self.reading is None else {"reading": self.reading.as_dict()}),
+            **({"commits": self.commits} if self.commits else {}),
         }
 
     def __repr__(self) -> str:
@@ -114,7 +118,7 @@ def play(
     In games of more than two players without teams, `agent` has every seat in turn and `against` has all others.
 
     Args:
-        agent, against: Names such as ``heuristic``, ``runs/x`` or ``pretrained:geister``, see
+        agent, against: Names such as ``heuristic``, ``runs/x``, ``pretrained:geister`` or ``hf:OWNER/NAME``, see
             `dancfr.agents.by_name`; or objects with the methods of `envs.agent.Agent`.
         game: Name of a game, or a game; None: that of the agents, or `DEFAULT`. For the rules under a name see
             `dancfr.agents.match_rules`.
@@ -151,7 +155,7 @@ def play(
             pair = (make_agent(names[0], rules), make_agent(names[1], rules))
         reading = read_play(rules, pair, games, np.random.default_rng((seed, READING)))
     limit = getattr(rules, "ply_limit", rules.spec.max_plies)
-    return Match(names[0], names[1], name, chosen, limit, seed, result, exact, reading)
+    return Match(names[0], names[1], name, chosen, limit, seed, result, exact, reading, commits(pair))
 
 
 def rules_of_match(

@@ -1,4 +1,7 @@
-"""`dancfr pack`: the agent of a run or a file as a small folder in half precision, with a card that describes it."""
+"""`dancfr pack`: the agent of a run or a file as a small folder in half precision, with a card that describes it.
+
+The folder is a model repository of the Hugging Face hub, too: it has a README.md, see `dancfr.agents.hub.readme`.
+"""
 
 import re
 import shlex
@@ -13,6 +16,8 @@ from dancfr.agents import card_figures
 from dancfr.agents.by_name import make_agent, parse_agent
 from dancfr.agents.cards import CARD, Card, Precision, Training, read_card
 from dancfr.agents.folders import new_folder
+from dancfr.agents.hub.files import README, agent_in
+from dancfr.agents.hub.readme import readme
 from dancfr.agents.match_rules import match_rules
 from dancfr.agents.pretrained import PREFIX, STRATEGY
 from dancfr.agents.searching import split_search
@@ -21,7 +26,7 @@ from dancfr.errors import UsageError
 from dancfr.evaluation.agreement import agreement
 from dancfr.evaluation.reading import FEWEST, require_readable
 from dancfr.methods import all_methods, method_named
-from dancfr.methods.agent_name import AgentName
+from dancfr.methods.agent_name import HUB, AgentName
 from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH, two_player_game
 from dancfr.methods.method import Method
@@ -129,7 +134,7 @@ def pack(request: PackRequest) -> dict[str, Any]:
     source, earlier = _source(request)
     _check(request, source)
     with new_folder(request.folder) as aside:
-        precision, packed = _write(aside, request, source), str(_playable(aside))
+        precision, packed = _write(aside, request, source), str(agent_in(aside))
         card = Card(
             name=request.wanted_name,
             game=source.game,
@@ -143,6 +148,7 @@ def pack(request: PackRequest) -> dict[str, Any]:
             precision=earlier.precision if earlier is not None and earlier.precision is not None else precision,
         )
         write_json(aside / CARD, card.model_dump(mode="json"))
+        (aside / README).write_text(readme(aside, card), encoding="utf-8")
     size = sum(file.stat().st_size for file in request.folder.rglob("*") if file.is_file())
     return {"agent": request.agent, "folder": str(request.folder), "bytes": size, "card": card.model_dump(mode="json")}
 
@@ -294,16 +300,11 @@ def _write(folder: Path, request: PackRequest, source: Source) -> Precision | No
     return Precision(decisions=decisions, same=same, games=COMPARED, seed=request.seed)
 
 
-def _playable(folder: Path) -> Path:
-    """The name by which a packed agent plays: its folder, or the file of a tabular strategy."""
-    return folder if (folder / "config.json").is_file() else folder / STRATEGY
-
-
 def _command(request: PackRequest) -> str:
     """The command line that packs the agent again, with the last parts of its path and of the folder's."""
     base, mark, rest = request.agent.partition("?")
     folder = "" if base.endswith(".safetensors") else f"{RUNS}/"
-    agent = base if base.startswith(PREFIX) else f"{folder}{Path(base).name}{mark}{rest}"
+    agent = request.agent if base.startswith((PREFIX, HUB)) else f"{folder}{Path(base).name}{mark}{rest}"
     parts = ["dancfr", "pack", agent, f"packed/{request.wanted_name}"]
     parts += [] if request.description is None else ["--description", request.description]
     parts += [] if request.nets is None else ["--nets", str(request.nets)]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dancfr.agents.by_name import identity, make_agent
+from dancfr.agents.hub.fetch import record_of_commits
 from dancfr.agents.league.config import LeagueConfig, Member, Result
 from dancfr.agents.league.standings import standings
 from dancfr.agents.match_rules import match_rules
@@ -38,7 +39,8 @@ def tournament(
 
     Returns:
         ``game``, ``game_options``, ``agents``, ``games``, ``seed``, ``table`` (win rate of the row's agent against the
-        column's), ``pairs`` (a `MatchResult` each), ``ratings`` (Elo, best first) and ``seconds``.
+        column's), ``pairs`` (a `MatchResult` each), ``ratings`` (Elo, best first) and ``seconds``; ``commits`` of
+        those agents that come from the Hugging Face hub.
 
     Raises:
         UsageError: there are fewer than two agents, an agent is given twice, a name or option is unknown, a run belongs
@@ -75,6 +77,7 @@ def tournament(
         "pairs": [{"agent": one, "against": other, **match.as_dict()} for (one, other), match in found.items()],
         "ratings": {each["agent"]: each["rating"] for each in told["ratings"]},
         "seconds": perf_counter() - started,
+        **record_of_commits(agents),
     }
 
 

@@ -24,6 +24,7 @@ from dancfr.cli import (  # noqa: F401
     exploit,
     solve,
     pack,
+    push,
     export,
     status,
     serve,

@@ -15,7 +15,8 @@ def evaluate(
         str,
         typer.Argument(
             metavar="AGENT",
-            help="A bot (see `dancfr agents`) or a run: runs/x, runs/x@40, 'runs/x?average=exact', 'runs/x?ms=50'.",
+            help="A bot (see `dancfr agents`) or a run: runs/x, runs/x@40, 'runs/x?average=exact', 'runs/x?ms=50'; or "
+            "hf:OWNER/NAME of the Hugging Face hub.",
         ),
     ],
     game: Annotated[

@@ -9,6 +9,9 @@ from dancfr.errors import UsageError, nearest
 SHARE = ("a number from 0 to 1",)
 """Takes the place of the choices of an option whose value is a number from 0 to 1."""
 
+HUB = "hf:"
+"""Beginning of the names of agents on the Hugging Face hub, see `dancfr.agents.hub.names`."""
+
 SEARCH = ("search", "ms")
 """Options of any agent with a policy and a value, see `dancfr.agents.searching`. No method reads them."""
 
@@ -19,7 +22,7 @@ class AgentName:
 
     Attributes:
         text: The whole name, for messages.
-        base: Name of a bot, or path of a run or of a file.
+        base: Name of a bot, path of a run or of a file, or name of an agent that is stored elsewhere.
         iteration: The iteration after ``@``; None stands for the newest one.
         query: Key and value of each option after ``?``.
     """
@@ -78,6 +81,8 @@ def parse_name(text: str) -> AgentName:
             raise UsageError(f"{text}: {key} is given twice")
         pairs[key] = value
     given = tuple(sorted(pairs.items()))
+    if rest.startswith(HUB):  # what follows @ is a revision of the repository
+        return AgentName(text, rest, None, given)
     base, at, iteration = rest.rpartition("@")
     if not at or "/" in iteration or os.path.exists(rest):
         return AgentName(text, rest, None, given)

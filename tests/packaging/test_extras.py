@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from dancfr.errors import _EXTRAS
 from dancfr.methods import find_preset
@@ -26,7 +25,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for top in {file.parts[0] for file in distribution.files or []} - {"..", "__pycache__"}:
             if not (folder / top).exists():
                 (folder / top).symlink_to(Path(str(distribution.locate_file(top))))
-    assert not needed & {"ray", "torch", "wandb", "matplotlib", "aiohttp", "jinja2"}
+    assert not needed & {"ray", "torch", "wandb", "matplotlib", "aiohttp", "jinja2", "huggingface-hub"}
     return folder
 
 
@@ -88,6 +87,7 @@ except dancfr.errors.PackageMissing as error:
         ("serve guandan --port 0", "aiohttp"),
         ("report run", "jinja2"),
         ("export pretrained:leduc onnx", "onnx"),
+        ("evaluate hf:owner/name", "huggingface_hub"),
     ],
 )
 def test_command_that_needs_an_extra_names_it(plain: Path, tmp_path: Path, words: str, package: str) -> None:
@@ -104,10 +104,10 @@ def test_command_that_needs_an_extra_names_it(plain: Path, tmp_path: Path, words
 
 def test_table_of_extras_is_that_of_pyproject() -> None:
     stated = {
-        canonicalize_name(Requirement(text).name): extra
-        for extra in ("train", "report", "serve", "tensorboard", "onnx")
+        Requirement(text).name.lower(): extra
+        for extra in ("train", "report", "serve", "tensorboard", "hub", "onnx")
         for text in EXTRAS[extra]
     }
     assert stated | {"requests": "train"} == _EXTRAS  # Ray brings it
     (everything,) = (Requirement(text) for text in EXTRAS["all"])
-    assert everything.extras == {"train", "report", "serve", "tensorboard", "onnx"}
+    assert everything.extras == {"train", "report", "serve", "tensorboard", "hub", "onnx"}

@@ -18,6 +18,7 @@ from dancfr.agents.league.rounds import Batch, next_batches
 from dancfr.agents.league.standings import standings
 from dancfr.errors import UsageError, warn
 from dancfr.evaluation.arena import play
+from dancfr.methods.agent_name import HUB
 from dancfr.methods.launch import one_line_errors
 from dancfr.methods.options import check_place
 from dancfr.methods.run_actors import make_runtime
@@ -82,10 +83,12 @@ def _tell_changes(league: League, results: list[Result]) -> None:
     """Prints a line about each member that has changed since it was last seen."""
     for member in league.changed:
         games = sum(result.games for result in results if member.fingerprint in result.fingerprints)
-        base = member.name.partition("?")[0]
+        base, what, how = member.name.partition("?")[0], "has been trained on", "iteration (--add {}@N)"
+        if base.startswith(HUB):
+            base, what, how = base.partition("@")[0], "has a new commit", "commit (--add {}@COMMIT)"
         warn(
-            f"{member.name} has been trained on: its {games:,} games stay in {GAMES} and no longer count, unless the "
-            f"former version is added by its iteration (--add {base}@N)"
+            f"{member.name} {what}: its {games:,} games stay in {GAMES} and no longer count, unless the former version "
+            f"is added by its {how.format(base)}"
         )
 
 
