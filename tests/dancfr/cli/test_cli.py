@@ -310,8 +310,8 @@ def test_bots_are_told_apart(command: Command) -> None:
 
 COMMANDS = (
     "train", "evaluate", "tournament", "league", "decisions", "report", "reproduce", "exploit", "solve", "pack",
-    "push", "export", "status", "play", "replay", "submit", "jobs", "games", "presets", "agents", "bench", "version", "serve",
-    "connect",
+    "push", "export", "status", "play", "replay", "submit", "jobs", "games", "presets", "agents", "bench", "version",
+    "serve", "connect",
 )  # fmt: skip
 
 
