@@ -46,6 +46,7 @@ _EXTRAS = {
     **dict.fromkeys(("matplotlib", "jinja2"), "report"),
     "aiohttp": "serve",
     "tensorboard": "tensorboard",
+    "optuna": "tune",
 }
 """The extra of dancfr that brings a package."""
 

@@ -87,6 +87,7 @@ except dancfr.errors.PackageMissing as error:
         ("play leduc --no-open", "aiohttp"),
         ("serve guandan --port 0", "aiohttp"),
         ("report run", "jinja2"),
+        ("tune leduc-policy-gradient --space space.toml --trials 2", "optuna"),
     ],
 )
 def test_command_that_needs_an_extra_names_it(plain: Path, tmp_path: Path, words: str, package: str) -> None:
@@ -104,9 +105,9 @@ def test_command_that_needs_an_extra_names_it(plain: Path, tmp_path: Path, words
 def test_table_of_extras_is_that_of_pyproject() -> None:
     stated = {
         canonicalize_name(Requirement(text).name): extra
-        for extra in ("train", "report", "serve", "tensorboard")
+        for extra in ("train", "report", "serve", "tensorboard", "tune")
         for text in EXTRAS[extra]
     }
     assert stated | {"requests": "train"} == _EXTRAS  # Ray brings it
     (everything,) = (Requirement(text) for text in EXTRAS["all"])
-    assert everything.extras == {"train", "report", "serve", "tensorboard"}
+    assert everything.extras == {"train", "report", "serve", "tensorboard", "tune"}
