@@ -82,7 +82,7 @@ def _trials_table(plan: Plan, result: Mapping[str, Any]) -> Table:
 
 def draw(plan: Plan, result: Mapping[str, Any]) -> Plot:
     """Draws the values of the trials in the order of the search, and the best one so far."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     metric = plan.metric_of_runs()
     scale = 100.0 if metric.maximised else 1.0
@@ -95,11 +95,15 @@ def draw(plan: Plan, result: Mapping[str, Any]) -> Plot:
     complete = [each for each in result["trials"] if each["state"] == "complete"]
     join = np.maximum if metric.maximised else np.minimum
     best = scale * join.accumulate([each["value"] for each in complete])
-    axis.step([each["number"] for each in complete], best, where="post", color=COLOURS[2], lw=1.5, label="best so far")
+    x = [*(each["number"] for each in complete), max(each["number"] for each in result["trials"])]
+    axis.step(x, [*best, best[-1]], where="post", color=COLOURS[2], lw=1.5, label="best so far")
     finish(axis, "", "trial", f"{metric.label}{' (%)' if metric.maximised else ''}")
     axis.xaxis.set_major_locator(MaxNLocator(9, integer=True))
     if not metric.maximised and all(each["value"] > 0 for each in result["trials"] if each["value"] is not None):
         axis.set_yscale("log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+        axis.yaxis.set_minor_formatter(NullFormatter())
     title = "Values of the trials"
     note = f"{_metric(plan)}; a pruned trial has the last one before it was ended."
     frame(figure, [axis], title, note)

@@ -4,7 +4,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from dancfr.tuning.space import overrides
-from dancfr.tuning.study import Plan, quiet
+from dancfr.tuning.study import Plan, quiet, state_of
 from dancfr.tuning.trial import CAUSE
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def summary(plan: Plan, study: "optuna.Study") -> dict[str, Any]:
         trials.append(
             {
                 "number": trial.number,
-                "state": trial.state.name.lower(),
+                "state": state_of(trial),
                 "value": trial.value,
                 "settings": space.settings(trial.params) if whole else {},
                 "seconds": None if trial.duration is None else trial.duration.total_seconds(),

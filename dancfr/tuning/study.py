@@ -106,7 +106,7 @@ class Plan(Config):
 
 
 def mended(folder: Path) -> None:
-    """Removes what a killed process has left in the journal: the lock, and an incomplete last line.
+    """Removes the remains of a killed process from the journal: the lock, and an incomplete last line.
 
     The folder must be locked by this process, since otherwise both may belong to another one.
     """
@@ -171,6 +171,11 @@ def sampler(seed: int, index: int) -> "optuna.samplers.BaseSampler":
     with quiet():
         own = int(np.random.SeedSequence((seed, index)).generate_state(1)[0])
         return TPESampler(seed=own, n_startup_trials=STARTUP, constant_liar=True)
+
+
+def state_of(trial: "optuna.trial.FrozenTrial") -> str:
+    """Returns the state of a trial: ``complete``, ``pruned``, ``failed`` or ``running``."""
+    return {"FAIL": "failed"}.get(trial.state.name, trial.state.name.lower())
 
 
 def unfinished(study: "optuna.Study") -> list[int]:

@@ -16,7 +16,7 @@ from dancfr.runs.run import Run
 from dancfr.trainings import Stopped
 from dancfr.tuning.metric import Metric
 from dancfr.tuning.space import overrides
-from dancfr.tuning.study import Plan, ask, open_study
+from dancfr.tuning.study import Plan, ask, open_study, state_of
 
 if TYPE_CHECKING:
     import optuna
@@ -97,7 +97,7 @@ def run_trial(folder: Path, task: Task, options: TrainOptions, say: Say) -> dict
 
 def _outcome(study: "optuna.Study", number: int) -> dict[str, Any]:
     found = study.get_trials(deepcopy=False)[number]
-    return {"number": number, "state": found.state.name.lower(), "value": found.value}
+    return {"number": number, "state": state_of(found), "value": found.value}
 
 
 def _is_its_own(error: DancfrError) -> bool:
