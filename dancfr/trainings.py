@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Concatenate, TypeVar
 
 from actors.pool import ChunkFailed, WorkerPool
+from dancfr.agents.by_name import make_agent
 from dancfr.errors import RunError, UsageError, warn
 from dancfr.methods import find_preset, method_named
 from dancfr.methods.launch import TrainRequest, train
@@ -55,7 +56,8 @@ class RunTrainer:
 
     def train(self, path: str, preset: str, overrides: Sequence[str]) -> tuple[str, None]:
         """Trains a run to its end, see `train_run`."""
-        train_run(Path(path), preset, overrides, TrainOptions(device=self._device, inline=True, progress=False))
+        options = TrainOptions(device=self._device, inline=True, progress=False, make_agent=make_agent)
+        train_run(Path(path), preset, overrides, options)
         return path, None
 
 

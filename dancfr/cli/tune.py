@@ -65,7 +65,7 @@ def tune(
     inline: Annotated[bool, typer.Option("--inline", help="Run everything in this process, without Ray.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Search settings of a preset; Ctrl-C stops it, and --resume continues it."""
+    """Search the best settings of a preset, with Optuna."""
     check_training(device, None)
 
     def compute() -> output.Result:

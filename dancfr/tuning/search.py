@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from dancfr.agents.by_name import make_agent
 from dancfr.errors import RunError, UsageError, naming_extras, reason, warn
 from dancfr.methods import find_preset, method_of
 from dancfr.methods.launch import check_options
@@ -190,7 +191,7 @@ def _validated(values: dict[str, Any]) -> Plan:
 
 def _options(request: SearchRequest) -> TrainOptions:
     """Returns the options of trainings; trials in parallel are the workers of Ray."""
-    options = replace(request.options, resume=False)
+    options = replace(request.options, resume=False, make_agent=make_agent)
     if request.parallel < 1:
         raise UsageError(f"--parallel must be at least 1, got {request.parallel}")
     if request.parallel == 1:

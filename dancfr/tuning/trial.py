@@ -128,7 +128,7 @@ def _train(
         apply_overrides(plan.config, changes).check()
     except UsageError as error:
         raise Unfit(str(error)) from None
-    own = replace(options, resume=resume, on_row=watch, make_agent=make_agent)
+    own = replace(options, resume=resume, on_row=watch)
     result = train(TrainRequest(plan.preset, changes, path, None, own))
     if result["stopped"]:
         raise Stopped(f"stopped in {path}")
@@ -191,5 +191,5 @@ class TrialTrainer:
 
     def train(self, folder: str, index: int, number: int | None, until: float | None) -> tuple[Any, None]:
         """Trains a trial to its end; returns the result of `run_trial`."""
-        options = TrainOptions(device=self._device, inline=True, progress=False)
+        options = TrainOptions(device=self._device, inline=True, progress=False, make_agent=make_agent)
         return run_trial(Path(folder), Task(index, number, until), options, lambda _: None), None

@@ -1,4 +1,4 @@
-"""Whole searches on Kuhn poker in this process: what they leave, what they refuse, and how trials end early."""
+"""Whole searches on Kuhn poker in this process: their runs, refusals, and trials that end early."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The space of a search: files and what they say wrongly, the type of each setting, extremes that no preset accepts."""
+"""The space of a search: wrong files, the type of each setting, extremes that no preset accepts."""
 
 from pathlib import Path
 
