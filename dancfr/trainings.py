@@ -99,7 +99,7 @@ def in_parallel(
         size = min(runtime.workers, most)
         gpus = 0.0 if options.device == "cpu" else min(runtime.gpus / size, 1.0)
         device = "cuda" if gpus else "cpu"
-        pool = WorkerPool(runtime, kind, (device,), size, gpus=gpus, deadline_s=None, max_failures=1)
+        pool = WorkerPool(runtime, kind, (device,), size, gpus=gpus, depth=1, deadline_s=None, max_failures=1)
         for _, result, _ in pool.run(method, tasks):
             yield result
     except ChunkFailed as error:
