@@ -156,11 +156,10 @@ class WorkerPool(Generic[W_co]):
         runtime: Runs the workers. The inline runtime has one, which computes in this process; an exception of a method
             then ends the run immediately.
         factory: Creates a worker from `args` and `kwargs` in its own process.
-        args: Arguments of `factory`; refs among them arrive as values.
+        args, kwargs: Arguments of `factory`; refs among `args` arrive as values.
         size: Number of workers.
-        kwargs: Keyword arguments of `factory`.
-        cpus: CPUs per worker.
-        gpus: GPUs per worker.
+        cpus, gpus: CPUs and GPUs per worker.
+        depth: Calls in flight per worker. Of long calls 1: none then waits behind another while a worker is free.
         name: Name of a worker in messages.
         deadline_s: A worker that takes longer for one call is replaced; None means no limit.
         start_s: Time limit for the first worker to start.
@@ -185,6 +184,7 @@ class WorkerPool(Generic[W_co]):
         kwargs: Mapping[str, Any] | None = None,
         cpus: float = 1.0,
         gpus: float = 0.0,
+        depth: int = DEPTH,
         name: str = "worker",
         deadline_s: float | None = 600.0,
         start_s: float = 120.0,
@@ -202,7 +202,7 @@ class WorkerPool(Generic[W_co]):
         self._deadline_s = deadline_s
         self._start_s = start_s
         self._max_failures = max_failures if runtime.processes else 1
-        self._depth = DEPTH if runtime.parallel else 1
+        self._depth = depth if runtime.parallel else 1
         self._on_event = on_event
         self._start_failures = 0
         self._deepest = 0

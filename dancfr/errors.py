@@ -48,6 +48,7 @@ _EXTRAS = {
     "tensorboard": "tensorboard",
     "onnx": "onnx",
     "huggingface_hub": "hub",
+    "optuna": "tune",
 }
 """The extra of dancfr that brings a package."""
 

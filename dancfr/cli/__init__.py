@@ -21,6 +21,7 @@ from dancfr.cli import (  # noqa: F401
     decisions,
     report,
     reproduce,
+    tune,
     exploit,
     solve,
     pack,

@@ -1,6 +1,6 @@
 """Options of a training that do not affect its results, such as the device and the number of workers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,8 @@ class TrainOptions:
         progress: Show progress on standard error.
         dashboard: Serve the dashboard, if Ray is started on this machine.
         tensorboard: Write the run's record for TensorBoard, into the folder ``tensorboard`` of the run.
+        on_row: Function that gets each row of the record once it is written. An exception that it raises ends the
+            training, which can be resumed from its newest checkpoint.
         make_agent: Function ``make_agent(name, game)`` that returns an agent, for methods that train against other
             agents. The command line passes `dancfr.agents.by_name.make_agent`; the default knows bots only.
     """
@@ -38,6 +40,7 @@ class TrainOptions:
     progress: bool = True
     dashboard: bool = False
     tensorboard: bool = False
+    on_row: Callable[[Mapping[str, Any]], None] | None = None
     make_agent: Callable[[str, Any], Any] = make_bot
 
 

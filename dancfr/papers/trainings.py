@@ -3,23 +3,19 @@
 Complete runs in the output folder are reused, interrupted runs are resumed, and only missing runs are started.
 """
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from actors.pool import ChunkFailed, WorkerPool
-from dancfr.errors import RunError, UsageError, warn
-from dancfr.methods import find_preset, method_named
-from dancfr.methods.launch import TrainRequest, train
+from dancfr.errors import UsageError
+from dancfr.methods import find_preset
 from dancfr.methods.options import TrainOptions
-from dancfr.methods.run_actors import make_runtime
 from dancfr.report.history import History, Settings
 from dancfr.report.plots import Plot
 from dancfr.report.report import Table
-from dancfr.runs.config import apply_overrides, flatten, refuse_changes
-from dancfr.runs.run import Run
+from dancfr.runs.config import apply_overrides, flatten
+from dancfr.trainings import train_runs
 from dancfr.values import show
 
 Row = dict[str, Any]
@@ -176,88 +172,5 @@ def train_settings(
         for seed in seeds
         for setting in scale.settings  # every setting with the first seed, then with further seeds
     ]
-    if scale.parallel and not options.inline:
-        _train_side_by_side(plan, options)
-    for i, (path, preset, changes) in enumerate(plan):
-        if not scale.parallel:
-            warn(f"{path.name} (run {i + 1} of {len(plan)})")
-        train_run(path, preset, changes, options)
+    train_runs(plan, options, scale.parallel)
     return {setting.name: [History.read(setting.path(out, seed)) for seed in seeds] for setting in scale.settings}
-
-
-class RunTrainer:
-    """Trains whole runs, their nets on a device; an actor of the worker pool."""
-
-    def __init__(self, device: str) -> None:
-        self._device = device
-
-    def train(self, path: str, preset: str, overrides: Sequence[str]) -> tuple[str, None]:
-        """Trains a run to its end, see `train_run`."""
-        train_run(Path(path), preset, overrides, TrainOptions(device=self._device, inline=True, progress=False))
-        return path, None
-
-
-def _train_side_by_side(plan: Sequence[tuple[Path, str, tuple[str, ...]]], options: TrainOptions) -> None:
-    """Trains the incomplete runs of a plan in parallel, one run per worker at a time, which share the GPUs there are.
-
-    Raises:
-        RunError: a training failed; the same command resumes it.
-    """
-    missing = [each for each in plan if not ((each[0] / "config.json").exists() and is_complete(*each))]
-    if len(missing) < 2:
-        return
-    runtime = make_runtime(options)
-    try:
-        size = min(runtime.workers, len(missing))
-        gpus = 0.0 if options.device == "cpu" else min(runtime.gpus / size, 1.0)
-        device = "cuda" if gpus else "cpu"
-        pool = WorkerPool(runtime, RunTrainer, (device,), size, gpus=gpus, deadline_s=None, max_failures=1)
-        tasks = [(str(path.resolve()), preset, changes) for path, preset, changes in missing]
-        for i, (task, _, _) in enumerate(pool.run(RunTrainer.train, tasks)):
-            warn(f"{Path(task[0]).name} (run {i + 1} of {len(missing)})")
-    except ChunkFailed as error:
-        raise RunError(f"a training failed: {error}") from error
-    finally:
-        runtime.shutdown()
-
-
-def train_run(path: Path, preset: str, overrides: Sequence[str], options: TrainOptions) -> None:
-    """Trains the run at `path` to its end; starts or resumes it if it is not complete.
-
-    Deletes the checkpoints of the complete run, each of which holds gigabytes of buffers at the papers' sizes.
-    Strategies and the record are kept.
-
-    Raises:
-        UsageError: the folder holds another run.
-        RunError: the training failed or was stopped.
-    """
-    resume = (path / "config.json").exists()
-    if not (resume and is_complete(path, preset, overrides)):
-        result = train(TrainRequest(preset, overrides, path, None, replace(options, resume=resume)))
-        if result["stopped"]:
-            raise RunError(f"stopped in {path}; the same command continues from its last checkpoint")
-    shutil.rmtree(path / "checkpoints", ignore_errors=True)
-
-
-def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
-    """Returns whether the run at `path` has reached its number of iterations, its time limit or its samples.
-
-    Raises:
-        UsageError: the run has another preset or other settings.
-    """
-    run = Run.open(path)
-    if run.preset != preset:
-        raise UsageError(f"{path} holds a run of {run.preset}, not of {preset}: choose another folder")
-    run.require_game()
-    wanted: Any = apply_overrides(find_preset(preset).config, overrides)
-    refuse_changes(run.config_as(type(wanted)), wanted)
-    if (path / "checkpoints").exists():
-        return False  # checkpoints are deleted when the run is complete
-    history = History.read(path)
-    done, over = history.iterations, wanted.minutes is not None and history.seconds >= 60 * wanted.minutes
-    if wanted.samples is not None:
-        _, samples = history.metric(method_named(run.method).samples)
-        over = over or (len(samples) > 0 and samples[-1] >= wanted.samples)
-    if done < wanted.iterations and not over:
-        raise UsageError(f"{path} ended after {done} iterations, as configured: choose another folder for more")
-    return True

@@ -2,7 +2,7 @@
 TensorBoard if asked to."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Self
 
 from dancfr.errors import UsageError
@@ -21,15 +21,21 @@ class Tracker:
         mode: How W&B is used; None: see `choose_mode`.
         speed: The speed of the method, from which the speed per worker is computed for W&B.
         tensorboard: Whether the record is written for TensorBoard, too.
+        on_row: Gets each row once it is written.
 
     Raises:
         UsageError: see `choose_mode`.
     """
 
     def __init__(
-        self, run: Run, mode: Mode | None = None, speed: Speed | None = None, tensorboard: bool = False
+        self,
+        run: Run,
+        mode: Mode | None = None,
+        speed: Speed | None = None,
+        tensorboard: bool = False,
+        on_row: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
-        self._run = run
+        self._run, self._on_row = run, on_row
         self._readers: list[ReaderProcess] = []
         mode = choose_mode(mode)
         if mode != "off":
@@ -56,9 +62,12 @@ class Tracker:
             KeyError: the row has no iteration.
             TypeError: a value cannot be written as JSON.
         """
-        self._run.append_metrics({"kind": "train", **row, "iteration": int(row["iteration"])})
+        whole = {"kind": "train", **row, "iteration": int(row["iteration"])}
+        self._run.append_metrics(whole)
         for reader in self._readers:
             reader.check()
+        if self._on_row is not None:
+            self._on_row(whole)
 
     def close(self, failed: bool = False) -> None:
         """Stops the readers; waits at most a minute for each until everything is sent."""

@@ -88,6 +88,7 @@ except dancfr.errors.PackageMissing as error:
         ("report run", "jinja2"),
         ("export pretrained:leduc onnx", "onnx"),
         ("evaluate hf:owner/name", "huggingface_hub"),
+        ("tune leduc-policy-gradient --space space.toml --trials 2", "optuna"),
     ],
 )
 def test_command_that_needs_an_extra_names_it(plain: Path, tmp_path: Path, words: str, package: str) -> None:
@@ -105,9 +106,9 @@ def test_command_that_needs_an_extra_names_it(plain: Path, tmp_path: Path, words
 def test_table_of_extras_is_that_of_pyproject() -> None:
     stated = {
         Requirement(text).name.lower(): extra
-        for extra in ("train", "report", "serve", "tensorboard", "hub", "onnx")
+        for extra in ("train", "report", "serve", "tensorboard", "tune", "hub", "onnx")
         for text in EXTRAS[extra]
     }
     assert stated | {"requests": "train"} == _EXTRAS  # Ray brings it
     (everything,) = (Requirement(text) for text in EXTRAS["all"])
-    assert everything.extras == {"train", "report", "serve", "tensorboard", "hub", "onnx"}
+    assert everything.extras == {"train", "report", "serve", "tensorboard", "tune", "hub", "onnx"}

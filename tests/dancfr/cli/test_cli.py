@@ -309,7 +309,7 @@ def test_bots_are_told_apart(command: Command) -> None:
 
 
 COMMANDS = (
-    "train", "evaluate", "tournament", "league", "decisions", "report", "reproduce", "exploit", "solve", "pack",
+    "train", "evaluate", "tournament", "league", "decisions", "report", "reproduce", "tune", "exploit", "solve", "pack",
     "push", "export", "status", "play", "replay", "submit", "jobs", "games", "presets", "agents", "bench", "version",
     "serve", "connect",
 )  # fmt: skip

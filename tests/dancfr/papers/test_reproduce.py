@@ -14,8 +14,9 @@ from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
 from dancfr.papers.paper000 import DIVISOR, PRESETS, SCALES, single_run_rows, time_rows, win_rate_rows
 from dancfr.papers.reproduce import EXPERIMENTS, reproduce
-from dancfr.papers.trainings import check_overrides, configuration, is_complete, train_run
+from dancfr.papers.trainings import check_overrides, configuration
 from dancfr.report.history import History, Settings
+from dancfr.trainings import is_complete, train_run
 from tests.dancfr.records import evaluation_row, train_row
 
 SMALL = (

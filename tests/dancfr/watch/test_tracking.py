@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -329,6 +329,22 @@ def test_off_means_off(tmp_path: Path) -> None:
             tracker.log({"loss": 1.0})
     assert not (tmp_path / "run" / "wandb").exists()
     assert not (tmp_path / "run" / "wandb.json").exists()
+
+
+def test_rows_are_shown_once_they_are_written(tmp_path: Path) -> None:
+    class Enough(Exception):
+        pass
+
+    def watch(row: Mapping[str, Any]) -> None:
+        assert run.read_metrics()[-1] == row
+        if row["kind"] == "evaluation":
+            raise Enough
+
+    with create(tmp_path / "run") as run, Tracker(run, "off", on_row=watch) as tracker:
+        tracker.log({"iteration": 1, "loss/a": 0.5})
+        with pytest.raises(Enough):
+            tracker.log(evaluation(1, 0.25))
+    assert len(Run.open(tmp_path / "run").read_metrics()) == 2
 
 
 @pytest.fixture

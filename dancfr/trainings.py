@@ -1,0 +1,150 @@
+"""Trains whole runs, one after the other or in parallel: complete runs are reused, interrupted runs are resumed."""
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Concatenate, TypeVar
+
+from actors.pool import ChunkFailed, WorkerPool
+from dancfr.agents.by_name import make_agent
+from dancfr.errors import RunError, UsageError, warn
+from dancfr.methods import find_preset, method_named
+from dancfr.methods.launch import TrainRequest, train
+from dancfr.methods.options import TrainOptions
+from dancfr.methods.run_actors import make_runtime
+from dancfr.report.history import History
+from dancfr.runs.config import apply_overrides, refuse_changes
+from dancfr.runs.run import Run
+
+Planned = tuple[Path, str, tuple[str, ...]]
+"""A run: its folder, its preset, and the settings in which it differs from the preset."""
+
+W = TypeVar("W")
+S = TypeVar("S")
+
+
+class Stopped(RunError):
+    """A training was stopped by a signal; it can be resumed."""
+
+
+def train_runs(plan: Sequence[Planned], options: TrainOptions, parallel: bool = False) -> None:
+    """Trains the missing and incomplete runs of a plan.
+
+    Args:
+        plan: The runs.
+        options: Where and how to train.
+        parallel: Train whole runs in parallel, one per worker; without Ray there is only one worker.
+
+    Raises:
+        UsageError: a folder holds another run.
+        RunError: a training failed or was stopped; the same call resumes it.
+    """
+    if parallel and not options.inline:
+        _train_in_parallel(plan, options)
+    for i, (path, preset, changes) in enumerate(plan):
+        if not parallel:
+            warn(f"{path.name} (run {i + 1} of {len(plan)})")
+        train_run(path, preset, changes, options)
+
+
+class RunTrainer:
+    """Trains whole runs, their nets on a device; an actor of the worker pool."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+
+    def train(self, path: str, preset: str, overrides: Sequence[str]) -> tuple[str, None]:
+        """Trains a run to its end, see `train_run`."""
+        options = TrainOptions(device=self._device, inline=True, progress=False, make_agent=make_agent)
+        train_run(Path(path), preset, overrides, options)
+        return path, None
+
+
+def _train_in_parallel(plan: Sequence[Planned], options: TrainOptions) -> None:
+    """Trains the incomplete runs of a plan in parallel, one run per worker at a time.
+
+    Raises:
+        RunError: a training failed; the same command resumes it.
+    """
+    missing = [each for each in plan if not ((each[0] / "config.json").exists() and is_complete(*each))]
+    if len(missing) < 2:
+        return
+    tasks = [(str(path.resolve()), preset, changes) for path, preset, changes in missing]
+    for i, path in enumerate(in_parallel(RunTrainer, RunTrainer.train, tasks, len(tasks), options)):
+        warn(f"{Path(path).name} (run {i + 1} of {len(missing)})")
+
+
+def in_parallel(
+    kind: Callable[[str], W],
+    method: Callable[Concatenate[W, ...], tuple[S, Any]],
+    tasks: Iterable[tuple[Any, ...]],
+    most: int,
+    options: TrainOptions,
+) -> Iterator[S]:
+    """Yields the results of whole trainings, one per worker at a time; the workers share the GPUs there are.
+
+    Args:
+        kind: Makes a worker from the device of its nets.
+        method: Method of the workers that trains.
+        tasks: Its arguments, drawn as workers become free.
+        most: Number of tasks at most.
+        options: Where to train.
+
+    Raises:
+        RunError: a training failed.
+    """
+    runtime = make_runtime(options)
+    try:
+        size = min(runtime.workers, most)
+        gpus = 0.0 if options.device == "cpu" else min(runtime.gpus / size, 1.0)
+        device = "cuda" if gpus else "cpu"
+        pool = WorkerPool(runtime, kind, (device,), size, gpus=gpus, depth=1, deadline_s=None, max_failures=1)
+        for _, result, _ in pool.run(method, tasks):
+            yield result
+    except ChunkFailed as error:
+        raise RunError(f"a training failed: {error}") from error
+    finally:
+        runtime.shutdown()
+
+
+def train_run(path: Path, preset: str, overrides: Sequence[str], options: TrainOptions) -> None:
+    """Trains the run at `path` to its end; starts or resumes it if it is not complete.
+
+    Deletes the checkpoints of the complete run, each of which holds gigabytes of buffers at the papers' sizes.
+    Strategies and the record are kept.
+
+    Raises:
+        UsageError: the folder holds another run.
+        RunError: the training failed or was stopped.
+    """
+    resume = (path / "config.json").exists()
+    if not (resume and is_complete(path, preset, overrides)):
+        result = train(TrainRequest(preset, overrides, path, None, replace(options, resume=resume)))
+        if result["stopped"]:
+            raise Stopped(f"stopped in {path}; the same command continues from its last checkpoint")
+    shutil.rmtree(path / "checkpoints", ignore_errors=True)
+
+
+def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
+    """Returns whether the run at `path` has reached its number of iterations, its time limit or its samples.
+
+    Raises:
+        UsageError: the run has another preset or other settings.
+    """
+    run = Run.open(path)
+    if run.preset != preset:
+        raise UsageError(f"{path} holds a run of {run.preset}, not of {preset}: choose another folder")
+    run.require_game()
+    wanted: Any = apply_overrides(find_preset(preset).config, overrides)
+    refuse_changes(run.config_as(type(wanted)), wanted)
+    if (path / "checkpoints").exists():
+        return False  # checkpoints are deleted when the run is complete
+    history = History.read(path)
+    done, over = history.iterations, wanted.minutes is not None and history.seconds >= 60 * wanted.minutes
+    if wanted.samples is not None:
+        _, samples = history.metric(method_named(run.method).samples)
+        over = over or (len(samples) > 0 and samples[-1] >= wanted.samples)
+    if done < wanted.iterations and not over:
+        raise UsageError(f"{path} ended after {done} iterations, as configured: choose another folder for more")
+    return True

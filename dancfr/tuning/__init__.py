@@ -1,0 +1,1 @@
+"""Hyperparameter search over the settings of a preset (`dancfr tune`)."""
