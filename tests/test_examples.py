@@ -19,7 +19,7 @@ SAYS = {
     "solve.py": "after 1000 iterations",
     "train.py": "exploitability",
 }
-"""A part of what each example prints."""
+"""Part of the output of each example."""
 
 
 def test_each_example_is_listed_and_tested() -> None:
