@@ -1,7 +1,6 @@
 """`dancfr export`: the nets of an agent as ONNX, for programs without this package."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.agents.adapted import AdaptedAgent
-from dancfr.agents.by_name import game_of, make_agent
+from dancfr.agents.by_name import game_of, game_options_of, make_agent
 from dancfr.agents.folders import new_folder
-from dancfr.agents.match_rules import match_rules
 from dancfr.errors import RunError, UsageError, naming_extras
-from envs.game import Game
+from dancfr.games.registry import make_game
+from envs.game import Game, numbered
 from envs.players import choose_uniform
 from learners.networks.settings import Weights
 from learners.policy_gradient.agent import PolicyAgent, SeatedAgents
@@ -27,9 +25,9 @@ CLOSE = 1e-5
 """Largest difference of a probability, and of a value in units of the largest return, from our own inference."""
 
 
-def export(agent: str, folder: Path, game: str | None = None, settings: Sequence[str] = ()) -> dict[str, Any]:
+def export(agent: str, folder: Path) -> dict[str, Any]:
     """Writes each policy net of an agent as an ONNX graph (`learners.networks.onnx_graph.policy_graph`), and `ABOUT`,
-    which names the game, the encoding, and of a mixture the probability of each net.
+    which names the game as the agent was trained on it, the encoding, and of a mixture the probability of each net.
 
     Every graph is computed by ONNX's reference implementation on infostates of random games, and compared with the
     agent's own policy.
@@ -37,8 +35,6 @@ def export(agent: str, folder: Path, game: str | None = None, settings: Sequence
     Args:
         agent: Name, see `dancfr.agents.by_name`.
         folder: Folder to write, new or empty.
-        game: Name of the game; None: that of the agent.
-        settings: ``key=value`` options of the game.
 
     Returns:
         ``nets``, the files and their probabilities; ``difference``, the largest from the agent's own inference; and
@@ -55,14 +51,15 @@ def export(agent: str, folder: Path, game: str | None = None, settings: Sequence
 
         from learners.networks.onnx_graph import policy_graph
 
-    name = game_of((agent,), game)
-    rules, options = match_rules(name, (agent,), settings)
+    name = game_of((agent,), None)
+    options = dict(game_options_of(agent, name) or {})
+    rules = make_game(name, **options)
     parts = _parts(agent, make_agent(agent, rules))
-    trained_on, network = parts[0].policy.trained_on, parts[0].policy.network
-    packed, legal, players = random_infostates(trained_on, CHECKED)
-    x = trained_on.encode(packed, network.encoding)
-    slots = trained_on.output_slots(packed, network.outputs).astype(np.int64)
-    shape, unit = trained_on.spec.shapes[network.encoding], trained_on.spec.max_return
+    game, network = numbered(rules), parts[0].policy.network
+    packed, legal, players = random_infostates(game, CHECKED)
+    x = game.encode(packed, network.encoding)
+    slots = game.output_slots(packed, network.outputs).astype(np.int64)
+    shape, unit = game.spec.shapes[network.encoding], game.spec.max_return
     written, difference = [], 0.0
     with new_folder(folder) as aside:
         for number, part in enumerate(parts):
@@ -110,8 +107,6 @@ def _parts(name: str, agent: object) -> list[_Part]:
     Raises:
         UsageError: it does not play by policy nets.
     """
-    if isinstance(agent, AdaptedAgent):
-        agent = agent.agent
     policies: list[tuple[Any, int | None, float]] = [(agent, None, 1.0)]
     if isinstance(agent, PolicyMixture):
         policies = [(each, None, float(p)) for each, p in zip(agent.agents, agent.probability, strict=True)]

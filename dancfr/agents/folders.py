@@ -13,11 +13,13 @@ def new_folder(folder: Path) -> Iterator[Path]:
     """A folder beside `folder`, which takes its place when the block ends without an error.
 
     Raises:
-        UsageError: `folder` is a file or is not empty.
+        UsageError: `folder` is a file or is not empty, or is the working folder.
         RunError: it could not be written.
     """
-    aside = folder.with_name(f".{folder.name}.partial")
+    aside = folder.resolve().with_name(f".{folder.resolve().name}.partial")
     try:
+        if folder.resolve() == Path.cwd():
+            raise UsageError(f"{folder} is the folder that you are in: name another, which is made")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UsageError(f"{folder} is not an empty folder: choose another, or remove it")
         shutil.rmtree(aside, ignore_errors=True)
@@ -25,7 +27,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         yield aside
         if folder.exists():
             folder.rmdir()
-        aside.rename(folder)
+        aside.rename(folder.resolve())
     except OSError as error:
         raise RunError(f"{folder} could not be written: {reason(error)}") from None
     finally:

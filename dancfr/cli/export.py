@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dancfr.cli import output
-from dancfr.cli.app import Command, GameOptions, Json, app
+from dancfr.cli.app import Command, Json, app
 
 
 @app.command(cls=Command)
@@ -16,10 +16,6 @@ def export(
         typer.Argument(metavar="AGENT", help="A run of a policy gradient, a response, or what they are packed into."),
     ],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write, new or empty.")],
-    game: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Game, see `dancfr games`; default: that of the agent.")
-    ] = None,
-    option: GameOptions = None,
     as_json: Json = False,
 ) -> None:
     """Write the policy nets of an agent as ONNX, for other programs."""
@@ -27,7 +23,7 @@ def export(
     def compute() -> output.Result:
         from dancfr.agents.export import export as export_agent
 
-        return export_agent(agent, folder, game, option or ())
+        return export_agent(agent, folder)
 
     output.deliver(compute, as_json, _describe)
 

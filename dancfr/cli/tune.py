@@ -111,7 +111,8 @@ def describe(result: output.Result) -> str:
         shares = ", ".join(f"{key} {100 * share:.0f} %" for key, share in result["importance"].items())
         lines.append(f"importance: {shares}")
     if (comparison := result["comparison"]) is not None:
-        lines.append(f"trained again with {len(comparison['seeds'])} new seeds and the same budget, {metric.label}:")
+        new = len(comparison["seeds"])
+        lines.append(f"trained again with {new} new seed{'s' * (new > 1)} and the same budget, {metric.label}:")
         for each, name in (("best", "best settings"), ("preset", "preset's own settings")):
             found = comparison[each]
             interval = ""

@@ -95,8 +95,10 @@ def tune(request: SearchRequest) -> dict[str, Any]:
     lock = take_lock(folder)
     try:
         mended(folder)
-        plan.write(folder)
         study = open_study(folder, plan)
+        if (begun := len(study.get_trials(deepcopy=False))) > plan.trials:
+            raise UsageError(f"the search in {folder} has begun {begun} trials: --trials must be that many or more")
+        plan.write(folder)
         stopped = not _search(request, plan, study, options)
         comparison = None
         result = summary(plan, study)
@@ -115,7 +117,7 @@ def tune(request: SearchRequest) -> dict[str, Any]:
         warn(f"stopped after {finished} of {plan.trials} trials; continue with: {_again(request)}")
     elif result["best"] is None:
         causes = [trial["cause"] for trial in result["trials"] if trial["cause"]]
-        raise RunError(f"no trial was completed{f': {causes[-1]}' if causes else ''}; see {folder / 'trials'}")
+        raise RunError(f"no trial was completed{f': {causes[-1]}' if causes else ''}; see {folder}")
     return {**result, "comparison": comparison, "files": files, "folder": str(folder), "stopped": stopped}
 
 
@@ -165,10 +167,11 @@ def _resumed(request: SearchRequest) -> Plan:
         free["trials"] = request.trials
     for key, value in given.items():
         if getattr(plan, key) != value:
-            shown = "" if key == "space" else f" {getattr(plan, key)!r}, not {value!r}"
+            old, new = (" ".join(each) if key == "overrides" else each for each in (getattr(plan, key), value))
+            shown = "" if key == "space" else f": {old}, not {new}"
+            named = {"overrides": "other settings", "seeds": "another number of seeds"}.get(key, f"another {key}")
             raise UsageError(
-                f"the search in {request.folder} has another {key}{':' if shown else ''}{shown}: leave it out, or "
-                "choose another folder"
+                f"the search in {request.folder} has {named}{shown}; leave that out, or choose another folder"
             )
     return _validated(plan.model_dump() | free)
 

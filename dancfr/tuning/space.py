@@ -8,6 +8,7 @@ Every extreme value is checked against the configuration before the first traini
 """
 
 import itertools
+import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,11 +49,13 @@ class Choices(Config):
         choices: The values.
     """
 
-    choices: tuple[Value, ...] = Field(min_length=2)
+    choices: tuple[Value, ...]
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
-        if len({show(value) for value in self.choices}) < len(self.choices):
+        if len(self.choices) < 2:
+            raise ValueError("choices must be two values or more")
+        if len(set(self.choices)) < len(self.choices):
             raise ValueError("a choice occurs twice")
         return self
 
@@ -84,9 +87,9 @@ class Range(Config):
 
     low: StrictInt | StrictFloat
     high: StrictInt | StrictFloat
-    log: bool = False
+    log: StrictBool = False
     step: StrictInt | StrictFloat | None = Field(None, gt=0)
-    whole: bool | None = Field(None, alias="int")
+    whole: StrictBool | None = Field(None, alias="int")
 
     @model_validator(mode="after")
     def _is_a_range(self) -> Self:
@@ -119,8 +122,8 @@ class Range(Config):
             ValueError: the setting takes integers, and the range has others.
         """
         takes = _types_of(kind, key)
-        if not self.whole and not self.integral and int in takes and float not in takes:
-            raise ValueError("takes integers: write the bounds as integers")
+        if int in takes and float not in takes and (self.whole is False or not (self.whole or self.integral)):
+            raise ValueError("takes integers: write the bounds as integers, and leave out int = false")
         if self.whole is not None:
             return self
         return self.model_copy(update={"whole": self.integral and (float not in takes)})
@@ -140,11 +143,16 @@ class Range(Config):
         return FloatDistribution(float(self.low), float(self.high), log=self.log, step=step)
 
     def settle(self, value: Any) -> Any:
-        """Returns a value of the distribution as it is trained with, with four digits, which people can copy."""
+        """Returns a value of the distribution as it is trained with.
+
+        It has few digits, so that people can copy it: four, and more where the range is narrow or has steps.
+        """
         if self.whole:
             return int(value)
         low, high = self.extremes
-        return min(max(float(f"{value:.4g}"), low), high)
+        apart = float(self.step) if self.step is not None else high - low
+        digits = 4 + max(0, math.floor(math.log10(max(abs(low), abs(high)) / apart)))
+        return min(max(float(f"{value:.{digits}g}"), low), high)
 
 
 Dimension = Range | Choices
@@ -176,12 +184,14 @@ class Space:
             UsageError: the file cannot be read, is not TOML, or an entry is not a range or choices.
         """
         try:
-            content = tomllib.loads(path.read_text())
+            content = dict(_entries(tomllib.loads(path.read_text())))
         except OSError as error:
             raise UsageError(f"cannot read {path}: {reason(error)}") from None
         except ValueError as error:
             raise UsageError(f"{path} is not TOML: {error}") from None
-        return cls.of(dict(_entries(content)), str(path), kind)
+        except RecursionError:
+            raise UsageError(f"{path} is nested too deeply: write one setting a line") from None
+        return cls.of(content, str(path), kind)
 
     @classmethod
     def of(cls, entries: Mapping[str, Any], source: str, kind: type[RunConfig]) -> Self:
@@ -194,8 +204,11 @@ class Space:
                 raise UsageError(f"{source}: {key} cannot be searched: {FIXED[group]}")
             try:
                 dimensions[key] = _dimension(key, entry, kind)
+                _ = dimensions[key].extremes  # numbers that a float cannot hold raise here
             except ValueError as error:
                 raise UsageError(f"{source}: {key}: {error}") from None
+            except OverflowError:
+                raise UsageError(f"{source}: {key}: a number is too large, or the step too small") from None
         return cls(dimensions, source)
 
     def as_json(self) -> dict[str, Any]:
@@ -257,6 +270,8 @@ def _dimension(key: str, entry: Any, kind: type[RunConfig]) -> Dimension:
     """
     if not isinstance(entry, dict):
         raise ValueError("write a range, {low = 1e-4, high = 1e-2}, or choices, {choices = [64, 128]}")
+    if "choices" in entry and len(entry) > 1:
+        raise ValueError("write a range or choices, not both")
     try:
         if "choices" in entry:
             return Choices.model_validate(entry)
@@ -270,11 +285,17 @@ def _explain(problems: Sequence[Any]) -> str:
     problem = problems[0]
     name = str(problem["loc"][0]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
-        return f"{name} is not known here: a range has low, high, log, step and int, choices have choices alone"
+        return f"{name} is not known here: a range has low, high, log, step and int"
     if problem["type"] == "missing":
         return f"{name} is missing"
     if problem["type"] == "value_error":
         return str(problem["ctx"]["error"])
+    if name == "choices":
+        return "choices must be a list of finite numbers, truth values or text, such as [64, 128]"
+    if name in ("low", "high", "step") and problem["type"] != "greater_than":
+        return f"{name} must be a finite number, and without quotes"
+    if problem["type"] == "bool_type":
+        return f"{name} must be true or false, without quotes"
     message = problem["msg"]
     return f"{name}: {message[:1].lower()}{message[1:]}, got {show(problem['input'])}"
 

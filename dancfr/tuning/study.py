@@ -142,7 +142,7 @@ def open_study(folder: Path, plan: Plan) -> "optuna.Study":
         )
     except OSError as error:
         raise UsageError(f"cannot write {path}: {reason(error)}") from None
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, AssertionError) as error:
         raise UsageError(f"{path} is damaged ({error}): restore it from a copy, or choose another folder") from None
 
 

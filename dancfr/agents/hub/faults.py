@@ -11,7 +11,7 @@ _TRANSPORT = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3")
 """Packages whose errors mean that the hub has not answered; which of them is used depends on the version."""
 
 
-class HubUnreachable(UsageError):
+class HubUnreachable(RunError):
     """The hub has not answered, or has failed to."""
 
 

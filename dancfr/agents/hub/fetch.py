@@ -41,9 +41,9 @@ def fetched(base: str) -> Fetched:
         base: Name of the agent, see `dancfr.agents.hub.names`.
 
     Raises:
-        UsageError: the name is not valid, the repository does not exist or has no packed agent, or it is not in the
-            cache and the hub cannot be reached.
-        RunError: the hub refused the request, or the files could not be written.
+        UsageError: the name is not valid, or the repository does not exist or has no packed agent.
+        RunError: the hub cannot be reached and the agent is not in the cache, the hub refused the request, or the files
+            could not be written.
         PackageMissing: `huggingface_hub` is not installed.
     """
     name = read_name(base)

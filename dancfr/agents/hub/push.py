@@ -49,9 +49,9 @@ def push(request: PushRequest) -> dict[str, Any]:
     README.md is sent with the name of the repository in it; a folder without one gets one there.
 
     Raises:
-        UsageError: the folder is not a packed agent, there is no token, the hub refuses it or cannot be reached, or the
+        UsageError: the folder is not a packed agent, there is no token, the hub refuses it, or the
             repository is public and should be private.
-        RunError: the hub refused the files.
+        RunError: the hub cannot be reached, or refused the files.
         PackageMissing: `huggingface_hub` is not installed.
     """
     with naming_extras():

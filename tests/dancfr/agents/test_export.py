@@ -9,8 +9,8 @@ import pytest
 
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.export import ABOUT, CLOSE, export, random_infostates
-from dancfr.agents.match_rules import match_rules
 from dancfr.errors import RunError, UsageError
+from dancfr.games.registry import make_game
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
 from learners.policy_gradient.mixture import PolicyMixture
@@ -18,14 +18,13 @@ from learners.policy_gradient.mixture import PolicyMixture
 
 def test_nets_of_a_mixture_play_as_the_agent_does(tmp_path: Path) -> None:
     result = export("pretrained:geister", tmp_path / "onnx")
-    rules, _ = match_rules("geister", ("pretrained:geister",))
-    agent = make_agent("pretrained:geister", rules)
+    agent = make_agent("pretrained:geister", make_game("geister", history=True))
     assert isinstance(agent, PolicyMixture)
     about = json.loads((tmp_path / "onnx" / ABOUT).read_text())
     assert {key: result[key] for key in about} == about
     assert [net["probability"] for net in about["nets"]] == pytest.approx(list(agent.probability))
     assert (about["threshold"], result["infostates"] > 500) == (agent.threshold, True)
-    trained_on = agent.guide.trained_on
+    trained_on = make_game(about["game"], **about["game_options"])  # as a reader of the file makes it
     packed, legal, players = random_infostates(trained_on, 3)
     given = {
         "x": trained_on.encode(packed, about["encoding"]),
@@ -74,6 +73,20 @@ def test_each_player_has_nets_of_its_own(tmp_path: Path) -> None:
 def test_agents_without_policy_nets_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not play by policy nets"):
         export(name, tmp_path / "onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_game_is_that_of_the_training(tmp_path: Path) -> None:
+    """Matches play with the history of ghosts, for agents that look at it; these nets do not."""
+    result = export("pretrained:geister-own-view", tmp_path / "onnx")
+    game = make_game(result["game"], **result["game_options"])
+    assert list(game.spec.shapes[result["encoding"]]) == result["shape"]
+
+
+def test_the_working_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="is the folder that you are in"):
+        export("pretrained:phantom-ttt", Path())
     assert not list(tmp_path.iterdir())
 
 

@@ -267,9 +267,9 @@ def test_private_repositories(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -
 def test_push_refuses_in_one_line(
     hub: HubServer, table: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*arguments: str) -> str:
+    def refused(*arguments: str, code: int = 2) -> str:
         outcome = command("push", *arguments)
-        assert (outcome.code, outcome.out) == (2, "")
+        assert (outcome.code, outcome.out) == (code, "")
         (line,) = outcome.err.splitlines()
         return line
 
@@ -286,7 +286,7 @@ def test_push_refuses_in_one_line(
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     assert hub.asked == before
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    assert "http://127.0.0.1:9 cannot be reached (" in refused(str(table), "ada/x")
+    assert "http://127.0.0.1:9 cannot be reached (" in refused(str(table), "ada/x", code=1)
     assert not hub.repositories
 
 

@@ -137,12 +137,19 @@ def test_a_folder_in_use_is_refused(command: Command, tmp_path: Path) -> None:
     assert "already holds a search: continue it with --resume" in refused(command(*arguments(folder, *given)))
     resumed = ("tune", PRESET, "--folder", str(folder), "--resume", "--inline", "--device", "cpu")
     line = refused(command(*resumed, "--metric", "wins:random"))
-    assert "has another metric: 'exploitability', not 'wins:random': leave it out" in line
-    assert "has another preset: 'leduc-policy-gradient', not" in refused(
+    assert "has another metric: exploitability, not wins:random; leave that out" in line
+    assert "has another preset: leduc-policy-gradient, not" in refused(
         command("tune", "leduc-dream", "--folder", str(folder), "--resume", "--inline", "--device", "cpu")
     )
     write_space(tmp_path, '"network.width" = {choices = [16, 64]}')
-    assert "has another space: leave it out" in refused(command(*resumed, "--space", space))
+    assert "has another space; leave that out" in refused(command(*resumed, "--space", space))
+    line = refused(command(*resumed[:2], "games=64", *resumed[2:]))
+    assert "has other settings: game=kuhn" in line
+    assert "not games=64; leave that out" in line
+    found(command, *resumed, "--trials", "2")
+    assert "has begun 2 trials: --trials must be that many or more" in refused(command(*resumed, "--trials", "1"))
+    (folder / "study.jsonl").write_text('{"op_code": 99}\n')
+    assert "study.jsonl is damaged" in refused(command(*resumed))
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     assert "is not empty: choose another folder" in refused(command(*arguments(tmp_path / "full", *given)))

@@ -61,7 +61,9 @@ def test_values_are_rounded_within_their_bounds(tmp_path: Path) -> None:
     drawn = (0.2345678, 0.1234567, 0.1234999, 0.5432159)
     assert [space.settings({"former": value})["former"] for value in drawn] == [0.2346, 0.1235, 0.1235, 0.5432]
     narrow = read(tmp_path, "former = {low = 0.123456, high = 0.123468}\n")
-    assert narrow.settings({"former": 0.12346})["former"] == 0.123468
+    assert narrow.settings({"former": 0.12346})["former"] == 0.12346
+    steps = read(tmp_path, "former = {low = 0.1, high = 0.101, step = 0.0001}\n")
+    assert steps.settings({"former": 0.1003})["former"] == 0.1003
 
 
 @pytest.mark.parametrize(
@@ -74,15 +76,23 @@ def test_values_are_rounded_within_their_bounds(tmp_path: Path) -> None:
         ("games = {low = 1}", "games: high is missing"),
         ("games = {low = 3, high = 3}", "games: low must be less than high, got 3 and 3"),
         ("games = {low = 1, high = 3, max = 4}", "games: max is not known here"),
-        ("games = {low = 'a', high = 3}", "games: low: input should be a valid integer, got a"),
+        ("games = {low = 'a', high = 3}", "games: low must be a finite number, and without quotes"),
         ("games = {low = 1, high = 8, log = true, step = 1}", "games: log and step exclude each other"),
         ("games = {low = 1, high = 8, step = 2}", "games: high must be low plus a number of steps"),
         ("games = {low = 1.5, high = 8, int = true}", "games: bounds and step must be integers"),
         ("games = {low = 1.0, high = 8.0}", "games: takes integers: write the bounds as integers"),
         ("'training.entropy' = {low = 0.0, high = 1.0, log = true}", "low must be greater than 0 with log = true"),
-        ("games = {choices = [64]}", "games: choices: "),
+        ("former = {low = 0.1, high = nan}", "former: high must be a finite number"),
+        ("former = {low = 0.1, high = 0.5, step = 1e-320}", "former: a number is too large, or the step too small"),
+        (f"former = {{low = 0, high = 1{'0' * 400}}}", "former: a number is too large, or the step too small"),
+        ("games = {low = 1, high = 8, int = false}", "games: takes integers: write the bounds as integers"),
+        ("games = {low = 1, high = 8, log = 'yes'}", "games: log must be true or false, without quotes"),
+        (f"games = {'[' * 3000}", "is nested too deeply"),
+        ("games = {choices = [64]}", "games: choices must be two values or more"),
+        ("games = {choices = [64, 64.0]}", "games: a choice occurs twice"),
+        ("games = {choices = [64, [1]]}", "games: choices must be a list of finite numbers"),
         ("games = {choices = [64, 64]}", "games: a choice occurs twice"),
-        ("games = {choices = [64, 128], low = 1}", "games: low is not known here"),
+        ("games = {choices = [64, 128], low = 1}", "games: write a range or choices, not both"),
         ("gamez = {low = 1, high = 3}", "gamez=1: no key named 'gamez'; did you mean game?"),
         ("'training.learning_rate' = {low = -1.0, high = 1.0}", "training.learning_rate=-1.0: training.learning_rate "),
         ("'former' = {low = 0.5, high = 1.5}", "former=1.5: former must be at most 1.0, got 1.5"),
