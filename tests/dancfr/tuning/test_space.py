@@ -87,7 +87,7 @@ def test_values_are_rounded_within_their_bounds(tmp_path: Path) -> None:
         (f"former = {{low = 0, high = 1{'0' * 400}}}", "former: a number is too large, or the step too small"),
         ("games = {low = 1, high = 8, int = false}", "games: takes integers: write the bounds as integers"),
         ("games = {low = 1, high = 8, log = 'yes'}", "games: log must be true or false, without quotes"),
-        (f"games = {'[' * 3000}", "is nested too deeply"),
+        (f"games = {'[' * 1_000_000}", "is nested too deeply"),
         ("games = {choices = [64]}", "games: choices must be two values or more"),
         ("games = {choices = [64, 64.0]}", "games: a choice occurs twice"),
         ("games = {choices = [64, [1]]}", "games: choices must be a list of finite numbers"),
