@@ -95,6 +95,8 @@ def tune(request: SearchRequest) -> dict[str, Any]:
     lock = take_lock(folder)
     try:
         mended(folder)
+        if not request.options.resume:
+            plan.write(folder)  # before the journal: a search that is killed here can be resumed
         study = open_study(folder, plan)
         if (begun := len(study.get_trials(deepcopy=False))) > plan.trials:
             raise UsageError(f"the search in {folder} has begun {begun} trials: --trials must be that many or more")
