@@ -1,6 +1,5 @@
 """`dancfr export`: the nets of an agent as ONNX, for programs without this package."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from dancfr.agents.by_name import game_of, game_options_of, make_agent
 from dancfr.agents.folders import new_folder
 from dancfr.errors import RunError, UsageError, naming_extras
 from dancfr.games.registry import make_game
+from dancfr.runs.folder import write_json
 from envs.game import Game, numbered
 from envs.players import choose_uniform
 from learners.networks.settings import Weights
@@ -52,7 +52,7 @@ def export(agent: str, folder: Path) -> dict[str, Any]:
         from learners.networks.onnx_graph import policy_graph
 
     name = game_of((agent,), None)
-    options = dict(game_options_of(agent, name) or {})
+    options = game_options_of(agent, name)
     rules = make_game(name, **options)
     parts = _parts(agent, make_agent(agent, rules))
     game, network = numbered(rules), parts[0].policy.network
@@ -87,7 +87,7 @@ def export(agent: str, folder: Path) -> dict[str, Any]:
             "threshold": parts[0].policy.threshold,
             "nets": written,
         }
-        (aside / ABOUT).write_text(json.dumps(about, indent=1) + "\n")
+        write_json(aside / ABOUT, about)
     return {"folder": str(folder), "difference": difference, "infostates": len(x), **about}
 
 

@@ -16,9 +16,10 @@ def new_folder(folder: Path) -> Iterator[Path]:
         UsageError: `folder` is a file or is not empty, or is the working folder.
         RunError: it could not be written.
     """
-    aside = folder.resolve().with_name(f".{folder.resolve().name}.partial")
+    place = folder.resolve()
+    aside = place.with_name(f".{place.name}.partial")
     try:
-        if folder.resolve() == Path.cwd():
+        if place == Path.cwd():
             raise UsageError(f"{folder} is the folder that you are in: name another, which is made")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UsageError(f"{folder} is not an empty folder: choose another, or remove it")
@@ -27,7 +28,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         yield aside
         if folder.exists():
             folder.rmdir()
-        aside.rename(folder.resolve())
+        aside.rename(place)
     except OSError as error:
         raise RunError(f"{folder} could not be written: {reason(error)}") from None
     finally:

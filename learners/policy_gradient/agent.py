@@ -33,7 +33,6 @@ class PolicyAgent:
             `threshold` is out of bounds.
 
     Attributes:
-        trained_on: The game that the nets were trained on.
         network: Settings of the nets.
         weights: Weights of the net of all players, or of each player's net.
     """
@@ -56,7 +55,7 @@ class PolicyAgent:
         self.name = name
         self.network, self.weights = network, tuple(nets)
         self.threshold = threshold
-        self.trained_on = self._game = game
+        self._trained_on = self._game = game
         self._nets = [PolicyInference(game, network, weights, device) for weights in nets]
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
@@ -82,7 +81,7 @@ class PolicyAgent:
         Raises:
             ValueError: the infostates of the tree are not those of the game that the nets were trained on.
         """
-        if tree.observed.shape[1] != self.trained_on.spec.packed_size:
+        if tree.observed.shape[1] != self._trained_on.spec.packed_size:
             raise ValueError(f"{self.name} was trained under other rules of {tree.name}")
         policy = tree.to_slots(self.policies(tree.observed, tree.legal(), tree.player))
         return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
