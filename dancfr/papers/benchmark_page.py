@@ -69,7 +69,8 @@ def table(entries: Sequence[Entry]) -> str:
             if not values:
                 continue
             mean = summarise(values)
-            interval = f" [{mean.low:.3g}, {mean.high:.3g}]" if mean.n > 2 else ""
+            # Exploitability is never below zero, but the interval of a symmetric distribution may be.
+            interval = f" [{max(mean.low, 0):.3g}, {mean.high:.3g}]" if mean.n > 2 else ""
             most, minutes = max(one["decisions"] for one in runs), sum(one["seconds"] for one in runs) / len(runs) / 60
             lines.append(
                 f"| `{game}` | {method} | {shown} | {mean.mean:.3g}{interval} | {min(values):.3g}, {max(values):.3g} "
