@@ -25,6 +25,8 @@ from tests.wandb_server import KEY, SentRun, Server, serving
 
 SPEED = Speed("traversal/decisions_per_second", "decisions")
 WIN_RATE = "evaluation/average/rush/win_rate"
+EVALUATED = ("evaluation.every=100000", "evaluation.games=20")
+"""The last iteration is evaluated, and no other."""
 
 
 class Settings(Config):
@@ -133,7 +135,18 @@ def test_online_run_has_what_the_folder_has(tmp_path: Path, server: Server, capf
 
 def test_resume_of_a_killed_training_continues_its_wandb_run(tmp_path: Path, server: Server) -> None:
     path = tmp_path / "run"
-    command = [sys.executable, "-m", "dancfr", "train", "geister-quick", *SHORT, "--inline", "--run-dir", str(path)]
+    command = [
+        sys.executable,
+        "-m",
+        "dancfr",
+        "train",
+        "geister-quick",
+        *SHORT,
+        *EVALUATED,
+        "--inline",
+        "--run-dir",
+        str(path),
+    ]
     with subprocess.Popen([*command, "iterations=100000", "--wandb", "online"], stderr=subprocess.PIPE) as killed:
         try:
             wait_for(lambda: server.runs and len(sent_iterations(only_run(server))) >= 5, 150)
@@ -154,6 +167,9 @@ def test_resume_of_a_killed_training_continues_its_wandb_run(tmp_path: Path, ser
     assert only_run(server) is sent, "there is no second run"
     assert (sent.starts, sent.exit_code) == (2, 0)
     assert sent_iterations(sent) == list(range(1, total + 1)), "what was done again is sent once"
+    last = [row for row in sent.rows() if "evaluation/iteration" in row][-1]
+    decisions = Run.open(path).read_metrics("train")[-1]["samples/decisions"]
+    assert (last["evaluation/iteration"], last["evaluation/decisions"]) == (total, decisions)
 
 
 def sync(folder: Path) -> None:
