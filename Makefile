@@ -13,7 +13,7 @@ endif
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-rest test-all test-faults test-strength coverage test-hosts docs lint format cards bench gpu constraints hashes clean distclean
+.PHONY: help setup demo test test-rest test-all test-faults test-strength coverage test-hosts docs lint format cards bench gpu constraints hashes dist clean distclean
 
 VENV := .venv
 export NO_MKDOCS_2_WARNING := 1
@@ -114,6 +114,9 @@ constraints: ## write the versions that .venv holds to constraints.txt
 
 hashes: ## write the hash of every package of the image to docker/*.txt (needs Python 3.11 and PyPI)
 	$(PYTHON) docker/lock.py
+
+dist: $(STAMP) ## build and check the files of a release from the newest commit, in dist/; TAG=v1.2.3 for the release itself
+	$(PY) -m tests.packaging.release $(if $(TAG),--tag "$(TAG)")
 
 clean: ## remove caches and build results; runs and .venv stay
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -125,6 +125,7 @@ SLOW = (
     "dancfr/watch/test_status.py::test_a_training_is_watched",
     "dancfr/watch/test_tracking.py::test_a_killed_training",
     "dancfr/watch/test_tracking.py::test_copy",
+    "dancfr/watch/test_wandb_online",
     "envs/test_without_jit",
     "faults/",
     "learners/cheat_cfr/test_cheat_solver.py::test_infosets_are_those_of_the_enumeration",

@@ -71,7 +71,7 @@ def train(request: TrainRequest) -> dict[str, Any]:
             run,
             one_line_errors(),
             _fresh_start(run, options.resume),
-            Tracker(run, mode, method.speed, options.tensorboard, options.on_row) as tracker,
+            Tracker(run, mode, method.speed, options.tensorboard, options.on_row, method.plies) as tracker,
         ):
             result = method.train(run, config, tracker, options)
     return {"run_dir": str(run.path), **result, "stopped": stop.requested}

@@ -22,6 +22,7 @@ class Tracker:
         speed: The speed of the method, from which the speed per worker is computed for W&B.
         tensorboard: Whether the record is written for TensorBoard, too.
         on_row: Gets each row once it is written.
+        decisions: Key of training rows that counts the decisions so far, an axis of W&B's charts of evaluations.
 
     Raises:
         UsageError: see `choose_mode`.
@@ -34,12 +35,13 @@ class Tracker:
         speed: Speed | None = None,
         tensorboard: bool = False,
         on_row: Callable[[Mapping[str, Any]], None] | None = None,
+        decisions: str | None = None,
     ) -> None:
         self._run, self._on_row = run, on_row
         self._readers: list[ReaderProcess] = []
         mode = choose_mode(mode)
         if mode != "off":
-            words = () if speed is None else (speed.key, speed.unit)
+            words = () if speed is None else (speed.key, speed.unit, decisions or "")
             self._readers.append(ReaderProcess("W&B", "dancfr.watch.wandb_reader", run, mode, *words))
         if tensorboard:
             self._readers.append(ReaderProcess("TensorBoard", "dancfr.watch.tensorboard_reader", run))

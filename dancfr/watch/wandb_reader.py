@@ -1,24 +1,24 @@
 """Sends a run to Weights & Biases: reads `metrics.jsonl` while it grows, in a process beside the training.
 
-    python -m dancfr.watch.wandb_reader RUN online|offline [KEY UNIT]
+    python -m dancfr.watch.wandb_reader RUN online|offline [KEY UNIT [DECISIONS]]
 
-KEY and UNIT are those of the method's `Speed`. The process ends when its standard input does: with the training. Its
-exit code is 1 if W&B fails; the last line on standard error then says why.
+KEY and UNIT are those of the method's `Speed`, and DECISIONS is the key of the decisions so far. The process ends when
+its standard input does: with the training. Its exit code is 1 if W&B fails; the last line on standard error then says
+why.
 
 W&B's own step only counts rows here. The axis of charts is ``iteration``, that of evaluations ``evaluation/iteration``,
-so rows may arrive late. When an online run is resumed, the server's summary shows which rows W&B has already. An
-offline piece cannot be continued, since W&B may replace the rows of a first piece by those of a second one; therefore
-each piece begins with the first row of the record and is complete.
+so rows may arrive late. Rows of evaluations also contain ``evaluation/decisions`` and ``evaluation/elapsed_s``, two
+axes by which runs of different settings or methods can be compared. When an online run is resumed, the server's
+summary shows which rows W&B has already. An offline piece cannot be continued, since W&B may replace the rows of a
+first piece by those of a second one; therefore each piece begins with the first row of the record and is complete.
 """
 
 import json
 import os
 import re
-import shutil
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from dancfr.watch.beside import ignore_signals, until_the_end
 from dancfr.watch.following import Row, Tail, evaluated, is_number
 from dancfr.watch.progress import Speed
 from dancfr.watch.tracking import server
+from dancfr.watch.wandb_page import Curves, send_checkpoint, send_record, tables
 
 FILE = "wandb.json"
 """The file in a run's folder with the ``id`` of its W&B run, and the names of its offline ``pieces``, oldest first."""
@@ -39,15 +40,17 @@ INIT_TIMEOUT_S = 30.0
 SUMMARIES = (
     (r"evaluation/.*/win_rate", "max,last"),
     (r"evaluation/.*/nash_conv", "min,last"),
+    (r"response/value.*", "max,last"),
+    (r"loss/.*", "min,last"),
     (r".*per_second(_each)?", "mean,last"),
 )
 """Summaries of metrics in W&B's table of runs, which shows the last value of all others."""
 
-AXES = ("iteration", "evaluation/iteration", "elapsed_s")
-"""Metrics that need no chart of their own."""
+EVALUATED = tuple(f"evaluation/{name}" for name in ("iteration", "decisions", "elapsed_s"))
+"""Axes of evaluations, their own first."""
 
-CHARTS = {"win_rate": "Share of games won", "nash_conv": "NashConv"}
-"""Titles of the charts that contain all learning curves of a kind."""
+AXES = ("iteration", "elapsed_s", *EVALUATED)
+"""Metrics that need no chart of their own."""
 
 
 class Reader:
@@ -57,16 +60,17 @@ class Reader:
         run: The run.
         live: The W&B run, just started.
         speed: The speed of the method.
+        decisions: Key of training rows that counts the decisions so far, if there is one.
     """
 
-    def __init__(self, run: Run, live: Any, speed: Speed | None = None) -> None:
-        self._run, self._live, self._speed = run, live, speed
+    def __init__(self, run: Run, live: Any, speed: Speed | None = None, decisions: str = "") -> None:
+        self._run, self._live, self._speed, self._decisions_key = run, live, speed, decisions
         self._tail = Tail(run.metrics.path)
         self._sent: dict[str, Any] = dict(live.summary)  # newest value of each metric
         self._defined = set(AXES)
         self._events: Counter[str] = Counter()
-        self._curves: dict[str, dict[str, dict[int, float]]] = {}  # points by chart and curve
-        self._charted = 0
+        self._decisions: dict[int, float] = {}  # until the end of an iteration
+        self._curves = Curves()
         self._checkpoint = 0
         for axis in AXES:
             live.define_metric(axis, hidden=True)
@@ -75,7 +79,7 @@ class Reader:
         """Sends new rows and, if there is a new checkpoint, the checkpoint and the charts.
 
         Args:
-            last: Send the charts in any case.
+            last: Send the charts in any case, and the tables and the record.
         """
         rows, anew = self._tail.read()
         if anew:  # the run went back to a checkpoint
@@ -85,31 +89,41 @@ class Reader:
         stored = checkpoints.listed(self._run)
         due = bool(stored) and stored[-1].iteration > self._checkpoint
         if due:
-            self._send_checkpoint(stored[-1])
-        if due or last:
-            self._send_charts()
+            self._checkpoint = stored[-1].iteration
+            send_checkpoint(self._run, self._live, stored[-1])
+        if (due or last) and (charts := self._curves.draw()):
+            self._live.log(charts)
+        if last:
+            if made := tables(self._run, self._decisions):
+                self._live.log(made)
+            send_record(self._run, self._live)
 
     def _send(self, row: Row) -> None:
         """Sends a row, unless W&B has it already."""
         kind, axis = row.get("kind"), "iteration"
+        axes: dict[str, float] = {}
         if kind == "event":
             metrics = self._count(row)
             new = any(value > self._sent.get(name, 0) for name, value in metrics.items())
         elif kind in ("evaluation", "exploitability"):
-            axis = "evaluation/iteration"
+            axis = EVALUATED[0]
             metrics = evaluated(row)
             new = row["iteration"] >= self._sent.get(axis, 0)  # several rows have the iteration of an evaluation
-            self._chart(row["iteration"], metrics)
+            self._curves.add(row["iteration"], metrics)
+            values = {"decisions": self._decisions.get(row["iteration"]), "elapsed_s": row.get("elapsed_s")}
+            axes = {f"evaluation/{name}": value for name, value in values.items() if value is not None}
         else:
             metrics = {key: value for key, value in row.items() if is_number(value)} | speed_each(row, self._speed)
             new = row["iteration"] > self._sent.get(axis, 0)
+            if is_number(row.get(self._decisions_key)):
+                self._decisions[row["iteration"]] = row[self._decisions_key]
         if new:
             for name in metrics.keys() - self._defined:
                 summary = next((kinds for pattern, kinds in SUMMARIES if re.fullmatch(pattern, name)), None)
                 self._live.define_metric(name, step_metric=axis, **({"summary": summary} if summary else {}))
                 self._defined.add(name)
             self._sent |= metrics | ({} if kind == "event" else {axis: row["iteration"]})
-            self._live.log(metrics | {axis: row["iteration"]})
+            self._live.log(metrics | axes | {axis: row["iteration"]})
 
     def _count(self, row: Row) -> dict[str, float]:
         """Returns the number of events of this kind so far, and the iterations and seconds that they cost."""
@@ -117,50 +131,6 @@ class Reader:
         costs = {f"{name}_{key}": row[key] for key in ("lost_iterations", "seconds") if is_number(row.get(key))}
         self._events.update({name: 1, **costs})
         return {key: self._events[key] for key in (name, *costs)}
-
-    def _chart(self, iteration: int, metrics: Mapping[str, float]) -> None:
-        for name, value in metrics.items():
-            curve, _, chart = name.removeprefix("evaluation/").rpartition("/")
-            self._curves.setdefault(chart, {}).setdefault(curve, {})[iteration] = value
-
-    def _send_charts(self) -> None:
-        """Draws the learning curves so far, those of all policies and opponents in one chart."""
-        points = sum(len(curve) for curves in self._curves.values() for curve in curves.values())
-        if points == self._charted:
-            return
-        import wandb
-
-        self._charted = points
-        for chart, curves in self._curves.items():
-            drawn = wandb.plot.line_series(
-                xs=[list(curve) for curve in curves.values()],
-                ys=[list(curve.values()) for curve in curves.values()],
-                keys=list(curves),
-                title=CHARTS.get(chart, chart),
-                xname="iteration",
-                split_table=True,
-            )
-            self._live.log({f"curves/{chart}": drawn})
-
-    def _send_checkpoint(self, checkpoint: checkpoints.Checkpoint) -> None:
-        """Sends a checkpoint's manifest and the strategies up to it as an artifact; the buffers stay on the disk."""
-        import wandb
-
-        self._checkpoint = checkpoint.iteration
-        name = re.sub(r"[^\w.-]", "-", self._run.name)[:100]
-        about = {"iteration": checkpoint.iteration}
-        # With the id, since runs of two machines may have the same name.
-        artifact = wandb.Artifact(f"{name}-{self._live.id}-checkpoint", type="checkpoint", metadata=about)
-        manifest = self._run.path / "wandb" / f"manifest-{checkpoint.iteration:06d}.json"
-        stored = [file.path for file in self._run.list_strategies() if file.iteration <= checkpoint.iteration]
-        try:
-            shutil.copyfile(checkpoint.folder / "manifest.json", manifest)  # a later checkpoint removes this one
-            artifact.add_file(str(manifest), name="manifest.json", policy="immutable", skip_cache=True)
-            for path in stored:  # W&B need not copy a file that does not change
-                artifact.add_file(str(path), name=f"strategies/{path.name}", policy="immutable", skip_cache=True)
-        except (OSError, ValueError):
-            return  # the run has removed a file meanwhile; the next checkpoint is sent instead
-        self._live.log_artifact(artifact, aliases=["latest", f"iteration-{checkpoint.iteration}"])
 
 
 def speed_each(row: Row, speed: Speed | None) -> dict[str, float]:
@@ -228,12 +198,12 @@ def start(run: Run, mode: str) -> Any:
     )
 
 
-def main(path: str, mode: str, *speed: str) -> None:
+def main(path: str, mode: str, key: str = "", unit: str = "", decisions: str = "") -> None:
     """Follows a run until standard input ends, which contains the exit code of the training."""
     ignore_signals()
     run = Run.open(path)
     live = start(run, mode)
-    reader = Reader(run, live, Speed(*speed) if speed else None)
+    reader = Reader(run, live, Speed(key, unit) if key else None, decisions)
     reader.update()
     note_piece(run, live)
     exit_code = until_the_end(reader.update)

@@ -12,14 +12,14 @@ from packaging.requirements import Requirement
 from dancfr.errors import _EXTRAS
 from dancfr.methods import find_preset
 from dancfr.runs.run import Run
-from tests.packaging.test_repository import EXTRAS, PROJECT, ROOT, required_closure
+from tests.packaging.dependencies import EXTRAS, PROJECT, ROOT, required_by
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of packages: the dependencies of dancfr without any extra, as links to the packages installed here."""
     folder = tmp_path_factory.mktemp("plain")
-    needed = required_closure(map(Requirement, PROJECT["dependencies"]))
+    needed = set(required_by(map(Requirement, PROJECT["dependencies"])))
     for name in needed:
         distribution = metadata.distribution(name)
         for top in {file.parts[0] for file in distribution.files or []} - {"..", "__pycache__"}:

@@ -10,7 +10,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.packaging.test_repository import EXTRAS, PROJECT, pinned_versions, required_closure
+from tests.packaging.dependencies import DIRECT, EXTRAS, PROJECT, pinned_versions, required_by
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"
@@ -49,8 +49,8 @@ def test_all_that_the_image_needs_is_locked() -> None:
 
 def needed_by(requirements: list[str]) -> set[str]:
     """Names of all that they need on this platform."""
-    found = required_closure(map(Requirement, requirements))
-    assert found <= required_closure() | {"setuptools"}
+    found = set(required_by(map(Requirement, requirements)))
+    assert found <= set(required_by(DIRECT)) | {"setuptools"}
     return {name for name in found if not name.startswith(("nvidia-", "cuda-", "triton"))}
 
 

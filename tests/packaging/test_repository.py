@@ -4,25 +4,17 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
-from collections.abc import Iterable
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import Version
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.packaging.dependencies import DIRECT, PROJECT, ROOT, pinned_versions, required_by
+
 GUIDES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "envs").glob("*/README.md"))
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "SECURITY.md", *GUIDES, *PAGES]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-EXTRAS = PROJECT["optional-dependencies"]
-STATED = [Requirement(text) for texts in (PROJECT["dependencies"], *EXTRAS.values()) for text in texts]
-DIRECT = [requirement for requirement in STATED if requirement.name != "dancfr"]
 
 
 def repository_files() -> list[Path]:
@@ -35,33 +27,6 @@ def repository_files() -> list[Path]:
         built = re.compile(r"(^|/)(\.[^/]+|build|dist|runs|wandb|__pycache__|[^/]+\.egg-info)/")
         paths = [path for path in ROOT.rglob("*") if not built.search(path.relative_to(ROOT).as_posix())]
     return [path for path in paths if path.is_file()]
-
-
-def pinned_versions() -> dict[str, Version]:
-    pins: dict[str, Version] = {}
-    for line in (ROOT / "constraints.txt").read_text().splitlines():
-        if line and not line.startswith("#"):
-            name, version = line.split("==")
-            pins[canonicalize_name(name)] = Version(version)
-    return pins
-
-
-def required_closure(requirements: Iterable[Requirement] = DIRECT) -> set[str]:
-    """Names of all that requirements need on this platform, from the installed metadata; `dancfr[all,dev,bench]`."""
-    waiting = list(requirements)
-    seen: set[tuple[str, str]] = set()
-    while waiting:
-        requirement = waiting.pop()
-        key = (canonicalize_name(requirement.name), ",".join(sorted(requirement.extras)))
-        if key in seen:
-            continue
-        seen.add(key)
-        wanted = {"", *requirement.extras}
-        for text in metadata.requires(requirement.name) or []:
-            inner = Requirement(text)
-            if inner.marker is None or any(inner.marker.evaluate({"extra": extra}) for extra in wanted):
-                waiting.append(inner)
-    return {name for name, _ in seen}
 
 
 def test_imports_only_go_down() -> None:
@@ -80,7 +45,7 @@ def test_constraints_pin_every_direct_dependency_within_its_bounds() -> None:
 
 
 def test_constraints_pin_all_that_the_dependencies_need() -> None:
-    unpinned = required_closure() - set(pinned_versions()) - {"dancfr"}
+    unpinned = set(required_by(DIRECT)) - set(pinned_versions()) - {"dancfr"}
     # A CUDA build of torch brings its own exactly pinned companions, which a CPU build does not have.
     assert not {name for name in unpinned if not name.startswith(("nvidia-", "cuda-", "triton"))}
 

@@ -6,10 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +22,8 @@ from dancfr.watch import wandb_reader
 from dancfr.watch.progress import Speed
 from dancfr.watch.status import Watched
 from dancfr.watch.tracking import Tracker, choose_mode
+from tests.waiting import wait_for
+from tests.wandb_server import serving
 
 
 class Settings(Config):
@@ -172,13 +171,6 @@ def test_a_killed_training_costs_wandb_nothing_and_what_is_done_again_is_sent_on
         assert losses == [(iteration, pytest.approx(1 / iteration)) for iteration in range(1, iterations + 1)]
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_evaluations_that_come_in_together_keep_their_iterations_and_events_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "run"
     recovered = {"kind": "event", "event": "recovered", "cause": "WorkerDied: gone", "lost_iterations": 2}
@@ -272,24 +264,11 @@ def test_a_service_that_hangs_holds_up_neither_the_rows_nor_the_end(tmp_path: Pa
     assert seconds < 10
 
 
-class Refusing(BaseHTTPRequestHandler):
-    """A W&B server that knows no key."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(401)
-        self.end_headers()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Writes nothing to standard error, which the test reads."""
-
-
 @pytest.fixture(scope="module")
 def refusing() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    """A W&B server that knows another key."""
+    with serving() as server:
+        yield server.address
 
 
 @pytest.mark.parametrize(
