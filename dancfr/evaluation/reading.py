@@ -55,7 +55,7 @@ class ReadAt:
     chance: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reading:
     """The readings of an agent's play by ply.
 
@@ -106,6 +106,10 @@ class Reading:
     def _caption(self) -> str:
         reader = f"a logistic regression fitted on {self.fitted_on:,} games"
         return f"{self.secret} ({' or '.join(self.values)}), read by {reader}"
+
+    def __repr__(self) -> str:
+        shares = [f"{percent(each.accuracy)} after {each.ply} plies" for each in self.plies]
+        return f"Reading({self.secret}: read right {', '.join(shares) or 'nowhere'})"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -290,5 +294,5 @@ def by_game(right: NDArray[np.bool_], game: NDArray[np.int64]) -> tuple[float, t
     good = np.concatenate([good, np.full(PSEUDO, mean), np.zeros(PSEUDO)])
     middle = good.sum() / size.sum()
     error = float(np.sqrt(((good - middle * size) ** 2).sum()) / size.sum())
-    share = float(right.mean())
+    share, middle = float(right.mean()), float(middle)
     return share, (max(min(middle - 1.96 * error, share), 0.0), min(max(middle + 1.96 * error, share), 1.0))
