@@ -5,6 +5,7 @@ PYTHON ?= python3
 ARGS ?=
 JOBS ?= 2
 GPU ?= runs/gpu
+SOURCE ?=
 # Named once, here: `?=` would ask for the time again wherever the name is used, and a second may pass in between.
 ifndef RUN
 RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
@@ -13,7 +14,7 @@ endif
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-rest test-all test-faults test-strength coverage test-hosts docs lint format cards bench gpu constraints hashes dist clean distclean
+.PHONY: help setup demo test test-rest test-all test-faults test-strength coverage test-hosts docs notebooks lint format cards bench gpu constraints hashes dist clean distclean
 
 VENV := .venv
 export NO_MKDOCS_2_WARNING := 1
@@ -80,6 +81,10 @@ test-hosts: $(STAMP) ## `ray up` on three hosts over ssh (network namespaces: ne
 
 docs: $(STAMP) ## make the site of the documents, with the API, in site/
 	$(PY) -m mkdocs build --strict
+
+notebooks: $(STAMP) ## write the notebooks of examples/ as .ipynb files, beside a wheel for their first cell: dist/notebooks/
+	$(PY) examples/notebooks/write.py dist/notebooks --source "$(SOURCE)"
+	$(PY) -m build --wheel --no-isolation --outdir dist/notebooks . >/dev/null
 
 lint: $(STAMP) ## style, types, the direction of imports, links of documents, prose: the checks of CI beside the tests
 	@failed=; \

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dancfr.agents.match import play as play
     from dancfr.agents.response import best_response as best_response
     from dancfr.agents.solving import solve as solve
+    from dancfr.agents.tournament import tournament as tournament
     from dancfr.agents.trained import load_run as load_run
     from dancfr.agents.trained import train as train
     from dancfr.games.registry import make_game as make_game
@@ -104,6 +105,7 @@ _PLACES = {
     "make_game": "dancfr.games.registry",
     "make_agent": "dancfr.agents.by_name",
     "play": "dancfr.agents.match",
+    "tournament": "dancfr.agents.tournament",
     "solve": "dancfr.agents.solving",
     "exploitability": "dancfr.agents.exact",
     "best_response": "dancfr.agents.response",
@@ -133,5 +135,6 @@ __all__ = [
     "make_game",
     "play",
     "solve",
+    "tournament",
     "train",
 ]

@@ -49,6 +49,7 @@ _EXTRAS = {
     "onnx": "onnx",
     "huggingface_hub": "hub",
     "optuna": "tune",
+    "pandas": "notebook",
 }
 """The extra of dancfr that brings a package."""
 

@@ -1,11 +1,65 @@
-"""How results look in a notebook: small tables of HTML."""
+"""Curves in a notebook: frames of pandas and axes of Matplotlib, two packages that are imported when they are used."""
 
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dancfr.errors import UsageError, naming_extras, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+BAND = 0.2
+"""Opacity of intervals."""
 
 
-def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -> str:
-    """Returns a table of HTML with a caption; every text is escaped."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+def frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> "DataFrame":
+    """Returns rows as a frame of pandas; a mapping in a row becomes columns such as ``seats/first/games``.
+
+    Args:
+        rows: The rows.
+        columns: Names of the columns; None: all keys of the rows.
+
+    Raises:
+        PackageMissing: pandas is not installed.
+    """
+    with naming_extras():
+        import pandas
+    found = pandas.json_normalize([dict(row) for row in rows], sep="/")
+    return found if columns is None else found.reindex(columns=list(columns))
+
+
+def axes_for(ax: "Axes | None", x_label: str, y_label: str, title: str, shares: bool = False) -> "Axes":
+    """Returns the axes on which a curve is to be drawn, with labels.
+
+    Args:
+        ax: Axes that may have curves already; None: those of a new figure of pyplot, which get the title.
+        x_label: Label of the horizontal axis.
+        y_label: Label of the vertical axis.
+        title: Title of a new figure.
+        shares: Whether values are fractions, shown in percent.
+
+    Raises:
+        PackageMissing: Matplotlib is not installed.
+        UsageError: `ax` is something else.
+    """
+    with naming_extras():
+        from matplotlib import pyplot
+        from matplotlib.axes import Axes
+        from matplotlib.ticker import PercentFormatter
+    if ax is None:
+        ax = pyplot.subplots(layout="constrained")[1]
+        ax.set_title(title, wrap=True)
+        ax.grid(alpha=BAND)
+    elif not isinstance(ax, Axes):
+        raise UsageError(f"plot: ax expects axes of Matplotlib, such as pyplot.subplots()[1], got {shortened(ax)}")
+    ax.set_xlabel(x_label)
+    ax.set_ylabel(y_label)
+    if shares:
+        ax.yaxis.set_major_formatter(PercentFormatter(1))
+    return ax
+
+
+def percent(share: float) -> str:
+    """Formats a fraction: ``66.5 %``."""
+    return f"{100 * share:.1f} %"

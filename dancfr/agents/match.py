@@ -17,10 +17,11 @@ from dancfr.evaluation.arena import play as play_games
 from dancfr.evaluation.exploitability import evaluate_exactly
 from dancfr.evaluation.reading import Reading, read_play, require_readable
 from dancfr.games.registry import DEFAULT, make_game, record_of, rules_made_with
-from dancfr.notebooks import html_table
+from dancfr.notebooks import percent
 from envs.agent import Agent
 from envs.game import GameBase
 from learners.cfr.exact_evaluation import Evaluation
+from learners.html import html_table
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,8 +92,19 @@ class Match:
 
     def _repr_html_(self) -> str:
         counts = {**self.result.seats, "all": {key: getattr(self.result, key) for key in _COUNTS}}
-        rows = [(seat, *(f"{found[key]:,}" for key in _COUNTS)) for seat, found in counts.items()]
-        return html_table(("seat", *_COUNTS), rows, repr(self))
+        rows = [
+            (seat, *(f"{found[key]:,}" for key in _COUNTS), percent(found["wins"] / found["games"]))
+            for seat, found in counts.items()
+            if found["games"]
+        ]
+        endings = [(ending, f"{games:,}") for ending, games in self.result.categories.items()]
+        return "".join(
+            [
+                html_table(("seat", *_COUNTS, "won"), rows, repr(self)),
+                html_table(("ending", "games"), endings, f"how the games ended for {self.agent}"),
+                *(part._repr_html_() for part in (self.exact, self.reading) if part is not None),
+            ]
+        )
 
 
 READING = 1

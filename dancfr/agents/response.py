@@ -4,14 +4,20 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dancfr.agents.exact_response import exploit_beside_exact, exploit_exactly
 from dancfr.agents.exploit import ExploitRequest, exploit
 from dancfr.arguments import checked
+from dancfr.errors import UsageError
 from dancfr.evaluation.effort import describe_effort
-from dancfr.notebooks import html_table
+from dancfr.notebooks import BAND, axes_for, frame
 from dancfr.runs.keys import settings_of
+from learners.html import html_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +46,42 @@ class Response:
         """Exploitability of the agent if the response is exact, or else a lower bound with 97.5 % confidence."""
         return float(self.found["exploitability" if self.found["exact"] else "exploitability_at_least"])
 
+    def frame(self) -> "DataFrame":
+        """Returns the curves as a frame of pandas: the mean return of the response of each start over its training.
+
+        The columns are ``start``, ``decisions``, ``cpu_seconds`` and ``value``; an exact response has no rows.
+        """
+        return frame(
+            (
+                dict(zip(_POINT, (each["start"], *point), strict=True))
+                for each in self.found.get("start_curves", ())
+                for point in each["curve"]
+            ),
+            _POINT,
+        )
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draws the curves of `frame` over decisions, and the 95 % interval of `value` as a grey band.
+
+        Args:
+            ax: Axes of Matplotlib to draw on; None makes a figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            UsageError: the response is exact, so it has no curve.
+        """
+        if self.found["exact"]:
+            raise UsageError("an exact response has no curve: leave out exact=True to train one")
+        ax = axes_for(ax, "decisions", "mean return of the response", f"Best response to {self.found['agent']}")
+        for each in self.found["start_curves"]:
+            decisions, _, values = zip(*each["curve"], strict=True) if each["curve"] else ((), (), ())
+            ax.plot(decisions, values, marker="o", label=f"start: {each['start']}")
+        ax.axhspan(*self.ci95, color="grey", alpha=BAND, label="result")
+        ax.legend()
+        return ax
+
     def as_dict(self) -> dict[str, Any]:
         """Returns the object that `dancfr exploit --json` prints."""
         return dict(self.found)
@@ -60,6 +102,10 @@ class Response:
         return html_table(
             ("moving", "value"), [(seat, f"{part['value']:+.4f}") for seat, part in seats.items()], repr(self)
         )
+
+
+_POINT = ("start", "decisions", "cpu_seconds", "value")
+"""Columns of the frame of a response."""
 
 
 @checked

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from dancfr.games.trees import make_tree
 from dancfr.methods.value_functions.solving import VARIANTS as LIMITED
 from dancfr.methods.value_functions.solving import options as limited_options
 from dancfr.methods.value_functions.solving import solve_limited
-from dancfr.notebooks import html_table
+from dancfr.notebooks import axes_for, frame
 from dancfr.runs.strategies import check_storable, check_target, load_agent, write_strategy
 from dancfr.values import parse_options, show
 from envs.game import Game, GameBase
@@ -32,6 +32,11 @@ from learners.cfr.monte_carlo import MonteCarloSolver
 from learners.cfr.sequence_form import SequenceForm, sequence_form
 from learners.cfr.solver import ALGORITHMS, Solver, make_solver
 from learners.cfr.vector_solver import VARIANTS, VectorSolver
+from learners.html import html_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 LINEAR_PROGRAM = "lp"
 
@@ -74,6 +79,26 @@ class Solution:
         """Iterations and the exploitability after them."""
         return [(int(iteration), float(value)) for iteration, value in self.found["curve"]]
 
+    def frame(self) -> "DataFrame":
+        """Returns the curve as a frame of pandas with the columns ``iteration`` and ``exploitability``."""
+        return frame((dict(zip(_POINT, point, strict=True)) for point in self.curve), _POINT)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draws the curve with logarithmic axes, and returns these.
+
+        Args:
+            ax: Axes of Matplotlib to draw on, for example of another solution; None makes a figure.
+
+        Raises:
+            UsageError: the solution is that of a linear program, which has no curve.
+        """
+        if not self.curve:
+            raise UsageError(f"{self.found['algorithm']} has no iterations and so no curve: plot another algorithm's")
+        ax = axes_for(ax, *_POINT, f"{self.found['game']}: exploitability of the average policy")
+        ax.loglog(*zip(*self.curve, strict=True), marker="o", label=str(self.found["algorithm"]))
+        ax.legend()
+        return ax
+
     def agent(self) -> TabularAgent:
         """Returns the agent that plays the policy.
 
@@ -112,11 +137,13 @@ class Solution:
 
     def _repr_html_(self) -> str:
         rows = [(f"{iteration:,}", f"{value:.6g}") for iteration, value in self.curve]
-        return html_table(("iteration", "exploitability"), rows, repr(self))
+        return html_table(_POINT, rows, repr(self))
 
 
 _ABOUT = ("game", "game_options", "algorithm", "seed", "settings")
 """Keys of a solution that its file contains."""
+_POINT = ("iteration", "exploitability")
+"""A point of the curve."""
 
 
 @checked

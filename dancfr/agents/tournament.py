@@ -1,46 +1,112 @@
-"""Tournaments: a league of a single round without a folder, in which all pairs play the same deals."""
+"""`dancfr.tournament` and `dancfr tournament`: a league of a single round without a folder, on the same deals."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dancfr.agents.by_name import identity, make_agent
+from dancfr.agents.by_name import game_of, identity, make_agent
 from dancfr.agents.hub.fetch import record_of_commits
 from dancfr.agents.league.config import LeagueConfig, Member, Result
 from dancfr.agents.league.standings import standings
 from dancfr.agents.match_rules import match_rules
+from dancfr.arguments import checked
 from dancfr.errors import UsageError, warn
 from dancfr.evaluation.arena import MatchResult, play
 from dancfr.evaluation.sides import sides_of
 from dancfr.evaluation.statistics import describe_share
 from dancfr.methods.agent_name import AgentName
+from dancfr.notebooks import frame
 from envs.agent import Agent
 from envs.game import GameBase
+from learners.html import html_table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Pairs = Mapping[tuple[str, str], MatchResult]
 """Match of each pair, from the view of the first agent."""
 
 
+@dataclass(frozen=True, repr=False)
+class Tournament:
+    """A tournament that has been played.
+
+    Attributes:
+        found: Its results, as `dancfr tournament --json` prints them.
+    """
+
+    found: dict[str, Any]
+
+    @property
+    def ratings(self) -> dict[str, float]:
+        """Ratings in Elo points relative to their mean by agent, best first."""
+        return dict(self.found["ratings"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the object that `dancfr tournament --json` prints."""
+        return dict(self.found)
+
+    def frame(self) -> "DataFrame":
+        """Returns a frame of pandas with a row for each agent, best first.
+
+        The columns are ``rating``, in Elo points, the bounds ``low`` and ``high`` of its 95 % interval, and the agent's
+        win rate against every agent by name.
+        """
+        table, bounds = self.found["table"], self.found["ratings_ci95"]
+        rows = [
+            {"agent": agent, "rating": rating, "low": bounds[agent][0], "high": bounds[agent][1]}
+            | {f"against {other}": table[agent].get(other, {}).get("win_rate") for other in self.ratings}
+            for agent, rating in self.ratings.items()
+        ]
+        return frame(rows).set_index("agent")
+
+    def __repr__(self) -> str:
+        found = self.found
+        ratings = ", ".join(f"{agent} {rating:+.0f}" for agent, rating in self.ratings.items())
+        return f"Tournament({found['game']}, {found['games']:,} games a pair, Elo: {ratings})"
+
+    def _repr_html_(self) -> str:
+        table = self.found["table"]
+        rows = []
+        for agent, rating in self.ratings.items():
+            low, high = self.found["ratings_ci95"][agent]
+            won = [table[agent][other] if other != agent else None for other in self.ratings]
+            shares = [describe_share(each["win_rate"], *each["ci95"]) if each else "" for each in won]
+            rows.append((agent, f"{rating:+.0f} [{low:+.0f}, {high:+.0f}]", *shares))
+        caption = (
+            f"{self.found['game']}, {self.found['games']:,} games a pair: Elo relative to the mean, and games won in % "
+            "against each agent, with 95 % intervals"
+        )
+        return html_table(("agent", "Elo", *(f"against {other}" for other in self.ratings)), rows, caption)
+
+
+@checked
 def tournament(
-    agents: Sequence[str], game: str, games: int = 1000, seed: int = 0, settings: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Plays all pairs of agents.
+    agents: Sequence[str],
+    game: str | None = None,
+    games: int = 1000,
+    seed: int = 0,
+    *,
+    options: Mapping[str, Any] | Sequence[str] = (),
+) -> Tournament:
+    """Plays all pairs of agents on the same deals, and rates the agents.
 
     Args:
         agents: Names, see `dancfr.agents.by_name`; at least 2 different agents.
-        game: Name of the game; for its rules see `dancfr.agents.match_rules`.
+        game: Name of the game; None: that of the agents, or `DEFAULT`. For its rules see `dancfr.agents.match_rules`.
         games: Games per pair, half of them in each seat; in games of teams each deal is played twice. All pairs get the
             same deals.
         seed: Seed of every match; each pair plays as in `dancfr evaluate` with this seed.
-        settings: ``key=value`` options of the game.
+        options: Options of the game, by name or as ``key=value``.
 
     Returns:
         ``game``, ``game_options``, ``agents``, ``games``, ``seed``, ``table`` (win rate of the row's agent against the
-        column's), ``pairs`` (a `MatchResult` each), ``ratings`` (Elo, best first) and ``seconds``; ``commits`` of
-        those agents that come from the Hugging Face hub.
+        column's), ``pairs`` (a `MatchResult` each), ``ratings`` (Elo, best first), ``ratings_ci95`` and ``seconds``;
+        ``commits`` of those agents that come from the Hugging Face hub.
 
     Raises:
         UsageError: there are fewer than two agents, an agent is given twice, a name or option is unknown, a run belongs
@@ -54,7 +120,8 @@ def tournament(
     if seed < 0:
         raise UsageError(f"--seed must be at least 0, got {seed}")
     started = perf_counter()
-    rules, options = match_rules(game, agents, settings)
+    game = game_of(agents, game)
+    rules, chosen = match_rules(game, agents, options)
     known: dict[AgentName, str] = {}
     for name in agents:
         if (first := known.setdefault(identity(name, rules), name)) != name:
@@ -67,18 +134,23 @@ def tournament(
     players = {name: make_agent(name, rules) for name in agents}
     found = play_pairs(rules, players, games, seed)
     told = standings_of(found)
-    return {
-        "game": game,
-        "game_options": options,
-        "agents": list(agents),
-        "games": games,
-        "seed": seed,
-        "table": {row: {column: told["table"][row][column] for column in agents if column != row} for row in agents},
-        "pairs": [{"agent": one, "against": other, **match.as_dict()} for (one, other), match in found.items()],
-        "ratings": {each["agent"]: each["rating"] for each in told["ratings"]},
-        "seconds": perf_counter() - started,
-        **record_of_commits(agents),
-    }
+    return Tournament(
+        {
+            "game": game,
+            "game_options": chosen,
+            "agents": list(agents),
+            "games": games,
+            "seed": seed,
+            "table": {
+                row: {column: told["table"][row][column] for column in agents if column != row} for row in agents
+            },
+            "pairs": [{"agent": one, "against": other, **match.as_dict()} for (one, other), match in found.items()],
+            "ratings": {each["agent"]: each["rating"] for each in told["ratings"]},
+            "ratings_ci95": {each["agent"]: each["ci95"] for each in told["ratings"]},
+            "seconds": perf_counter() - started,
+            **record_of_commits(agents),
+        }
+    )
 
 
 def play_pairs(rules: GameBase, players: Mapping[str, Agent], games: int, seed: int) -> Pairs:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.match import Match, play
 from dancfr.agents.match_rules import match_rules
+from dancfr.agents.run_curves import draw
 from dancfr.arguments import OWN_GAMES, checked
 from dancfr.errors import UsageError, shortened
 from dancfr.methods import method_named
@@ -19,11 +20,19 @@ from dancfr.methods.launch import TrainRequest
 from dancfr.methods.launch import train as launch
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.settings import RunConfig
-from dancfr.notebooks import html_table
+from dancfr.notebooks import frame, percent
 from dancfr.runs.keys import settings_of
 from dancfr.runs.run import Run
 from envs.agent import Agent
 from envs.game import GameBase
+from learners.html import html_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+SHOWN = 10
+"""Evaluations that a run shows of itself in a notebook: the newest."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,6 +80,30 @@ class TrainedRun:
         return np.array([at for at, _ in found], np.int64), np.array([value for _, value in found], np.float64)
 
     @checked
+    def frame(self, kind: str | None = None) -> "DataFrame":
+        """Returns the rows as a frame of pandas, see `rows`; a mapping in a row becomes columns.
+
+        For example ``seats``, an entry of evaluations, becomes ``seats/first/win_rate`` and so on.
+        """
+        return frame(self.rows(kind))
+
+    def plot(self, key: str | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Draws the values of a key over iterations, a line for each player, policy and opponent.
+
+        Args:
+            key: Key of the rows, such as ``loss/advantage``; None: ``nash_conv``, or ``win_rate`` where no exact
+                evaluation was recorded.
+            ax: Axes of Matplotlib to draw on, for example of another run; None makes a figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            UsageError: no row has a number under this key.
+        """
+        return draw(self.rows(), key, f"{self.path.name}: {self.preset}", ax)
+
+    @checked
     def name(self, iteration: int | None = None, **options: Any) -> str:
         """Returns the name of an agent of the run, such as ``runs/x@40?average=exact``."""
         at = "" if iteration is None else f"@{iteration}"
@@ -100,9 +133,11 @@ class TrainedRun:
         return f"TrainedRun({str(self.path)!r}: {self.preset}, {self.iterations} iterations)"
 
     def _repr_html_(self) -> str:
-        keys = ("iteration", "policy", "opponent", "games", "win_rate")
-        rows = [[row.get(key, "") for key in keys] for row in self.rows("evaluation")]
-        return html_table(keys, rows, repr(self))
+        keys = ("iteration", "policy", "opponent", "games", "win_rate", "nash_conv")
+        rows = [row for row in self.rows() if row.get("kind") in ("evaluation", "exploitability")]
+        cells = [[_cell(key, row.get(key)) for key in keys] for row in rows[-SHOWN:]]
+        newest = f", its newest {SHOWN} evaluations" if len(rows) > SHOWN else ""
+        return html_table(keys, cells, f"{self!r}{newest}")
 
 
 @checked
@@ -173,6 +208,13 @@ def load_run(path: str | os.PathLike[str]) -> TrainedRun:
         UsageError: there is no run, or its configuration is damaged.
     """
     return TrainedRun(Run.open(path).path)
+
+
+def _cell(key: str, value: Any) -> str:
+    """A cell of the table of evaluations."""
+    if value is None:
+        return ""
+    return percent(value) if key == "win_rate" else f"{value:,.4g}" if isinstance(value, float) else str(value)
 
 
 def _texts(settings: Mapping[str, Any] | Sequence[str]) -> Iterator[str]:

@@ -7,16 +7,22 @@ nothing; that it finds much shows that every opponent could.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import BATCH, play_batch
+from dancfr.notebooks import BAND, axes_for, frame, percent
 from envs.agent import Agent
 from envs.capabilities import Readable
 from envs.game import GameBase, States
+from learners.html import html_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 PLIES = (1, 2, 4, 10, 16, 24, 32, 40, 60, 80)
 """Plies after which agents are read."""
@@ -49,7 +55,7 @@ class ReadAt:
     chance: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reading:
     """The readings of an agent's play by ply.
 
@@ -69,6 +75,48 @@ class Reading:
         """Returns the key ``reading`` of `dancfr evaluate --json`."""
         plies = [{**vars(each), "ci95": list(each.ci95)} for each in self.plies]
         return {"secret": self.secret, "values": list(self.values), "fitted_on": self.fitted_on, "plies": plies}
+
+    def frame(self) -> "DataFrame":
+        """Returns a frame of pandas with a row for each ply, whose columns are the attributes of `ReadAt`."""
+        return frame((vars(each) for each in self.plies), tuple(ReadAt.__annotations__))
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draws the share that is read right by ply, with its 95 % interval, beside chance.
+
+        Args:
+            ax: Axes of Matplotlib to draw on; None makes a figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            UsageError: too few games were played to read any ply.
+        """
+        if not self.plies:
+            raise UsageError(f"no ply was reached by {FEWEST} games: read the agent in more games")
+        ax = axes_for(ax, "ply", "read right", self._caption(), shares=True)
+        plies, accuracy, chance = zip(*((each.ply, each.accuracy, each.chance) for each in self.plies), strict=True)
+        low, high = zip(*(each.ci95 for each in self.plies), strict=True)
+        (line,) = ax.plot(plies, accuracy, marker="o", label="from the play")
+        ax.fill_between(plies, low, high, color=line.get_color(), alpha=BAND)
+        ax.plot(plies, chance, linestyle="--", color=line.get_color(), label="by chance")
+        ax.legend()
+        return ax
+
+    def _caption(self) -> str:
+        reader = f"a logistic regression fitted on {self.fitted_on:,} games"
+        return f"{self.secret} ({' or '.join(self.values)}), read by {reader}"
+
+    def __repr__(self) -> str:
+        shares = [f"{percent(each.accuracy)} after {each.ply} plies" for each in self.plies]
+        return f"Reading({self.secret}: read right {', '.join(shares) or 'nowhere'})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (each.ply, f"{each.games:,}", *map(percent, (each.accuracy, *each.ci95, each.chance)))
+            for each in self.plies
+        ]
+        return html_table(("ply", "games", "read right", "at least", "at most", "by chance"), rows, self._caption())
 
 
 @dataclass(frozen=True)
@@ -246,5 +294,5 @@ def by_game(right: NDArray[np.bool_], game: NDArray[np.int64]) -> tuple[float, t
     good = np.concatenate([good, np.full(PSEUDO, mean), np.zeros(PSEUDO)])
     middle = good.sum() / size.sum()
     error = float(np.sqrt(((good - middle * size) ** 2).sum()) / size.sum())
-    share = float(right.mean())
+    share, middle = float(right.mean()), float(middle)
     return share, (max(min(middle - 1.96 * error, share), 0.0), min(max(middle + 1.96 * error, share), 1.0))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from learners.cfr.checks import check_policy
 from learners.cfr.sequence_form import SequenceForm
 from learners.cfr.vector import respond
+from learners.html import html_table
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +50,14 @@ class Evaluation(NamedTuple):
             f"Evaluation(value {self.value:+.6g}, exploitability {self.exploitability:.6g}, "
             f"NashConv {self.nash_conv:.6g}, gains {first:.6g} and {second:.6g})"
         )
+
+    def _repr_html_(self) -> str:
+        values = (self.value, 2 * self.shift - self.value)
+        rows = [
+            (player, *(f"{number:+.6g}" for number in numbers))
+            for player, numbers in enumerate(zip(values, self.best_responses, self.gains, strict=True))
+        ]
+        return html_table(("player", "both play this", "answering best", "gain"), rows, repr(self))
 
     def as_dict(self) -> dict[str, Any]:
         """The evaluation as plain values; those under ``normalised`` are divided by the largest return."""

@@ -86,20 +86,6 @@ def test_environment_of_pettingzoo_comes_back() -> None:
         game.env(render_mode="ansi")
 
 
-def test_results_show_themselves_in_a_notebook() -> None:
-    solution = dancfr.solve("kuhn", iterations=20, report=lambda _: None)
-    match = dancfr.play(solution.agent(), "random", "kuhn", games=40, seed=1)
-    for result, name in (
-        (solution, "Solution(kuhn by cfr+, 20 iterations"),
-        (match, "Match(cfr+ against random in kuhn"),
-    ):
-        assert repr(result).startswith(name)
-        table = result._repr_html_()
-        assert table.startswith("<table><caption>")
-        assert name in table
-        assert table.count("<tr>") > 2
-
-
 def test_solve_takes_options_and_settings_by_name_as_the_command_line_takes_text() -> None:
     def quiet(line: str) -> None:
         assert line
@@ -155,7 +141,7 @@ def test_training_from_python_is_that_of_the_command_line(tmp_path: Path) -> Non
 
 RIGHT: dict[str, Any] = {
     "name": "random", "game": "kuhn", "agent": "random", "preset": "leduc-dream-quick", "path": "nowhere",
-    "games": 20, "eval_games": 20, "key": "loss",
+    "games": 20, "eval_games": 20, "key": "loss", "agents": ["random", "runs/x"],
 }  # fmt: skip
 """A right argument for each parameter without a default, and small numbers for some others."""
 

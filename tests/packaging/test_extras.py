@@ -106,9 +106,9 @@ def test_command_that_needs_an_extra_names_it(plain: Path, tmp_path: Path, words
 def test_table_of_extras_is_that_of_pyproject() -> None:
     stated = {
         Requirement(text).name.lower(): extra
-        for extra in ("train", "report", "serve", "tensorboard", "tune", "hub", "onnx")
+        for extra in ("train", "report", "serve", "tensorboard", "tune", "hub", "onnx", "notebook")
         for text in EXTRAS[extra]
     }
     assert stated | {"requests": "train"} == _EXTRAS  # Ray brings it
     (everything,) = (Requirement(text) for text in EXTRAS["all"])
-    assert everything.extras == {"train", "report", "serve", "tensorboard", "tune", "hub", "onnx"}
+    assert everything.extras == {"train", "report", "serve", "tensorboard", "tune", "hub", "onnx", "notebook"}

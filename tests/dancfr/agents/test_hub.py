@@ -135,7 +135,7 @@ def test_the_name_has_options_and_a_revision(hub: HubServer, table: Path) -> Non
     rules = make_game("dark_hex3")
     assert make_agent("hf:ada/agent@v1?average=weights&threshold=0.5", rules).threshold == 0.5  # type: ignore[attr-defined]
     assert identity("hf:ada/agent@v1", rules) == identity(f"hf:ada/agent@{first}", rules)
-    result = tournament(["hf:ada/agent@v1", "random"], "dark_hex3", 20)
+    result = tournament(["hf:ada/agent@v1", "random"], "dark_hex3", 20).as_dict()
     assert result["commits"] == {"hf:ada/agent@v1": first}
     assert "has no revision v9" in refusal("hf:ada/agent@v9")
     assert "'avrage'" in refusal("hf:ada/agent@v1?avrage=last")

@@ -155,7 +155,7 @@ def test_an_illegal_action_names_the_agent() -> None:
 
 def test_a_tournament_of_more_than_two_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
-        tournament(["random", "heuristic"], "cheat", 10, 1, ("players=3",))
+        tournament(["random", "heuristic"], "cheat", 10, 1, options=("players=3",))
     assert "cheat has 3 players here: use dancfr evaluate random --against heuristic" in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -180,7 +180,7 @@ def test_a_pair_is_seen_from_both_sides_and_all_pairs_play_the_same_deals() -> N
 
 
 def test_a_tournament_tells_every_pair_and_the_ratings() -> None:
-    found = tournament(["random", "greedy"], "guandan", 40, 5)
+    found = tournament(["random", "greedy"], "guandan", 40, 5).found
     assert {"game", "agents", "games", "seed", "table", "pairs", "ratings", "seconds", "game_options"} <= set(found)
     assert found["game_options"] == {"length": "round", "situation": "drawn"}
     (pair,) = found["pairs"]
@@ -191,7 +191,7 @@ def test_a_tournament_tells_every_pair_and_the_ratings() -> None:
 
 
 def test_a_tournament_of_two_players_counts_draws_for_nobody() -> None:
-    found = tournament(["random", "rush"], "mini-geister", 60, 5, ("ply_limit=8",))
+    found = tournament(["random", "rush"], "mini-geister", 60, 5, options={"ply_limit": 8}).found
     (pair,) = found["pairs"]
     assert pair["draws"] > 0
     assert found["table"]["rush"]["random"]["win_rate"] == pair["losses"] / 60
@@ -213,7 +213,7 @@ def test_a_run_named_in_two_ways_is_one_agent(dmc_run: Path, monkeypatch: pytest
         assert str(caught.value) == f"{one} and {other} are the same agent: in a tournament each agent plays once"
     link.unlink()
     found = tournament([f"{dmc_run.name}@2", str(dmc_run)], "guandan", 2)
-    assert found["agents"] == [f"{dmc_run.name}@2", str(dmc_run)]
+    assert found.as_dict()["agents"] == [f"{dmc_run.name}@2", str(dmc_run)]
 
 
 def test_rules_are_the_commands_then_the_runs_with_a_length_of_their_own() -> None:

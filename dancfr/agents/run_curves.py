@@ -1,0 +1,69 @@
+"""The curves of a run: rows of its record by player, policy and opponent, drawn over its iterations."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dancfr.errors import UsageError, nearest
+from dancfr.notebooks import BAND, axes_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Row = Mapping[str, Any]
+"""A row of `metrics.jsonl`."""
+
+PREFERRED = ("nash_conv", "win_rate")
+"""Keys that are drawn if none is named: the first that a run has recorded."""
+EXACT = ("nash_conv", "exploitability")
+"""Keys whose axis is logarithmic."""
+_APART = {"player": "player {}", "policy": "{}", "opponent": "against {}"}
+"""Keys that tell rows of an iteration apart, and how a legend names their values."""
+
+
+def draw(rows: Sequence[Row], key: str | None, title: str, ax: "Axes | None" = None) -> "Axes":
+    """Draws the values of a key over iterations, a line for each player, policy and opponent, and returns the axes.
+
+    Win rates have their 95 % intervals.
+
+    Args:
+        rows: Rows of the record.
+        key: The key; None: see `PREFERRED`.
+        title: Title of a new figure.
+        ax: Axes to draw on; None makes a figure.
+
+    Raises:
+        UsageError: no row has the key.
+    """
+    numbers = sorted({name for row in rows for name, value in row.items() if _is_number(value)} - {"iteration"})
+    if key is None:
+        key = next((name for name in PREFERRED if name in numbers), None)
+        if key is None:
+            raise UsageError(f"the run has recorded no {' and no '.join(PREFERRED)} yet: name another key of its rows")
+    if key not in numbers:
+        raise UsageError(nearest(key, numbers, "recorded number"))
+    ax = axes_for(ax, "iteration", key, title, shares=key == "win_rate")
+    for label, points in lines(rows, key).items():
+        iterations = [row["iteration"] for row in points]
+        (line,) = ax.plot(iterations, [row[key] for row in points], marker=".", label=label or key)
+        if key == "win_rate":
+            low, high = zip(*(row["ci95"] for row in points), strict=True)
+            ax.fill_between(iterations, low, high, color=line.get_color(), alpha=BAND)
+    if key in EXACT:
+        ax.set_yscale("log")
+    ax.legend()
+    return ax
+
+
+def lines(rows: Sequence[Row], key: str) -> dict[str, list[Row]]:
+    """Returns the rows that have a number under a key, by a label that distinguishes them from the others."""
+    found = [row for row in rows if _is_number(row.get(key)) and "iteration" in row]
+    differing = [name for name in _APART if len({row.get(name) for row in found}) > 1]
+    groups: dict[str, list[Row]] = {}
+    for row in found:
+        label = " ".join(_APART[name].format(row[name]) for name in differing if name in row)
+        groups.setdefault(label, []).append(row)
+    return groups
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

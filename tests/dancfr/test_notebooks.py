@@ -1,0 +1,249 @@
+"""Results in a notebook: tables of HTML, curves as frames of pandas and on axes of Matplotlib."""
+
+import html
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+import dancfr
+from dancfr.agents.match import Match
+from dancfr.agents.response import Response
+from dancfr.agents.solving import Solution
+from dancfr.agents.tournament import Tournament
+from dancfr.agents.trained import SHOWN, TrainedRun
+from dancfr.errors import UsageError
+from dancfr.methods import find_preset
+from dancfr.runs.run import Run
+
+PAIR = ["pretrained:leduc", "random"]
+HEX = ["pretrained:dark-hex3", "random"]
+
+
+def tables(result: Any) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Caption, columns and cells of the tables as which a result shows itself."""
+    found = []
+    for text in re.findall(r"<table>(.*?)</table>", result._repr_html_()):
+        (caption,) = re.findall("<caption>(.*?)</caption>", text)
+        rows = [re.findall("<t[hd]>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*?)</tr>", text)]
+        assert {len(row) for row in rows} == {len(rows[0])}, "every row has every column"
+        found.append((html.unescape(caption), rows[0], rows[1:]))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def solution() -> Solution:
+    return dancfr.solve("kuhn", iterations=20, report=lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def match() -> Match:
+    return dancfr.play(*PAIR, "leduc", games=400, seed=1, exploitability=True, readable=True)
+
+
+@pytest.fixture(scope="module")
+def played() -> Tournament:
+    return dancfr.tournament(HEX[::-1], "dark_hex3", games=400, seed=1)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> TrainedRun:
+    """A run of 12 iterations with two opponents and two exact evaluations of each."""
+    preset = find_preset("leduc-dream-quick")
+    with Run.create(tmp_path / "run", preset.name, "dream", preset.config) as made:
+        for t in range(1, 13):
+            made.append_metrics({"kind": "train", "iteration": t, "player": t % 2, "loss/advantage": 1 / t})
+            for opponent, rate in (("random", t / 20), ("<b>", 0.5)):
+                row = {"kind": "evaluation", "iteration": t, "policy": "average", "opponent": opponent, "games": 100}
+                seats = {"first": {"games": 50, "win_rate": rate}}
+                made.append_metrics(row | {"win_rate": rate, "ci95": [rate - 0.05, rate + 0.05], "seats": seats})
+        for t in (6, 12):
+            for policy in ("average", "last"):
+                made.append_metrics({"kind": "exploitability", "iteration": t, "policy": policy, "nash_conv": 6 / t})
+    return dancfr.load_run(tmp_path / "run")
+
+
+@pytest.fixture
+def response() -> Response:
+    """A trained response with two starts."""
+    return Response(
+        {
+            **{"agent": "runs/x", "exact": False, "value": 0.5, "value_ci95": [0.4, 0.6]},
+            **{"exploitability_at_least": 0.4, "cpu_seconds": 60.0, "decisions": 2000},
+            "seats": {"first": {"value": 0.6}, "second": {"value": 0.4}},
+            "start_curves": [
+                {"start": "fresh", "curve": [[1000, 10.0, 0.1], [2000, 20.0, 0.5]]},
+                {"start": "runs/x", "curve": [[1000, 15.0, 0.2]]},
+            ],
+        }
+    )
+
+
+def test_solution_shows_its_curve(solution: Solution) -> None:
+    ((caption, columns, rows),) = tables(solution)
+    assert caption == repr(solution)
+    assert columns == ["iteration", "exploitability"]
+    assert rows[-1] == ["20", f"{solution.exploitability:.6g}"]
+    frame = solution.frame()
+    assert list(frame.itertuples(index=False, name=None)) == solution.curve
+    ax = solution.plot()
+    figures = pyplot.get_fignums()
+    (line,) = ax.get_lines()
+    assert np.array_equal(line.get_xydata(), solution.curve)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    other = dancfr.solve("kuhn", "cfr", iterations=20, report=lambda _: None)
+    assert other.plot(ax) is ax
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["cfr+", "cfr"]
+    assert pyplot.get_fignums() == figures
+
+
+def test_solution_of_a_linear_program_has_no_curve_to_draw() -> None:
+    solution = dancfr.solve("kuhn", "lp")
+    assert solution.frame().shape == (0, 2)
+    with pytest.raises(UsageError, match="lp has no iterations and so no curve"):
+        solution.plot()
+
+
+def test_match_shows_counts_endings_and_what_else_was_measured(match: Match) -> None:
+    seats, endings, exact, reading = tables(match)
+    assert seats[0] == repr(match)
+    assert seats[1] == ["seat", "games", "wins", "draws", "losses", "won"]
+    counts = match.result.games, match.result.wins, match.result.draws, match.result.losses
+    assert seats[2][-1] == ["all", *map(str, counts), f"{100 * match.win_rate:.1f} %"]
+    assert sum(int(games) for _, games in endings[2]) == 400
+    assert match.exact is not None
+    assert [row[2] for row in exact[2]] == [f"{value:+.6g}" for value in match.exact.best_responses]
+    assert match.reading is not None
+    assert len(reading[2]) == len(match.reading.plies) >= 1
+
+
+def test_evaluation_shows_the_value_of_each_player() -> None:
+    found = dancfr.exploitability("random", "kuhn")
+    ((caption, columns, rows),) = tables(found)
+    assert caption == repr(found)
+    assert columns == ["player", "both play this", "answering best", "gain"]
+    for row, best, gain in zip(rows, found.best_responses, found.gains, strict=True):
+        value, answered, gained = map(float, row[1:])
+        assert answered == pytest.approx(best, rel=1e-5)
+        assert gained == pytest.approx(gain, rel=1e-5)
+        assert gained == pytest.approx(answered - value, rel=1e-4)
+
+
+def test_reading_is_drawn_with_its_interval_beside_chance(match: Match) -> None:
+    reading = match.reading
+    assert reading is not None
+    frame = reading.frame()
+    assert frame["accuracy"].tolist() == [each.accuracy for each in reading.plies]
+    assert len(frame) == len(reading.plies)
+    read, chance = reading.plot().get_lines()
+    assert read.get_ydata().tolist() == frame["accuracy"].tolist()
+    assert chance.get_ydata().tolist() == frame["chance"].tolist()
+    few = dancfr.play(*PAIR, "leduc", games=10, seed=1, readable=True).reading
+    assert few is not None
+    assert few.frame().shape == (0, 6)
+    with pytest.raises(UsageError, match="no ply was reached by 50 games"):
+        few.plot()
+
+
+def test_tournament_shows_ratings_and_win_rates(played: Tournament) -> None:
+    assert list(played.ratings) == HEX, "the best first"
+    ((_, columns, rows),) = tables(played)
+    assert columns == ["agent", "Elo", *(f"against {name}" for name in HEX)]
+    assert [row[0] for row in rows] == HEX
+    frame = played.frame()
+    (pair,) = played.as_dict()["pairs"]
+    assert frame.loc["random", "against pretrained:dark-hex3"] == pair["win_rate"]
+    assert np.isnan(frame.loc["random", "against random"])
+    assert (frame["low"] < frame["rating"]).all()
+    assert (frame["rating"] < frame["high"]).all()
+    assert rows[0][1].startswith(f"{frame['rating'].iloc[0]:+.0f} [")
+
+
+def test_run_shows_its_newest_evaluations(run: TrainedRun) -> None:
+    ((caption, columns, rows),) = tables(run)
+    assert caption == f"{run!r}, its newest {SHOWN} evaluations"
+    assert len(rows) == SHOWN
+    assert dict(zip(columns, rows[-1], strict=True)) == {
+        **{"iteration": "12", "policy": "last", "opponent": "", "games": "", "win_rate": "", "nash_conv": "0.5"}
+    }
+    assert "&lt;b&gt;" in run._repr_html_()
+    assert "<b>" not in run._repr_html_()
+
+
+def test_record_of_a_run_is_a_frame(run: TrainedRun) -> None:
+    frame = run.frame("evaluation")
+    assert len(frame) == 24
+    assert frame["seats/first/win_rate"].tolist() == frame["win_rate"].tolist()
+    assert set(run.frame()["kind"]) == {"train", "evaluation", "exploitability"}
+    assert run.frame("nothing").empty
+
+
+def test_curves_of_a_run_are_drawn_apart(run: TrainedRun) -> None:
+    ax = run.plot()
+    assert (ax.get_ylabel(), ax.get_yscale()) == ("nash_conv", "log")
+    assert {line.get_label(): line.get_xydata().tolist() for line in ax.get_lines()} == {
+        "average": [[6, 1], [12, 0.5]],
+        "last": [[6, 1], [12, 0.5]],
+    }
+    rates = run.plot("win_rate")
+    assert [line.get_label() for line in rates.get_lines()] == ["against random", "against <b>"]
+    assert len(rates.collections) == 2, "each with its interval"
+    losses = run.plot("loss/advantage")
+    assert [line.get_label() for line in losses.get_lines()] == ["player 1", "player 0"]
+    assert run.plot("games", losses) is losses
+    assert len(losses.get_lines()) == 4
+
+
+def test_curves_that_a_run_lacks_are_refused_in_one_line(run: TrainedRun, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no recorded number named 'nashconv'; did you mean nash_conv"):
+        run.plot("nashconv")
+    with pytest.raises(UsageError, match="ax expects axes of Matplotlib"):
+        run.plot(ax=pyplot.subplots(1, 2)[1])
+    preset = find_preset("leduc-dream-quick")
+    with Run.create(tmp_path / "new", preset.name, "dream", preset.config) as made:
+        made.append_metrics({"kind": "train", "iteration": 1, "loss/advantage": 1.0})
+    with pytest.raises(UsageError, match="no nash_conv and no win_rate yet: name another key"):
+        dancfr.load_run(made.path).plot()
+
+
+def test_response_draws_a_curve_for_each_start(response: Response) -> None:
+    frame = response.frame()
+    assert list(frame.columns) == ["start", "decisions", "cpu_seconds", "value"]
+    assert frame["start"].tolist() == ["fresh", "fresh", "runs/x"]
+    assert frame["value"].tolist() == [0.1, 0.5, 0.2]
+    ax = response.plot()
+    assert [line.get_xydata().tolist() for line in ax.get_lines()] == [[[1000, 0.1], [2000, 0.5]], [[1000, 0.2]]]
+    assert tables(response)[0][2] == [["first", "+0.6000"], ["second", "+0.4000"]]
+    exact = Response(response.found | {"exact": True, "start_curves": []})
+    assert exact.frame().shape == (0, 4)
+    with pytest.raises(UsageError, match="an exact response has no curve"):
+        exact.plot()
+
+
+@pytest.mark.parametrize(("package", "call"), [("pandas", "frame"), ("matplotlib", "plot")])
+def test_package_that_is_not_installed_is_named_with_its_extra(package: str, call: str) -> None:
+    program = f"""
+import sys
+sys.modules[{package!r}] = None
+import dancfr
+try:
+    dancfr.solve("kuhn", iterations=2).{call}()
+except dancfr.errors.PackageMissing as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True)
+    extra = {"pandas": "notebook", "matplotlib": "report"}[package]
+    cure = f"pip install 'dancfr[{extra}]', or 'dancfr[all]' for everything"
+    assert done.stdout == f"this needs {package}, which is not installed: {cure}\n"
