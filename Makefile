@@ -83,7 +83,7 @@ docs: $(STAMP) ## make the site of the documents, with the API, in site/
 	$(PY) -m mkdocs build --strict
 
 notebooks: $(STAMP) ## write the notebooks of examples/ as .ipynb files, beside a wheel for their first cell: dist/notebooks/
-	$(PY) examples/notebooks/write.py dist/notebooks --source "$(SOURCE)"
+	$(PY) docs/site/notebooks.py dist/notebooks --source "$(SOURCE)"
 	$(PY) -m build --wheel --no-isolation --outdir dist/notebooks . >/dev/null
 
 lint: $(STAMP) ## style, types, the direction of imports, links of documents, prose: the checks of CI beside the tests

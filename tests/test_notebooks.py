@@ -18,7 +18,7 @@ FOLDER = ROOT / "examples" / "notebooks"
 
 
 def load_writer() -> ModuleType:
-    spec = util.spec_from_file_location("write_notebooks", FOLDER / "write.py")
+    spec = util.spec_from_file_location("write_notebooks", ROOT / "docs" / "site" / "notebooks.py")
     assert spec is not None
     assert spec.loader is not None
     module = util.module_from_spec(spec)
@@ -43,7 +43,7 @@ def outputs(notebook: nbformat.NotebookNode, kind: str) -> list[str]:
 
 
 def test_every_notebook_is_listed() -> None:
-    files = {path.stem for path in FOLDER.glob("*.py")} - {"write"}
+    files = {path.stem for path in FOLDER.glob("*.py")}
     assert files == set(WRITER.NAMES)
     text = (ROOT / "docs" / "tutorials" / "notebooks.md").read_text()
     assert [name for name in WRITER.NAMES if f"](../../examples/notebooks/{name}.py)" not in text] == []
@@ -56,7 +56,7 @@ def test_notebook_is_written_with_a_title_and_an_installation(name: str) -> None
     assert title.source.startswith("# ")
     assert "https://example.org/dancfr.whl" in install.source
     assert re.search(r"dancfr\[[a-z,]+\] @ ", install.source)
-    assert "\nimport dancfr" in "\n".join(cell.source for cell in rest)
+    assert "\nimport dancfr\n" in f"\n{chr(10).join(cell.source for cell in rest)}\n"
     assert sum(cell.source.count("assert ") for cell in rest) >= 3, "a reader checks what it says"
     assert notebook == WRITER.notebook(name, "https://example.org/dancfr.whl"), "the same whenever it is written"
 

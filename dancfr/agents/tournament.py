@@ -1,6 +1,6 @@
 """`dancfr.tournament` and `dancfr tournament`: a league of a single round without a folder, on the same deals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from time import perf_counter
@@ -92,6 +92,7 @@ def tournament(
     seed: int = 0,
     *,
     options: Mapping[str, Any] | Sequence[str] = (),
+    report: Callable[[str], None] = warn,
 ) -> Tournament:
     """Plays all pairs of agents on the same deals, and rates the agents.
 
@@ -102,6 +103,7 @@ def tournament(
             same deals.
         seed: Seed of every match; each pair plays as in `dancfr evaluate` with this seed.
         options: Options of the game, by name or as ``key=value``.
+        report: Function that takes a line for each pair.
 
     Returns:
         ``game``, ``game_options``, ``agents``, ``games``, ``seed``, ``table`` (win rate of the row's agent against the
@@ -132,7 +134,7 @@ def tournament(
             f"dancfr evaluate {agents[0]} --against {agents[1]}, which plays one agent against copies of the other"
         )
     players = {name: make_agent(name, rules) for name in agents}
-    found = play_pairs(rules, players, games, seed)
+    found = play_pairs(rules, players, games, seed, report)
     told = standings_of(found)
     return Tournament(
         {
@@ -153,7 +155,9 @@ def tournament(
     )
 
 
-def play_pairs(rules: GameBase, players: Mapping[str, Agent], games: int, seed: int) -> Pairs:
+def play_pairs(
+    rules: GameBase, players: Mapping[str, Agent], games: int, seed: int, report: Callable[[str], None] = warn
+) -> Pairs:
     """Plays a match of every pair, all with the same seed and therefore the same deals."""
     pairs = list(combinations(players, 2))
     found = {}
@@ -162,7 +166,7 @@ def play_pairs(rules: GameBase, players: Mapping[str, Agent], games: int, seed: 
         found[one, other] = match
         low, high = match.deals.ci95 if match.deals else match.ci95
         line = f"{one} wins {describe_share(match.win_rate, low, high)} % against {other}"
-        warn(f"{line} (pair {i + 1} of {len(pairs)}, {match.seconds:.0f} s)")
+        report(f"{line} (pair {i + 1} of {len(pairs)}, {match.seconds:.0f} s)")
     return found
 
 

@@ -24,7 +24,9 @@ import dancfr
 # ghosts of the other, or by losing all your red ones. Half of the games are played in each seat.
 
 # %%
-match = dancfr.play("heuristic", against="random", game="mini-geister", games=2000, seed=1)
+match = dancfr.play(
+    "heuristic", against="random", game="mini-geister", games=2000, seed=1
+)
 assert match.result.wins + match.result.draws + match.result.losses == 2000
 match
 
@@ -44,7 +46,9 @@ assert 3 < widths[125] / widths[2000] < 5
 # The same seed gives the same games, so results can be repeated:
 
 # %%
-again = dancfr.play("heuristic", against="random", game="mini-geister", games=2000, seed=1)
+again = dancfr.play(
+    "heuristic", against="random", game="mini-geister", games=2000, seed=1
+)
 assert again.result.categories == match.result.categories
 
 # %% [markdown]
@@ -78,7 +82,13 @@ print(hasty)
 # are ten times as many points against the same opponent.
 
 # %%
-tournament = dancfr.tournament(["random", "heuristic", "rush"], "mini-geister", games=1000, seed=1)
+tournament = dancfr.tournament(
+    ["random", "heuristic", "rush"],
+    "mini-geister",
+    games=1000,
+    seed=1,
+    report=lambda line: None,
+)
 tournament
 
 # %% [markdown]
@@ -103,7 +113,9 @@ assert abs(frame["rating"].sum()) < 1e-6
 # small pots and wins the large ones.
 
 # %%
-poker = dancfr.play("pretrained:leduc", against="random", game="leduc", games=10_000, seed=1)
+poker = dancfr.play(
+    "pretrained:leduc", against="random", game="leduc", games=10_000, seed=1
+)
 low, high = poker.ci95
 print(f"games won: {poker.win_rate:.1%} (95 % interval {low:.1%} to {high:.1%})")
 print(f"chips won: {poker.mean_return:+.2f} a game")
@@ -126,8 +138,15 @@ worst
 # The share that it gets right, beyond chance, is what an opponent could know.
 
 # %%
-geister = dancfr.play("pretrained:geister", against="heuristic", game="geister", games=300, seed=1, readable=True)
-geister.reading.plot()
+geister = dancfr.play(
+    "pretrained:geister",
+    against="heuristic",
+    game="geister",
+    games=300,
+    seed=1,
+    readable=True,
+)
+ax = geister.reading.plot()
 geister.reading
 
 # %%

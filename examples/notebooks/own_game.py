@@ -36,7 +36,9 @@ from envs.game import GameSpec
 class Inspection(FactoredGame):
     """The smuggler (player 0) stays or crosses; the inspector (player 1), who does not see it, sleeps or watches."""
 
-    state = np.dtype([(name, np.int8) for name in ("mover", "night", "crossed", "watched", "past")])
+    state = np.dtype(
+        [(name, np.int8) for name in ("mover", "night", "crossed", "watched", "past")]
+    )
 
     def __init__(self, nights=3, watches=1):
         self.nights, self.watches = nights, watches
@@ -56,7 +58,10 @@ class Inspection(FactoredGame):
 
     def legal(self, states):
         running = states["mover"] != OVER
-        return np.stack([running, running & ((states["mover"] == 0) | (self.left(states) > 0))], axis=1)
+        return np.stack(
+            [running, running & ((states["mover"] == 0) | (self.left(states) > 0))],
+            axis=1,
+        )
 
     def apply(self, states, choices):
         second = states["mover"] == 1
@@ -67,20 +72,28 @@ class Inspection(FactoredGame):
         over = second & ((states["crossed"] == 1) | (states["night"] == self.nights))
         states["mover"] = np.where(over, OVER, np.where(second, 0, 1))
 
-    def public(self, states):  # in the morning: a watch or none, and whether the game is over
+    def public(
+        self, states
+    ):  # in the morning: a watch or none, and whether the game is over
         morning = states["mover"] != 1
-        return np.where(morning, 1 + 2 * states["watched"] + (states["mover"] == OVER), 0).astype(np.int64)
+        return np.where(
+            morning, 1 + 2 * states["watched"] + (states["mover"] == OVER), 0
+        ).astype(np.int64)
 
     def private(self, states, player):  # nothing but the player's own moves
         return np.zeros(len(states), np.int64)
 
     def utilities(self, states):
         caught = np.where(states["watched"] == 1, -1.0, 1.0)
-        value = np.where((states["mover"] == OVER) & (states["crossed"] == 1), caught, 0.0)
+        value = np.where(
+            (states["mover"] == OVER) & (states["crossed"] == 1), caught, 0.0
+        )
         return np.stack([value, -value], axis=1)
 
     def observe(self, states, players):
-        return np.stack([players, states["night"], states["past"]], axis=1).astype(np.uint8)
+        return np.stack([players, states["night"], states["past"]], axis=1).astype(
+            np.uint8
+        )
 
     def encode(self, packed, encoding="flat"):
         return packed.astype(np.float32)
@@ -121,7 +134,9 @@ values = {}
 for nights in range(1, 6):
     for watches in range(nights + 1):
         solution = dancfr.solve(Inspection(nights, watches), algorithm="lp")
-        known = comb(nights - 1, watches) / sum(comb(nights, k) for k in range(watches + 1))
+        known = comb(nights - 1, watches) / sum(
+            comb(nights, k) for k in range(watches + 1)
+        )
         assert abs(solution.value - known) < 1e-9, (nights, watches)
         values[watches, nights] = solution.value
 table = pd.Series(values).unstack().rename_axis(index="watches", columns="nights")

@@ -70,12 +70,23 @@ def sample(regrets, traverser, rng, exploration=0.5):
     states, decisions, reach = game.reset(1, rng), [], 1.0
     while not game.finished(states)[0]:
         player = int(game.to_move(states)[0])
-        own, other = (game.observe(states, np.array([seat], np.int8)).tobytes() for seat in (player, 1 - player))
+        own, other = (
+            game.observe(states, np.array([seat], np.int8)).tobytes()
+            for seat in (player, 1 - player)
+        )
         legal = game.legal(states)[0]
         policy = regret_matching(regrets[own], legal)
-        drawn = exploration * legal / legal.sum() + (1 - exploration) * policy if player == traverser else policy
+        drawn = (
+            exploration * legal / legal.sum() + (1 - exploration) * policy
+            if player == traverser
+            else policy
+        )
         action = int(rng.choice(actions, p=drawn))
-        decisions.append(Decision(player, own, own + other, legal, policy, action, drawn[action], reach))
+        decisions.append(
+            Decision(
+                player, own, own + other, legal, policy, action, drawn[action], reach
+            )
+        )
         reach *= drawn[action] if player == traverser else 1.0
         game.step(states, np.array([action]), rng)
     return decisions, game.returns(states)[0, traverser]
@@ -124,7 +135,13 @@ for name, rate in (("no baseline", 0.0), ("baseline", 0.05)):
 
 summary = pd.DataFrame(
     [
-        {"card": card, "": name, "mean": values.mean(), "sd": values.std(), "error": values.std() / len(values) ** 0.5}
+        {
+            "card": card,
+            "": name,
+            "mean": values.mean(),
+            "sd": values.std(),
+            "error": values.std() / len(values) ** 0.5,
+        }
         for name, cards in samples.items()
         for card, values in sorted(cards.items())
     ]
@@ -135,7 +152,9 @@ summary.round(3)
 gap = (summary["mean", "baseline"] - summary["mean", "no baseline"]).abs()
 error = np.hypot(summary["error", "baseline"], summary["error", "no baseline"])
 assert (gap < 4 * error).all(), "the means agree"
-assert (summary["sd", "baseline"] < summary["sd", "no baseline"]).all(), "and the baseline makes them more certain"
+assert (summary["sd", "baseline"] < summary["sd", "no baseline"]).all(), (
+    "and the baseline makes them more certain"
+)
 
 # %% [markdown]
 # ## The average is the strategy
@@ -157,7 +176,10 @@ class Average:
 
     def add(self, regrets):
         infostates = [row.tobytes() for row in tree.observed]
-        rows = [regret_matching(regrets[key], allowed) for key, allowed in zip(infostates, legal, strict=True)]
+        rows = [
+            regret_matching(regrets[key], allowed)
+            for key, allowed in zip(infostates, legal, strict=True)
+        ]
         for player, plan in enumerate(form.plans(tree.to_slots(np.stack(rows)))):
             self.plans[player] = self.plans[player] + plan
 
@@ -172,11 +194,19 @@ class Average:
 # %%
 def train(iterations, seed, rate):
     """Returns the exploitability of the average after 1, 2, 4, 8, ... iterations."""
-    rng, baseline, regrets, average, curve = np.random.default_rng(seed), new_table(), new_table(), Average(), {}
+    rng, baseline, regrets, average, curve = (
+        np.random.default_rng(seed),
+        new_table(),
+        new_table(),
+        Average(),
+        {},
+    )
     for t in range(1, iterations + 1):
         average.add(regrets)
         for traverser in range(2):
-            for at, regret in learn(*sample(regrets, traverser, rng), traverser, baseline, rate):
+            for at, regret in learn(
+                *sample(regrets, traverser, rng), traverser, baseline, rate
+            ):
                 regrets[at.infostate] += regret
         if t & (t - 1) == 0:
             curve[t] = dancfr.exploitability(average, game).exploitability
@@ -192,10 +222,16 @@ curves = {
 # %%
 fig, ax = plt.subplots(layout="constrained")
 for name, frame in curves.items():
-    (line,) = ax.loglog(frame.columns, frame.mean(), marker="o", label=f"sampled, {name}")
-    ax.fill_between(frame.columns, frame.min(), frame.max(), color=line.get_color(), alpha=0.2)
+    (line,) = ax.loglog(
+        frame.columns, frame.mean(), marker="o", label=f"sampled, {name}"
+    )
+    ax.fill_between(
+        frame.columns, frame.min(), frame.max(), color=line.get_color(), alpha=0.2
+    )
 dancfr.solve(game, "cfr", iterations=ITERATIONS, report=lambda line: None).plot(ax)
-_ = ax.set_title(f"Kuhn poker: mean and range of {SEEDS} seeds; CFR visits the whole tree in each iteration")
+_ = ax.set_title(
+    f"Kuhn poker: mean and range of {SEEDS} seeds; CFR visits the whole tree in each iteration"
+)
 
 # %%
 last = {name: frame[ITERATIONS].mean() for name, frame in curves.items()}

@@ -17,7 +17,9 @@ from pathlib import Path
 
 import dancfr
 
-temporary = tempfile.TemporaryDirectory()  # for runs that you keep, name a folder of your own
+temporary = (
+    tempfile.TemporaryDirectory()
+)  # for runs that you keep, name a folder of your own
 folder = Path(temporary.name)
 
 # %% [markdown]
@@ -34,7 +36,9 @@ settings = {
     "baseline_training.minibatches": 75,
 }
 options = {"inline": True, "wandb": "off", "progress": False}
-dream = dancfr.train("leduc-dream-quick", settings, iterations=6, run_dir=folder / "dream", **options)
+dream = dancfr.train(
+    "leduc-dream-quick", settings, iterations=6, run_dir=folder / "dream", **options
+)
 dream
 
 # %% [markdown]
@@ -43,15 +47,17 @@ dream
 # improve; the *last* net need not.
 
 # %%
-dream.plot()
+ax = dream.plot()
 
 # %% [markdown]
 # A run is a folder, and its record is a table. Any of its keys can be drawn:
 
 # %%
 rows = dream.frame("train")
-print(f"{len(rows)} iterations, {rows['samples/decisions'].iloc[-1]:,} decisions, {rows['elapsed_s'].iloc[-1]:.0f} s")
-dream.plot("loss/advantage")
+print(
+    f"{len(rows)} iterations, {rows['samples/decisions'].iloc[-1]:,} decisions, {rows['elapsed_s'].iloc[-1]:.0f} s"
+)
+ax = dream.plot("loss/advantage")
 
 # %% [markdown]
 # ## Continue
@@ -61,7 +67,14 @@ dream.plot("loss/advantage")
 
 # %%
 before = dream.metric("nash_conv")[1]
-dream = dancfr.train("leduc-dream-quick", settings, iterations=10, run_dir=folder / "dream", resume=True, **options)
+dream = dancfr.train(
+    "leduc-dream-quick",
+    settings,
+    iterations=10,
+    run_dir=folder / "dream",
+    resume=True,
+    **options,
+)
 after = dream.metric("nash_conv")[1]
 assert (after[: len(before)] == before).all()
 assert len(after) > len(before)
@@ -74,25 +87,38 @@ assert len(after) > len(before)
 
 # %%
 gradient = dancfr.train(
-    "leduc-policy-gradient", {"evaluation.every": 20}, samples=400_000, run_dir=folder / "gradient", **options
+    "leduc-policy-gradient",
+    {"evaluation.every": 20},
+    samples=400_000,
+    run_dir=folder / "gradient",
+    **options,
 )
 
 
 def curve(run, policy):
     """NashConv of a policy by the decisions that the training had sampled."""
     decisions = run.frame("train").groupby("iteration")["samples/decisions"].max()
-    found = run.frame("exploitability").query("policy == @policy").set_index("iteration")["nash_conv"]
+    found = (
+        run.frame("exploitability")
+        .query("policy == @policy")
+        .set_index("iteration")["nash_conv"]
+    )
     return found.set_axis(decisions.loc[found.index])
 
 
 policy = gradient.frame("exploitability")["policy"].iloc[0]
-ax = curve(dream, "average").plot(marker="o", label="DREAM, average", loglog=True, grid=True)
+ax = curve(dream, "average").plot(
+    marker="o", label="DREAM, average", loglog=True, grid=True
+)
 curve(gradient, policy).plot(ax=ax, marker=".", label=f"policy gradient, {policy}")
 ax.set_ylabel("nash_conv")
 _ = ax.legend()
 
 # %%
-finals = {run.path.name: run.frame("exploitability").groupby("policy")["nash_conv"].last() for run in (dream, gradient)}
+finals = {
+    run.path.name: run.frame("exploitability").groupby("policy")["nash_conv"].last()
+    for run in (dream, gradient)
+}
 for name, values in finals.items():
     print(name, values.round(3).to_dict())
 assert finals["dream"]["average"] < before[0] / 2

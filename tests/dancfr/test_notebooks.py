@@ -30,7 +30,7 @@ def tables(result: Any) -> list[tuple[str, list[str], list[list[str]]]]:
     """Caption, columns and cells of the tables as which a result shows itself."""
     found = []
     for text in re.findall(r"<table>(.*?)</table>", result._repr_html_()):
-        (caption,) = re.findall("<caption>(.*?)</caption>", text)
+        (caption,) = re.findall("<caption style='[^']*'>(.*?)</caption>", text)
         rows = [re.findall("<t[hd]>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*?)</tr>", text)]
         assert {len(row) for row in rows} == {len(rows[0])}, "every row has every column"
         found.append((html.unescape(caption), rows[0], rows[1:]))

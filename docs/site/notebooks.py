@@ -10,7 +10,7 @@ from pathlib import Path
 import jupytext
 import nbformat
 
-HERE = Path(__file__).parent
+TEXTS = Path(__file__).parents[2] / "examples" / "notebooks"
 NAMES = ("solve", "matches", "train", "own_game", "own_method")
 INSTALL = """# Installs dancfr where it is missing: from SOURCE, or from a wheel beside this notebook.
 import importlib.util
@@ -35,7 +35,7 @@ def notebook(name: str, source: str = "") -> nbformat.NotebookNode:
         name: One of `NAMES`.
         source: Address from which the cell installs dancfr; empty: a wheel beside the notebook.
     """
-    found = jupytext.read(HERE / f"{name}.py")
+    found = jupytext.read(TEXTS / f"{name}.py")
     extras = found.metadata.pop("dancfr")["extras"]
     found.metadata.pop("jupytext", None)
     found.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -51,7 +51,11 @@ def main() -> None:
     """Writes all notebooks into a folder."""
     parser = argparse.ArgumentParser(description="Writes the notebooks as .ipynb files.")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--source", default="", help="address from which their first cell installs dancfr")
+    parser.add_argument(
+        "--source",
+        default="",
+        help="address from which their first cell installs dancfr",
+    )
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in NAMES:
