@@ -155,7 +155,7 @@ def test_training_from_python_is_that_of_the_command_line(tmp_path: Path) -> Non
 
 RIGHT: dict[str, Any] = {
     "name": "random", "game": "kuhn", "agent": "random", "preset": "leduc-dream-quick", "path": "nowhere",
-    "games": 20, "eval_games": 20, "key": "loss",
+    "games": 20, "eval_games": 20, "key": "loss", "policy": lambda infostates, legal: legal,
 }  # fmt: skip
 """A right argument for each parameter without a default, and small numbers for some others."""
 
@@ -211,6 +211,10 @@ def test_calls_with_an_argument_that_does_not_exist_are_refused() -> None:
         (lambda: dancfr.best_response("random", "kuhn", float("nan")), "--minutes must be more than 0"),
         (lambda: dancfr.solve("kuhn", warm_start="x", warm_weight=float("inf")), "--warm-weight must be more than 0"),
         (lambda: dancfr.make_game("x" * 9999), "no game named 'xxx"),
+        (lambda: dancfr.policy_agent("net.pt", "kuhn"), "policy expects a function or a list of functions, got 'net"),
+        (lambda: dancfr.policy_agent(max, "guandan"), "guandan lists its actions, and a policy numbers them"),
+        (lambda: dancfr.policy_agent(max, "kuhn", encoding="planes"), "encoding must be one of ['flat'] in kuhn"),
+        (lambda: dancfr.policy_agent([max], "kuhn"), "policy: give one policy, or one for each of 2 players, got 1"),
     ],
 )
 def test_wrong_values_are_refused_in_one_line_with_the_cure(call: Callable[[], Any], told: str) -> None:
