@@ -242,7 +242,6 @@ def test_impossible_options(module: ModuleType, options: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("module", "options", "message"),
     [
-        *((module, {"render_mode": "rgb_array"}, "render_mode must be ") for module in SMALL),
         (cheat, {"players": 7}, "players"),
         (cheat, {"health": 0}, "health"),
         (cheat, {"view": 2}, "view"),
