@@ -53,7 +53,7 @@ def text_picture(text: str) -> Picture:
 
 
 def _broken(line: str, size: int, width: int) -> str:
-    """Returns a line with line breaks so that it is no wider than `width` pixels, unless a word is."""
+    """Returns a line with line breaks, so that it fits into `width` pixels unless a word does not."""
     lines = [""]
     for word in line.split(" "):
         longer = f"{lines[-1]} {word}" if lines[-1] else word

@@ -88,12 +88,12 @@ class FunctionAgent:
         return draw_actions(found, self._game.legal(states), draws)[0]
 
     def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `envs.agent.StatesPolicy`; raises what `act` does."""
+        """See `envs.agent.StatesPolicy`; raises the errors of `act`."""
         mover = self._game.to_move(states)
         return self._evaluate(self._game, self._game.observe(states, mover), self._game.legal(states), mover)
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
-        """The policy of all players at every infoset of a game tree, `float64[S]`; raises what `act` does."""
+        """The policy of all players at every infoset of a game tree, `float64[S]`; raises the errors of `act`."""
         self._require_same(tree.name, tree.observed.shape[1], tree.num_actions)
         return tree.to_slots(self._evaluate(self._made_for, tree.observed, tree.legal(), tree.player))
 
@@ -119,7 +119,7 @@ class FunctionAgent:
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def _checked(self, answer: object, legal: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Returns what a policy has answered, without rounding errors below 0."""
+        """Returns the answer of a policy, without rounding errors below 0."""
         wanted = f"probabilities of the shape {list(legal.shape)}"
         try:
             found = np.asarray(answer, np.float64)
