@@ -21,6 +21,7 @@ from dancfr.gym import register_when_imported
 if TYPE_CHECKING:
     from dancfr.agents.by_name import make_agent as make_agent
     from dancfr.agents.exact import exploitability as exploitability
+    from dancfr.agents.functions import policy_agent as policy_agent
     from dancfr.agents.match import play as play
     from dancfr.agents.response import best_response as best_response
     from dancfr.agents.solving import solve as solve
@@ -104,6 +105,7 @@ __version__ = _find_version()
 _PLACES = {
     "make_game": "dancfr.games.registry",
     "make_agent": "dancfr.agents.by_name",
+    "policy_agent": "dancfr.agents.functions",
     "play": "dancfr.agents.match",
     "tournament": "dancfr.agents.tournament",
     "solve": "dancfr.agents.solving",
@@ -134,6 +136,7 @@ __all__ = [
     "make_agent",
     "make_game",
     "play",
+    "policy_agent",
     "solve",
     "tournament",
     "train",

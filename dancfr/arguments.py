@@ -106,8 +106,14 @@ def _is_name(text: Any) -> bool:
 
 def _describe(kind: Any) -> str:
     parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    words = [_WORDS.get(get_origin(part) or part) or describe_type(part) for part in parts]
-    return " or ".join(dict.fromkeys(words))
+    return " or ".join(dict.fromkeys(map(_word, parts)))
+
+
+def _word(kind: Any) -> str:
+    origin = get_origin(kind) or kind
+    if origin is Sequence and get_origin(get_args(kind)[0]) is Callable:
+        return "a list of functions"
+    return _WORDS.get(origin) or describe_type(kind)
 
 
 def _cure(value: Any, kind: Any) -> str:

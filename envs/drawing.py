@@ -1,4 +1,4 @@
-"""Drawing tools of the pictures of all games: Pillow's built-in font, and sprites with smooth edges."""
+"""Drawing tools of the pictures of all games: Pillow's built-in font, sprites with smooth edges, and text."""
 
 from collections.abc import Callable
 from functools import cache
@@ -10,7 +10,12 @@ from PIL import Image, ImageDraw, ImageFont
 Colour = tuple[int, int, int]
 Picture = NDArray[np.uint8]
 
+TEXT_SHAPE = 160, 640, 3
+"""Shape of every picture of text."""
+
 _SAMPLES = 4  # per pixel and axis
+_PAPER, _INK, _MARGIN = (246, 243, 232), (40, 34, 16), 12
+_SIZES = (24, 20, 16, 12, 9)  # of text, in pixels
 
 
 @cache
@@ -34,4 +39,29 @@ def sprite(width: int, height: int, paint: Callable[[ImageDraw.ImageDraw, int], 
     return large.reduce(_SAMPLES)
 
 
-__all__ = ["Colour", "Picture", "font", "sprite"]
+def text_picture(text: str) -> Picture:
+    """Draws text in the largest size in which it fits, with lines broken between words, `uint8[TEXT_SHAPE]`."""
+    height, width, _ = TEXT_SHAPE
+    image = Image.new("RGB", (width, height), _PAPER)
+    draw = ImageDraw.Draw(image)
+    for size in _SIZES:
+        broken = "\n".join(_broken(line, size, width - 2 * _MARGIN) for line in text.splitlines())
+        if draw.multiline_textbbox((_MARGIN, _MARGIN), broken, font(size))[3] <= height - _MARGIN:
+            break
+    draw.multiline_text((_MARGIN, _MARGIN), broken, fill=_INK, font=font(size))
+    return np.array(image)
+
+
+def _broken(line: str, size: int, width: int) -> str:
+    """Returns a line with line breaks, so that it fits into `width` pixels unless a word does not."""
+    lines = [""]
+    for word in line.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if font(size).getlength(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return "\n".join(lines)
+
+
+__all__ = ["TEXT_SHAPE", "Colour", "Picture", "font", "sprite", "text_picture"]

@@ -1,4 +1,4 @@
-"""PettingZoo environments of the small games, rendered as text."""
+"""PettingZoo environments of the small games, rendered as text or as a picture of it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from envs.extensive import FactoredGame
 from envs.pettingzoo_view import METADATA, GameEnv
 
-FACTORED_METADATA = {**METADATA, "render_modes": ["human", "ansi"]}
+FACTORED_METADATA = {**METADATA, "render_modes": ["human", "ansi", "rgb_array"]}
 
 
 class FactoredEnv(GameEnv):
@@ -19,7 +19,7 @@ class FactoredEnv(GameEnv):
 
     Args:
         game: The rules.
-        render_mode: ``ansi``, or ``human``, which prints the text after each move.
+        render_mode: ``ansi``, ``rgb_array``, or ``human``, which prints the text after each move.
         view: Player whose private observations are rendered, 0 or 1, or None for a spectator who sees everything.
 
     Raises:
@@ -41,7 +41,12 @@ class FactoredEnv(GameEnv):
         return 0.0, 1.0
 
     def picture(self, state: np.void) -> str | NDArray[np.uint8]:
-        return self.game.describe(state, self.view)
+        text = self.game.describe(state, self.view)
+        if self.render_mode != "rgb_array":
+            return text
+        from envs.drawing import text_picture
+
+        return text_picture(text)
 
 
 def make_raw_env(rules: type[Any]) -> Any:

@@ -115,7 +115,6 @@ SLOW = (
     "dancfr/serve/browser/test_proxy",
     "dancfr/serve/test_processes",
     "dancfr/test_bench",
-    "dancfr/test_library.py::test_example",
     "dancfr/test_documents.py::test_commands_that_need_no_training",
     "dancfr/test_documents.py::test_python_of_a_document",
     "dancfr/test_documents.py::test_a_game_of_ones_own_is_trained",

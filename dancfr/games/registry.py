@@ -43,16 +43,18 @@ class PettingZooFactory:
     """A picklable function that makes environments of a PettingZoo module.
 
     Attributes:
-        module: Import path of a module with a function `raw_env`, `env` or `parallel_env`.
-        options: Keyword arguments of this function.
+        module: Import path of a module.
+        options: Keyword arguments of its function.
+        makers: Names of functions, of which the first that the module has makes the environment.
     """
 
     module: str
     options: tuple[tuple[str, Any], ...] = ()
+    makers: tuple[str, ...] = _MAKERS
 
     def __call__(self) -> Any:
         module = importlib.import_module(self.module)
-        return getattr(module, next(name for name in _MAKERS if hasattr(module, name)))(**dict(self.options))
+        return getattr(module, next(name for name in self.makers if hasattr(module, name)))(**dict(self.options))
 
 
 _ROOMS = (geister, guandan, cheat, kuhn, leduc, goofspiel, oshi_zumo, liars_dice, phantom_ttt, dark_hex)
@@ -87,8 +89,8 @@ def make_game(name: str, /, **options: Any) -> GameBase:
     """Makes a game.
 
     Args:
-        name: A name of `all_games`, or ``pettingzoo:`` followed by a module with a two-player environment, or
-            ``openspiel:`` followed by a game of OpenSpiel.
+        name: A name of `all_games`, or ``pettingzoo:`` followed by a module with a two-player environment or by an id
+            of PettingZoo's registry such as ``classic/rps-v2``, or ``openspiel:`` followed by a game of OpenSpiel.
         options: Options of the game. For PettingZoo, the options of `envs.aec.AecGame` (`max_plies`, `max_return`,
             `scale`, `reserve`) are passed to the adapter and all others to the environment; for OpenSpiel, the
             options of `envs.openspiel.OpenSpielGame` (`compact`, `reserve`).
@@ -214,22 +216,45 @@ def version_of(name: object) -> int | None:
 
 
 def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:
-    module = name.removeprefix(PETTINGZOO)
+    place = name.removeprefix(PETTINGZOO)
+    module, makers, preset = _registered(name, place) if "/" in place else (place, _MAKERS, {})
     try:
         found = importlib.import_module(module)
     except ImportError as error:
         raise UsageError(f"{name}: cannot import {module!r} ({error}){_import_cure(error, module)}") from None
     except (TypeError, ValueError):
         raise UsageError(f"{name}: write {PETTINGZOO}MODULE, e.g. {_EXAMPLES[PETTINGZOO]}") from None
-    if not any(hasattr(found, each) for each in _MAKERS):
-        raise UsageError(f"{name}: {module} has no {', '.join(_MAKERS)}; write for example {_EXAMPLES[PETTINGZOO]}")
+    if not any(hasattr(found, each) for each in makers):
+        raise UsageError(f"{name}: {module} has no {', '.join(makers)}; write for example {_EXAMPLES[PETTINGZOO]}")
     adapter = {key: value for key, value in options.items() if key in _ADAPTER_OPTIONS}
-    inner = tuple(sorted((key, value) for key, value in options.items() if key not in adapter))
+    inner = tuple(sorted((preset | {key: each for key, each in options.items() if key not in adapter}).items()))
     try:
-        return AecGame(PettingZooFactory(module, inner), name, **adapter)
+        return AecGame(PettingZooFactory(module, inner, makers), name, **adapter)
     except (TypeError, ValueError, AttributeError, ImportError) as error:
         cause = next(iter(str(error).splitlines()), type(error).__name__)
         raise UsageError(f"{name}: {cause.removeprefix(f'{name}: ')}") from None
+
+
+def _registered(name: str, env_id: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
+    """Returns module, functions and options of an environment in PettingZoo's registry, one that moves in turn first.
+
+    Workers import the module by its name, and therefore need not register the id.
+    """
+    import pettingzoo
+
+    if not hasattr(pettingzoo, "spec"):
+        raise UsageError(f"{name}: this PettingZoo has no registry: update it, or write {PETTINGZOO}MODULE")
+    for kind in ("aec", "parallel"):
+        try:
+            found = pettingzoo.spec(kind, env_id)
+        except Exception as error:  # of classes that differ between versions
+            refused = one_line(error)
+            continue
+        if not isinstance(found.entry_point, str):
+            raise UsageError(f"{name}: it is registered with a function: register it as 'module:function'")
+        module, _, maker = found.entry_point.partition(":")
+        return module, _MAKERS if maker in _MAKERS else (maker,), dict(found.kwargs)
+    raise UsageError(f"{name}: PettingZoo has no such environment ({refused.partition(' Available environments')[0]})")
 
 
 def _import_cure(error: ImportError, module: str) -> str:

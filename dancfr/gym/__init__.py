@@ -1,11 +1,13 @@
-"""Gymnasium environments of the games with numbered actions, by the ids ``dancfr/NAME-v0``.
+"""Ids of environments: ``dancfr/NAME-v0`` of Gymnasium for games with numbered actions, and of PettingZoo for all.
 
-`import dancfr` registers the ids as soon as gymnasium is imported, before or after, and imports neither gymnasium nor
-NumPy for it.
+`import dancfr` registers the ids as soon as gymnasium or PettingZoo is imported, before or after, and imports neither
+of them, nor NumPy, for it.
 """
 
+import importlib
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -32,63 +34,105 @@ GAMES = (
     "dark_hex3",
     "dark_hex3_abrupt",
 )
-"""Names of the games that have an id; written down here, since importing the registry of games takes a second."""
+"""Names of the games with numbered actions; written down here, since importing the registry of games takes a second."""
+
+LISTED_GAMES = ("guandan",)
+"""Names of the games without numbered actions, which have an id of PettingZoo alone."""
 
 ANY_GAME = "dancfr/Game-v0"
 """Id of an environment of any game, whose name, or the game itself, is the argument `game`."""
 
-_REGISTRATION = "gymnasium.envs.registration"
+_OfModule = Callable[[ModuleType], None]
+_GYMNASIUM, _PETTINGZOO = "gymnasium.envs.registration", "pettingzoo.env_registry.registration"
 
 
 def id_of(name: str) -> str:
-    """Returns the id of a game's environment: ``dancfr/MiniGeister-v0`` for ``mini-geister``."""
+    """Returns the id of a game's environment in gymnasium: ``dancfr/MiniGeister-v0`` for ``mini-geister``."""
     words = name.replace("_", "-").split("-")
     return f"dancfr/{''.join(word[:1].upper() + word[1:] for word in words)}-v0"
 
 
-def register() -> None:
-    """Registers the environments with gymnasium; ids that are registered already are left as they are."""
-    from gymnasium.envs import registration
+def aec_id_of(name: str) -> str:
+    """Returns the id of a game's environment in PettingZoo: ``dancfr/mini-geister-v0`` for ``mini-geister``."""
+    return f"dancfr/{name}-v0"
 
-    _register(registration)
+
+def register() -> None:
+    """Registers the environments with gymnasium and PettingZoo; ids that are registered already are left as they are.
+
+    PettingZoo has a registry since version 1.27; older ones have no ids.
+    """
+    for name in _REGISTRARS:
+        with suppress(ModuleNotFoundError):
+            _REGISTRARS[name](importlib.import_module(name))
 
 
 def register_when_imported() -> None:
-    """Registers the environments now if gymnasium has been imported, or else as soon as it is."""
-    if _REGISTRATION in sys.modules:
-        register()
-    elif _Finder not in sys.meta_path:
+    """Registers the environments now where the registry has been imported, or else as soon as it is."""
+    for name, registrar in _REGISTRARS.items():
+        if name in sys.modules:
+            registrar(sys.modules[name])
+    if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
 
 
-def _register(registration: ModuleType) -> None:
+def _register_with_gymnasium(registration: ModuleType) -> None:
     known: dict[str, dict[str, Any]] = {ANY_GAME: {}} | {id_of(name): {"game": name} for name in GAMES}
     for env_id, kwargs in known.items():
         if env_id not in registration.registry:
             registration.register(env_id, "dancfr.gym.environment:SingleAgentEnv", kwargs=kwargs)
 
 
+def _register_with_pettingzoo(registration: ModuleType) -> None:
+    for name in (*GAMES, *LISTED_GAMES):
+        if aec_id_of(name) not in registration.aec_registry:
+            registration.register("aec", aec_id_of(name), "dancfr.gym:make_aec_env", kwargs={"game": name})
+
+
+_REGISTRARS: dict[str, _OfModule] = {_GYMNASIUM: _register_with_gymnasium, _PETTINGZOO: _register_with_pettingzoo}
+"""Functions that register the environments in the registry of a library, by the name of its module."""
+
+
+def make_aec_env(game: str, render_mode: str | None = None, view: int | None = None, **options: Any) -> Any:
+    """Makes the PettingZoo environment of a game, for ``pettingzoo.make("aec", "dancfr/geister-v0", ...)``.
+
+    Args:
+        game: Name of a game.
+        render_mode: One of the environment's ``metadata["render_modes"]``.
+        view: Player whose view is rendered; None: everything is shown.
+        options: Options of the game.
+
+    Raises:
+        UsageError: the game or an option does not exist.
+    """
+    from dancfr.games.registry import make_game
+
+    shown = {} if view is None else {"view": view}
+    return make_game(game, **options).env(render_mode=render_mode, **shown)  # type: ignore[attr-defined]
+
+
 class _Finder:
-    """Finds gymnasium's registry as usual, and registers the environments when it has been imported."""
+    """Finds the registries as usual, and registers the environments when one has been imported."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != _REGISTRATION:
+        if name not in _REGISTRARS:
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader.exec_module = _followed_by(spec.loader.exec_module)  # type: ignore[method-assign, assignment]
+            followed = _followed_by(spec.loader.exec_module, _REGISTRARS[name])
+            spec.loader.exec_module = followed  # type: ignore[method-assign, assignment]
         return spec
 
 
-def _followed_by(execute: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
-    """Returns a function that executes the module of gymnasium's registry, then registers the environments there."""
+def _followed_by(execute: _OfModule, registrar: _OfModule) -> _OfModule:
+    """Returns a function that executes the module of a registry, then registers the environments there."""
 
     def call(module: ModuleType) -> None:
         execute(module)
-        _register(module)
+        registrar(module)
 
     return call
 
 
-__all__ = ["ANY_GAME", "GAMES", "id_of", "register"]
+__all__ = ["ANY_GAME", "GAMES", "LISTED_GAMES", "aec_id_of", "id_of", "make_aec_env", "register"]

@@ -13,9 +13,10 @@ from dancfr.agents.match import rules_of_match
 from dancfr.arguments import read
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.arena import AgentError, name_of
+from dancfr.games.view import numbered_game, view_of
 from envs.agent import Agent
 from envs.game import Game, GameBase, GameOver, IllegalAction
-from envs.pettingzoo_view import GameEnv, Observation
+from envs.pettingzoo_view import Observation
 from learners.cfr.agent import UnknownInfostate
 
 MOST_DEALS = 1000
@@ -69,10 +70,10 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
         game = read(game, str | GameBase, "game")
         opponent = read(opponent, str | Agent, "opponent")
         name, rules, _ = rules_of_match(game, [opponent], options)
-        self.game = _numbered(name, rules)
+        self.game = numbered_game(name, rules, "an environment of gymnasium numbers them")
         self.seat = _checked_seat(seat, self.game)
         self.opponent: Agent = make_agent(opponent, self.game) if isinstance(opponent, str) else copy(opponent)
-        self._view = _make_view(self.game, encoding, render_mode)
+        self._view = view_of(self.game, read(encoding, str | None, "encoding"), render_mode)
         self.render_mode = render_mode
         modes, pace = (self._view.metadata[key] for key in ("render_modes", "render_fps"))
         self.metadata = {"render_modes": modes, "render_fps": pace, "name": name}
@@ -161,35 +162,12 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
         return {**self._view.infos[self._view.possible_agents[self._player]], "seat": self._player}
 
 
-def _numbered(name: str, game: GameBase) -> Game:
-    if not isinstance(game, Game):
-        raise UsageError(
-            f"{name} lists its actions, and an environment of gymnasium numbers them: use its PettingZoo environment, "
-            f"dancfr.make_game({name!r}).env()"
-        )
-    return game
-
-
 def _checked_seat(seat: int | None, game: Game) -> int | None:
     found: int | None = read(seat, int | None, "seat")
     players = game.spec.num_players
     if found is not None and not 0 <= found < players:
         raise UsageError(f"seat must be from 0 to {players - 1} in {game.spec.name}, or None, got {found}")
     return found
-
-
-def _make_view(game: Game, encoding: str | None, render_mode: str | None) -> GameEnv:
-    """Makes the PettingZoo environment of a game: its spaces, observations, turns and pictures."""
-    encoding = read(encoding, str | None, "encoding")
-    if encoding is not None and encoding not in game.spec.shapes:
-        raise UsageError(f"encoding must be one of {list(game.spec.shapes)} in {game.spec.name}, got {encoding!r}")
-    try:
-        view = game.raw_env(render_mode) if hasattr(game, "raw_env") else GameEnv(game, render_mode=render_mode)
-    except ValueError as error:
-        raise UsageError(f"{game.spec.name}: {error}") from None
-    assert isinstance(view, GameEnv)
-    view.encoding = encoding or view.encoding
-    return view
 
 
 __all__ = ["MOST_DEALS", "SingleAgentEnv"]

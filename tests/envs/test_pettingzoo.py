@@ -20,6 +20,7 @@ NUMBERED: list[tuple[ModuleType, dict[str, Any]]] = [
     *((module, {}) for module in SMALL),
     (kuhn, {"cards": 5}),
     (leduc, {"sizes": "2,4/4,8", "raises": 3, "deal": "ranks", "name": "leduc_2b2r"}),
+    (leduc, {"ranks": 4, "suits": 3, "ante": 2}),
     (goofspiel, {"cards": 4, "prizes": "random"}),
     (oshi_zumo, {"coins": 9, "size": 3, "min_bid": 2}),
     (liars_dice, {"dice": 3, "faces": 4}),
@@ -37,6 +38,7 @@ NUMBERED: list[tuple[ModuleType, dict[str, Any]]] = [
     (geister, {"random_setup": False, "ply_limit": 60}),
     (geister, {"size": 4, "random_setup": False, "forced_escape": False}),
     (geister, {"ply_limit": 300, "clip_ply": False}),
+    (geister, {"observation_limit": 50}),
     (geister, {"history": True}),
     (geister, {"size": 4, "ply_limit": 30, "history": True}),
 ]
@@ -67,6 +69,12 @@ def end(made: Any) -> None:
     """Plays the first legal action until the game has ended."""
     while not all(made.terminations.values()):
         made.step(int(made.infos[made.agent_selection]["action_mask"].argmax()))
+
+
+@EACH
+def test_every_option_is_varied_here(module: ModuleType) -> None:
+    varied = {key for each, options in [*NUMBERED, *RAGGED] if each is module for key in options}
+    assert {key for record in module.GAMES for key in record.options} <= varied
 
 
 @EVERY
@@ -104,6 +112,8 @@ def test_spaces(module: ModuleType, options: dict[str, Any]) -> None:
     made = module.env(**options)
     spec = made.unwrapped.game.spec
     assert made.metadata["is_parallelizable"] is False
+    assert made.metadata["render_modes"] == ["human", "ansi", "rgb_array"]
+    assert made.metadata["render_fps"] > 0
     assert made.possible_agents == [f"player_{p}" for p in range(spec.num_players)]
     for agent in made.possible_agents:
         space = made.observation_space(agent)
@@ -242,7 +252,6 @@ def test_impossible_options(module: ModuleType, options: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("module", "options", "message"),
     [
-        *((module, {"render_mode": "rgb_array"}, "render_mode must be ") for module in SMALL),
         (cheat, {"players": 7}, "players"),
         (cheat, {"health": 0}, "health"),
         (cheat, {"view": 2}, "view"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from envs import dark_hex, goofspiel, kuhn, leduc, liars_dice, oshi_zumo, phantom_ttt
+from envs.drawing import TEXT_SHAPE, text_picture
 from envs.extensive import OVER, FactoredGame
 from tests.envs.small_trees import states_of, tree_of
 from tests.envs.stated_games import SMALL
@@ -75,3 +76,31 @@ def test_texts(module: ModuleType, actions: tuple[int, ...], texts: tuple[str, .
             if module is leduc and made.states["board"][0] != 255:
                 made.states["board"] = 0
         assert made.render() == text
+
+
+@pytest.mark.parametrize("module", [kuhn, leduc, goofspiel, oshi_zumo, liars_dice, phantom_ttt, dark_hex])
+def test_pictures_show_the_text_in_one_shape(module: ModuleType) -> None:
+    """Equal texts are equal pictures and others are not, within a margin that stays empty up to the longest game."""
+    made, text = (module.raw_env(render_mode=mode) for mode in ("rgb_array", "ansi"))
+    for each in (made, text):
+        each.reset(seed=1)
+    seen: dict[bytes, str] = {}
+    while made.agents and not any(made.terminations.values()):
+        action = int(np.flatnonzero(made.infos[made.agent_selection]["action_mask"])[-1 if module is liars_dice else 0])
+        picture = made.render()
+        assert (picture.shape, picture.dtype) == (TEXT_SHAPE, np.uint8)
+        assert (picture[-8:] == picture[0, 0]).all()
+        assert (picture[:, -8:] == picture[0, 0]).all()
+        assert (picture != picture[0, 0]).any()
+        assert seen.setdefault(picture.tobytes(), text.render()) == text.render()
+        for each in (made, text):
+            each.step(action)
+    assert len(seen) > 1
+
+
+def test_text_of_any_length_keeps_the_shape_of_a_picture() -> None:
+    short, long = text_picture("x"), text_picture("a word " * 60)
+    assert short.shape == long.shape == TEXT_SHAPE
+    assert (long != long[0, 0]).any(axis=2).sum() > 50 * (short != short[0, 0]).any(axis=2).sum()
+    assert text_picture("one " * 2000).shape == TEXT_SHAPE
+    assert text_picture("").shape == TEXT_SHAPE

@@ -8,23 +8,27 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pettingzoo
 import pytest
+from pettingzoo import AECEnv
 
 from dancfr.agents.by_name import make_agent
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
 from dancfr.games.registry import GAMES, describe_game, describe_games, make_game, read_options
+from envs import kuhn
 from envs.aec import AecGame
 from envs.game import Game, ListedGame
 from envs.openspiel import OpenSpielGame
 
 ROOT = Path(__file__).parents[3]
 LEDUC = "pettingzoo:pettingzoo.classic.leduc_holdem_v4"
+LEDUC_ID = "pettingzoo:classic/leduc_holdem-v4"
 
 
-@pytest.mark.parametrize("name", [*GAMES, LEDUC])
+@pytest.mark.parametrize("name", [*GAMES, LEDUC, LEDUC_ID])
 def test_every_game_can_be_made_played_and_sent(name: str) -> None:
-    options = {"max_return": 7} if name == LEDUC else {}
+    options = {"max_return": 7} if name in (LEDUC, LEDUC_ID) else {}
     game = pickle.loads(pickle.dumps(make_game(name, **options)))
     assert isinstance(game, (Game, ListedGame))
     assert game.spec.name == name
@@ -32,6 +36,27 @@ def test_every_game_can_be_made_played_and_sent(name: str) -> None:
     result = play(game, pair, 4, np.random.default_rng(0))
     assert result.games == 4
     assert 0 < result.mean_plies <= game.spec.max_plies
+
+
+def test_an_id_of_pettingzoo_is_its_module() -> None:
+    """Also with options that it was registered with, by a function of another name, or of simultaneous moves alone."""
+    both = [make_game(name, max_return=7) for name in (LEDUC, LEDUC_ID)]
+    assert [game.spec.shapes for game in both] == [{"flat": (36,)}] * 2
+    assert type(both[0].env()) is type(both[1].env())  # type: ignore[attr-defined]
+    path, entry = "tests.dancfr.games.test_registry", "four_cards"
+    pettingzoo.register("aec", "tests/four-v1", f"{path}:{entry}", kwargs={"cards": 4})
+    pettingzoo.register("parallel", "tests/rps-v1", "pettingzoo.classic.rps.rps:parallel_env")
+    pettingzoo.register("aec", "tests/function-v1", four_cards)
+    assert pickle.loads(pickle.dumps(make_game("pettingzoo:tests/four"))).spec.shapes == {"flat": (12,)}
+    assert make_game("pettingzoo:tests/four", cards=5).spec.shapes == {"flat": (13,)}
+    assert make_game("pettingzoo:tests/rps").spec.num_actions == 3
+    with pytest.raises(UsageError, match=r"registered with a function: register it as 'module:function'"):
+        make_game("pettingzoo:tests/function-v1")
+
+
+def four_cards(cards: int) -> AECEnv:
+    """Kuhn poker, to be registered."""
+    return kuhn.raw_env(cards=cards)
 
 
 def test_options_are_read_by_the_type_of_their_default() -> None:
@@ -64,6 +89,16 @@ def test_options_reach_the_game() -> None:
             "pettingzoo:nowhere.at_all: cannot import 'nowhere.at_all' (No module named 'nowhere'); install it, or add",
         ),
         ("pettingzoo:json", {}, "pettingzoo:json: json has no raw_env, env, parallel_env"),
+        (
+            "pettingzoo:classic/leduc-v4",
+            {},
+            "pettingzoo:classic/leduc-v4: PettingZoo has no such environment (Name",
+        ),
+        (
+            "pettingzoo:atari/pong_v3",
+            {},
+            "pettingzoo:atari/pong_v3: cannot import 'pettingzoo.atari.pong.pong' (No",
+        ),
         (LEDUC, {"players": 3}, f"{LEDUC}: "),
         (LEDUC, {"max_return": -1}, f"{LEDUC}: "),
     ],

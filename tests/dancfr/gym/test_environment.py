@@ -263,7 +263,10 @@ def test_calls_out_of_order_are_refused() -> None:
         ({"seat": -1}, "seat must be from 0 to 1 in kuhn, or None, got -1"),
         ({"seat": True}, "seat expects an integer or"),
         ({"encoding": "planes"}, "encoding must be one of ['flat'] in kuhn, got 'planes'"),
-        ({"render_mode": "rgb_array"}, "kuhn: render_mode must be one of ['human', 'ansi'] or None, got 'rgb_array'"),
+        (
+            {"render_mode": "svg"},
+            "kuhn: render_mode must be one of ['human', 'ansi', 'rgb_array'] or None, got 'svg'",
+        ),
         ({"card": 4}, "no option of kuhn named 'card'; did you mean cards?"),
         ({"cards": "four"}, "option cards of kuhn expects an integer"),
         ({"game": dancfr.make_game("kuhn"), "cards": 4}, "the rules of kuhn are given"),
@@ -303,7 +306,7 @@ def test_vector_of_environments_plays_as_each_alone() -> None:
 
 
 def test_pictures_are_those_of_the_pettingzoo_environment(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, mode in (("geister", "rgb_array"), ("cheat", "ansi"), ("leduc", "ansi")):
+    for name, mode in (("geister", "rgb_array"), ("cheat", "ansi"), ("leduc", "ansi"), ("leduc", "rgb_array")):
         view = dancfr.make_game(name).env(render_mode=mode)
         view.reset(seed=1)
         first = view.possible_agents.index(view.agent_selection)

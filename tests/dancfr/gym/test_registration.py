@@ -4,12 +4,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium
+import pettingzoo
 import pytest
 
 import dancfr
 from dancfr import gym
+from dancfr.errors import UsageError
 from dancfr.games import registry
 from envs.game import Game
 
@@ -29,12 +32,31 @@ def test_ids_are_those_of_all_games_with_numbered_actions() -> None:
         assert gymnasium.spec(gym.id_of(name)).kwargs == {"game": name}
 
 
+@pytest.mark.parametrize("registry", [gymnasium.registry, pettingzoo.aec_registry])
 @pytest.mark.filterwarnings("error")
-def test_ids_that_are_registered_are_left_as_they_are() -> None:
-    before = dict(gymnasium.registry)
+def test_ids_that_are_registered_are_left_as_they_are(registry: dict[str, Any]) -> None:
+    before = dict(registry)
     dancfr.gym.register()
-    assert all(gymnasium.registry[name] is spec for name, spec in before.items())
-    assert len(gymnasium.registry) == len(before)
+    assert all(registry[name] is spec for name, spec in before.items())
+    assert len(registry) == len(before)
+
+
+def test_every_game_has_an_id_of_pettingzoo() -> None:
+    names = {*gym.GAMES, *gym.LISTED_GAMES}
+    assert names == set(registry.GAMES)
+    found = {each for each in pettingzoo.aec_registry if each.startswith("dancfr/")}
+    assert found == set(map(gym.aec_id_of, names))
+    for name in names:
+        made = pettingzoo.make("aec", gym.aec_id_of(name))
+        assert str(made) == str(dancfr.make_game(name).env())  # type: ignore[attr-defined]
+        assert made.unwrapped.game == dancfr.make_game(name)
+
+
+def test_environment_of_pettingzoo_takes_options_of_the_game_and_of_its_view() -> None:
+    made = pettingzoo.make("aec", "dancfr/geister_v0", ply_limit=7, render_mode="ansi", view=1)
+    assert (made.unwrapped.game.ply_limit, made.unwrapped.view, made.render_mode) == (7, 1, "ansi")
+    with pytest.raises(UsageError, match=r"no option of geister named 'ply_limt'; did you mean ply_limit\?"):
+        pettingzoo.make("aec", "dancfr/geister-v0", ply_limt=7)
 
 
 @pytest.mark.parametrize(
@@ -61,3 +83,19 @@ print(found, made.reset(seed=1)[1]["action_mask"], "torch" in sys.modules)
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert done.stdout == "[] [1 1] False\n", done.stderr[-2000:]
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("imports", ["import dancfr, pettingzoo", "import pettingzoo, dancfr"])
+def test_environments_of_pettingzoo_are_made_in_any_order_of_imports(imports: str, tmp_path: Path) -> None:
+    program = f"""
+{imports}
+import sys
+found = [name for name in {sorted(HEAVY)} if name in sys.modules]
+made = pettingzoo.make("aec", "dancfr/kuhn-v0")
+made.reset(seed=1)
+print(found, made.last()[4]["action_mask"], "torch" in sys.modules)
+"""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "[] [1 1] False\n", done.stderr[-2000:]
