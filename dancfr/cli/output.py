@@ -89,6 +89,8 @@ def describe_match(result: Result) -> str:
         interval = result.get("mean_return_ci95")
         around = f" (95 % interval {interval[0]:+.3g} to {interval[1]:+.3g})" if interval else ""
         lines.append(f"mean return {mean:+.3g} per game{around}")
+    if not result.get("constant_sum", True):
+        lines.append("the returns of a game have no constant sum: a return above the mean of the players counts as won")
     seats = [
         {"seat": seat, "games": f"{counts['games']:,}"}
         | {label: _percent(counts[key] / counts["games"]) for label, key in _OUTCOMES.items()}

@@ -1,4 +1,4 @@
-"""Adapts any two-player game of OpenSpiel with a constant sum to `Game`: slower than compiled rules, for any learner.
+"""Adapts a game of OpenSpiel for two or more players to `Game`: slower than compiled rules, for any learner.
 
 A state is the history of actions and outcomes of chance, which may be copied, dropped and sent to other processes like
 a state of a compiled game. A cache holds the live states of OpenSpiel by history; missing ones are created by replay.
@@ -6,7 +6,6 @@ a state of a compiled game. A cache holds the live states of OpenSpiel by histor
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,21 +13,19 @@ from numpy.typing import NDArray
 
 from envs.extensive import CHANCE, OVER, ListedChance
 from envs.game import GameSpec, Packed, States
-from envs.openspiel.loading import Spiel, load_openspiel, mover_of, name_of, refusing, sum_of
+from envs.openspiel.knowledge import Knowledge, digests
+from envs.openspiel.loading import Spiel, has_constant_sum, load_openspiel, mover_of, name_of, refusing
 
 _PROBES, _PROBE_PLIES = 16, 200
 
-DIGEST = 16
-"""Bytes of the digest of an infostate; two of a billion infostates agree with a probability below 1e-20."""
-
 
 class OpenSpielGame(ListedChance):
-    """A two-player zero-sum or constant-sum game of OpenSpiel as a `Game`. Implements `envs.game.Game`.
+    """A game of OpenSpiel with any returns as a `Game`. Implements `envs.game.Game`.
 
     Chance can be enumerated by `initial`, `mover`, `chance`, `apply` and `utilities`, as in
     `envs.extensive.ExtensiveGame`. OpenSpiel does not split observations into public and private ones; for a tree use
     `envs.openspiel.openspiel_tree`. Infostates are OpenSpiel's information state tensors or, for games without them,
-    observation tensors, which may lack earlier observations; `identify` tells them apart.
+    observation tensors, which may lack earlier observations; `identify` tells them apart by `Knowledge`.
 
     Args:
         game: See `envs.openspiel.loading.load_openspiel`. A game in Gambit's format can be sent to other processes only
@@ -60,11 +57,9 @@ class OpenSpielGame(ListedChance):
         kind, spiel = self.spiel.get_type(), self.spiel
         if not (kind.provides_information_state_tensor or kind.provides_observation_tensor):
             raise ValueError(f"OpenSpiel's {kind.short_name} has no tensors for a network")
-        self.no_tree = (
-            "" if kind.provides_information_state_string else "OpenSpiel defines no information state strings for it"
-        )
-        self._remembers = bool(kind.provides_information_state_tensor)
-        width = int(spiel.information_state_tensor_size() if self._remembers else spiel.observation_tensor_size())
+        self.knowledge = Knowledge(spiel)
+        self.remembers = bool(kind.provides_information_state_tensor)
+        width = int(spiel.information_state_tensor_size() if self.remembers else spiel.observation_tensor_size())
         self.compact = compact is not False
         self._outcomes = max(1, int(spiel.max_chance_outcomes()))
         longest = int(spiel.max_history_length())
@@ -73,7 +68,7 @@ class OpenSpielGame(ListedChance):
             [
                 ("length", np.int32),
                 ("mover", np.int8),  # as in `envs.extensive`
-                ("utility", np.float64),  # of player 0
+                ("utility", np.float64, (int(spiel.num_players()),)),  # of each player
                 ("history", numbers, (longest,)),  # actions and outcomes of chance
             ]
         )
@@ -90,7 +85,7 @@ class OpenSpielGame(ListedChance):
         spiel = self.spiel
         return GameSpec(
             name=name,
-            num_players=2,
+            num_players=int(spiel.num_players()),
             num_actions=int(spiel.num_distinct_actions()),
             packed_size=(width + 7) // 8 if self.compact else 4 * width,
             shapes={"flat": (width,)},
@@ -98,6 +93,7 @@ class OpenSpielGame(ListedChance):
             endings=("running", "over"),
             max_plies=int(spiel.max_game_length()),
             max_return=float(max(abs(spiel.min_utility()), abs(spiel.max_utility()))) or 1.0,
+            constant_sum=has_constant_sum(spiel),
         )
 
     def _fits_bits(self) -> bool:
@@ -167,7 +163,9 @@ class OpenSpielGame(ListedChance):
         for key, live in zip(self._keys(states), lives, strict=True):
             self._keep(key, live)
         states["mover"] = [mover_of(live) for live in lives]
-        states["utility"] = [live.returns()[0] if live.is_terminal() else 0.0 for live in lives]
+        for b, live in enumerate(lives):
+            if live.is_terminal():
+                states["utility"][b] = live.returns()
 
     # Enumeration of chance
 
@@ -194,8 +192,7 @@ class OpenSpielGame(ListedChance):
         states[running] = part
 
     def utilities(self, states: States) -> NDArray[np.float64]:
-        total = np.where(states["mover"] == OVER, sum_of(self.spiel), 0.0)
-        return np.stack([states["utility"], total - states["utility"]], axis=1)
+        return np.asarray(states["utility"].copy())
 
     # The interface `Game`
 
@@ -214,15 +211,18 @@ class OpenSpielGame(ListedChance):
         return self.pack(self.tensors(self.spiel_states(states), players))
 
     def identify(self, states: States, players: NDArray[np.int8]) -> Packed:
-        """See `envs.game.Identified`: by information state strings, which may be finer than tensors."""
-        lives = zip(self.spiel_states(states), players.tolist(), strict=True)
-        return digests([(player, live.information_state_string(player)) for live, player in lives])
+        """See `envs.game.Identified`: by `Knowledge`, which may be finer than tensors."""
+        kind = self.state_dtype["history"].base
+        found = []
+        for key, live, player in zip(self._keys(states), self.spiel_states(states), players.tolist(), strict=True):
+            found.append((player, self.knowledge.of(live, player, np.frombuffer(key, kind).tolist())))
+        return digests(found)
 
     def tensors(self, lives: Sequence[Spiel], players: Sequence[int] | NDArray[np.integer]) -> NDArray[np.float32]:
         """Returns the tensor of `players[b]` at OpenSpiel's state `lives[b]`, `float32[B, *spec.shapes["flat"]]`."""
         flat = np.empty((len(lives), *self.spec.shapes["flat"]), np.float32)
         for b, (live, player) in enumerate(zip(lives, players, strict=True)):
-            seen = live.information_state_tensor if self._remembers else live.observation_tensor
+            seen = live.information_state_tensor if self.remembers else live.observation_tensor
             flat[b] = seen(int(player))
         return flat
 
@@ -240,12 +240,6 @@ class OpenSpielGame(ListedChance):
         if not self.compact:
             return np.ascontiguousarray(packed).view(np.float32)
         return np.unpackbits(packed, axis=1, count=self.spec.shapes["flat"][0]).astype(np.float32)
-
-
-def digests(labels: Sequence[tuple[int, str]]) -> Packed:
-    """Returns digests of information state strings with their players, `uint8[B, DIGEST]`."""
-    found = b"".join(blake2b(f"{player} {text}".encode(), digest_size=DIGEST).digest() for player, text in labels)
-    return np.frombuffer(found, np.uint8).reshape(len(labels), DIGEST)
 
 
 def _is_binary(tensors: NDArray[np.float32]) -> bool:
