@@ -13,10 +13,16 @@ from numpy.typing import NDArray
 
 from envs.extensive import CHANCE, OVER, ListedChance
 from envs.game import GameSpec, Packed, States
-from envs.openspiel.knowledge import Knowledge, digests
+from envs.openspiel.knowledge import DIGEST, Knowledge, digests
 from envs.openspiel.loading import Spiel, has_constant_sum, load_openspiel, mover_of, name_of, refusing
 
 _PROBES, _PROBE_PLIES = 16, 200
+
+_CONVERTED = "turn_based_simultaneous_game"
+"""OpenSpiel's name of every game of simultaneous moves that it plays in turn."""
+
+INFORMATION_STATE, OBSERVATION, DIGESTS = "information state", "observation", "digest"
+"""The kinds of `OpenSpielGame.inputs`, the source of infostates."""
 
 
 class OpenSpielGame(ListedChance):
@@ -25,7 +31,8 @@ class OpenSpielGame(ListedChance):
     Chance can be enumerated by `initial`, `mover`, `chance`, `apply` and `utilities`, as in
     `envs.extensive.ExtensiveGame`. OpenSpiel does not split observations into public and private ones; for a tree use
     `envs.openspiel.openspiel_tree`. Infostates are OpenSpiel's information state tensors or, for games without them,
-    observation tensors, which may lack earlier observations; `identify` tells them apart by `Knowledge`.
+    observation tensors, which may lack earlier observations; `identify` tells them apart by `Knowledge`. Games without
+    tensors have digests of knowledge, in the encoding ``digest``, which tables can use and nets cannot.
 
     Args:
         game: See `envs.openspiel.loading.load_openspiel`. A game in Gambit's format can be sent to other processes only
@@ -55,14 +62,16 @@ class OpenSpielGame(ListedChance):
         self.reserve = reserve
         self._forget()
         kind, spiel = self.spiel.get_type(), self.spiel
-        if not (kind.provides_information_state_tensor or kind.provides_observation_tensor):
-            raise ValueError(f"OpenSpiel's {kind.short_name} has no tensors for a network")
         self.knowledge = Knowledge(spiel)
-        self.remembers = bool(kind.provides_information_state_tensor)
-        width = int(spiel.information_state_tensor_size() if self.remembers else spiel.observation_tensor_size())
-        self.compact = compact is not False
+        if kind.provides_information_state_tensor:
+            self.inputs, width = INFORMATION_STATE, int(spiel.information_state_tensor_size())
+        elif kind.provides_observation_tensor:
+            self.inputs, width = OBSERVATION, int(spiel.observation_tensor_size())
+        else:
+            self.inputs, width = DIGESTS, 8 * DIGEST
+        self.compact = compact is not False or self.inputs == DIGESTS
         self._outcomes = max(1, int(spiel.max_chance_outcomes()))
-        longest = int(spiel.max_history_length())
+        longest = _longest(spiel)
         numbers = np.min_scalar_type(max(spiel.num_distinct_actions(), self._outcomes) - 1)
         self.state_dtype = np.dtype(
             [
@@ -76,7 +85,7 @@ class OpenSpielGame(ListedChance):
         if not self.spec.num_actions:
             raise ValueError(f"OpenSpiel's {kind.short_name} has no actions with these parameters")
         with refusing(name_of(game, spiel)):  # some parameters are refused at the first deal
-            binary = compact is not None or self._fits_bits()
+            binary = compact is not None or self.inputs == DIGESTS or self._fits_bits()
         if not binary:
             self.compact = False
             self.spec = self._describe(self.spec.name, width)
@@ -88,7 +97,7 @@ class OpenSpielGame(ListedChance):
             num_players=int(spiel.num_players()),
             num_actions=int(spiel.num_distinct_actions()),
             packed_size=(width + 7) // 8 if self.compact else 4 * width,
-            shapes={"flat": (width,)},
+            shapes={"digest" if self.inputs == DIGESTS else "flat": (width,)},
             slots={"action": int(spiel.num_distinct_actions())},
             endings=("running", "over"),
             max_plies=int(spiel.max_game_length()),
@@ -141,6 +150,15 @@ class OpenSpielGame(ListedChance):
         """Returns OpenSpiel's state for each of ours, from the cache or by replay. Clone them before changing them."""
         return [self._find(key) for key in self._keys(states)]
 
+    def states_of(self, lives: Sequence[Spiel]) -> States:
+        """Returns our states for those of OpenSpiel, which are of the game `spiel`, `[len(lives)]` records."""
+        states = np.zeros(len(lives), self.state_dtype)
+        for b, live in enumerate(lives):
+            choices = live.history()
+            states["history"][b, : len(choices)], states["length"][b] = choices, len(choices)
+        self._note(states, [live.clone() for live in lives])
+        return states
+
     def _find(self, key: bytes) -> Spiel:
         live = self._lives.get(key)
         if live is not None:
@@ -185,6 +203,8 @@ class OpenSpielGame(ListedChance):
     def apply(self, states: States, choices: NDArray[np.integer]) -> None:
         running = np.flatnonzero(states["mover"] != OVER)
         part, chosen = states[running], np.asarray(choices)[running]
+        if part["length"].max(initial=0) >= part["history"].shape[1]:
+            raise ValueError(f"{self.spec.name}: a game is longer than OpenSpiel's max_history_length says")
         lives = [live.child(choice) for live, choice in zip(self.spiel_states(part), chosen.tolist(), strict=True)]
         part["history"][np.arange(len(part)), part["length"]] = chosen
         part["length"] += 1
@@ -208,6 +228,8 @@ class OpenSpielGame(ListedChance):
         return f"{self.spec.name}, game {b}, after {played}"
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        if self.inputs == DIGESTS:
+            return self.identify(states, players)
         return self.pack(self.tensors(self.spiel_states(states), players))
 
     def identify(self, states: States, players: NDArray[np.int8]) -> Packed:
@@ -219,10 +241,13 @@ class OpenSpielGame(ListedChance):
         return digests(found)
 
     def tensors(self, lives: Sequence[Spiel], players: Sequence[int] | NDArray[np.integer]) -> NDArray[np.float32]:
-        """Returns the tensor of `players[b]` at OpenSpiel's state `lives[b]`, `float32[B, *spec.shapes["flat"]]`."""
+        """Returns the tensor of `players[b]` at OpenSpiel's state `lives[b]`, `float32[B, *spec.shapes["flat"]]`.
+
+        Games without tensors have none of these.
+        """
         flat = np.empty((len(lives), *self.spec.shapes["flat"]), np.float32)
         for b, (live, player) in enumerate(zip(lives, players, strict=True)):
-            seen = live.information_state_tensor if self.remembers else live.observation_tensor
+            seen = live.information_state_tensor if self.inputs == INFORMATION_STATE else live.observation_tensor
             flat[b] = seen(int(player))
         return flat
 
@@ -236,10 +261,21 @@ class OpenSpielGame(ListedChance):
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
         if encoding not in self.spec.shapes:
-            raise ValueError(f"{self.spec.name} has only the encoding 'flat', got {encoding!r}")
+            raise ValueError(
+                f"{self.spec.name} has only the encoding {next(iter(self.spec.shapes))!r}, got {encoding!r}"
+            )
         if not self.compact:
             return np.ascontiguousarray(packed).view(np.float32)
-        return np.unpackbits(packed, axis=1, count=self.spec.shapes["flat"][0]).astype(np.float32)
+        return np.unpackbits(packed, axis=1, count=self.spec.shapes[encoding][0]).astype(np.float32)
+
+
+def _longest(spiel: Spiel) -> int:
+    """Returns a bound on the choices of a game: OpenSpiel's own leaves out a first deal of some games, and part of the
+    chance events of some whose moves are simultaneous."""
+    own = int(spiel.max_history_length())
+    if spiel.get_type().short_name == _CONVERTED:
+        own = max(own, 3 * int(spiel.max_game_length()))
+    return own + 2
 
 
 def _is_binary(tensors: NDArray[np.float32]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.openspiel.game import OpenSpielGame
+from envs.openspiel.game import DIGESTS, OpenSpielGame
 from envs.openspiel.knowledge import Knowledge, Memory, digests
 from envs.openspiel.loading import Spiel, has_constant_sum, load_openspiel, mover_of, moves_of, name_of, sum_of
 from envs.tree import NoConstantSum, Tree, TreeTooLarge, assemble, refuse_hopeless
@@ -46,7 +46,10 @@ def openspiel_tree(
         raise NoConstantSum.of(name, int(spiel.num_players()))
     started = time.perf_counter()
     refuse_hopeless(name, estimate_openspiel(spiel, np.random.default_rng(0), 100.0 * most_nodes), most_nodes)
-    growth = _Growth((adapted or OpenSpielGame(spiel, name)) if observations else None, Knowledge(spiel))
+    packing = (adapted or OpenSpielGame(spiel, name)) if observations else None
+    if packing is not None and packing.inputs == DIGESTS:  # `Tree.identity` has them
+        packing = None
+    growth = _Growth(packing, Knowledge(spiel))
     layer = [spiel.new_initial_state()]
     memories = [growth.knowledge.start(layer[0])]
     growth.add(layer, memories, [-1], [-1], [1.0])

@@ -174,6 +174,36 @@ def test_trees_of_observations_have_perfect_recall_and_play_the_game() -> None:
     assert len(np.unique(tree.identity, axis=0)) == len(tree.player)
 
 
+def test_games_without_tensors_are_for_tables_and_matches() -> None:
+    game = OpenSpielGame("coordinated_mp")
+    assert (game.inputs, game.spec.shapes) == ("digest", {"digest": (128,)})
+    states = game.reset(20, np.random.default_rng(0))
+    movers = game.to_move(states)
+    assert np.array_equal(game.observe(states, movers), game.identify(states, movers))
+    assert game.encode(game.observe(states, movers), "digest").shape == (20, 128)
+    solution = dancfr.solve("openspiel:coordinated_mp", iterations=10)
+    assert play(game, (solution.agent(), make_agent("random", game)), 20, np.random.default_rng(0)).games == 20
+    with pytest.raises(UsageError, match=r"has no flat encoding: it has digest, not for nets$"):
+        dancfr.train("leduc-policy-gradient", {"game": "openspiel:coordinated_mp"}, inline=True)
+
+
+@pytest.mark.parametrize("text", ["bargaining(max_turns=1)", "coop_box_pushing"])
+def test_games_may_be_longer_than_openspiel_says(text: str) -> None:
+    game = OpenSpielGame(text, compact=False)
+    rng = np.random.default_rng(0)
+    states = game.reset(1, rng)
+    while not game.finished(states).all():
+        game.step(states, game.legal(states).argmax(axis=1), rng)
+    assert states["length"][0] > game.spiel.max_history_length()
+
+
+def test_too_many_actions_for_nets_are_refused() -> None:
+    with pytest.raises(
+        UsageError, match=r"^nets have at most 32,768 actions; game openspiel:colored_trails has 93,123$"
+    ):
+        dancfr.train("leduc-policy-gradient", {"game": "openspiel:colored_trails"}, inline=True)
+
+
 def test_matches_count_returns_above_the_mean() -> None:
     for text, players in ((THREE, 3), ("bargaining", 2), (SEEN, 3), ("hearts", 4)):
         game = OpenSpielGame(text)
