@@ -18,6 +18,7 @@ from dancfr.agents.by_name import make_agent
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
 from dancfr.games.trees import make_tree
+from dancfr.gym.environment import SingleAgentEnv
 from dancfr.methods.best_response.config import two_player_game
 from envs.game import Identified
 from envs.kuhn import Kuhn
@@ -254,6 +255,35 @@ def test_policy_gradients_train_and_are_evaluated_exactly(text: str, tmp_path: P
     assert row["nash_conv"] == pytest.approx(exact.nash_conv, abs=1e-5)
     assert row["values"] == pytest.approx(exact.values, abs=1e-5)
     assert exact.exploitability == pytest.approx(exact.nash_conv / len(exact.values))
+
+
+def test_environments_of_one_player_and_of_all_have_such_games() -> None:
+    env = SingleAgentEnv(f"openspiel:{THREE}", seat=1)
+    rewards = []
+    for seed in range(20):
+        observation, _ = env.reset(seed=seed)
+        over, reward = False, 0.0
+        while not over:
+            observation, reward, over, _, _ = env.step(observation["action_mask"].argmax())
+        rewards.append(reward)
+    assert set(rewards) <= {-2.0, -1.0, 2.0, 3.0, 4.0}
+    assert len(set(rewards)) > 1
+    zoo = dancfr.make_game(f"openspiel:{AUCTION}").env()
+    zoo.reset(seed=3)
+    assert zoo.possible_agents == ["player_0", "player_1", "player_2"]
+
+
+def test_mixtures_have_an_exact_average_of_all_players(tmp_path: Path) -> None:
+    settings = {"games": 64, "chunk": 64, "iterations": 4, "kept_every": 1, "average": "mixture"}
+    run = dancfr.train(
+        "leduc-policy-gradient",
+        {"game": f"openspiel:{THREE}", "evaluation.every": 4, "evaluation.games": 6, **settings},
+        run_dir=tmp_path / "run",
+        inline=True,
+        wandb="off",
+        progress=False,
+    )
+    assert isinstance(dancfr.exploitability(run.name()), PlayersEvaluation)
 
 
 @pytest.mark.slow
