@@ -392,12 +392,6 @@ def _link_slots(tree: Tree, met: NDArray[np.int64]) -> None:
 
 
 __all__ = [
-    "MOST_NODES",
-    "ImperfectRecall",
-    "NoConstantSum",
-    "Tree",
-    "TreeTooLarge",
-    "assemble",
-    "compile_tree",
+    "MOST_NODES", "ImperfectRecall", "NoConstantSum", "Tree", "TreeTooLarge", "assemble", "compile_tree",
     "refuse_hopeless",
-]
+]  # fmt: skip

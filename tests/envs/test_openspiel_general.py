@@ -286,6 +286,5 @@ def test_mixtures_have_an_exact_average_of_all_players(tmp_path: Path) -> None:
     assert isinstance(dancfr.exploitability(run.name()), PlayersEvaluation)
 
 
-@pytest.mark.slow
 def test_nash_conv_of_leduc_with_three_players_is_that_of_openspiel() -> None:
     same_as_openspiel("leduc_poker(players=3,suit_isomorphism=true)")
