@@ -34,7 +34,7 @@ class GameSpec:
 
     Attributes:
         name: Name on the command line, e.g. ``geister``.
-        num_players: Number of players. Most learners need two players and zero-sum returns.
+        num_players: Number of players. Solvers, DREAM's baselines and best responses need two.
         num_actions: Number of actions `A`. Actions are 0 .. A-1; illegal ones are masked.
         packed_size: Bytes `P` of a packed infostate.
         shapes: Shape of an unpacked infostate by name of the encoding, e.g. ``{"planes": (6, 6, 6), "flat": (111,)}``.
@@ -47,6 +47,7 @@ class GameSpec:
         action_features: Length of the vector that describes an action of a `ListedGame`; 0 for other games.
         action_shapes: The length of this vector beside encodings of infostates for which it is another one, by name.
         teams: Team of each player; empty if there are no teams.
+        constant_sum: Whether the returns of the players have the same sum in every game.
     """
 
     name: str
@@ -61,6 +62,7 @@ class GameSpec:
     action_features: int = 0
     teams: tuple[int, ...] = ()
     action_shapes: dict[str, int] = field(default_factory=dict)
+    constant_sum: bool = True
 
     def action_inputs(self, encoding: str) -> int:
         """Returns the length of an action's vector beside an encoding of infostates."""

@@ -1,7 +1,7 @@
 """Game trees in flat arrays: nodes level by level, infosets, sequences and public states.
 
-A tree has `N` nodes, `I` infosets of both players together, and `S` slots. A slot is a legal action of an infoset, so
-that a policy of both players is a `float64[S]`. The slots and the empty sequence of each player are the sequences of
+A tree has `N` nodes, `I` infosets of all `P` players together, and `S` slots. A slot is a legal action of an infoset,
+so that a policy of all players is a `float64[S]`. The slots and the empty sequence of each player are the sequences of
 the sequence form (von Stengel 1996).
 """
 
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.chanceless import extensive
-from envs.extensive import CHANCE, OVER
+from envs.extensive import CHANCE, OVER, ExtensiveGame
 from envs.game import GameBase, Packed
-from envs.tree_layers import Layer, Returns, TreeTooLarge, join, number_histories
+from envs.tree_layers import Layer, NoConstantSum, Returns, TreeTooLarge, join, number_histories
 from envs.tree_size import estimate_nodes
 
 MOST_NODES = 20_000_000
@@ -31,7 +31,7 @@ class ImperfectRecall(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The tree of a two-player game, whose returns are shifted to sum to 0.
+    """The tree of a two-player game whose returns are shifted to sum to 0, or of a general game, see `payoffs`.
 
     The children of a node are contiguous; parents precede children.
 
@@ -48,7 +48,7 @@ class Tree:
         levels: The nodes of depth d are ``levels[d]`` .. ``levels[d + 1]`` - 1, `int32[D + 1]`.
         infoset: Infoset of the player to move, `int32[N]`; -1 at other nodes. Infosets of player 0 come first; those of
             one player are in breadth-first order, so that parents precede children.
-        history: Action-observation history of each player at every node, numbered over both players, `int32[N, 2]`;
+        history: Action-observation history of each player at every node, numbered over all players, `int32[N, P]`;
             None if the game does not define observations.
         public: Public state, `int32[N]`; None if the game does not define observations.
         player: Player of each infoset, `int8[I]`.
@@ -59,6 +59,8 @@ class Tree:
         seconds: Time that building the tree took.
         shift: What was subtracted from both players' returns so that they sum to 0: half of their constant sum.
         identity: Digest of each infostate, `uint8[I, D]`; None if the game has none, see `envs.game.Identified`.
+        payoffs: Return of each player at terminal nodes, else 0, `float64[N, P]`; None if two players have returns of a
+            constant sum, which `utility` and `shift` determine.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Tree:
     seconds: float
     shift: float = 0.0
     identity: NDArray[np.uint8] | None = None
+    payoffs: NDArray[np.float64] | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -91,10 +94,14 @@ class Tree:
         return len(self.slot_action)
 
     @property
-    def num_infosets(self) -> tuple[int, int]:
+    def num_players(self) -> int:
+        """`P`."""
+        return 2 if self.payoffs is None else self.payoffs.shape[1]
+
+    @property
+    def num_infosets(self) -> tuple[int, ...]:
         """Number of infosets of each player, including those with one action."""
-        first = int((self.player == 0).sum())
-        return first, len(self.player) - first
+        return tuple(np.bincount(self.player, minlength=self.num_players).tolist())
 
     @property
     def num_public_states(self) -> int | None:
@@ -104,7 +111,7 @@ class Tree:
     @property
     def max_utility(self) -> float:
         """Largest absolute return, by which exploitability is normalised (paper 003, 5)."""
-        return float(np.abs(self.utility).max())
+        return float(np.abs(self.utility if self.payoffs is None else self.payoffs).max())
 
     @property
     def bytes(self) -> int:
@@ -156,7 +163,7 @@ class TreePolicy(Protocol):
     """An agent that can list its policy at every infoset of a tree."""
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
-        """The policy of both players on a tree, `float64[S]`.
+        """The policy of all players on a tree, `float64[S]`.
 
         Raises:
             LookupError, ValueError: the policy was made for another tree.
@@ -164,28 +171,40 @@ class TreePolicy(Protocol):
         ...
 
 
-def compile_tree(game: GameBase, most_nodes: int = MOST_NODES) -> Tree:
+def compile_tree(game: GameBase, most_nodes: int = MOST_NODES, *, general: bool = False) -> Tree:
     """Builds the whole tree of a game.
 
     Args:
         game: An `ExtensiveGame`, or any `Game` without chance events, see `envs.chanceless`.
         most_nodes: Limit on the number of nodes.
+        general: Whether a game of more players, or of returns without a constant sum, has a tree too, with `payoffs`,
+            for exact evaluations. The solvers need two players with returns of a constant sum.
 
     Raises:
         TypeError: the game draws chance events without listing them, or its actions are not numbered.
-        ValueError: the game does not have two players, or their returns have no constant sum; a node has no choices;
-            the probabilities of a chance node do not sum to 1; or a packed infostate reveals more than the player has
-            observed.
+        NoConstantSum: the game is not one of two players with returns of a constant sum, and `general` is not set.
+        ValueError: a node has no choices; the probabilities of a chance node do not sum to 1; or a packed infostate
+            reveals more than the player has observed.
         TreeTooLarge: more than `most_nodes` nodes.
         ImperfectRecall: nodes of one infoset differ in their legal actions or in their player's actions before them.
     """
     game = extensive(game)
-    if game.spec.num_players != 2:
-        raise ValueError(f"trees need a game of 2 players; {game.spec.name} has {game.spec.num_players}")
+    try:
+        return _compile(game, most_nodes, general=False)
+    except NoConstantSum:
+        if not general:
+            raise
+    return _compile(game, most_nodes, general=True)
+
+
+def _compile(game: ExtensiveGame, most_nodes: int, *, general: bool) -> Tree:
+    """Builds a tree, of a general game with `payoffs`; see `compile_tree`."""
+    if game.spec.num_players != 2 and not general:
+        raise NoConstantSum.of(game.spec.name, game.spec.num_players)
     started = time.perf_counter()
     roughly = estimate_nodes(game, np.random.default_rng(0), enough=100.0 * most_nodes)
     refuse_hopeless(game.spec.name, roughly, most_nodes)
-    returns = Returns(game)
+    returns = Returns(game, general)
     layers = [Layer.root(game, returns)]
     count = 1
     while layers[-1].running:
@@ -193,6 +212,7 @@ def compile_tree(game: GameBase, most_nodes: int = MOST_NODES) -> Tree:
         count += len(layers[-1].mover)
     widths = [len(layer.mover) for layer in layers]
     number_histories(layers)
+    payoffs = join(layers, "payoffs") if general else None
     joined = {name: join(layers, name) for name in Layer.FIELDS}
     history, public, observed = (join(layers, name) for name in ("history", "public", "observed"))
     decisions = joined["mover"] >= 0
@@ -211,6 +231,7 @@ def compile_tree(game: GameBase, most_nodes: int = MOST_NODES) -> Tree:
         observed,
         history if timed else None,
         public if timed else None,
+        payoffs=payoffs,
         shift=(returns.total or 0.0) / 2,
         started=started,
     )
@@ -240,6 +261,7 @@ def assemble(
     history: NDArray[np.int64] | None = None,
     public: NDArray[np.int64] | None = None,
     *,
+    payoffs: NDArray[np.float64] | None = None,
     shift: float = 0.0,
     started: float,
 ) -> Tree:
@@ -252,7 +274,7 @@ def assemble(
             the return of player 0 before the shift.
         keys: Number of the infoset of each node, `int64[N]`, distinct over the players; -1 where no player moves.
         observed: Packed infostate of the player to move at each node, `uint8[N, P]`.
-        history, public, shift: See `Tree`.
+        history, public, payoffs, shift: See `Tree`.
         started: Start of the work, by `time.perf_counter`.
 
     Raises:
@@ -294,6 +316,7 @@ def assemble(
         observed=observed[met],
         seconds=0.0,
         shift=shift,
+        payoffs=payoffs,
     )
     _check_chance(tree)
     _check_actions(tree, counts)
@@ -332,7 +355,7 @@ def _check_observed(tree: Tree, observed: NDArray[np.uint8], met: NDArray[np.int
 
 
 def _choices(tree: Tree, node: int) -> list[int]:
-    """Returns the outcomes of chance and the actions of both players that lead to a node."""
+    """Returns the outcomes of chance and the actions of the players that lead to a node."""
     found = []
     while node:
         found.append(int(tree.action[node]))
@@ -355,7 +378,7 @@ def _check_actions(tree: Tree, counts: NDArray[np.int64]) -> None:
 def _link_slots(tree: Tree, met: NDArray[np.int64]) -> None:
     """Fills `parent_slot`; raises ImperfectRecall if nodes of an infoset follow different own actions."""
     slot = tree.node_slots()
-    last = np.full((tree.num_nodes, 2), -1, np.int32)
+    last = np.full((tree.num_nodes, tree.num_players), -1, np.int32)
     for begin, end in zip(tree.levels[1:-1], tree.levels[2:], strict=True):
         nodes = np.arange(begin, end)
         last[nodes] = last[tree.parent[nodes]]
@@ -368,4 +391,7 @@ def _link_slots(tree: Tree, met: NDArray[np.int64]) -> None:
         raise ImperfectRecall(f"{tree.name}: a player forgets an own action")
 
 
-__all__ = ["MOST_NODES", "ImperfectRecall", "Tree", "TreeTooLarge", "assemble", "compile_tree", "refuse_hopeless"]
+__all__ = [
+    "MOST_NODES", "ImperfectRecall", "NoConstantSum", "Tree", "TreeTooLarge", "assemble", "compile_tree",
+    "refuse_hopeless",
+]  # fmt: skip

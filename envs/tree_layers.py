@@ -18,34 +18,53 @@ class TreeTooLarge(ValueError):
     """The tree has more nodes than allowed."""
 
 
+class NoConstantSum(ValueError):
+    """A game is not one of two players whose returns have a constant sum."""
+
+    @classmethod
+    def of(cls, name: str, players: int) -> "NoConstantSum":
+        """Returns the error for a game of which this is known before its tree is made."""
+        what = f"has {players}" if players != 2 else "has returns without one"
+        return cls(f"solvers need a game of 2 players with returns of a constant sum; {name} {what}: {CURE}")
+
+
+CURE = "train it by policy gradients; dancfr evaluate --exploitability computes the exact NashConv of any agent"
+"""Ends the errors of games for which there is no solver."""
+
 SUM_ERROR = 1e-6
 """How much the sum of the returns may differ, as a share of the largest return: they may be float32."""
 
 
 class Returns:
-    """Reads the returns of a game of two players, which have to sum to the same number at all ends.
+    """Reads the returns of a game, which have to sum to the same number at all ends unless it is read as a general one.
+
+    Args:
+        game: The game.
+        general: Whether any returns will do.
 
     Attributes:
-        total: That number; None before the first end.
+        total: That number; None before the first end, and for general games.
     """
 
-    def __init__(self, game: ExtensiveGame) -> None:
+    def __init__(self, game: ExtensiveGame, general: bool = False) -> None:
         self._game = game
+        self.general = general
         self.total: float | None = None
         self._largest = 0.0
 
     def __call__(self, states: States, over: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Returns the return of player 0, 0 where a game runs.
+        """Returns the return of each player, `float64[n, P]`; 0 where a game runs.
 
         Raises:
-            ValueError: the sum is another one, or a return is not finite.
+            NoConstantSum: the sum is another one.
+            ValueError: a return is not finite.
         """
         returns = self._game.utilities(states)
         ended = returns[over]
-        if len(ended):
-            name = self._game.spec.name
-            if not (finite := np.isfinite(ended).all(axis=1)).all():
-                raise ValueError(f"{name} has returns that are not finite: {ended[finite.argmin()].tolist()}")
+        name = self._game.spec.name
+        if not (finite := np.isfinite(ended).all(axis=1)).all():
+            raise ValueError(f"{name} has returns that are not finite: {ended[finite.argmin()].tolist()}")
+        if len(ended) and not self.general:
             self._largest = max(self._largest, float(np.abs(ended).max()))
             sums, slack = ended.sum(axis=1), SUM_ERROR * self._largest
             if self.total is None:
@@ -53,25 +72,25 @@ class Returns:
             off = np.abs(sums - self.total)
             if off.max() > slack:
                 found = ended[off.argmax()].tolist()
-                raise ValueError(
-                    f"trees need returns with a constant sum; {name} has returns {found}, and others that sum to "
-                    f"{self.total:g}"
+                raise NoConstantSum(
+                    f"solvers need returns with a constant sum; {name} has returns {found}, and others that sum to "
+                    f"{self.total:g}: {CURE}"
                 )
-        return np.where(over, returns[:, 0], 0.0)
+        return np.where(over[:, None], returns, 0.0)
 
 
 class Layer:
     """The nodes of one depth, with their states.
 
     Args:
-        game: Game of two players.
+        game: The game.
         returns: Reads its returns.
         states: State of each node.
         parent: Number in the tree of the node before it; -1 for the root.
         action: Action or outcome of chance that led to it.
         probability: Probability of that outcome; 1 after a player's action.
         public: Public state, numbered within the layer.
-        history: Action-observation history of each player, `int64[n, 2]`, numbered within the layer.
+        history: Action-observation history of each player, `int64[n, P]`, numbered within the layer.
 
     Raises:
         ValueError: see `Returns`.
@@ -93,7 +112,9 @@ class Layer:
         self.states, self.parent, self.action, self.probability = states, parent, action, probability
         self.public, self.history = public, history
         self.mover = game.mover(states)
-        self.utility = returns(states, self.mover == OVER)
+        payoffs = returns(states, self.mover == OVER)
+        self.utility = payoffs[:, 0].copy()
+        self.payoffs = payoffs if returns.general else payoffs[:0].copy()
         self.observed = np.zeros((len(states), game.spec.packed_size), np.uint8)
         if len(at := np.flatnonzero(self.mover >= 0)):
             self.observed[at] = game.observe(states[at], self.mover[at])
@@ -103,7 +124,8 @@ class Layer:
         """Returns the layer of the start."""
         nothing = np.zeros(1, np.int64)
         start = game.initial(1)
-        return cls(game, returns, start, nothing - 1, nothing - 1, np.ones(1), nothing, np.zeros((1, 2), np.int64))
+        history = np.zeros((1, game.spec.num_players), np.int64)
+        return cls(game, returns, start, nothing - 1, nothing - 1, np.ones(1), nothing, history)
 
     @property
     def running(self) -> bool:
@@ -127,8 +149,8 @@ class Layer:
         self.states = self.states[:0].copy()  # frees the memory of these states
         game.apply(states, choices)
         seen = game.public(states)
-        history = np.empty((len(rows), 2), np.int64)
-        for player in (0, 1):
+        history = np.empty((len(rows), self.history.shape[1]), np.int64)
+        for player in range(history.shape[1]):
             own = np.where(self.mover[rows] == player, choices + 1, 0)
             history[:, player] = _number(self.history[rows, player], own, seen, game.private(states, player))
         public = _number(self.public[rows], seen)
@@ -172,11 +194,11 @@ def number_histories(layers: Sequence[Layer]) -> None:
     """Renumbers histories and public states in place, from numbers within a layer to numbers within the tree."""
     histories = publics = 0
     for layer in layers:
-        for player in (0, 1):
+        for player in range(layer.history.shape[1]):
             layer.history[:, player] += histories
             histories = int(layer.history[:, player].max()) + 1
         layer.public += publics
         publics = int(layer.public.max()) + 1
 
 
-__all__ = ["Layer", "Returns", "TreeTooLarge", "join", "number_histories"]
+__all__ = ["Layer", "NoConstantSum", "Returns", "TreeTooLarge", "join", "number_histories"]

@@ -11,6 +11,7 @@ from envs.agent import Agent
 from envs.game import GameBase
 from envs.tree import TreePolicy
 from learners.cfr.exact_evaluation import Evaluation
+from learners.cfr.players_form import PlayersEvaluation
 
 
 @checked
@@ -19,8 +20,11 @@ def exploitability(
     game: str | GameBase | None = None,
     *,
     options: Mapping[str, Any] | Sequence[str] = (),
-) -> Evaluation:
-    """Computes value, best responses, exploitability and NashConv of an agent that plays both sides, exactly.
+) -> Evaluation | PlayersEvaluation:
+    """Computes value, best responses, exploitability and NashConv of an agent that plays all sides, exactly.
+
+    Exploitability is NashConv divided by the number of players. In games of more than two players, or of returns
+    without a constant sum, the result has the value of each player too.
 
     Args:
         agent: Name of an agent, see `dancfr.agents.by_name`, or an object with a method `tree_policy`.

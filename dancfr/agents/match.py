@@ -21,6 +21,7 @@ from dancfr.notebooks import percent
 from envs.agent import Agent
 from envs.game import GameBase
 from learners.cfr.exact_evaluation import Evaluation
+from learners.cfr.players_form import PlayersEvaluation
 from learners.html import html_table
 
 
@@ -47,7 +48,7 @@ class Match:
     ply_limit: int
     seed: int
     result: MatchResult
-    exact: Evaluation | None = None
+    exact: Evaluation | PlayersEvaluation | None = None
     reading: Reading | None = None
     commits: dict[str, str] = field(default_factory=dict)
 

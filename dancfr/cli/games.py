@@ -51,7 +51,7 @@ def games(
         zoo, spiel = result["prefixes"]
         return (
             f"{listed}\nand {zoo}MODULE for any two-player environment of PettingZoo, "
-            f"{spiel}GAME for any two-player zero-sum or constant-sum game of OpenSpiel"
+            f"{spiel}GAME for any game of OpenSpiel with two or more players (docs/reference/openspiel.md)"
         )
 
     output.deliver(compute, as_json, describe)

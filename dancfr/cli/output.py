@@ -89,6 +89,8 @@ def describe_match(result: Result) -> str:
         interval = result.get("mean_return_ci95")
         around = f" (95 % interval {interval[0]:+.3g} to {interval[1]:+.3g})" if interval else ""
         lines.append(f"mean return {mean:+.3g} per game{around}")
+    if not result.get("constant_sum", True):
+        lines.append("the returns of a game have no constant sum: a return above the mean of the players counts as won")
     seats = [
         {"seat": seat, "games": f"{counts['games']:,}"}
         | {label: _percent(counts[key] / counts["games"]) for label, key in _OUTCOMES.items()}
@@ -152,12 +154,20 @@ def describe_solution(result: Result) -> str:
     return "\n".join([*lines, *_exploitability(result), *result.get("files", [])])
 
 
-def _exploitability(result: Result) -> list[str]:
+def _value(result: Result) -> str:
+    """Describes the value of a policy: of player 0 where that determines the other's, else of each player."""
+    if "values" in result:
+        gains = ", ".join(f"{gain:.6g}" for gain in result["gains"])
+        return f"values of the players {', '.join(f'{value:+.6g}' for value in result['values'])}, gains {gains}"
     constant = result.get("returns_sum") or 0.0
     shifted = f", where the returns of both sum to {constant:g}" if constant else ""
+    digits = "f" if abs(result["value"]) >= 1e-6 or not result["value"] else "g"
+    return f"value {result['value']:+.10{digits}} for player 0, both playing this{shifted}"
+
+
+def _exploitability(result: Result) -> list[str]:
     lines = [
-        f"value {result['value']:+.10{'f' if abs(result['value']) >= 1e-6 or not result['value'] else 'g'}} for player "
-        f"0, both playing this{shifted}",
+        _value(result),
         f"exploitability {result['exploitability']:.6g}, NashConv {result['nash_conv']:.6g} "
         f"({result['normalised']['exploitability']:.3g} and {result['normalised']['nash_conv']:.3g} of the largest "
         f"return, {result['max_utility']:g})",

@@ -82,8 +82,9 @@ class MatchResult:
     """Result of a match, from the view of the first agent.
 
     Attributes:
-        wins, draws, losses: Number of games with a positive, zero and negative return; in games of teams, of games
-            won, drawn and lost under the rules. If one of P > 2 players loses to all others, each of them has won.
+        wins, draws, losses: Number of games with a return above, at and below the mean of all players, which is 0 in
+            zero-sum games; in games of teams, of games won, drawn and lost under the rules. If one of P > 2 players
+            loses to all others, each of them has won.
         categories: Number of games by outcome and ending, such as ``"win by escape"``, most frequent first. In ``"win
             by reds taken"`` the opponent has taken the last red ghost. Categories without games are omitted.
         seats: Number of games, wins, draws and losses, and the win rate, per seat: ``{"first": {...}, "second":
@@ -97,6 +98,7 @@ class MatchResult:
         deals: Results by deal, if deals were played twice.
         equal_share: Reference value for the win rate in games of P > 2 players without teams: the fraction of these
             games that a seat drawn at random won. It is 1/P if every game has one winner. None in games of two sides.
+        constant_sum: Whether the returns of a game have a constant sum. If not, a lost game may have a high return.
     """
 
     games: int
@@ -111,6 +113,7 @@ class MatchResult:
     seconds: float
     deals: Deals | None = None
     equal_share: float | None = None
+    constant_sum: bool = True
 
     @property
     def win_rate(self) -> float:
@@ -149,6 +152,8 @@ class MatchResult:
             found |= {"ci95_pairs": list(self.deals.ci95), "deals": counts}
         if self.equal_share is not None:
             found["equal_share"] = self.equal_share
+        if not self.constant_sum:
+            found["constant_sum"] = False
         return found
 
 
@@ -312,6 +317,7 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
         seconds=seconds,
         deals=Deals(*(int((won == n).sum()) for n in (2, 1, 0))) if sides.copies == 2 else None,
         equal_share=None if record.winning is None else float(record.winning.mean()),
+        constant_sum=game.spec.constant_sum,
     )
 
 

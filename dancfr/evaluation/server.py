@@ -15,6 +15,7 @@ from envs.capabilities import ExactGame
 from envs.game import GameBase
 
 if TYPE_CHECKING:
+    from learners.cfr.players_form import PlayersForm
     from learners.cfr.sequence_form import SequenceForm
 
 Row = dict[str, Any]
@@ -123,36 +124,37 @@ class EvaluationServer:
         return rows
 
 
-def _exact(game: GameBase) -> "SequenceForm | ExactGame":
-    """Returns the game itself if it walks over its histories in exact evaluations, else its `SequenceForm`.
+def _exact(game: GameBase) -> "SequenceForm | PlayersForm | ExactGame":
+    """Returns the game itself if it walks over its histories in exact evaluations, else the form of its tree.
 
     Raises:
         NoTree: the game has no tree, or too large a one.
     """
     from envs.openspiel import OpenSpielGame, openspiel_tree
     from envs.tree import compile_tree
-    from learners.cfr.sequence_form import sequence_form
+    from learners.cfr.players_form import exact_form
 
     try:
         if isinstance(game, ExactGame):
             game.num_infosets(0)
             return game
-        return sequence_form(openspiel_tree(game) if isinstance(game, OpenSpielGame) else compile_tree(game))
+        make: Any = openspiel_tree if isinstance(game, OpenSpielGame) else compile_tree
+        return exact_form(make(game, general=True))
     except (TypeError, ValueError) as error:
         raise NoTree(f"evaluation.exploitability=true requires the tree of the game, but {error}") from None
 
 
-def exact_row(exact: "SequenceForm | ExactGame", iteration: int, policy: str, agent: Agent) -> Row:
-    """Computes value and exploitability of an agent that plays both sides; returns a row for `metrics.jsonl`.
+def exact_row(exact: "SequenceForm | PlayersForm | ExactGame", iteration: int, policy: str, agent: Agent) -> Row:
+    """Computes value and exploitability of an agent that plays all sides; returns a row for `metrics.jsonl`.
 
     Args:
-        exact: `SequenceForm` of the game, or the game if it walks over its histories.
+        exact: Form of the game's tree, or the game if it walks over its histories.
         iteration: Iteration of the run.
         policy: Name of the policy.
         agent: An `envs.tree.TreePolicy`, or an `envs.agent.StatesPolicy` where the game is walked over.
     """
     from envs.tree import TreePolicy
-    from learners.cfr.exact_evaluation import evaluate_policy
+    from learners.cfr.players_form import evaluate_form
     from learners.cfr.whole_policy import evaluate_agent
 
     started = perf_counter()
@@ -160,7 +162,7 @@ def exact_row(exact: "SequenceForm | ExactGame", iteration: int, policy: str, ag
         found = evaluate_agent(exact, agent, threads=1).as_dict()
     else:
         assert isinstance(agent, TreePolicy)
-        found = evaluate_policy(exact, agent.tree_policy(exact.tree)).as_dict()
+        found = evaluate_form(exact, agent.tree_policy(exact.tree)).as_dict()
     row = {"kind": "exploitability", "iteration": iteration, "policy": policy}
     return row | found | {"time/exploitability_s": perf_counter() - started}
 

@@ -67,11 +67,16 @@ class Sides(Protocol):
         ...
 
 
+ROUNDING = 1e-6
+"""Share of the largest return by which a return may differ from the mean and still be equal to it: it is float32."""
+
+
 class Players:
     """A game of two or more players without teams.
 
-    A positive return is a win and a negative return is a loss. If one player loses to all others, as a player without
-    health in Cheat, all others have won.
+    A return above the mean of all players is a win and one below it is a loss, which in zero-sum games are positive and
+    negative returns. If one player loses to all others, as a player without health in Cheat, all others have won. Where
+    all players have the same return, as in games of common interest, all have drawn.
     """
 
     copies = 1
@@ -92,11 +97,18 @@ class Players:
         self.game.step(states, actions, chance)
 
     def results(self, states: States, side: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-        value = self.game.returns(states)[np.arange(len(states)), side].astype(np.float64)
-        return np.sign(value).astype(np.int8), value
+        rows = np.arange(len(states))
+        value = self.game.returns(states)[rows, side].astype(np.float64)
+        return self._outcomes(states)[rows, side], value
 
     def winning(self, states: States) -> NDArray[np.float64]:
-        return np.asarray((self.game.returns(states) > 0).mean(axis=1), np.float64)
+        return np.asarray((self._outcomes(states) > 0).mean(axis=1), np.float64)
+
+    def _outcomes(self, states: States) -> NDArray[np.int8]:
+        """Returns the outcome of each player, `int8[B, players]`: 1 won, 0 drawn, -1 lost."""
+        returns = self.game.returns(states).astype(np.float64)
+        above = returns - returns.mean(axis=1, keepdims=True)
+        return np.where(np.abs(above) <= ROUNDING * self.game.spec.max_return, 0, np.sign(above)).astype(np.int8)
 
     def illegal(self, states: States, actions: NDArray[Any]) -> tuple[int, str]:
         legal = self.game.legal(states)

@@ -66,18 +66,16 @@ def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_
     sums, slack = returns.sum(axis=1), 1e-5 * spec.max_return
     excess, unbalanced = max(sums.tolist(), key=abs), bool(np.ptp(sums) > slack)
     if spec.num_players == 2 and abs(excess) > slack:
-        needed = "learners, and trees, need a sum of 0" if unbalanced else "learners need a sum of 0; trees shift them"
-        result["warnings"] = [f"the returns of a game sum to {excess:g}; most {needed}"]
+        balanced = "most learners need a sum of 0; trees shift them"
+        needed = "solvers, DREAM and best responses need a constant sum" if unbalanced else balanced
+        result["warnings"] = [f"the returns of a game sum to {excess:g}; {needed}"]
     _check_repetition(subject, game, games, seed, "in a second play")
     subject.attempt("pickling, by which games are sent to workers,", ForkingPickler.dumps, game)
     copied = subject.attempt("copying", deepcopy, game)  # by the same methods; nothing is unpickled in this program
     _check_repetition(subject, copied, games, seed, "by a copy")
     checked["repetition"] = "the same seed and actions give the same games, by a copy too; it can be pickled"
     _add_record(subject, checked, states, seed)
-    if spec.num_players != 2 or unbalanced:
-        checked["tree"] = "not checked: a tree needs two players and returns of a constant sum"
-    else:
-        checked["tree"], result["tree"] = check_tree(subject, options, games, seed, most_nodes)
+    checked["tree"], result["tree"] = check_tree(subject, options, games, seed, most_nodes)
     return result
 
 

@@ -19,7 +19,7 @@ def check_tree(subject: Subject, options: Plain, games: int, seed: int, most_nod
     """Checks the methods that a tree needs, then builds it unless the game has none or is too large.
 
     Args:
-        subject: The game, of two players, whose returns have a constant sum.
+        subject: The game.
         options, games, seed, most_nodes: See `dancfr.games.checks.check_game`.
 
     Returns:
@@ -33,7 +33,7 @@ def check_tree(subject: Subject, options: Plain, games: int, seed: int, most_nod
     try:
         if isinstance(subject.game, ExtensiveGame):
             _check_listing(subject, games, seed)
-        tree = subject.attempt("building its tree", make_tree, subject.name, options, most_nodes)
+        tree = subject.attempt("building its tree", make_tree, subject.name, options, most_nodes, general=True)
     except UsageError as error:
         cause = error.__cause__ or error.__context__
         if isinstance(cause, TreeTooLarge):  # `make_tree` put a line that names --max-nodes in its place
@@ -45,13 +45,13 @@ def check_tree(subject: Subject, options: Plain, games: int, seed: int, most_nod
         if isinstance(cause, ImperfectRecall) and isinstance(subject.game, OpenSpielGame):  # a game may be meant so
             return f"none: {str(cause).removeprefix(f'{subject.name}: ')}, and solvers need perfect recall", None
         raise
-    first, second = tree.num_infosets
     # Of a game without chance events, observe itself is what the players have seen, so it cannot leak.
     leaks = "no leak in observe, " if isinstance(subject.game, (ExtensiveGame, OpenSpielGame)) else ""
-    text = f"{tree.num_nodes:,} nodes, {first:,} and {second:,} infosets; {leaks}perfect recall"
+    infosets = " and ".join(f"{count:,}" for count in tree.num_infosets)
+    text = f"{tree.num_nodes:,} nodes, {infosets} infosets; {leaks}perfect recall"
     if tree.identity is None and not tree.tells_apart:
         text += "; strategies of it cannot be stored, since observe shows less than the players know"
-    return text, {"nodes": tree.num_nodes, "infosets_by_player": [first, second]}
+    return text, {"nodes": tree.num_nodes, "infosets_by_player": list(tree.num_infosets)}
 
 
 def _check_listing(subject: Subject, games: int, seed: int) -> None:
@@ -78,7 +78,7 @@ def _check_listing(subject: Subject, games: int, seed: int) -> None:
         choices = (weight * rng.random(weight.shape)).argmax(axis=1)
         if subject.attempt("apply", game.apply, states, choices) is not None:
             raise subject.wrong("apply returned something, but has to change the states that it is given")
-        for method, arguments in (("public", ()), ("private", (0,)), ("private", (1,))):
+        for method, arguments in (("public", ()), *(("private", (p,)) for p in range(spec.num_players))):
             codes = subject.array(method, np.int64, (len(states),), states, *arguments)
             if codes.min() < 0:
                 raise subject.wrong(f"{method} returned {codes.min()}, expected codes from 0")

@@ -29,6 +29,7 @@ def make_tree(
     most_nodes: int = MOST_NODES,
     *,
     observations: bool = True,
+    general: bool = False,
 ) -> Tree:
     """Makes the tree of a game.
 
@@ -37,6 +38,8 @@ def make_tree(
         options: Options of a game given by name.
         most_nodes: Largest number of nodes.
         observations: Whether agents other than tables by digests will play on it, see `openspiel_tree`.
+        general: Whether games of more players, or of returns without a constant sum, have a tree too; it then has
+            `Tree.payoffs`.
 
     Raises:
         UsageError: the game has no tree, or the tree is too large for `most_nodes` or for this machine.
@@ -48,8 +51,8 @@ def make_tree(
         fitting = psutil.virtual_memory().available // bytes_a_node(game)
         limit = min(most_nodes, fitting)
         if isinstance(game, OpenSpielGame):
-            return openspiel_tree(game, limit, observations=observations)
-        return compile_tree(game, limit)
+            return openspiel_tree(game, limit, observations=observations, general=general)
+        return compile_tree(game, limit, general=general)
     except MemoryError:
         raise UsageError(f"the tree of {game.spec.name} does not fit into the free memory") from None
     except TreeTooLarge as error:

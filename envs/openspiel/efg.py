@@ -10,11 +10,12 @@ def to_efg(tree: Tree) -> str:
     """Converts a tree to version 2 of Gambit's extensive-form format (Gambit manual, "Representation of games").
 
     Actions and outcomes of chance are labelled by number. Probabilities and returns are written without loss of
-    precision. Infosets are numbered from 1 for each player.
+    precision; those of two players with a constant sum less `Tree.shift`. Infosets are numbered from 1 for each player.
     """
-    lines = [f'EFG 2 R "{tree.name.translate(_PLAIN)}" {{ "0" "1" }}']
-    first = int((tree.player == 0).sum())
-    number = np.arange(1, len(tree.player) + 1) - np.where(tree.player == 0, 0, first)
+    players = " ".join(f'"{player}"' for player in range(tree.num_players))
+    lines = [f'EFG 2 R "{tree.name.translate(_PLAIN)}" {{ {players} }}']
+    starts = np.concatenate([[0], np.cumsum(tree.num_infosets)])
+    number = np.arange(1, len(tree.player) + 1) - starts[tree.player]
     choices = [_choices(tree, infoset) for infoset in range(len(tree.player))]
     open_nodes = [0]
     chances = ends = 0
@@ -31,12 +32,17 @@ def to_efg(tree: Tree) -> str:
             lines.append(f'p "" {tree.mover[node] + 1} {number[infoset]} "" {{ {choices[infoset]} }} 0')
         else:
             ends += 1
-            won = float(tree.utility[node]) + 0.0  # never -0.0
-            lines.append(f't "" {ends} "" {{ {won!r} {0.0 - won!r} }}')
+            lines.append(f't "" {ends} "" {{ {" ".join(_returns(tree, node))} }}')
     return "\n".join(lines) + "\n"
 
 
 _PLAIN = str.maketrans('"\n', "' ")
+
+
+def _returns(tree: Tree, node: int) -> list[str]:
+    won = float(tree.utility[node])
+    returns = [won, -won] if tree.payoffs is None else tree.payoffs[node].tolist()
+    return [repr(each + 0.0) for each in returns]  # never -0.0
 
 
 def _choices(tree: Tree, infoset: int) -> str:

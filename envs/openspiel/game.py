@@ -1,4 +1,4 @@
-"""Adapts any two-player game of OpenSpiel with a constant sum to `Game`: slower than compiled rules, for any learner.
+"""Adapts a game of OpenSpiel for two or more players to `Game`: slower than compiled rules, for any learner.
 
 A state is the history of actions and outcomes of chance, which may be copied, dropped and sent to other processes like
 a state of a compiled game. A cache holds the live states of OpenSpiel by history; missing ones are created by replay.
@@ -6,7 +6,6 @@ a state of a compiled game. A cache holds the live states of OpenSpiel by histor
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,21 +13,26 @@ from numpy.typing import NDArray
 
 from envs.extensive import CHANCE, OVER, ListedChance
 from envs.game import GameSpec, Packed, States
-from envs.openspiel.loading import Spiel, load_openspiel, mover_of, name_of, refusing, sum_of
+from envs.openspiel.knowledge import DIGEST, Knowledge, digests
+from envs.openspiel.loading import Spiel, has_constant_sum, load_openspiel, mover_of, name_of, refusing
 
 _PROBES, _PROBE_PLIES = 16, 200
 
-DIGEST = 16
-"""Bytes of the digest of an infostate; two of a billion infostates agree with a probability below 1e-20."""
+_CONVERTED = "turn_based_simultaneous_game"
+"""OpenSpiel's name of every game of simultaneous moves that it plays in turn."""
+
+INFORMATION_STATE, OBSERVATION, DIGESTS = "information state", "observation", "digest"
+"""The kinds of `OpenSpielGame.inputs`, the source of infostates."""
 
 
 class OpenSpielGame(ListedChance):
-    """A two-player zero-sum or constant-sum game of OpenSpiel as a `Game`. Implements `envs.game.Game`.
+    """A game of OpenSpiel with any returns as a `Game`. Implements `envs.game.Game`.
 
     Chance can be enumerated by `initial`, `mover`, `chance`, `apply` and `utilities`, as in
     `envs.extensive.ExtensiveGame`. OpenSpiel does not split observations into public and private ones; for a tree use
     `envs.openspiel.openspiel_tree`. Infostates are OpenSpiel's information state tensors or, for games without them,
-    observation tensors, which may lack earlier observations; `identify` tells them apart.
+    observation tensors, which may lack earlier observations; `identify` tells them apart by `Knowledge`. Games without
+    tensors have digests of knowledge, in the encoding ``digest``, which tables can use and nets cannot.
 
     Args:
         game: See `envs.openspiel.loading.load_openspiel`. A game in Gambit's format can be sent to other processes only
@@ -58,22 +62,22 @@ class OpenSpielGame(ListedChance):
         self.reserve = reserve
         self._forget()
         kind, spiel = self.spiel.get_type(), self.spiel
-        if not (kind.provides_information_state_tensor or kind.provides_observation_tensor):
-            raise ValueError(f"OpenSpiel's {kind.short_name} has no tensors for a network")
-        self.no_tree = (
-            "" if kind.provides_information_state_string else "OpenSpiel defines no information state strings for it"
-        )
-        self._remembers = bool(kind.provides_information_state_tensor)
-        width = int(spiel.information_state_tensor_size() if self._remembers else spiel.observation_tensor_size())
-        self.compact = compact is not False
+        self.knowledge = Knowledge(spiel)
+        if kind.provides_information_state_tensor:
+            self.inputs, width = INFORMATION_STATE, int(spiel.information_state_tensor_size())
+        elif kind.provides_observation_tensor:
+            self.inputs, width = OBSERVATION, int(spiel.observation_tensor_size())
+        else:
+            self.inputs, width = DIGESTS, 8 * DIGEST
+        self.compact = compact is not False or self.inputs == DIGESTS
         self._outcomes = max(1, int(spiel.max_chance_outcomes()))
-        longest = int(spiel.max_history_length())
+        longest = _longest(spiel)
         numbers = np.min_scalar_type(max(spiel.num_distinct_actions(), self._outcomes) - 1)
         self.state_dtype = np.dtype(
             [
                 ("length", np.int32),
                 ("mover", np.int8),  # as in `envs.extensive`
-                ("utility", np.float64),  # of player 0
+                ("utility", np.float64, (int(spiel.num_players()),)),  # of each player
                 ("history", numbers, (longest,)),  # actions and outcomes of chance
             ]
         )
@@ -81,7 +85,7 @@ class OpenSpielGame(ListedChance):
         if not self.spec.num_actions:
             raise ValueError(f"OpenSpiel's {kind.short_name} has no actions with these parameters")
         with refusing(name_of(game, spiel)):  # some parameters are refused at the first deal
-            binary = compact is not None or self._fits_bits()
+            binary = compact is not None or self.inputs == DIGESTS or self._fits_bits()
         if not binary:
             self.compact = False
             self.spec = self._describe(self.spec.name, width)
@@ -90,14 +94,15 @@ class OpenSpielGame(ListedChance):
         spiel = self.spiel
         return GameSpec(
             name=name,
-            num_players=2,
+            num_players=int(spiel.num_players()),
             num_actions=int(spiel.num_distinct_actions()),
             packed_size=(width + 7) // 8 if self.compact else 4 * width,
-            shapes={"flat": (width,)},
+            shapes={"digest" if self.inputs == DIGESTS else "flat": (width,)},
             slots={"action": int(spiel.num_distinct_actions())},
             endings=("running", "over"),
             max_plies=int(spiel.max_game_length()),
             max_return=float(max(abs(spiel.min_utility()), abs(spiel.max_utility()))) or 1.0,
+            constant_sum=has_constant_sum(spiel),
         )
 
     def _fits_bits(self) -> bool:
@@ -145,6 +150,15 @@ class OpenSpielGame(ListedChance):
         """Returns OpenSpiel's state for each of ours, from the cache or by replay. Clone them before changing them."""
         return [self._find(key) for key in self._keys(states)]
 
+    def states_of(self, lives: Sequence[Spiel]) -> States:
+        """Returns our states for those of OpenSpiel, which are of the game `spiel`, `[len(lives)]` records."""
+        states = np.zeros(len(lives), self.state_dtype)
+        for b, live in enumerate(lives):
+            choices = live.history()
+            states["history"][b, : len(choices)], states["length"][b] = choices, len(choices)
+        self._note(states, [live.clone() for live in lives])
+        return states
+
     def _find(self, key: bytes) -> Spiel:
         live = self._lives.get(key)
         if live is not None:
@@ -167,7 +181,9 @@ class OpenSpielGame(ListedChance):
         for key, live in zip(self._keys(states), lives, strict=True):
             self._keep(key, live)
         states["mover"] = [mover_of(live) for live in lives]
-        states["utility"] = [live.returns()[0] if live.is_terminal() else 0.0 for live in lives]
+        for b, live in enumerate(lives):
+            if live.is_terminal():
+                states["utility"][b] = live.returns()
 
     # Enumeration of chance
 
@@ -187,6 +203,8 @@ class OpenSpielGame(ListedChance):
     def apply(self, states: States, choices: NDArray[np.integer]) -> None:
         running = np.flatnonzero(states["mover"] != OVER)
         part, chosen = states[running], np.asarray(choices)[running]
+        if part["length"].max(initial=0) >= part["history"].shape[1]:
+            raise ValueError(f"{self.spec.name}: a game is longer than OpenSpiel's max_history_length says")
         lives = [live.child(choice) for live, choice in zip(self.spiel_states(part), chosen.tolist(), strict=True)]
         part["history"][np.arange(len(part)), part["length"]] = chosen
         part["length"] += 1
@@ -194,8 +212,7 @@ class OpenSpielGame(ListedChance):
         states[running] = part
 
     def utilities(self, states: States) -> NDArray[np.float64]:
-        total = np.where(states["mover"] == OVER, sum_of(self.spiel), 0.0)
-        return np.stack([states["utility"], total - states["utility"]], axis=1)
+        return np.asarray(states["utility"].copy())
 
     # The interface `Game`
 
@@ -211,18 +228,26 @@ class OpenSpielGame(ListedChance):
         return f"{self.spec.name}, game {b}, after {played}"
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        if self.inputs == DIGESTS:
+            return self.identify(states, players)
         return self.pack(self.tensors(self.spiel_states(states), players))
 
     def identify(self, states: States, players: NDArray[np.int8]) -> Packed:
-        """See `envs.game.Identified`: by information state strings, which may be finer than tensors."""
-        lives = zip(self.spiel_states(states), players.tolist(), strict=True)
-        return digests([(player, live.information_state_string(player)) for live, player in lives])
+        """See `envs.game.Identified`: by `Knowledge`, which may be finer than tensors."""
+        kind = self.state_dtype["history"].base
+        found = []
+        for key, live, player in zip(self._keys(states), self.spiel_states(states), players.tolist(), strict=True):
+            found.append((player, self.knowledge.of(live, player, np.frombuffer(key, kind).tolist())))
+        return digests(found)
 
     def tensors(self, lives: Sequence[Spiel], players: Sequence[int] | NDArray[np.integer]) -> NDArray[np.float32]:
-        """Returns the tensor of `players[b]` at OpenSpiel's state `lives[b]`, `float32[B, *spec.shapes["flat"]]`."""
+        """Returns the tensor of `players[b]` at OpenSpiel's state `lives[b]`, `float32[B, *spec.shapes["flat"]]`.
+
+        Games without tensors have none of these.
+        """
         flat = np.empty((len(lives), *self.spec.shapes["flat"]), np.float32)
         for b, (live, player) in enumerate(zip(lives, players, strict=True)):
-            seen = live.information_state_tensor if self._remembers else live.observation_tensor
+            seen = live.information_state_tensor if self.inputs == INFORMATION_STATE else live.observation_tensor
             flat[b] = seen(int(player))
         return flat
 
@@ -236,16 +261,21 @@ class OpenSpielGame(ListedChance):
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
         if encoding not in self.spec.shapes:
-            raise ValueError(f"{self.spec.name} has only the encoding 'flat', got {encoding!r}")
+            raise ValueError(
+                f"{self.spec.name} has only the encoding {next(iter(self.spec.shapes))!r}, got {encoding!r}"
+            )
         if not self.compact:
             return np.ascontiguousarray(packed).view(np.float32)
-        return np.unpackbits(packed, axis=1, count=self.spec.shapes["flat"][0]).astype(np.float32)
+        return np.unpackbits(packed, axis=1, count=self.spec.shapes[encoding][0]).astype(np.float32)
 
 
-def digests(labels: Sequence[tuple[int, str]]) -> Packed:
-    """Returns digests of information state strings with their players, `uint8[B, DIGEST]`."""
-    found = b"".join(blake2b(f"{player} {text}".encode(), digest_size=DIGEST).digest() for player, text in labels)
-    return np.frombuffer(found, np.uint8).reshape(len(labels), DIGEST)
+def _longest(spiel: Spiel) -> int:
+    """Returns a bound on the choices of a game: OpenSpiel's own leaves out a first deal of some games, and part of the
+    chance events of some whose moves are simultaneous."""
+    own = int(spiel.max_history_length())
+    if spiel.get_type().short_name == _CONVERTED:
+        own = max(own, 3 * int(spiel.max_game_length()))
+    return own + 2
 
 
 def _is_binary(tensors: NDArray[np.float32]) -> bool:

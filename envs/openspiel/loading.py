@@ -1,4 +1,4 @@
-"""Loads games of OpenSpiel and checks them: two players, a constant sum of returns, listed chance, sequential moves."""
+"""Loads games of OpenSpiel and checks them: two or more players, listed chance, sequential moves."""
 
 import difflib
 import importlib
@@ -44,19 +44,17 @@ def load_openspiel(game: str | Spiel) -> Spiel:
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
-        ValueError: unknown game or parameter; or the game does not have two players or returns of a constant sum, or
-            samples chance implicitly.
+        ValueError: unknown game or parameter; or the game has a single player or moves of a mean field, or samples
+            chance implicitly.
     """
     pyspiel = import_pyspiel()
     loaded = _load(pyspiel, game) if isinstance(game, str) else game
     if not isinstance(loaded, pyspiel.Game):
         raise ValueError(f"an OpenSpiel game must be a string or a pyspiel.Game, got {type(game).__name__}")
     kind, name = loaded.get_type(), loaded.get_type().short_name
-    if loaded.num_players() != 2:
-        raise ValueError(f"OpenSpiel's {name} has {loaded.num_players()} players here; only games of 2 can be adapted")
-    if kind.utility not in (pyspiel.GameType.Utility.ZERO_SUM, pyspiel.GameType.Utility.CONSTANT_SUM):
+    if loaded.num_players() < 2:
         raise ValueError(
-            f"OpenSpiel's {name} is {_words(kind.utility)}; only zero-sum and constant-sum games can be adapted"
+            f"OpenSpiel's {name} has {loaded.num_players()} player here; only games of 2 or more are adapted"
         )
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
         raise ValueError(f"OpenSpiel's {name} draws chance by itself; only games that list its outcomes can be adapted")
@@ -75,8 +73,14 @@ def name_of(game: str | Spiel, loaded: Spiel) -> str:
     return str(loaded.get_type().short_name) if "\n" in text or len(text) > 200 else text
 
 
+def has_constant_sum(game: Spiel) -> bool:
+    """Returns whether the players' returns have a constant sum."""
+    kinds = import_pyspiel().GameType.Utility
+    return game.get_type().utility in (kinds.ZERO_SUM, kinds.CONSTANT_SUM)
+
+
 def sum_of(game: Spiel) -> float:
-    """Returns the sum of both players' returns."""
+    """Returns the sum of the returns of a game that has a constant one."""
     return float(game.utility_sum() or 0.0)
 
 
@@ -174,4 +178,14 @@ def _words(kind: Any) -> str:
     return str(kind.name).lower().replace("_", "-")
 
 
-__all__ = ["Spiel", "import_pyspiel", "load_openspiel", "mover_of", "moves_of", "name_of", "refusing", "sum_of"]
+__all__ = [
+    "Spiel",
+    "has_constant_sum",
+    "import_pyspiel",
+    "load_openspiel",
+    "mover_of",
+    "moves_of",
+    "name_of",
+    "refusing",
+    "sum_of",
+]

@@ -21,6 +21,7 @@ class Correspondence:
     Attributes:
         infosets: Infoset of the tree by OpenSpiel's information state string.
         actions: OpenSpiel's action for each slot of that infoset, in the order of the slots, by the same string.
+        states: A state of OpenSpiel at that infoset, by the same string.
         scale: Factor from our returns to OpenSpiel's; NaN if all are 0.
         same: Whether the infosets are the same. If not, OpenSpiel's are finer: our policies can be played there, but
             best responses to them may be better than in our tree.
@@ -28,6 +29,7 @@ class Correspondence:
 
     infosets: dict[str, int]
     actions: dict[str, list[int]]
+    states: dict[str, Spiel]
     scale: float
     same: bool
 
@@ -44,15 +46,26 @@ def correspond(tree: Tree, game: str | Spiel) -> Correspondence:
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
-        ValueError: the games differ, or OpenSpiel's infosets are coarser than the tree's; the message says where.
+        ValueError: the games differ, or OpenSpiel's infosets are coarser than the tree's; the message says where. Or
+            OpenSpiel defines no information state strings for the game, by which its tabular policies are stored.
     """
     spiel = game.spiel if isinstance(game, OpenSpielGame) else load_openspiel(game)
+    if not spiel.get_type().provides_information_state_string:
+        raise ValueError(
+            f"OpenSpiel's {spiel.get_type().short_name} has no information state strings, by which its tabular "
+            "policies are stored: use an agent, see envs.openspiel.bots"
+        )
+    if spiel.num_players() != tree.num_players:
+        raise ValueError(
+            f"{tree.name} is another game in OpenSpiel: it has {spiel.num_players()} players there, and "
+            f"{tree.num_players} in the tree"
+        )
     walk = _Walk(tree, spiel.get_type().short_name == _LABELLED)
     open_nodes = [(0, spiel.new_initial_state())]
     while open_nodes:
         open_nodes += walk.visit(*open_nodes.pop())
     same = len(set(walk.infosets.values())) == len(walk.infosets)
-    return Correspondence(walk.infosets, walk.actions, walk.scale, same)
+    return Correspondence(walk.infosets, walk.actions, walk.states, walk.scale, same)
 
 
 class _Walk:
@@ -62,6 +75,7 @@ class _Walk:
         self.tree, self.labelled = tree, labelled
         self.infosets: dict[str, int] = {}
         self.actions: dict[str, list[int]] = {}
+        self.states: dict[str, Spiel] = {}
         self.scale = float("nan")
 
     def visit(self, node: int, state: Spiel) -> list[tuple[int, Spiel]]:
@@ -94,6 +108,7 @@ class _Walk:
         if self.infosets.setdefault(label, infoset) != infoset:
             raise self._differ(state, "the player knows less than in the tree")
         self.actions.setdefault(label, choices)
+        self.states.setdefault(label, state)
 
     def _follow_forced(self, node: int, state: Spiel) -> int:
         """Returns the terminal node below a node at which no player has a choice."""
@@ -105,20 +120,26 @@ class _Walk:
         return node
 
     def _compare_returns(self, node: int, state: Spiel) -> None:
-        first, second = state.returns()
-        ours, theirs = float(self.tree.utility[node]), (first - second) / 2  # as if their sum were 0
-        if np.isnan(self.scale) and ours != 0 and theirs / ours > 0:
-            self.scale = theirs / ours
+        theirs = np.array(state.returns())
+        if self.tree.payoffs is None:
+            ours = self.tree.utility[node] * np.array([1.0, -1.0])
+            theirs -= theirs.mean()  # as if their sum were 0
+        else:
+            ours = self.tree.payoffs[node]
+        largest = np.abs(ours).argmax()
+        if np.isnan(self.scale) and ours[largest] != 0 and theirs[largest] / ours[largest] > 0:
+            self.scale = float(theirs[largest] / ours[largest])
         scale = 1.0 if np.isnan(self.scale) else self.scale
-        if abs(theirs - scale * ours) > 1e-9 * max(1.0, abs(theirs)):
-            raise self._differ(state, f"the return is {theirs:g}, and by the tree {scale * ours:g}")
+        if (off := np.abs(theirs - scale * ours)).max() > 1e-9 * max(1.0, np.abs(theirs).max()):
+            p = off.argmax()
+            raise self._differ(state, f"player {p} has the return {theirs[p]:g}, and by the tree {scale * ours[p]:g}")
 
     def _differ(self, state: Spiel, what: str) -> ValueError:
         return ValueError(f"{self.tree.name} is another game in OpenSpiel: after {state.history()} {what}")
 
 
 def to_openspiel_policy(tree: Tree, policy: NDArray[np.floating], game: str | Spiel) -> Spiel:
-    """Converts a policy of both players to OpenSpiel's tabular policy.
+    """Converts a policy of all players to OpenSpiel's tabular policy.
 
     Args:
         tree: Our tree.
@@ -151,11 +172,11 @@ def to_openspiel_policy(tree: Tree, policy: NDArray[np.floating], game: str | Sp
 
 
 def from_openspiel_policy(tree: Tree, policy: Spiel, game: str | Spiel) -> NDArray[np.float64]:
-    """Converts a tabular policy of OpenSpiel to our tree, `float64[S]`; moves that OpenSpiel plays itself are forced.
+    """Converts a policy of OpenSpiel to our tree, `float64[S]`; moves that OpenSpiel plays itself are forced.
 
     Args:
         tree: Our tree.
-        policy: A `pyspiel.Policy` that accepts information state strings.
+        policy: A `pyspiel.Policy`, or a policy of `open_spiel.python.policy`, such as its `TabularPolicy`.
         game: See `correspond`; or its result.
 
     Raises:
@@ -169,7 +190,7 @@ def from_openspiel_policy(tree: Tree, policy: Spiel, game: str | Spiel) -> NDArr
         )
     slots = tree.uniform()
     for label, infoset in link.infosets.items():
-        chances = dict(policy.get_state_policy(label))
+        chances = policy.action_probabilities(link.states[label])
         slots[tree.slots[infoset] : tree.slots[infoset + 1]] = [chances.get(a, 0.0) for a in link.actions[label]]
     return slots
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from envs.tree import Tree
+from envs.tree import NoConstantSum, Tree
 from learners.cfr.checks import check_array
 from learners.cfr.state import Payoffs
 from learners.cfr.treeplex import Treeplex, find_roots, make_treeplex
@@ -97,7 +97,13 @@ class SequenceForm:
 
 
 def sequence_form(tree: Tree) -> SequenceForm:
-    """The sequence form of a whole tree."""
+    """The sequence form of a whole tree.
+
+    Raises:
+        NoConstantSum: the tree is one of more than two players, or of returns without a constant sum.
+    """
+    if tree.payoffs is not None:
+        raise NoConstantSum.of(tree.name, tree.num_players)
     return part_form(tree, (make_treeplex(tree, 0), make_treeplex(tree, 1)))[0]
 
 
@@ -122,7 +128,7 @@ def part_form(
     """
     starts = np.zeros(1, np.int32) if starts is None else starts
     roots = np.zeros((len(starts), 2), np.int32) if roots is None else roots
-    last = _last_sequences(tree, players, starts, roots)
+    last = last_sequences(tree, players, starts, roots)
     chance = np.ones(tree.num_nodes)
     for level in levels(tree):
         chance[level] = chance[tree.parent[level]] * tree.probability[level]
@@ -134,12 +140,13 @@ def part_form(
     return SequenceForm(tree, players, payoff, payoff.T.tocsr()), last
 
 
-def _last_sequences(
+def last_sequences(
     tree: Tree, players: Sequence[Treeplex], starts: Ints, roots: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Last sequence of each player at the nodes from `starts` down, `int32[N, 2]`; `roots` are those at the starts."""
+    """Returns the last sequence of each player at the nodes from `starts` down, `int32[N, P]`; `roots` are those at the
+    starts, `int32[B, P]`."""
     slot = tree.node_slots()
-    last = np.zeros((tree.num_nodes, 2), np.int32)
+    last = np.zeros((tree.num_nodes, len(players)), np.int32)
     last[starts] = roots
     begun = np.zeros(tree.num_nodes, np.bool_)
     begun[starts] = True
@@ -149,7 +156,7 @@ def _last_sequences(
         nodes = nodes[begun[tree.parent[nodes]]]
         last[nodes] = last[tree.parent[nodes]]
         begun[nodes] = True
-        for player in (0, 1):
+        for player in range(len(players)):
             moved = nodes[tree.mover[tree.parent[nodes]] == player]
             own = players[player].sequence[slot[moved]]
             last[moved, player] = np.where(own >= 0, own, last[moved, player])
@@ -195,4 +202,13 @@ def levels(tree: Tree) -> Iterator[slice]:
         yield slice(begin, end)
 
 
-__all__ = ["Pair", "SequenceForm", "levels", "part_form", "realization_plan", "sequence_form", "shares"]
+__all__ = [
+    "Pair",
+    "SequenceForm",
+    "last_sequences",
+    "levels",
+    "part_form",
+    "realization_plan",
+    "sequence_form",
+    "shares",
+]

@@ -25,7 +25,7 @@ class Treeplex(NamedTuple):
     """The decisions of one player, for Python and for compiled functions.
 
     Attributes:
-        player: 0 or 1.
+        player: Number of the player.
         parent: Sequence that leads to each infoset, `uint32[J]`.
         begin: The sequences of infoset j are ``begin[j]`` to ``begin[j + 1]`` - 1, `uint32[J + 1]`; those below
             ``begin[0]`` are the roots.
@@ -89,7 +89,7 @@ def make_treeplex(
 
     Args:
         tree: The tree.
-        player: 0 or 1.
+        player: Number of the player.
         infosets: The player's infosets in the treeplex, ascending, forced ones included; None stands for all.
         roots: Root of each infoset of the tree, `int32[I]`, read where no sequence of the treeplex leads to the
             infoset; None stands for root 0.

@@ -37,11 +37,20 @@ class NetworkSettings(Settings):
     def check(self, spec: GameSpec) -> None:
         """Raises ValueError if the game does not provide the encoding or the outputs that this network needs."""
         if self.encoding not in spec.shapes:
-            raise ValueError(f"game {spec.name} has no {self.encoding} encoding: use network.trunk=flat")
+            cure = (
+                "use network.trunk=flat" if "flat" in spec.shapes else f"it has {', '.join(spec.shapes)}, not for nets"
+            )
+            raise ValueError(f"game {spec.name} has no {self.encoding} encoding: {cure}")
+        if spec.num_actions > MOST_ACTIONS:
+            raise ValueError(f"nets have at most {MOST_ACTIONS:,} actions; game {spec.name} has {spec.num_actions:,}")
         if self.outputs not in spec.slots:
             raise ValueError(
                 f"game {spec.name} has outputs {', '.join(spec.slots)}, not {self.outputs or 'an empty name'}"
             )
+
+
+MOST_ACTIONS = 1 << 15
+"""Actions that fit in the records of samples, see `learners.samples`."""
 
 
 def network_for(spec: GameSpec) -> NetworkSettings:

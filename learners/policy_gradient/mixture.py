@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from envs.game import Game, Packed, States
 from envs.tree import Tree
-from learners.cfr.sequence_form import sequence_form
+from learners.cfr.sequence_form import realization_plan, shares
+from learners.cfr.treeplex import make_treeplex
 from learners.policy_gradient.agent import PolicyAgent
 from learners.regret_matching import draw_actions
 
@@ -99,12 +100,15 @@ class PolicyMixture:
         return self.guide.widened(game)
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
-        """The average policy of both players at every infoset of a game tree, `float64[S]` for `S` slots.
+        """The average policy of all players at every infoset of a game tree, `float64[S]` for `S` slots.
 
         Raises:
             ValueError: see `PolicyAgent.tree_policy`.
         """
-        form = sequence_form(tree)
-        plans = [form.plans(agent.tree_policy(tree)) for agent in self.agents]
-        first, second = (np.average([pair[p] for pair in plans], axis=0, weights=self.probability) for p in (0, 1))
-        return form.policy((first, second))
+        policies, average = [agent.tree_policy(tree) for agent in self.agents], tree.uniform()
+        for player in range(tree.num_players):
+            treeplex = make_treeplex(tree, player)
+            own = np.stack([treeplex.from_slots(policy) for policy in policies], axis=1)
+            reach = realization_plan(treeplex, own) @ self.probability
+            treeplex.to_slots(shares(treeplex, reach[:, None])[:, 0], average)
+        return average

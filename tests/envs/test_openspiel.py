@@ -190,8 +190,11 @@ def test_our_tree_is_played_from_gambits_format() -> None:
         ("liars_dice(numdice=0)", "OpenSpiel refuses 'liars_dice(numdice=0)': num_dice_rolled_"),
         ("hex(board_size=0)", "OpenSpiel's hex has no actions with these parameters"),
         ("python_kuhn_pokr", "OpenSpiel has no game 'python_kuhn_pokr'; did you mean python_kuhn_poker?"),
-        ("kuhn_poker(players=3)", "OpenSpiel's kuhn_poker has 3 players here; only games of 2 can be adapted"),
-        ("bargaining", "OpenSpiel's bargaining is general-sum; only zero-sum and constant-sum games can be adapted"),
+        ("blackjack", "OpenSpiel's blackjack has 1 player here; only games of 2 or more are adapted"),
+        (
+            "negotiation",
+            "OpenSpiel's negotiation draws chance by itself; only games that list its outcomes can be adapted",
+        ),
     ],
 )
 def test_what_cannot_be_adapted_is_said_in_one_line(text: str, expected: str, capfd: pytest.CaptureFixture) -> None:

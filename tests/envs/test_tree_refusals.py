@@ -15,7 +15,7 @@ from envs.geister import Geister
 from envs.goofspiel import Goofspiel
 from envs.guandan import GuanDan
 from envs.kuhn import Kuhn
-from envs.tree import ImperfectRecall, Tree, TreeTooLarge, assemble, compile_tree
+from envs.tree import ImperfectRecall, NoConstantSum, Tree, TreeTooLarge, assemble, compile_tree
 from tests.envs.sketch import Sketch
 
 
@@ -134,12 +134,16 @@ class Three(Pennies):
         (Leaky, ValueError, r"pennies: a packed infostate reveals more than the player has observed: player 1 [^\n]+"),
         (
             Generous,
-            ValueError,
-            r"trees need returns with a constant sum; pennies [^\n]+ \[2.0, 2.0\], and others that sum to 0",
+            NoConstantSum,
+            r"solvers need returns with a constant sum; pennies [^\n]+ \[2.0, 2.0\], and others that sum to 0: [^\n]+",
         ),
         (Stuck, ValueError, "pennies: a state that has not ended has no legal action"),
         (Biased, ValueError, r"pennies: [^\n]* sum to 1, got 0\.9 at node \d+"),
-        (Three, ValueError, "trees need a game of 2 players; pennies has 3"),
+        (
+            Three,
+            NoConstantSum,
+            r"solvers need a game of 2 players with [^\n]+; pennies has 3: [^\n]+",
+        ),
     ],
 )
 def test_games_that_have_no_such_tree(make: Callable[[], FactoredGame], error: type[Exception], told: str) -> None:

@@ -115,13 +115,15 @@ def two_player_game(rules: GameBase) -> Game:
     """Returns the game if the return of a response is a lower bound of exploitability in it.
 
     Raises:
-        UsageError: the game has teams or more than two players, or its actions are not numbered.
+        UsageError: the game has teams, more than two players or returns without a constant sum, or its actions are not
+            numbered.
     """
     spec = rules.spec
-    if spec.num_players != 2 or spec.teams:
+    if spec.num_players != 2 or spec.teams or not spec.constant_sum:
+        found = f"{spec.num_players} players" if spec.num_players != 2 else "returns without a constant sum"
         raise UsageError(
-            f"a best response bounds exploitability in two-player zero-sum games only, and {spec.name} has "
-            f"{spec.num_players} players: compare agents with dancfr evaluate instead"
+            f"a best response bounds exploitability in two-player zero-sum games only, and {spec.name} has {found}: "
+            "compare agents with dancfr evaluate instead; --exploitability there is for games with a tree"
         )
     if not isinstance(rules, Game):
         raise UsageError(

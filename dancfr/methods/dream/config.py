@@ -167,10 +167,13 @@ class DreamConfig(RunConfig):
 
         game = make_game(self.game, **self.game_options)
         spec = game.spec
-        if spec.num_players != 2 and (self.baseline or self.policy_net or self.sampling.method != "outcome"):
+        zero_sum = spec.num_players == 2 and spec.constant_sum
+        if not zero_sum and (self.baseline or self.policy_net or self.sampling.method != "outcome"):
+            found = f"{spec.num_players} players" if spec.num_players != 2 else "returns without a constant sum"
             raise UsageError(
-                f"baselines, policy nets and external sampling support 2 players only, and {self.game} has "
-                f"{spec.num_players}: set baseline=false, policy_net=false and sampling.method=outcome"
+                "baselines, policy nets and external sampling support 2 players with returns of a constant sum only, "
+                f"and {self.game} has {found}: train it by policy gradients, or, without a guarantee, set "
+                "baseline=false, policy_net=false and sampling.method=outcome"
             )
         try:
             self.network.check(spec)

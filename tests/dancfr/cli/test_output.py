@@ -51,6 +51,14 @@ def test_seats_and_outcomes_are_tables_in_percent() -> None:
     ]
 
 
+def test_values_of_all_players_are_shown_where_they_have_no_constant_sum() -> None:
+    numbers = {"exploitability": 1.5, "nash_conv": 3.0}
+    exact = {"value": 4.0, "values": [4.0, 2.0], "gains": [1.0, 2.0], "max_utility": 10.0, **numbers}
+    text = describe_match(match(constant_sum=False, normalised=numbers, **exact))
+    assert "\nvalues of the players +4, +2, gains 1, 2\nexploitability 1.5, NashConv 3 (" in text
+    assert "\nthe returns of a game have no constant sum: " in text
+
+
 def test_returns_that_the_counts_do_not_tell_are_shown() -> None:
     assert "mean return" not in describe_match(match())
     assert "\nmean return -0.82 per game\n" in describe_match(match(mean_return=-0.82))
