@@ -1,5 +1,6 @@
 """Exact best responses, exploitability and NashConv of any policy, on the sequence form of a tree."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,15 @@ from learners.cfr.vector import respond
 from learners.html import html_table
 
 Floats = NDArray[np.float64]
+
+
+def gains_table(values: Sequence[float], best: Sequence[float], gains: Sequence[float], caption: str) -> str:
+    """Returns a table of HTML with a row for each player: value of the policy, of the best response, and gain."""
+    rows = [
+        (player, *(f"{number:+.6g}" for number in numbers))
+        for player, numbers in enumerate(zip(values, best, gains, strict=True))
+    ]
+    return html_table(("player", "all play this", "answering best", "gain"), rows, caption)
 
 
 class Evaluation(NamedTuple):
@@ -52,12 +62,7 @@ class Evaluation(NamedTuple):
         )
 
     def _repr_html_(self) -> str:
-        values = (self.value, 2 * self.shift - self.value)
-        rows = [
-            (player, *(f"{number:+.6g}" for number in numbers))
-            for player, numbers in enumerate(zip(values, self.best_responses, self.gains, strict=True))
-        ]
-        return html_table(("player", "both play this", "answering best", "gain"), rows, repr(self))
+        return gains_table((self.value, 2 * self.shift - self.value), self.best_responses, self.gains, repr(self))
 
     def as_dict(self) -> dict[str, Any]:
         """The evaluation as plain values; those under ``normalised`` are divided by the largest return."""

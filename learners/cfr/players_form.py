@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from envs.extensive import OVER
 from envs.tree import Tree
 from learners.cfr.checks import check_policy
-from learners.cfr.exact_evaluation import Evaluation, evaluate_policy
+from learners.cfr.exact_evaluation import Evaluation, evaluate_policy, gains_table
 from learners.cfr.sequence_form import SequenceForm, last_sequences, levels, realization_plan, sequence_form
 from learners.cfr.treeplex import Treeplex, make_treeplex
 from learners.cfr.vector import respond
@@ -57,6 +57,9 @@ class PlayersEvaluation:
     def __repr__(self) -> str:
         values, gains = (", ".join(f"{each:.6g}" for each in numbers) for numbers in (self.values, self.gains))
         return f"PlayersEvaluation(values {values}; NashConv {self.nash_conv:.6g}, gains {gains})"
+
+    def _repr_html_(self) -> str:
+        return gains_table(self.values, self.best_responses, self.gains, repr(self))
 
     def as_dict(self) -> dict[str, Any]:
         """The evaluation as plain values, with the keys of `Evaluation.as_dict` that have a meaning here."""

@@ -129,7 +129,8 @@ def test_training_from_python_is_that_of_the_command_line(tmp_path: Path) -> Non
 
 RIGHT: dict[str, Any] = {
     "name": "random", "game": "kuhn", "agent": "random", "preset": "leduc-dream-quick", "path": "nowhere",
-    "games": 20, "eval_games": 20, "key": "loss", "agents": ["random", "runs/x"], "policy": lambda infostates, legal: legal,
+    "games": 20, "eval_games": 20, "key": "loss", "agents": ["random", "runs/x"],
+    "policy": lambda infostates, legal: legal,
 }  # fmt: skip
 """A right argument for each parameter without a default, and small numbers for some others."""
 

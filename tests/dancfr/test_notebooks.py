@@ -129,11 +129,13 @@ def test_match_shows_counts_endings_and_what_else_was_measured(match: Match) -> 
     assert len(reading[2]) == len(match.reading.plies) >= 1
 
 
-def test_evaluation_shows_the_value_of_each_player() -> None:
-    found = dancfr.exploitability("random", "kuhn")
+@pytest.mark.parametrize(("game", "players"), [("kuhn", 2), ("openspiel:kuhn_poker(players=3)", 3)])
+def test_evaluation_shows_the_value_of_each_player(game: str, players: int) -> None:
+    found = dancfr.exploitability("random", game)
     ((caption, columns, rows),) = tables(found)
     assert caption == repr(found)
-    assert columns == ["player", "both play this", "answering best", "gain"]
+    assert columns == ["player", "all play this", "answering best", "gain"]
+    assert len(rows) == players
     for row, best, gain in zip(rows, found.best_responses, found.gains, strict=True):
         value, answered, gained = map(float, row[1:])
         assert answered == pytest.approx(best, rel=1e-5)
