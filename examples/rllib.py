@@ -4,6 +4,9 @@ docs/tutorials/other-trainers.md explains the file, and which packages it needs.
 """
 
 import logging
+import os
+
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # read by Ray's import: its servers listen on 127.0.0.1 alone
 
 import ray
 import torch
