@@ -2,7 +2,9 @@
 
 One walk visits the whole tree below a deal, depth first, for both players together. `games[d]` and `frames[d]` hold the
 node at depth d of the present path, so no memory is allocated. The rules are those of `envs.cheat.turns`. Because of
-imperfect recall a walk meets an infoset many times; the strategy of an iteration is fixed at its first visit.
+imperfect recall a walk meets an infoset many times; the strategy of an iteration is fixed at its first visit. A
+node where only a challenge is allowed (`Rules.challenge_last`) has the key of others where a pass is allowed, too, and
+does not change the numbers of its infoset.
 
 Example, a node of player 0 with two actions, reached with probability 0.5 by player 0 and 0.2 by player 1. Its strategy
 is (0.25, 0.75), and the subtrees behind the two actions are worth +1 and -1 to player 0:
@@ -20,7 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.cheat.cards import contains
-from envs.cheat.turns import ANSWERING, DISCARDING, Rules, answer, claim, pick, position_fields
+from envs.cheat.turns import (
+    ANSWERING,
+    CHALLENGE,
+    DISCARDING,
+    Rules,
+    answer,
+    claim,
+    must_challenge,
+    pick,
+    position_fields,
+)
 from envs.compiled import kernel
 from learners.cheat_cfr.keys import Form, first_word, second_word
 from learners.cheat_cfr.table import HEAD, Infosets, add_infoset, enlarged, has_space, match_regrets, probe
@@ -34,6 +46,7 @@ FRAME = np.dtype(
         ("at", np.int64),  # where the record of the infoset begins
         ("count", np.int32),  # number of actions
         ("next", np.int32),  # the action whose subtree is being walked
+        ("forced", np.bool_),  # whether only a challenge is allowed
     ],
     align=True,
 )
@@ -194,7 +207,8 @@ def walk(table, tree, scratch, depth, stamp, learn):
             slots[place].visited = 1
             frame.at = slots[place].at
             frame.count = count
-            frame.next = 0
+            frame.forced = game.phase == ANSWERING and must_challenge(game, rules)
+            frame.next = CHALLENGE if frame.forced else 0
             frame.value = 0.0
             if values[frame.at] != stamp:
                 match_regrets(values, frame.at, count, stamp)
@@ -202,7 +216,7 @@ def walk(table, tree, scratch, depth, stamp, learn):
             arriving = False
         if frame.next == frame.count:
             # All actions have values: update the infoset, and pass the value of the node to its parent.
-            if learn:
+            if learn and not frame.forced:
                 update_infoset(values, frame, game.mover, action_values, depth)
             if depth == 0:
                 return DONE, depth, nodes, frame.value
@@ -211,7 +225,7 @@ def walk(table, tree, scratch, depth, stamp, learn):
             continue
         # Take the next action.
         mover = game.mover
-        chance = values[frame.at + HEAD + 2 * frame.count + frame.next]
+        chance = chance_of(frame, values)
         if learn and frame.reach[1 - mover] == 0 and (chance == 0 or frame.reach[mover] == 0):
             # Neither player reaches the subtree, so all regrets and strategy sums in it would grow by 0.
             action_values[depth, frame.next] = 0.0
@@ -264,6 +278,14 @@ def key_of(game, form):
 
 
 @kernel
+def chance_of(frame, values):
+    """Probability of the current action; `values` are the records of the table, `float64[V]`."""
+    if frame.forced:
+        return 1.0
+    return values[frame.at + HEAD + 2 * frame.count + frame.next]
+
+
+@kernel
 def add_value(frame, action_values, depth, values, value):
     """Stores the value of the current action for player 0, and moves on to the next action.
 
@@ -274,7 +296,7 @@ def add_value(frame, action_values, depth, values, value):
         values: Records of the table, `float64[V]`.
     """
     action_values[depth, frame.next] = value
-    frame.value += value * values[frame.at + HEAD + 2 * frame.count + frame.next]
+    frame.value += value * chance_of(frame, values)
     frame.next += 1
 
 

@@ -1,6 +1,7 @@
 """Chance-sampled CFR on Mini-Cheat: infosets by enumeration, every number against plain Python, the curriculum."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -34,10 +35,17 @@ def test_infosets_are_those_of_the_enumeration(agent, cards, counts):
     assert {health: count_infosets(mini(health), KeyForm(agent, cards)) for health in counts} == counts
 
 
-@pytest.mark.parametrize("prune", [False, True])
-@pytest.mark.parametrize("agent", AGENTS)
-def test_every_regret_and_sum_is_that_of_plain_python(agent, prune):
-    game = mini(2)
+def test_challenges_that_are_forced_leave_the_infosets_as_they_are():
+    game = mini(3, challenge_last=True)
+    assert [count_infosets(game, KeyForm(agent)) for agent in AGENTS] == [292, 1330, 12802, 12910]
+
+
+@pytest.mark.parametrize(
+    ("agent", "prune", "challenge_last"),
+    [*product(AGENTS, (False, True), (False,)), *product(AGENTS, (True,), (True,))],
+)
+def test_every_regret_and_sum_is_that_of_plain_python(agent, prune, challenge_last):
+    game = mini(2, challenge_last=challenge_last)
     plain, solver = PlainSolver(game, agent, prune), CheatSolver(game, KeyForm(agent), seed=3)
     for iteration in range(25):
         deal = game.reset(1, np.random.default_rng(np.random.SeedSequence((3, iteration))))[0]
