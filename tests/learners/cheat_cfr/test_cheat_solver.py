@@ -35,6 +35,12 @@ def test_infosets_are_those_of_the_enumeration(agent, cards, counts):
     assert {health: count_infosets(mini(health), KeyForm(agent, cards)) for health in counts} == counts
 
 
+@pytest.mark.parametrize(("agent", "counts"), [(HISTORY_AWARE, [11670, 115810]), (GENERAL, [11958, 122186])])
+def test_histories_of_challenged_claims_are_fewer(agent, counts):
+    """Counts of an enumeration in another language."""
+    assert [count_infosets(mini(health), KeyForm(agent, claims="challenged")) for health in (3, 4)] == counts
+
+
 def test_challenges_that_are_forced_leave_the_infosets_as_they_are():
     game = mini(3, challenge_last=True)
     assert [count_infosets(game, KeyForm(agent)) for agent in AGENTS] == [292, 1330, 12802, 12910]
@@ -78,7 +84,12 @@ def _plain_key(first, second, form):
 def test_keys_of_infostates_are_those_that_the_solver_met():
     """Agents look infosets up by their observations; the solver makes its keys from whole states."""
     game = mini(3)
-    for keys in (KeyForm(GENERAL), KeyForm(GENERAL, True, 2), KeyForm(HP_AWARE), KeyForm(MEMORYLESS, True)):
+    for keys in (
+        KeyForm(GENERAL),
+        KeyForm(GENERAL, True, 2, "challenged"),
+        KeyForm(HP_AWARE),
+        KeyForm(MEMORYLESS, True),
+    ):
         solver = list_infosets(game, keys)
         known = {tuple(key) for key in solver.strategy().keys.tolist()}
         met, rng = set(), np.random.default_rng(1)
@@ -190,6 +201,7 @@ class TestRefusals:
             (mini(3, discards="cards"), KeyForm(), "discards=sets"),
             (mini(0, ply_limit=50), KeyForm(MEMORYLESS), "ply_limit=0"),
             (mini(3), KeyForm("perfect"), "agent must be one of memoryless.*perfect"),
+            (mini(3), KeyForm(GENERAL, claims="none"), "claims must be one of all, challenged, got 'none'"),
             (mini(3), KeyForm(GENERAL, turns=60), "turns must be from 0 to 31, got 60"),
             (make_game("cheat", discards="sets"), KeyForm(), "health must be from 1 to 1 .*13 ranks, got 3"),
         ],
