@@ -351,8 +351,7 @@ def _rate(run: History, game: GameBase, opponent: str, games: int, seed: int) ->
 
 def _baselines(challenge_last: bool) -> list[Row]:
     """Returns rows with the win rates of both heuristic bots against the random bot."""
-    game, games = make_game("mini-cheat", challenge_last=challenge_last), 20_000
-    rows = []
+    game, games, rows = make_game("mini-cheat", challenge_last=challenge_last), 20_000, []
     for bot, said in BASELINE_NOTES.items():
         agents = make_agent(bot, game), make_agent("random", game)
         found = play(game, agents, games, np.random.default_rng(1))
