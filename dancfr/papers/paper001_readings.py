@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,10 @@ from dancfr.papers.paper001 import (
     ALL_BOTS,
     HEALTHS,
     INFOSETS,
+    OPPONENTS,
     STARTS,
     STATED,
+    TURNS,
     compare_curriculum,
     compare_generalisation,
     compare_win_rates,
@@ -41,8 +44,8 @@ from learners.cheat_cfr.histories import (
     History,
     count_histories,
 )
-from learners.cheat_cfr.keys import MEMORYLESS, KeyForm
-from learners.cheat_cfr.solver import list_infosets
+from learners.cheat_cfr.keys import CLAIMS, GENERAL, HISTORY_AWARE, MEMORYLESS, KeyForm
+from learners.cheat_cfr.solver import CheatSolver, list_infosets
 from learners.cheat_cfr.strategy import CheatAgent, Strategy
 from learners.cheat_cfr.table import HEAD
 
@@ -90,7 +93,7 @@ def compare_histories(settings: Settings, scale: Scale) -> Comparison:
                     paper, ours = INFOSETS[abstraction][agent][place], int(counts[int(abstraction), at])
                     cell = f"{agent}{'†' if abstraction else ''} Cheat-{health}, {history.name}"
                     rows.append(row(cell, paper, float(ours), None, f"{100 * (ours / paper - 1):+.1f} %"))
-    rows.sort(key=lambda each: each["cell"].split(", ", 1)[1])
+    rows.sort(key=lambda each: each["cell"].partition(", ")[2])
     unit = "Infosets that can be reached, of both players; with † without the rank (Cards abstraction)."
     return Comparison(rows, [], unit=unit)
 
@@ -155,7 +158,14 @@ def count_challenges(game: Cheat, agents: Sequence[Agent], games: int, seed: int
 
 
 ITERATIONS = 100
-AVERAGES = ("weighted by own reach", "not weighted", "weighted by iteration", "of the second half", "last strategy")
+AVERAGES = (
+    "weighted by own reach",
+    "weighted by the opponent's reach",
+    "not weighted",
+    "weighted by iteration",
+    "of the second half",
+    "last strategy",
+)
 
 
 def compare_averages(settings: Settings, scale: Scale) -> Comparison:
@@ -167,17 +177,16 @@ def compare_averages(settings: Settings, scale: Scale) -> Comparison:
         for average in AVERAGES:
             for bot in ALL_BOTS:
                 rates = [
-                    100 * play(game, (each[average], make_agent(bot, game)), scale.games, _rng(seed)).win_rate
+                    100
+                    * play(
+                        game, (each[average], make_agent(bot, game)), scale.games, np.random.default_rng(seed)
+                    ).win_rate
                     for seed, each in zip(scale.seeds, agents, strict=True)
                 ]
                 found, rules = summarise(rates), "last discard challenged" if last else "as here"
                 note = f"mean over {count_runs(found.n)} of {scale.games:,} games"
                 rows.append(row(f"{rules}, {average} vs {bot}", STATED.get(bot), found.mean, found.sd, note))
     return Comparison(rows, [], unit="Win rates are percent of games.")
-
-
-def _rng(seed: int) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def memoryless_averages(game: Cheat, seed: int) -> dict[str, CheatAgent]:
@@ -190,7 +199,7 @@ def memoryless_averages(game: Cheat, seed: int) -> dict[str, CheatAgent]:
     records = [np.arange(at, at + HEAD + 3 * count) for at, count in zip(here["at"], counts, strict=True)]
     sums = np.concatenate([r[HEAD + n : HEAD + 2 * n] for r, n in zip(records, counts, strict=True)])
     policy = np.concatenate([r[HEAD + 2 * n :] for r, n in zip(records, counts, strict=True)])
-    totals = {name: np.zeros(len(sums)) for name in AVERAGES[1:4]}
+    totals = {name: np.zeros(len(sums)) for name in AVERAGES[2:5]}
     before = np.zeros(len(sums))
     for t in range(1, ITERATIONS + 1):
         solver.run(1)
@@ -201,10 +210,47 @@ def memoryless_averages(game: Cheat, seed: int) -> dict[str, CheatAgent]:
         totals["not weighted"] += np.where(met, values[policy], 0.0)
         totals["weighted by iteration"] += t * grown
         totals["of the second half"] += grown * (t > ITERATIONS // 2)
+    printed = CheatSolver(game, keys, seed, counterfactual=True)
+    printed.table = list_infosets(game, keys).table
+    printed.run(ITERATIONS)
     policies = {name: _normalised(total, counts) for name, total in totals.items()}
-    policies |= {AVERAGES[0]: solver.table.policies(True), AVERAGES[-1]: solver.table.policies(False)}
+    policies |= {
+        AVERAGES[0]: solver.table.policies(True),
+        AVERAGES[1]: printed.table.policies(True),  # weighted otherwise, but of the same strategies
+        AVERAGES[-1]: solver.table.policies(False),
+    }
     strategy = Strategy(np.stack([here["first"], here["second"]], axis=1), counts, policies)
     return {name: CheatAgent(game, keys, strategy, name) for name in AVERAGES}
+
+
+def compare_claims(settings: Settings, scale: Scale) -> Comparison:
+    """Compares Figs 1 to 3 of the agents with a history that records all claims, or only those that were challenged."""
+    three, four, hundred = (make_game_as(Cheat, "mini-cheat", health=health) for health in (3, 4, 100))
+    rates: dict[str, list[float]] = {}
+    for name, agent in (("History-Aware", HISTORY_AWARE), ("General", GENERAL)):
+        for cards, claims, seed in product((False, True), CLAIMS, scale.seeds):
+            keys = KeyForm(agent, cards, TURNS if cards else 0, claims)
+            solver = CheatSolver(three, keys, seed)
+            solver.run(ITERATIONS)
+            cases = [("Cheat-3", three, CheatAgent(three, keys, solver.strategy()))]
+            if cards:
+                cases.append(("Cheat-3 in Cheat-100", hundred, cases[0][2]))
+                scratch = CheatSolver(four, keys, seed)
+                scratch.run(ITERATIONS)
+                cases.append(("Cheat-4", four, CheatAgent(four, keys, scratch.strategy())))
+                solver.enter(four)
+                solver.run(ITERATIONS)
+                cases.append(("Cheat-4 from Cheat-3", four, CheatAgent(four, keys, solver.strategy())))
+            for (case, game, each), bot in product(cases, OPPONENTS):
+                cell = f"{name}{'†' if cards else ''} {case} vs {bot}, {claims} claims"
+                match = play(game, (each, make_agent(bot, game)), scale.games, np.random.default_rng(seed))
+                rates.setdefault(cell, []).append(100 * match.win_rate)
+    rows = []
+    for cell in sorted(rates):
+        found = summarise(rates[cell])
+        note = f"mean over {count_runs(found.n)} of {scale.games:,} games; average strategy"
+        rows.append(row(cell, None, found.mean, found.sd, note))
+    return Comparison(rows, [], unit="Win rates are percent of games.")
 
 
 def _normalised(totals: NDArray[np.float64], counts: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -245,6 +291,12 @@ EXPERIMENTS = {
         "cheat-readings",
         _scales(10, 5000, "fewer seeds and games"),
         compare_averages,
+    ),
+    "cheat-claims": Experiment(
+        "Paper 001, Figs 1 to 3: agents that remember all claims, and agents that remember those challenged.",
+        "cheat-readings",
+        _scales(10, 2000, "fewer seeds and games"),
+        compare_claims,
     ),
     "cheat-fig1-challenged": Experiment(
         "Paper 001, Fig. 1, where a discard that empties the hand must be challenged.",

@@ -63,12 +63,14 @@ class Tree(NamedTuple):
         rules: Numbers of the rules.
         discards: Every discard as a word of cards, `uint64[D]`.
         health: Health points of both players at the start.
+        counterfactual: Whether strategy sums are weighted by the opponent's reach in place of the player's own.
     """
 
     form: Form
     rules: Rules
     discards: NDArray[np.uint64]
     health: int
+    counterfactual: bool = False
 
 
 class Deals(NamedTuple):
@@ -189,7 +191,7 @@ def walk(table, tree, scratch, depth, stamp, learn):
         `DONE`, `LOG_FULL` or `TABLE_FULL`; the depth at that time; nodes walked in this call; the value of player 0.
     """
     slots, values, _ = table
-    form, rules, discards, _ = tree
+    form, rules, discards, _, counterfactual = tree
     games, frames, moves, action_values = scratch
     nodes = 0
     arriving = True
@@ -217,7 +219,7 @@ def walk(table, tree, scratch, depth, stamp, learn):
         if frame.next == frame.count:
             # All actions have values: update the infoset, and pass the value of the node to its parent.
             if learn and not frame.forced:
-                update_infoset(values, frame, game.mover, action_values, depth)
+                update_infoset(values, frame, game.mover, action_values, depth, counterfactual)
             if depth == 0:
                 return DONE, depth, nodes, frame.value
             depth -= 1
@@ -301,15 +303,16 @@ def add_value(frame, action_values, depth, values, value):
 
 
 @kernel
-def update_infoset(values, frame, mover, action_values, depth):
-    """Adds to the regrets and strategy sums of the node's infoset; arguments as for `add_value`."""
+def update_infoset(values, frame, mover, action_values, depth, counterfactual):
+    """Adds to the regrets and strategy sums of the node's infoset; arguments as for `add_value`, and see `Tree`."""
     sign = 1.0 if mover == 0 else -1.0
-    counterfactual = sign * frame.reach[1 - mover]
+    others = frame.reach[1 - mover]
+    weight = others if counterfactual else frame.reach[mover]
     count = frame.count
     regrets, sums, policy = frame.at + HEAD, frame.at + HEAD + count, frame.at + HEAD + 2 * count
     for a in range(count):
-        values[regrets + a] += counterfactual * (action_values[depth, a] - frame.value)
-        values[sums + a] += frame.reach[mover] * values[policy + a]
+        values[regrets + a] += sign * others * (action_values[depth, a] - frame.value)
+        values[sums + a] += weight * values[policy + a]
 
 
 __all__ = ["DONE", "LOG_FULL", "Deals", "Scratch", "Tree", "make_scratch", "walk_deals"]

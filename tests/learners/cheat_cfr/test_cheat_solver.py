@@ -8,8 +8,9 @@ import pytest
 
 from dancfr.bench.plain_cheat import PlainSolver
 from dancfr.games.registry import make_game
+from envs.cheat.turns import ANSWERING
 from learners.cheat_cfr.keys import AGENTS, GENERAL, HISTORY_AWARE, HP_AWARE, MEMORYLESS, KeyForm, keys_of
-from learners.cheat_cfr.solver import CheatSolver, HistoryTooLong, count_infosets, list_infosets
+from learners.cheat_cfr.solver import CheatSolver, HistoryTooLong, count_infosets, draw_deals, list_infosets
 from learners.cheat_cfr.strategy import CheatAgent
 from learners.cheat_cfr.table import HEAD
 from learners.storage import ForeignState
@@ -70,6 +71,41 @@ def test_every_regret_and_sum_is_that_of_plain_python(agent, prune, challenge_la
     assert len(ours) > 100
     for key, numbers in ours.items():
         assert numbers == pytest.approx(theirs[key], abs=1e-9), key
+
+
+def test_averages_may_be_weighted_by_the_opponents_reach():
+    """As paper 001 prints it: regrets are the same, and strategy sums are those of a recursion with this weight."""
+
+    class Printed(PlainSolver):
+        def _walk(self, game, reach):
+            value = super()._walk(game, reach)  # no strategy changes in the first iteration, in which all are uniform
+            if not (game.phase == ANSWERING and game.hand[game.discarder] == 0):
+                key = (
+                    game.mover,
+                    game.hand[game.mover],
+                    game.rank,
+                    1 + game.claimed if game.claimed else int(sum(game.put) > 0),
+                )
+                policy = self.infosets[key].policy
+                weighted.setdefault(key, np.zeros(len(policy)))
+                weighted[key] += reach[1 - game.mover] * np.array(policy)
+            return value
+
+    weighted = {}
+    game = mini(2, challenge_last=True)
+    solver, own = (CheatSolver(game, KeyForm(MEMORYLESS), 3, counterfactual=printed) for printed in (True, False))
+    deal = draw_deals(game, 3, 0, 1)[0]
+    Printed(game, MEMORYLESS).iterate(deal["hand"].tolist(), int(deal["discarder"]))
+    solver.run(1)
+    own.run(1)
+    sums = {}
+    for slot, other in zip(solver.table.occupied, own.table.occupied, strict=True):
+        regrets, found = (slot["at"] + HEAD + np.arange(slot["count"]) + part * slot["count"] for part in (0, 1))
+        assert (solver.table.values[regrets] == own.table.values[other["at"] + HEAD + np.arange(other["count"])]).all()
+        sums[_plain_key(int(slot["first"]), 0, solver.form)] = solver.table.values[found]
+    assert {key for key, each in sums.items() if each.any()} == weighted.keys()
+    for key, each in weighted.items():
+        assert sums[key] == pytest.approx(each, abs=1e-12)
 
 
 def _plain_key(first, second, form):
