@@ -1,14 +1,12 @@
-"""Tests of the readings of paper 001: counts of infosets, challenges a game, averages of Memoryless."""
+"""Tests of the readings of paper 001: rows of its tables, challenges a game, averages of Memoryless."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from dancfr.agents.by_name import make_agent
-from dancfr.bench.plain_cheat import ANSWER, CLAIM, CONTAINS, PICK, PlainGame
 from dancfr.games.registry import make_game
 from dancfr.papers.paper001_readings import (
     AVERAGES,
@@ -20,96 +18,9 @@ from dancfr.papers.paper001_readings import (
 )
 from dancfr.papers.reproduce import reproduce
 from envs.cheat import Cheat
-from envs.cheat.turns import ANSWERING
-from learners.cheat_cfr import histories as parts
-from learners.cheat_cfr.histories import History, count_histories
-from learners.cheat_cfr.keys import GENERAL, HISTORY_AWARE, MEMORYLESS, KeyForm
-from learners.cheat_cfr.solver import CheatSolver, count_infosets
+from learners.cheat_cfr.keys import MEMORYLESS, KeyForm
+from learners.cheat_cfr.solver import CheatSolver
 from learners.cheat_cfr.strategy import CheatAgent
-
-SMALL = Cheat(3, 2, dealt=2, health=2, max_discard=1, discards="sets")
-Turns = list[dict[str, Any]]
-
-
-def entries(history: History, turns: Turns, mover: int) -> tuple[Any, ...]:
-    """The history of a reading, by a second implementation."""
-    listed = list(enumerate(turns))
-    if history.part == parts.WITHOUT_FIRST:
-        listed = listed[history.size :]
-    if history.part == parts.PILES:
-        challenged = [i for i, turn in listed if turn["challenged"]]
-        begin = challenged[-history.size] + 1 if len(challenged) >= history.size else 0
-        listed = listed[begin:]
-    chosen = [turn for _, turn in listed if turn["challenged"] or not history.challenged]
-    if history.part == parts.LAST:
-        chosen = chosen[-history.size :]
-    if history.own:
-        chosen = [turn for turn in chosen if turn["discarder"] == mover]
-    always = {parts.CLAIM: "claim", parts.CHALLENGED: "challenged"}
-    shown = {parts.CHALLENGED_CLAIM: "claim", parts.LIE: "lie", parts.SHOWN: "shown", parts.PILE: "pile"}
-    return tuple(
-        tuple(turn[name] for bit, name in always.items() if history.content & bit)
-        + tuple(turn["challenged"] and (1, turn[name]) for bit, name in shown.items() if history.content & bit)
-        for turn in chosen
-    )
-
-
-def infosets(game: Cheat, histories: tuple[History, ...]) -> list[list[list[int]]]:
-    """Counts as `count_histories` does, by a recursion over games in plain Python."""
-    rules = game.rule_set._replace(full=int(game.rule_set.full))  # type: ignore[arg-type]
-    found: list[list[list[set[Any]]]] = [[[set(), set()], [set(), set()]] for _ in histories]
-
-    def visit(state: PlainGame, turns: Turns) -> None:
-        me = state.mover
-        answering = state.phase == ANSWERING
-        place = (me, state.hand[me], 1 + state.claimed if answering else int(sum(state.put) > 0))
-        health = (state.health[me], state.health[1 - me])
-        for history, sets in zip(histories, found, strict=True):
-            key = (*place, entries(history, turns, me))
-            for cards, rank in enumerate((state.rank, None)):
-                sets[cards][0].add((key, rank))
-                sets[cards][1].add((key, rank, health))
-        for action in (0, 1) if answering else [d for d in game.sets.tolist() if CONTAINS(state.hand[me], d)]:
-            child, more = state.copy(), turns
-            if answering:
-                turn = {
-                    "discarder": state.discarder,
-                    "claim": state.claimed,
-                    "challenged": action == 1,
-                    "lie": state.discard > 15,
-                    "shown": state.discard,
-                    "pile": sum((put >> 4 * rank) & 15 for put in state.put for rank in range(game.ranks)),
-                }
-                more = [*turns, turn]
-                ANSWER(child, action, rules)
-            else:
-                PICK(child, action)
-                CLAIM(child)
-            if child.winner < 0:
-                visit(child, more)
-
-    for first in (0, 1):
-        for hands in game.deals()[0].tolist():
-            visit(PlainGame(hands, first, game.health), [])
-    return [[[len(each) for each in pair] for pair in sets] for sets in found]
-
-
-def test_infosets_of_every_reading_are_those_of_plain_python() -> None:
-    counts = count_histories(SMALL, HISTORIES)
-    assert counts.tolist() == infosets(SMALL, HISTORIES)
-    assert len({tuple(each) for each in counts.reshape(len(HISTORIES), 4).tolist()}) > 10
-
-
-def test_infosets_of_the_solver_are_those_of_its_reading() -> None:
-    game = make_game("mini-cheat", health=3)
-    counts = {h.name: each for h, each in zip(HISTORIES, count_histories(game, HISTORIES), strict=True)}
-    for name, options, cards in (
-        ("every turn: claim, challenged", {}, 0),
-        ("every turn: challenged, and then the claim", {"claims": "challenged"}, 0),
-        ("last 3 turns: claim, challenged", {"cards": True, "turns": 3}, 1),
-    ):
-        keys = [KeyForm(agent, **options) for agent in (HISTORY_AWARE, GENERAL)]  # type: ignore[arg-type]
-        assert counts[name][cards].tolist() == [count_infosets(game, each) for each in keys]  # type: ignore[arg-type]
 
 
 def test_histories_are_compared_with_both_tables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,3 +65,26 @@ def test_averages_contain_the_solvers_own() -> None:
         assert np.array_equal(tables[name], own.table(packed, legal))
     assert all(np.allclose(table.sum(axis=1), 1.0) for table in tables.values())
     assert len({table.tobytes() for table in tables.values()}) == len(AVERAGES)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("cheat-claims", 2 * 2 * 2 * 5), ("cheat-averages", 2 * 3 * len(AVERAGES))]
+)
+def test_every_reading_has_a_row(name: str, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dancfr.papers.paper001_readings.ITERATIONS", 4)
+    experiment = EXPERIMENTS[name]
+    scale = replace(experiment.scales["quick"], seeds=(1, 2), games=40)
+    rows = experiment.compare({}, scale).rows
+    assert len({row["cell"] for row in rows}) == len(rows) == cells
+    assert all(0 < row["ours"] < 100 and row["sd"] >= 0 for row in rows)
+    assert [row["ours"] for row in rows] == [row["ours"] for row in experiment.compare({}, scale).rows]
+
+
+def test_figure_1_of_a_challenged_last_discard(tmp_path: Path) -> None:
+    overrides = ("iterations=2", "evaluation.every=2", "evaluation.games=20")
+    rows = reproduce("cheat-fig1-challenged", "quick", tmp_path, seeds=(1,), overrides=overrides, inline=True)["rows"]
+    found = {row["cell"]: row for row in rows}
+    assert len(found) == 8 * 3 * 2 + 2
+    assert found["Memoryless-3 average vs heuristic-tracking"]["paper"] is None
+    assert 72 < found["heuristic vs random"]["ours"] < 75
+    assert 81 < found["heuristic-tracking vs random"]["ours"] < 85
