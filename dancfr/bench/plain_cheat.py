@@ -14,7 +14,7 @@ from typing import Any
 
 from envs.cheat import Cheat
 from envs.cheat.cards import contains
-from envs.cheat.turns import ANSWERING, DISCARDING, answer, claim, pick
+from envs.cheat.turns import ANSWERING, CHALLENGE, DISCARDING, answer, claim, must_challenge, pick
 
 Key = tuple[object, ...]
 
@@ -37,7 +37,9 @@ def as_plain_python(kernel: Any) -> Any:
     return FunctionType(function.__code__, scope, function.__name__)
 
 
-ANSWER, CLAIM, CONTAINS, PICK = (as_plain_python(kernel) for kernel in (answer, claim, contains, pick))
+ANSWER, CLAIM, CONTAINS, MUST_CHALLENGE, PICK = (
+    as_plain_python(kernel) for kernel in (answer, claim, contains, must_challenge, pick)
+)
 
 
 class PlainGame:
@@ -117,6 +119,8 @@ class PlainSolver:
         actions = self._actions(game)
         infoset = self._infoset(game, len(actions))
         policy = infoset.match(self.stamp)
+        if game.phase == ANSWERING and MUST_CHALLENGE(game, self.rules):
+            return self._below(game, CHALLENGE, reach)
         values = []
         for chance, action in zip(policy, actions, strict=True):
             below = (reach[0] * chance, reach[1]) if mover == 0 else (reach[0], reach[1] * chance)

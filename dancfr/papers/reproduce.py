@@ -11,6 +11,7 @@ from dancfr.methods.options import TrainOptions
 from dancfr.papers import (
     paper000,
     paper001,
+    paper001_readings,
     paper002,
     paper003,
     paper003_nets,
@@ -30,6 +31,7 @@ SEEDS = 2**32
 EXPERIMENTS: dict[str, Experiment] = (
     paper000.EXPERIMENTS
     | paper001.EXPERIMENTS
+    | paper001_readings.EXPERIMENTS
     | paper002.EXPERIMENTS
     | paper003.EXPERIMENTS
     | paper003_nets.EXPERIMENTS

@@ -48,6 +48,7 @@ class Cheat(FactoredGame):
         ply_limit: Number of decisions after which no player wins; 0 for no limit.
         observation_health: Health points by which observations are divided, for nets that are trained with few points
             and play with more; 0 for `health`.
+        challenge_last: Whether a discard that empties the hand must be challenged by the last player to answer it.
         name: Name on the command line.
 
     Raises:
@@ -66,6 +67,7 @@ class Cheat(FactoredGame):
     discards: str = "cards"
     ply_limit: int = 0
     observation_health: int = 0
+    challenge_last: bool = False
     name: str = "cheat"
     spec: GameSpec = field(init=False, repr=False, compare=False)
     layout: Layout = field(init=False, repr=False, compare=False)
@@ -73,7 +75,7 @@ class Cheat(FactoredGame):
     _sets: NDArray[np.uint64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_types(self, {**dict.fromkeys(_RANGES, int), "discards": str, "name": str})
+        check_types(self, {**dict.fromkeys(_RANGES, int), "discards": str, "challenge_last": bool, "name": str})
         for name, (low, high) in _RANGES.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} must be from {low} to {high}, got {getattr(self, name)}")
@@ -110,7 +112,7 @@ class Cheat(FactoredGame):
             endings=rules.ENDINGS,
             max_plies=self._longest(),
         )
-        rule_set = make_rules(self.ranks, self.max_discard, picking, self.ply_limit)
+        rule_set = make_rules(self.ranks, self.max_discard, picking, self.ply_limit, self.challenge_last)
         for name, value in (("layout", layout), ("spec", spec), ("rule_set", rule_set), ("_sets", sets)):
             object.__setattr__(self, name, value)
 
@@ -161,9 +163,9 @@ class Cheat(FactoredGame):
     def legal(self, states: States) -> NDArray[np.bool_]:
         out = np.empty((len(states), self.spec.num_actions), np.bool_)
         if self.picking:
-            rules.legal_picks(states, self.ranks, out)
+            rules.legal_picks(states, self.rule_set, out)
         else:
-            rules.legal_sets(states, self._sets, out)
+            rules.legal_sets(states, self._sets, self.rule_set, out)
         return out
 
     def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None) -> None:

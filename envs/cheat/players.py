@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from envs.agent import Agent
 from envs.cheat.game import Cheat
-from envs.cheat.observation import CLAIMED, DISCARDER, HEAD, PHASE
+from envs.cheat.observation import CLAIMED, DISCARDER, HEAD, PASSES, PHASE
 from envs.cheat.rules import ANSWERING, CHALLENGE, PASS, PICK, SET, STOP
 from envs.compiled import kernel
 from envs.game import Game, States
@@ -90,10 +90,12 @@ def _cards_of(row, ranks, player):
 
 
 @kernel
-def _challenges(row, ranks, copies, players, tracking):
+def _challenges(row, ranks, copies, players, tracking, challenge_last):
     """Returns whether to challenge the last discard, see `choose_heuristic`."""
     claimed, discarder = np.int64(row[CLAIMED]), np.int64(row[DISCARDER])
     emptied = row[HEAD + 3 * ranks + 3 * discarder] == 0
+    if challenge_last and emptied and row[PASSES] == players - 2:  # may not pass
+        return True
     if not tracking:
         return emptied or claimed > copies - np.int64(row[HEAD]) - np.int64(row[HEAD + ranks])
     if _probability(row, ranks, copies, players, claimed) <= 1 / players + ROUNDING:
@@ -103,7 +105,7 @@ def _challenges(row, ranks, copies, players, tracking):
 
 
 @kernel
-def choose_heuristic(packed, ranks, copies, players, picking, tracking):
+def choose_heuristic(packed, ranks, copies, players, picking, tracking, challenge_last=False):
     """Chooses the action of a heuristic bot for each packed infostate.
 
     Without `tracking`, the bot challenges a discarder whose hand is empty. It also challenges a claim that cannot be
@@ -120,6 +122,7 @@ def choose_heuristic(packed, ranks, copies, players, picking, tracking):
         packed: Infostates of the players to move, `uint8[B, packed_size]`.
         ranks, copies, players, picking: See `envs.cheat.observation.Layout`.
         tracking: Whether to take into account the cards that were shown.
+        challenge_last: See `envs.cheat.Cheat`.
 
     Returns:
         The actions, `int64[B]`.
@@ -129,7 +132,8 @@ def choose_heuristic(packed, ranks, copies, players, picking, tracking):
     for b in range(packed.shape[0]):
         row = packed[b]
         if row[PHASE] == ANSWERING:
-            actions[b] = CHALLENGE if _challenges(row, ranks, copies, players, tracking) else PASS
+            challenges = _challenges(row, ranks, copies, players, tracking, challenge_last)
+            actions[b] = CHALLENGE if challenges else PASS
         elif picking and _sum(row, HEAD + 2 * ranks, ranks) > 0:
             actions[b] = STOP
         else:
@@ -163,7 +167,7 @@ class HeuristicAgent:
             raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
         packed = game.observe(states, game.to_move(states))
         chosen: NDArray[np.int64] = choose_heuristic(
-            packed, game.ranks, game.copies, game.players, game.picking, self.tracking
+            packed, game.ranks, game.copies, game.players, game.picking, self.tracking, game.challenge_last
         )
         return chosen
 

@@ -29,6 +29,7 @@ from envs.cheat.turns import (
     log_width,
     loser_of,
     make_rules,
+    must_challenge,
     pick,
     position_fields,
 )
@@ -112,13 +113,14 @@ def begin_game(s, first):
 
 
 @kernel
-def legal_sets(states, discards, out):
+def legal_sets(states, discards, rules, out):
     """Writes legal actions to `bool[B, SET + D]` where discards `uint64[D]` are chosen as a whole."""
     for b in range(states.shape[0]):
         s = states[b]
         answering = s.mover >= 0 and s.phase == ANSWERING
         discarding = s.mover >= 0 and s.phase == DISCARDING
-        out[b, PASS] = out[b, CHALLENGE] = answering
+        out[b, CHALLENGE] = answering
+        out[b, PASS] = answering and not must_challenge(s, rules)
         hand = s.hand[s.mover] if discarding else np.uint64(0)
         row = out[b, SET:]
         for a in range(discards.shape[0]):
@@ -126,16 +128,17 @@ def legal_sets(states, discards, out):
 
 
 @kernel
-def legal_picks(states, ranks, out):
+def legal_picks(states, rules, out):
     """Writes legal actions to `bool[B, PICK + R]` where discards are picked card by card."""
     for b in range(states.shape[0]):
         s = states[b]
         answering = s.mover >= 0 and s.phase == ANSWERING
         discarding = s.mover >= 0 and s.phase == DISCARDING
-        out[b, PASS] = out[b, CHALLENGE] = answering
+        out[b, CHALLENGE] = answering
+        out[b, PASS] = answering and not must_challenge(s, rules)
         picked = size_of(s.discard) if discarding else 0
         out[b, STOP] = discarding and picked > 0
-        for rank in range(ranks):
+        for rank in range(rules.ranks):
             out[b, PICK + rank] = discarding and rank >= s.lowest and count_of(s.hand[s.mover], rank) > 0
 
 
@@ -143,7 +146,7 @@ def legal_picks(states, ranks, out):
 def _is_legal(s, action, discards, rules):
     """Whether an action is legal for the player to move."""
     if s.phase == ANSWERING:
-        return PASS <= action <= CHALLENGE
+        return action == CHALLENGE or (action == PASS and not must_challenge(s, rules))
     if rules.picking:
         if action == STOP:
             return s.discard != 0

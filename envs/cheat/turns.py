@@ -46,6 +46,7 @@ class Rules(NamedTuple):
         full: A log of this size or more has no space for another turn, `uint64`.
         picking: Whether discards are picked card by card.
         ply_limit: Number of decisions after which the game is drawn; 0 for no limit.
+        challenge_last: Whether a discard that empties the hand must be challenged.
     """
 
     ranks: int
@@ -54,12 +55,14 @@ class Rules(NamedTuple):
     full: np.uint64
     picking: bool
     ply_limit: int
+    challenge_last: bool
 
 
-def make_rules(ranks: int, most: int, picking: bool = False, ply_limit: int = 0) -> Rules:
+def make_rules(ranks: int, most: int, picking: bool = False, ply_limit: int = 0, challenge_last: bool = False) -> Rules:
     """Rules of a game, see `Rules`."""
     width = log_width(most)
-    return Rules(ranks, most, width, np.uint64(1 << (LOG_BITS - 1) // width * width), picking, ply_limit)
+    full = np.uint64(1 << (LOG_BITS - 1) // width * width)
+    return Rules(ranks, most, width, full, picking, ply_limit, challenge_last)
 
 
 def log_width(most: int) -> int:
@@ -102,6 +105,12 @@ def claim(s):
     s.phase = ANSWERING
     s.passes = 0
     s.mover = (s.mover + 1) % len(s.hand)
+
+
+@kernel
+def must_challenge(s, rules):
+    """Whether the player to move, who answers, may not pass: the last one to answer a discard that empties the hand."""
+    return rules.challenge_last and s.hand[s.discarder] == 0 and s.passes == len(s.hand) - 2
 
 
 @kernel
@@ -195,6 +204,7 @@ __all__ = [
     "logged",
     "loser_of",
     "make_rules",
+    "must_challenge",
     "pick",
     "position_fields",
 ]

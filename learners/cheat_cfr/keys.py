@@ -30,6 +30,7 @@ from envs.game import Packed
 
 MEMORYLESS, HP_AWARE, HISTORY_AWARE, GENERAL = "memoryless", "hp-aware", "history-aware", "general"
 AGENTS = (MEMORYLESS, HP_AWARE, HISTORY_AWARE, GENERAL)
+CLAIMS = ("all", "challenged")
 KIND_BITS, PLAYER_BITS, RANK_BITS = 4, 1, 4
 
 
@@ -43,6 +44,8 @@ class Form(NamedTuple):
         most_health: Health above this counts as this.
         turns: Past turns in the key: 0 for all of them, -1 for none.
         width: Bits of one turn in the log.
+        challenges: The bit of each turn in the log that says whether it was challenged, if only challenged claims
+            count, `uint64`; 0 if all claims count.
     """
 
     ranks: int
@@ -51,6 +54,7 @@ class Form(NamedTuple):
     most_health: int
     turns: int
     width: int
+    challenges: np.uint64
 
 
 @dataclass(frozen=True)
@@ -61,16 +65,20 @@ class KeyForm:
         agent: One of `AGENTS`.
         cards: Cards abstraction: the hand is counted from the current rank, and the rank is left out.
         turns: History abstraction: the number of past turns that count; 0 for all of them.
+        claims: Past claims that count: ``all`` or only the ``challenged`` ones.
     """
 
     agent: str = GENERAL
     cards: bool = False
     turns: int = 0
+    claims: str = "all"
 
     def check(self, game: Cheat) -> None:
         """Raises ValueError if keys cannot describe infosets of the game."""
         if self.agent not in AGENTS:
             raise ValueError(f"agent must be one of {', '.join(AGENTS)}, got {self.agent!r}")
+        if self.claims not in CLAIMS:
+            raise ValueError(f"claims must be one of {', '.join(CLAIMS)}, got {self.claims!r}")
         if game.players != 2 or game.picking:
             raise ValueError("keys describe Cheat for 2 players with discards=sets only")
         if game.max_discard + 2 > 1 << KIND_BITS:
@@ -100,7 +108,9 @@ class KeyForm:
         """The layout for kernels; health above `most_health` counts as `most_health`."""
         bits = _health_bits(game.ranks) if self.health else 0
         turns = self.turns if self.history else -1
-        return Form(game.ranks, not self.cards, bits, most_health, turns, game.rule_set.width)
+        width = game.rule_set.width
+        challenges = sum(1 << bit for bit in range(0, LOG_BITS, width)) if self.claims == "challenged" else 0
+        return Form(game.ranks, not self.cards, bits, most_health, turns, width, np.uint64(challenges))
 
 
 def _health_bits(ranks: int) -> int:
@@ -139,6 +149,8 @@ def second_word(form, log):
     """Second word of a key, `uint64`: the past turns that the agent distinguishes."""
     if form.turns < 0:
         return np.uint64(0)
+    if form.challenges != 0:  # keep the turns whose bit is set, and the leading 1
+        log &= (log & form.challenges) * np.uint64((1 << form.width) - 1)
     if form.turns == 0:
         return log
     begin = np.uint64(1) << np.uint64(form.turns * form.width)
@@ -209,6 +221,7 @@ def raised(keys: NDArray[np.uint64], form: Form, before: int, now: int) -> tuple
 
 __all__ = [
     "AGENTS",
+    "CLAIMS",
     "GENERAL",
     "HISTORY_AWARE",
     "HP_AWARE",

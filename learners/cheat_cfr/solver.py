@@ -72,6 +72,8 @@ class CheatSolver:
         seed: Seed of the deals.
         keep_sums: See `enter`.
         copy_infosets: See `enter`.
+        counterfactual: Weight the average strategy by the opponent's reach, as paper 001 prints it (2.4), in place of
+            the player's own, as the theory of CFR demands.
 
     Attributes:
         iteration: Number of deals so far.
@@ -83,10 +85,16 @@ class CheatSolver:
     """
 
     def __init__(
-        self, game: Cheat, keys: KeyForm, seed: int = 0, keep_sums: bool = False, copy_infosets: bool = False
+        self,
+        game: Cheat,
+        keys: KeyForm,
+        seed: int = 0,
+        keep_sums: bool = False,
+        copy_infosets: bool = False,
+        counterfactual: bool = False,
     ) -> None:
         self.keys, self.seed = keys, seed
-        self.keep_sums, self.copy_infosets = keep_sums, copy_infosets
+        self.keep_sums, self.copy_infosets, self.counterfactual = keep_sums, copy_infosets, counterfactual
         self.iteration = self.nodes = 0
         self.table = Table()
         self._take(game)
@@ -122,7 +130,7 @@ class CheatSolver:
     def _walk(self, hands: NDArray[np.uint64], first: NDArray[np.integer], stamp: int, learn: bool) -> float:
         """Walks the trees below deals; returns the sum of their values for player 0. See `walk_deals`."""
         game = self.game
-        tree = Tree(self.form, game.rule_set, game.sets, game.health)
+        tree = Tree(self.form, game.rule_set, game.sets, game.health, self.counterfactual)
         deals = Deals(np.ascontiguousarray(hands), first.astype(np.int64))
         self.table.infosets, total, nodes, status = walk_deals(
             self.table.infosets, tree, deals, self._scratch, stamp, learn

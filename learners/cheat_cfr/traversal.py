@@ -2,7 +2,9 @@
 
 One walk visits the whole tree below a deal, depth first, for both players together. `games[d]` and `frames[d]` hold the
 node at depth d of the present path, so no memory is allocated. The rules are those of `envs.cheat.turns`. Because of
-imperfect recall a walk meets an infoset many times; the strategy of an iteration is fixed at its first visit.
+imperfect recall a walk meets an infoset many times; the strategy of an iteration is fixed at its first visit. A
+node where only a challenge is allowed (`Rules.challenge_last`) has the key of others where a pass is allowed, too, and
+does not change the numbers of its infoset.
 
 Example, a node of player 0 with two actions, reached with probability 0.5 by player 0 and 0.2 by player 1. Its strategy
 is (0.25, 0.75), and the subtrees behind the two actions are worth +1 and -1 to player 0:
@@ -20,7 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.cheat.cards import contains
-from envs.cheat.turns import ANSWERING, DISCARDING, Rules, answer, claim, pick, position_fields
+from envs.cheat.turns import (
+    ANSWERING,
+    CHALLENGE,
+    DISCARDING,
+    Rules,
+    answer,
+    claim,
+    must_challenge,
+    pick,
+    position_fields,
+)
 from envs.compiled import kernel
 from learners.cheat_cfr.keys import Form, first_word, second_word
 from learners.cheat_cfr.table import HEAD, Infosets, add_infoset, enlarged, has_space, match_regrets, probe
@@ -34,6 +46,7 @@ FRAME = np.dtype(
         ("at", np.int64),  # where the record of the infoset begins
         ("count", np.int32),  # number of actions
         ("next", np.int32),  # the action whose subtree is being walked
+        ("forced", np.bool_),  # whether only a challenge is allowed
     ],
     align=True,
 )
@@ -50,12 +63,14 @@ class Tree(NamedTuple):
         rules: Numbers of the rules.
         discards: Every discard as a word of cards, `uint64[D]`.
         health: Health points of both players at the start.
+        counterfactual: Whether strategy sums are weighted by the opponent's reach in place of the player's own.
     """
 
     form: Form
     rules: Rules
     discards: NDArray[np.uint64]
     health: int
+    counterfactual: bool = False
 
 
 class Deals(NamedTuple):
@@ -176,7 +191,7 @@ def walk(table, tree, scratch, depth, stamp, learn):
         `DONE`, `LOG_FULL` or `TABLE_FULL`; the depth at that time; nodes walked in this call; the value of player 0.
     """
     slots, values, _ = table
-    form, rules, discards, _ = tree
+    form, rules, discards, _, counterfactual = tree
     games, frames, moves, action_values = scratch
     nodes = 0
     arriving = True
@@ -194,7 +209,8 @@ def walk(table, tree, scratch, depth, stamp, learn):
             slots[place].visited = 1
             frame.at = slots[place].at
             frame.count = count
-            frame.next = 0
+            frame.forced = game.phase == ANSWERING and must_challenge(game, rules)
+            frame.next = CHALLENGE if frame.forced else 0
             frame.value = 0.0
             if values[frame.at] != stamp:
                 match_regrets(values, frame.at, count, stamp)
@@ -202,8 +218,8 @@ def walk(table, tree, scratch, depth, stamp, learn):
             arriving = False
         if frame.next == frame.count:
             # All actions have values: update the infoset, and pass the value of the node to its parent.
-            if learn:
-                update_infoset(values, frame, game.mover, action_values, depth)
+            if learn and not frame.forced:
+                update_infoset(values, frame, game.mover, action_values, depth, counterfactual)
             if depth == 0:
                 return DONE, depth, nodes, frame.value
             depth -= 1
@@ -211,7 +227,7 @@ def walk(table, tree, scratch, depth, stamp, learn):
             continue
         # Take the next action.
         mover = game.mover
-        chance = values[frame.at + HEAD + 2 * frame.count + frame.next]
+        chance = chance_of(frame, values)
         if learn and frame.reach[1 - mover] == 0 and (chance == 0 or frame.reach[mover] == 0):
             # Neither player reaches the subtree, so all regrets and strategy sums in it would grow by 0.
             action_values[depth, frame.next] = 0.0
@@ -264,6 +280,14 @@ def key_of(game, form):
 
 
 @kernel
+def chance_of(frame, values):
+    """Probability of the current action; `values` are the records of the table, `float64[V]`."""
+    if frame.forced:
+        return 1.0
+    return values[frame.at + HEAD + 2 * frame.count + frame.next]
+
+
+@kernel
 def add_value(frame, action_values, depth, values, value):
     """Stores the value of the current action for player 0, and moves on to the next action.
 
@@ -274,20 +298,21 @@ def add_value(frame, action_values, depth, values, value):
         values: Records of the table, `float64[V]`.
     """
     action_values[depth, frame.next] = value
-    frame.value += value * values[frame.at + HEAD + 2 * frame.count + frame.next]
+    frame.value += value * chance_of(frame, values)
     frame.next += 1
 
 
 @kernel
-def update_infoset(values, frame, mover, action_values, depth):
-    """Adds to the regrets and strategy sums of the node's infoset; arguments as for `add_value`."""
+def update_infoset(values, frame, mover, action_values, depth, counterfactual):
+    """Adds to the regrets and strategy sums of the node's infoset; arguments as for `add_value`, and see `Tree`."""
     sign = 1.0 if mover == 0 else -1.0
-    counterfactual = sign * frame.reach[1 - mover]
+    others = frame.reach[1 - mover]
+    weight = others if counterfactual else frame.reach[mover]
     count = frame.count
     regrets, sums, policy = frame.at + HEAD, frame.at + HEAD + count, frame.at + HEAD + 2 * count
     for a in range(count):
-        values[regrets + a] += counterfactual * (action_values[depth, a] - frame.value)
-        values[sums + a] += frame.reach[mover] * values[policy + a]
+        values[regrets + a] += sign * others * (action_values[depth, a] - frame.value)
+        values[sums + a] += weight * values[policy + a]
 
 
 __all__ = ["DONE", "LOG_FULL", "Deals", "Scratch", "Tree", "make_scratch", "walk_deals"]

@@ -56,7 +56,8 @@ class StatedCheat:
         if self.mover is None:
             return set()
         if self.answering:
-            return {PASS, CHALLENGE}
+            last = not self.hands[self.discarder] and self.passes == self.game.players - 2
+            return {CHALLENGE} if last and self.game.challenge_last else {PASS, CHALLENGE}
         hand = self.hands[self.mover]
         if not self.game.picking:
             held = [hand.count(self.face(r)) for r in range(self.game.ranks)]

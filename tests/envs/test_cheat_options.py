@@ -49,6 +49,8 @@ def test_options_out_of_range(options: dict[str, Any], named: str) -> None:
 def test_options_of_another_type(name: str, value: Any) -> None:
     with pytest.raises(TypeError, match=rf"^{name} must be an integer, got {value!r}$"):
         Cheat(**{name: value})
+    with pytest.raises(TypeError, match=r"^challenge_last must be true or false, got 1$"):
+        Cheat(challenge_last=1)  # type: ignore[arg-type]
     for text in ("discards", "name"):
         with pytest.raises(TypeError, match=rf"^{text} must be a string, got 3$"):
             Cheat(**{text: 3})  # type: ignore[arg-type]

@@ -291,3 +291,24 @@ def test_bots_say_what_is_wrong() -> None:
             make().act(MINI.reset(1, rng), np.arange(1), rng)
     with pytest.raises(ValueError, match="heuristic-tracking plays cheat and mini-cheat only, not kuhn"):
         BOTS["heuristic-tracking"]().begin(Kuhn(), 1, rng)
+
+
+@pytest.mark.parametrize("name", ["random", "heuristic", "heuristic-tracking"])
+def test_a_last_discard_is_challenged_where_it_must_be(name: str) -> None:
+    """Without the option, `heuristic-tracking` passes if it knows that all cards are true, and `random` in half."""
+    passed = {}
+    for forced in (False, True):
+        game = Cheat(3, 2, dealt=2, max_discard=2, discards="sets", challenge_last=forced)
+        rng = np.random.default_rng(5)
+        states, bot, passes, answers = game.reset(500, rng), BOTS[name](), 0, 0
+        bot.begin(game, 500, rng)
+        while len(states):
+            actions = bot.act(states, np.arange(len(states)), rng)
+            last = (states["phase"] == 1) & (states["hand"][np.arange(len(states)), states["discarder"]] == 0)
+            passes, answers = passes + int((actions[last] == 0).sum()), answers + int(last.sum())
+            game.step(states, actions)
+            states = states[~game.finished(states)]
+        assert answers > 100
+        passed[forced] = passes
+    assert passed[True] == 0
+    assert (passed[False] > 0) is (name != "heuristic")

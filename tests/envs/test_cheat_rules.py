@@ -23,12 +23,14 @@ GAMES = {
     "mini": Mini(discards="sets"),
     "mini-picked": Mini(),
     "mini-one-life": Mini(health=1, discards="sets"),
+    "mini-challenged": Mini(discards="sets", challenge_last=True),
     "mini-endless": Mini(health=0, ply_limit=90),
     "full": Cheat(),
     "full-sets": Cheat(health=1, discards="sets", ply_limit=40),
     "full-one-a-turn": Cheat(max_discard=1, health=4, ply_limit=301, observation_health=2),
     "three": Cheat(ranks=5, copies=3, players=3),
     "three-endless-sets": Cheat(ranks=4, copies=2, players=3, health=0, ply_limit=77, discards="sets", max_discard=3),
+    "three-challenged": Cheat(ranks=3, copies=2, players=3, challenge_last=True),
     "four-dealt": Cheat(ranks=4, copies=3, players=4, dealt=2, discards="sets", health=2),
     "five": Cheat(players=5, health=2),
     "six": Cheat(players=6, health=1),
@@ -58,6 +60,7 @@ def games(draw: st.DrawFn) -> Cheat:
         max_discard=most,
         discards=draw(st.sampled_from(["sets", "cards"])) if small else "cards",
         ply_limit=number(0 if health else 1, 200),
+        challenge_last=draw(st.booleans()),
     )
 
 

@@ -35,6 +35,8 @@ class CheatCfrConfig(RunConfig):
             (paper 001, 4.2).
         cards: Use the Cards abstraction (4.3).
         turns: Number of most recent turns that an infoset distinguishes (History abstraction, 4.3); 0: all turns.
+        claims: Claims of past turns that an infoset distinguishes: ``all`` or only the ``challenged`` ones; in both it
+            distinguishes which turns were challenged.
         keep_sums: At the next game of a curriculum, keep the strategy sums, so that the average is over all games; the
             paper carries over regrets and the first strategy (4.1.1, step 3).
         copy_infosets: At the next game of a curriculum, let infosets with more health than before start with the
@@ -46,6 +48,7 @@ class CheatCfrConfig(RunConfig):
     agent: Literal["memoryless", "hp-aware", "history-aware", "general"] = "general"
     cards: bool = False
     turns: int = Field(0, ge=0)
+    claims: Literal["all", "challenged"] = "all"
     keep_sums: bool = False
     copy_infosets: bool = False
     evaluation: CheatEvaluation = CheatEvaluation()
@@ -53,17 +56,19 @@ class CheatCfrConfig(RunConfig):
     @property
     def key_form(self) -> KeyForm:
         """Form of the infoset keys."""
-        return KeyForm(self.agent, self.cards, self.turns)
+        return KeyForm(self.agent, self.cards, self.turns, self.claims)
 
     def check(self) -> None:
         """Raises UsageError if the game, the curriculum, the infoset keys and the opponents are not compatible."""
         from dancfr.games.registry import make_game, make_game_as
 
-        if self.turns and self.agent in ("memoryless", "hp-aware"):
-            raise UsageError(
-                f"turns={self.turns} requires an agent with history, got agent={self.agent}: "
-                "set agent=history-aware or agent=general, or leave out turns"
-            )
+        if self.agent in ("memoryless", "hp-aware"):
+            for key, unused in (("turns", 0), ("claims", "all")):
+                if (value := getattr(self, key)) != unused:
+                    raise UsageError(
+                        f"{key}={value} requires an agent with history, got agent={self.agent}: "
+                        f"set agent=history-aware or agent=general, or leave out {key}"
+                    )
         game = make_game(self.game, **self.game_options)
         if not isinstance(game, Cheat):
             raise UsageError(

@@ -154,7 +154,7 @@ export function mount(root, api) {
     if (!view.live || view.over || view.you === null) return null;
     const answer = (kind, main) => find((choice) => choice.kind === kind) >= 0 &&
       html("button", { class: main ? "main" : null, "data-focus": kind, onclick: () => decide(find((choice) => choice.kind === kind)) }, api.t(`cheat.${kind}`));
-    if (find((choice) => choice.kind === "pass") >= 0) {
+    if (find((choice) => choice.kind === "challenge") >= 0) {  // a pass may be forbidden
       const { scene } = view;
       return html("div", { class: "cheat-controls", role: "group", "aria-label": claim() }, answer("pass"), answer("challenge", true),
         html("span", { class: "quiet" }, api.t("cheat.held", { n: (mine().hand.cards ?? []).filter((rank) => rank === scene.rank).length, rank: face(scene.rank) })));
@@ -224,7 +224,7 @@ export function mount(root, api) {
   /** Focus stays where it was; if that is gone, it waits at the claim until there is something to decide. */
   function restore(key) {
     const there = key && key !== "claim" && root.querySelector(`[data-focus="${key}"]:not(:disabled)`);
-    const decide = root.querySelector('[data-focus="pass"], .cheat-card[tabindex="0"]');
+    const decide = root.querySelector('[data-focus="pass"], [data-focus="challenge"], .cheat-card[tabindex="0"]');
     (there || ((discarding() || view.choices.length) && decide) || root.querySelector('[data-focus="claim"]')).focus({ preventScroll: true });
   }
 

@@ -85,7 +85,7 @@ def test_figure_1_is_the_same_side_by_side_on_ray_and_one_by_one(tmp_path: Path)
 def test_figure_2_plays_every_agent_in_every_game(tmp_path: Path) -> None:
     scale = EXPERIMENTS["cheat-fig2"].scales["quick"]
     settings, part = trained(tmp_path, scale, "iterations=20", "evaluation.games=20")
-    found = compare_generalisation(settings, part)
+    found = compare_generalisation(False, settings, part)
     assert len(found.rows) == 4 * 2 * len(PLAYED)
     assert found.rows[0]["cell"] == "Memoryless-3† vs random in Cheat-2"
     assert all(0 <= row["ours"] <= 100 and row["paper"] is None for row in found.rows)

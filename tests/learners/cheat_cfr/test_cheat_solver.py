@@ -1,14 +1,16 @@
 """Chance-sampled CFR on Mini-Cheat: infosets by enumeration, every number against plain Python, the curriculum."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from dancfr.bench.plain_cheat import PlainSolver
 from dancfr.games.registry import make_game
+from envs.cheat.turns import ANSWERING
 from learners.cheat_cfr.keys import AGENTS, GENERAL, HISTORY_AWARE, HP_AWARE, MEMORYLESS, KeyForm, keys_of
-from learners.cheat_cfr.solver import CheatSolver, HistoryTooLong, count_infosets, list_infosets
+from learners.cheat_cfr.solver import CheatSolver, HistoryTooLong, count_infosets, draw_deals, list_infosets
 from learners.cheat_cfr.strategy import CheatAgent
 from learners.cheat_cfr.table import HEAD
 from learners.storage import ForeignState
@@ -34,10 +36,23 @@ def test_infosets_are_those_of_the_enumeration(agent, cards, counts):
     assert {health: count_infosets(mini(health), KeyForm(agent, cards)) for health in counts} == counts
 
 
-@pytest.mark.parametrize("prune", [False, True])
-@pytest.mark.parametrize("agent", AGENTS)
-def test_every_regret_and_sum_is_that_of_plain_python(agent, prune):
-    game = mini(2)
+@pytest.mark.parametrize(("agent", "counts"), [(HISTORY_AWARE, [11670, 115810]), (GENERAL, [11958, 122186])])
+def test_histories_of_challenged_claims_are_fewer(agent, counts):
+    """Counts of an enumeration in another language."""
+    assert [count_infosets(mini(health), KeyForm(agent, claims="challenged")) for health in (3, 4)] == counts
+
+
+def test_challenges_that_are_forced_leave_the_infosets_as_they_are():
+    game = mini(3, challenge_last=True)
+    assert [count_infosets(game, KeyForm(agent)) for agent in AGENTS] == [292, 1330, 12802, 12910]
+
+
+@pytest.mark.parametrize(
+    ("agent", "prune", "challenge_last"),
+    [*product(AGENTS, (False, True), (False,)), *product(AGENTS, (True,), (True,))],
+)
+def test_every_regret_and_sum_is_that_of_plain_python(agent, prune, challenge_last):
+    game = mini(2, challenge_last=challenge_last)
     plain, solver = PlainSolver(game, agent, prune), CheatSolver(game, KeyForm(agent), seed=3)
     for iteration in range(25):
         deal = game.reset(1, np.random.default_rng(np.random.SeedSequence((3, iteration))))[0]
@@ -58,6 +73,41 @@ def test_every_regret_and_sum_is_that_of_plain_python(agent, prune):
         assert numbers == pytest.approx(theirs[key], abs=1e-9), key
 
 
+def test_averages_may_be_weighted_by_the_opponents_reach():
+    """As paper 001 prints it: regrets are the same, and strategy sums are those of a recursion with this weight."""
+
+    class Printed(PlainSolver):
+        def _walk(self, game, reach):
+            value = super()._walk(game, reach)  # no strategy changes in the first iteration, in which all are uniform
+            if not (game.phase == ANSWERING and game.hand[game.discarder] == 0):
+                key = (
+                    game.mover,
+                    game.hand[game.mover],
+                    game.rank,
+                    1 + game.claimed if game.claimed else int(sum(game.put) > 0),
+                )
+                policy = self.infosets[key].policy
+                weighted.setdefault(key, np.zeros(len(policy)))
+                weighted[key] += reach[1 - game.mover] * np.array(policy)
+            return value
+
+    weighted = {}
+    game = mini(2, challenge_last=True)
+    solver, own = (CheatSolver(game, KeyForm(MEMORYLESS), 3, counterfactual=printed) for printed in (True, False))
+    deal = draw_deals(game, 3, 0, 1)[0]
+    Printed(game, MEMORYLESS).iterate(deal["hand"].tolist(), int(deal["discarder"]))
+    solver.run(1)
+    own.run(1)
+    sums = {}
+    for slot, other in zip(solver.table.occupied, own.table.occupied, strict=True):
+        regrets, found = (slot["at"] + HEAD + np.arange(slot["count"]) + part * slot["count"] for part in (0, 1))
+        assert (solver.table.values[regrets] == own.table.values[other["at"] + HEAD + np.arange(other["count"])]).all()
+        sums[_plain_key(int(slot["first"]), 0, solver.form)] = solver.table.values[found]
+    assert {key for key, each in sums.items() if each.any()} == weighted.keys()
+    for key, each in weighted.items():
+        assert sums[key] == pytest.approx(each, abs=1e-12)
+
+
 def _plain_key(first, second, form):
     """A compiled key as `PlainSolver` has it."""
     hand, rest = first & ((1 << 4 * form.ranks) - 1), first >> 4 * form.ranks
@@ -70,7 +120,12 @@ def _plain_key(first, second, form):
 def test_keys_of_infostates_are_those_that_the_solver_met():
     """Agents look infosets up by their observations; the solver makes its keys from whole states."""
     game = mini(3)
-    for keys in (KeyForm(GENERAL), KeyForm(GENERAL, True, 2), KeyForm(HP_AWARE), KeyForm(MEMORYLESS, True)):
+    for keys in (
+        KeyForm(GENERAL),
+        KeyForm(GENERAL, True, 2, "challenged"),
+        KeyForm(HP_AWARE),
+        KeyForm(MEMORYLESS, True),
+    ):
         solver = list_infosets(game, keys)
         known = {tuple(key) for key in solver.strategy().keys.tolist()}
         met, rng = set(), np.random.default_rng(1)
@@ -182,6 +237,7 @@ class TestRefusals:
             (mini(3, discards="cards"), KeyForm(), "discards=sets"),
             (mini(0, ply_limit=50), KeyForm(MEMORYLESS), "ply_limit=0"),
             (mini(3), KeyForm("perfect"), "agent must be one of memoryless.*perfect"),
+            (mini(3), KeyForm(GENERAL, claims="none"), "claims must be one of all, challenged, got 'none'"),
             (mini(3), KeyForm(GENERAL, turns=60), "turns must be from 0 to 31, got 60"),
             (make_game("cheat", discards="sets"), KeyForm(), "health must be from 1 to 1 .*13 ranks, got 3"),
         ],

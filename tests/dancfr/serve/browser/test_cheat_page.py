@@ -185,3 +185,18 @@ def test_every_text_is_in_every_language(serve_page: Any, page: Any) -> None:
     texts = page.evaluate("async () => (await import('/game/cheat-texts.js')).texts")
     assert set(texts) == {"en", "ja", "zh"}
     assert all(set(each) == set(texts["en"]) for each in texts.values())
+
+
+def test_a_last_discard_leaves_only_the_challenge(serve_page: Any, page: Any) -> None:
+    """With one card each, the agent's first discard is its last one."""
+    options = ("--option", "dealt=1", "--option", "challenge_last=true")
+    opened(page, serve_page("mini-cheat", *options, *AGENTS))
+    page.wait_for_function("() => document.querySelector('[data-focus=challenge], .cheat-card[tabindex=\"0\"]')")
+    while page.locator("[data-focus=challenge]").count() == 0:
+        page.click(".cheat-card")
+        page.click("[data-focus=lay]")
+        page.wait_for_function("() => document.querySelector('[data-focus=challenge]')")
+    assert page.locator("[data-focus=pass]").count() == 0
+    before = moves(page)
+    page.click("[data-focus=challenge]")
+    wait_for_move(page, before)
