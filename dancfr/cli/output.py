@@ -85,11 +85,12 @@ def describe_match(result: Result) -> str:
         lines.append(_equal_share(result["equal_share"], len(result["seats"])))
     mean = result.get("mean_return")
     # The win rate does not determine the mean return where returns other than 1, 0 and -1 occur.
-    if mean is not None and abs(mean - (result["wins"] - result["losses"]) / games) > 1e-9:
+    constant = result.get("constant_sum", True)
+    if mean is not None and (not constant or abs(mean - (result["wins"] - result["losses"]) / games) > 1e-9):
         interval = result.get("mean_return_ci95")
         around = f" (95 % interval {interval[0]:+.3g} to {interval[1]:+.3g})" if interval else ""
         lines.append(f"mean return {mean:+.3g} per game{around}")
-    if not result.get("constant_sum", True):
+    if not constant:
         lines.append("the returns of a game have no constant sum: a return above the mean of the players counts as won")
     seats = [
         {"seat": seat, "games": f"{counts['games']:,}"}

@@ -28,7 +28,7 @@ PETTINGZOO = "pettingzoo:"
 OPENSPIEL = "openspiel:"
 """Prefix of OpenSpiel games, with parameters in OpenSpiel's syntax: ``openspiel:liars_dice(numdice=1)``."""
 
-_OPENSPIEL_OPTIONS = {"compact": True, "reserve": 4096}  # by default the adapter determines whether the game is compact
+_OPENSPIEL_OPTIONS = {"compact": True, "reserve": 4096, "past": 0}  # the adapter finds out whether a game is compact
 _ADAPTER_OPTIONS = {
     key: each.default for key, each in signature(AecGame).parameters.items() if each.kind is each.KEYWORD_ONLY
 }
@@ -93,7 +93,7 @@ def make_game(name: str, /, **options: Any) -> GameBase:
             of PettingZoo's registry such as ``classic/rps-v2``, or ``openspiel:`` followed by a game of OpenSpiel.
         options: Options of the game. For PettingZoo, the options of `envs.aec.AecGame` (`max_plies`, `max_return`,
             `scale`, `reserve`) are passed to the adapter and all others to the environment; for OpenSpiel, the
-            options of `envs.openspiel.OpenSpielGame` (`compact`, `reserve`).
+            options of `envs.openspiel.OpenSpielGame` (`compact`, `reserve`, `past`).
 
     Returns:
         An `envs.game.Game`, or an `envs.game.ListedGame`; `envs.game.numbered` and `listed` tell a type checker which.

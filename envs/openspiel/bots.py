@@ -4,7 +4,6 @@ States are those of the game that an `OpenSpielGame` plays, its ``spiel``, in wh
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyspiel
@@ -62,7 +61,11 @@ class AgentBot(pyspiel.Bot):
         return isinstance(self.agent, StatesPolicy)
 
     def get_policy(self, state: Spiel) -> list[tuple[int, float]]:
-        """Returns the legal actions with their probabilities."""
+        """Returns the legal actions with their probabilities.
+
+        Raises:
+            TypeError: the agent does not know them.
+        """
         return list(_chances(self.game, self.agent, state).items())
 
     def step_with_policy(self, state: Spiel) -> tuple[list[tuple[int, float]], int]:
@@ -140,7 +143,9 @@ class SpielAgent:
         return table
 
 
-def _chances(game: OpenSpielGame, agent: Any, state: Spiel) -> dict[int, float]:
+def _chances(game: OpenSpielGame, agent: NumberedAgent, state: Spiel) -> dict[int, float]:
+    if not isinstance(agent, StatesPolicy):
+        raise TypeError(f"{agent.name} does not say with which probabilities it plays")
     chances = agent.probabilities(game.states_of([state]), _FIRST)[0]
     return {action: float(chances[action]) for action in state.legal_actions()}
 

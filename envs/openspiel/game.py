@@ -24,6 +24,11 @@ _CONVERTED = "turn_based_simultaneous_game"
 INFORMATION_STATE, OBSERVATION, DIGESTS = "information state", "observation", "digest"
 """The kinds of `OpenSpielGame.inputs`, the source of infostates."""
 
+_WHY = {INFORMATION_STATE: "information state tensors with all of the past", DIGESTS: "no tensors"}
+
+Past = tuple[tuple[NDArray[np.float32], ...], ...]
+"""The last decisions of each player, the newest first: observation tensor and action, one-hot."""
+
 
 class OpenSpielGame(ListedChance):
     """A game of OpenSpiel with any returns as a `Game`. Implements `envs.game.Game`.
@@ -41,6 +46,9 @@ class OpenSpielGame(ListedChance):
         compact: Whether infostates are packed as bits, which requires tensors of zeros and ones, or as float32. None
             decides by a few random games.
         reserve: Number of live states that are kept in any case; the cache grows to twice the largest batch.
+        past: Number of the player's last decisions that observation tensors are followed by, the last one first: the
+            observation and the action of each, zeros before the first decision. For games without information state
+            tensors.
 
     Raises:
         ModuleNotFoundError: OpenSpiel is not installed.
@@ -51,12 +59,21 @@ class OpenSpielGame(ListedChance):
     may_differ: ClassVar[frozenset[str]] = frozenset({"compact", "reserve"})  # rules are parameters in the name
 
     def __init__(
-        self, game: str | Spiel, name: str | None = None, *, compact: bool | None = None, reserve: int = 4096
+        self,
+        game: str | Spiel,
+        name: str | None = None,
+        *,
+        compact: bool | None = None,
+        reserve: int = 4096,
+        past: int = 0,
     ) -> None:
         if type(reserve) is not int or reserve < 1:
             raise ValueError(f"reserve must be an integer of at least 1, got {reserve!r}")
         if compact is not None and type(compact) is not bool:
             raise ValueError(f"compact must be true or false, got {compact!r}")
+        if type(past) is not int or past < 0:
+            raise ValueError(f"past must be an integer of at least 0, got {past!r}")
+        self.past = past
         self.spiel: Spiel = load_openspiel(game)
         self._source = game
         self.reserve = reserve
@@ -69,6 +86,10 @@ class OpenSpielGame(ListedChance):
             self.inputs, width = OBSERVATION, int(spiel.observation_tensor_size())
         else:
             self.inputs, width = DIGESTS, 8 * DIGEST
+        if past and self.inputs != OBSERVATION:
+            raise ValueError(f"past must be 0 in OpenSpiel's {kind.short_name}, which has {_WHY[self.inputs]}")
+        self._width = width  # of a tensor of OpenSpiel
+        width += past * (width + int(spiel.num_distinct_actions()))
         self.compact = compact is not False or self.inputs == DIGESTS
         self._outcomes = max(1, int(spiel.max_chance_outcomes()))
         longest = _longest(spiel)
@@ -121,7 +142,7 @@ class OpenSpielGame(ListedChance):
         return True
 
     def _forget(self) -> None:
-        self._lives: OrderedDict[bytes, Spiel] = OrderedDict()  # in the order of their last use
+        self._lives: OrderedDict[bytes, tuple[Spiel, Past]] = OrderedDict()  # in the order of their last use
         self._capacity = self.reserve
 
     def __getstate__(self) -> dict[str, Any]:
@@ -148,7 +169,7 @@ class OpenSpielGame(ListedChance):
 
     def spiel_states(self, states: States) -> list[Spiel]:
         """Returns OpenSpiel's state for each of ours, from the cache or by replay. Clone them before changing them."""
-        return [self._find(key) for key in self._keys(states)]
+        return [self._find(key)[0] for key in self._keys(states)]
 
     def states_of(self, lives: Sequence[Spiel]) -> States:
         """Returns our states for those of OpenSpiel, which are of the game `spiel`, `[len(lives)]` records."""
@@ -156,32 +177,46 @@ class OpenSpielGame(ListedChance):
         for b, live in enumerate(lives):
             choices = live.history()
             states["history"][b, : len(choices)], states["length"][b] = choices, len(choices)
-        self._note(states, [live.clone() for live in lives])
+        self._note(states, [self._find(key) for key in self._keys(states)])
         return states
 
-    def _find(self, key: bytes) -> Spiel:
-        live = self._lives.get(key)
-        if live is not None:
+    def _find(self, key: bytes) -> tuple[Spiel, Past]:
+        entry = self._lives.get(key)
+        if entry is not None:
             self._lives.move_to_end(key)
-            return live
-        live = self.spiel.new_initial_state()
+            return entry
+        live, past = self.spiel.new_initial_state(), self._nothing()
         for choice in np.frombuffer(key, self.state_dtype["history"].base).tolist():
+            past = self._remember(live, past, choice)
             live.apply_action(choice)
-        self._keep(key, live)
-        return live
+        self._keep(key, (live, past))
+        return live, past
 
-    def _keep(self, key: bytes, live: Spiel) -> None:
-        self._lives[key] = live
+    def _nothing(self) -> Past:
+        return ((),) * self.spec.num_players
+
+    def _remember(self, live: Spiel, past: Past, choice: int) -> Past:
+        """Returns the past after a choice at a state."""
+        if not self.past or live.is_chance_node():
+            return past
+        player = int(live.current_player())
+        decision = np.zeros(self._width + self.spec.num_actions, np.float32)
+        decision[: self._width] = live.observation_tensor(player)
+        decision[self._width + choice] = 1
+        return (*past[:player], (decision, *past[player])[: self.past], *past[player + 1 :])
+
+    def _keep(self, key: bytes, entry: tuple[Spiel, Past]) -> None:
+        self._lives[key] = entry
         self._lives.move_to_end(key)
         while len(self._lives) > self._capacity:
             self._lives.popitem(last=False)
 
-    def _note(self, states: States, lives: list[Spiel]) -> None:
+    def _note(self, states: States, entries: list[tuple[Spiel, Past]]) -> None:
         """Writes mover and utility of live states into ours, and adds them to the cache."""
-        for key, live in zip(self._keys(states), lives, strict=True):
-            self._keep(key, live)
-        states["mover"] = [mover_of(live) for live in lives]
-        for b, live in enumerate(lives):
+        for key, entry in zip(self._keys(states), entries, strict=True):
+            self._keep(key, entry)
+        states["mover"] = [mover_of(live) for live, _ in entries]
+        for b, (live, _) in enumerate(entries):
             if live.is_terminal():
                 states["utility"][b] = live.returns()
 
@@ -189,7 +224,7 @@ class OpenSpielGame(ListedChance):
 
     def initial(self, batch: int) -> States:
         states = np.zeros(batch, self.state_dtype)
-        self._note(states, [self.spiel.new_initial_state() for _ in range(batch)])
+        self._note(states, [(self.spiel.new_initial_state(), self._nothing()) for _ in range(batch)])
         return states
 
     def chance(self, states: States) -> NDArray[np.float64]:
@@ -205,10 +240,13 @@ class OpenSpielGame(ListedChance):
         part, chosen = states[running], np.asarray(choices)[running]
         if part["length"].max(initial=0) >= part["history"].shape[1]:
             raise ValueError(f"{self.spec.name}: a game is longer than OpenSpiel's max_history_length says")
-        lives = [live.child(choice) for live, choice in zip(self.spiel_states(part), chosen.tolist(), strict=True)]
+        entries = [
+            (live.child(choice), self._remember(live, past, choice))
+            for (live, past), choice in zip(map(self._find, self._keys(part)), chosen.tolist(), strict=True)
+        ]
         part["history"][np.arange(len(part)), part["length"]] = chosen
         part["length"] += 1
-        self._note(part, lives)
+        self._note(part, entries)
         states[running] = part
 
     def utilities(self, states: States) -> NDArray[np.float64]:
@@ -230,7 +268,18 @@ class OpenSpielGame(ListedChance):
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
         if self.inputs == DIGESTS:
             return self.identify(states, players)
-        return self.pack(self.tensors(self.spiel_states(states), players))
+        tensors = self.tensors(self.spiel_states(states), players)
+        if self.past:
+            tensors = np.concatenate([tensors, self._pasts(states, players)], axis=1)
+        return self.pack(tensors)
+
+    def _pasts(self, states: States, players: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Returns the last decisions of `players[b]` in game b, `float32[B, past * (width + A)]`."""
+        rows = np.zeros((len(states), self.past, self._width + self.spec.num_actions), np.float32)
+        for row, key, player in zip(rows, self._keys(states), players.tolist(), strict=True):
+            for place, decision in enumerate(self._find(key)[1][player]):
+                row[place] = decision
+        return rows.reshape(len(states), -1)
 
     def identify(self, states: States, players: NDArray[np.int8]) -> Packed:
         """See `envs.game.Identified`: by `Knowledge`, which may be finer than tensors."""
@@ -241,11 +290,11 @@ class OpenSpielGame(ListedChance):
         return digests(found)
 
     def tensors(self, lives: Sequence[Spiel], players: Sequence[int] | NDArray[np.integer]) -> NDArray[np.float32]:
-        """Returns the tensor of `players[b]` at OpenSpiel's state `lives[b]`, `float32[B, *spec.shapes["flat"]]`.
+        """Returns the tensor of `players[b]` at OpenSpiel's state `lives[b]`, without `past`, `float32[B, width]`.
 
         Games without tensors have none of these.
         """
-        flat = np.empty((len(lives), *self.spec.shapes["flat"]), np.float32)
+        flat = np.empty((len(lives), self._width), np.float32)
         for b, (live, player) in enumerate(zip(lives, players, strict=True)):
             seen = live.information_state_tensor if self.inputs == INFORMATION_STATE else live.observation_tensor
             flat[b] = seen(int(player))

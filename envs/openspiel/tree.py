@@ -168,7 +168,11 @@ class _Growth:
             return
         for first in range(0, len(met), _AT_ONCE):
             part = met[first : first + _AT_ONCE]  # all tensors of a layer may be gigabytes before they are packed
-            self.observed.append(self.game.pack(self.game.tensors(part, [state.current_player() for state in part])))
+            players = np.array([state.current_player() for state in part], np.int8)
+            if self.game.past:
+                self.observed.append(self.game.observe(self.game.states_of(part), players))
+            else:
+                self.observed.append(self.game.pack(self.game.tensors(part, players)))
 
 
 __all__ = ["MOST_NODES", "estimate_openspiel", "openspiel_tree"]

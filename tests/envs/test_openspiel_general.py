@@ -1,5 +1,6 @@
 """Games of OpenSpiel with more players or without a constant sum: matches, training, trees, policies and NashConv."""
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -164,6 +165,44 @@ def by_hand(game: OpenSpielGame, choices: list[int], player: int) -> tuple[objec
         if choice is not None:
             state.apply_action(choice)
     return tuple(known)
+
+
+@pytest.mark.parametrize("text", [SEEN, "pig(horizon=4,winscore=4)", "gin_rummy"])
+def test_past_shows_nets_the_last_decisions(text: str) -> None:
+    game, plain = OpenSpielGame(text, past=2, reserve=1), OpenSpielGame(text, compact=False)
+    sent = pickle.loads(pickle.dumps(game))
+    width, actions = plain.spec.shapes["flat"][0], plain.spec.num_actions
+    assert game.spec.shapes["flat"] == (3 * width + 2 * actions,)
+    rng = np.random.default_rng(4)
+    states = game.reset(3, rng)
+    decisions: dict[tuple[int, int], list[np.ndarray]] = {}
+    for _ in range(12):
+        states = states[: 0 if game.finished(states).any() else 3]
+        if not len(states):
+            break
+        movers = game.to_move(states)
+        shown = plain.encode(plain.observe(plain.states_of(game.spiel_states(states)), movers))
+        seen = game.encode(game.observe(states, movers))
+        assert np.array_equal(sent.encode(sent.observe(states, movers)), seen)
+        legal = game.legal(states)
+        chosen = (legal * (1 - rng.random(legal.shape))).argmax(axis=1)
+        for b, player in enumerate(movers.tolist()):
+            before = decisions.setdefault((b, player), [])
+            padded = [*before[:2], *[np.zeros(width + actions)] * 2][:2]
+            assert np.array_equal(seen[b], np.concatenate([shown[b], *padded]))
+            before.insert(0, np.concatenate([shown[b], np.eye(actions)[chosen[b]]]))
+        game.step(states, chosen, rng)
+    assert max(map(len, decisions.values())) >= 2
+
+
+def test_past_tells_more_infosets_apart_and_is_for_observations() -> None:
+    short, long = (openspiel_tree(OpenSpielGame(SEEN, past=past), general=True).observed for past in (0, 3))
+    assert len(np.unique(short, axis=0)) < len(np.unique(long, axis=0)) <= len(long)
+    for text, cause in ((THREE, "information state tensors with all of the past"), ("coordinated_mp", "no tensors")):
+        with pytest.raises(ValueError, match=f"past must be 0 in OpenSpiel's [a-z_]+, which has {cause}"):
+            OpenSpielGame(text, past=1)
+    with pytest.raises(UsageError, match="past must be an integer of at least 0, got -1"):
+        dancfr.make_game("openspiel:hanabi", past=-1)
 
 
 def test_trees_of_observations_have_perfect_recall_and_play_the_game() -> None:

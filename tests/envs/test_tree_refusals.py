@@ -16,6 +16,7 @@ from envs.goofspiel import Goofspiel
 from envs.guandan import GuanDan
 from envs.kuhn import Kuhn
 from envs.tree import ImperfectRecall, NoConstantSum, Tree, TreeTooLarge, assemble, compile_tree
+from learners.cfr.players_form import players_form
 from tests.envs.sketch import Sketch
 
 
@@ -149,6 +150,37 @@ class Three(Pennies):
 def test_games_that_have_no_such_tree(make: Callable[[], FactoredGame], error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=f"^{told}$"):
         compile_tree(make())
+
+
+class Majority(Pennies):
+    """Three players choose a side, hidden; a player alone on a side pays 2, and the coin gives player 0 one more."""
+
+    STATE = np.dtype([("mover", np.int8), ("chosen", np.int8, (4,)), ("length", np.int8)])
+    PLAYERS = 3
+
+    def apply(self, states: States, choices: NDArray[np.integer]) -> None:
+        states["chosen"][np.arange(len(states)), states["length"]] = choices
+        states["length"] += 1
+        states["mover"] = np.array([CHANCE, 0, 1, 2, OVER])[states["length"]]
+
+    def utilities(self, states: States) -> NDArray[np.float64]:
+        sides = states["chosen"][:, 1:]
+        alone = (sides[:, :, None] == sides[:, None, :]).sum(axis=2) == 1
+        found = np.where(alone, -2.0, 0.0)
+        found[:, 0] += states["chosen"][:, 0]
+        return np.where((states["mover"] == OVER)[:, None], found, 0.0)
+
+
+def test_exact_evaluations_have_trees_of_more_players_and_any_returns() -> None:
+    tree = compile_tree(Majority(), general=True)
+    assert (tree.num_players, tree.num_infosets, tree.num_nodes) == (3, (1, 1, 1), 1 + 2 + 4 + 8 + 16)
+    policy = np.array([1.0, 0.0, 0.0, 1.0, 0.5, 0.5])  # 0 and 1 are apart, and the third player joins either
+    found = players_form(tree).evaluate(policy)
+    assert found.values == (0.5 - 1.0, -1.0, 0.0)
+    assert found.gains == (1.0, 1.0, 0.0)  # each of the two is alone every other time, and never beside the other
+    together = players_form(tree).evaluate(np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0]))
+    assert (together.values, together.gains) == ((0.5, 0.0, -2.0), (0.0, 0.0, 2.0))
+    assert (together.nash_conv, together.exploitability) == (2.0, 2.0 / 3)
 
 
 @pytest.mark.parametrize("game", [Geister(), GuanDan(), "kuhn", None], ids=["geister", "guandan", "text", "nothing"])
