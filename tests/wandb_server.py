@@ -55,6 +55,32 @@ class SentRun:
 
 
 @dataclass
+class Sweep:
+    """A sweep, whose agents get one set of parameters after another, and then the word to end.
+
+    Attributes:
+        config: The sweep as its author has written it.
+        waiting: Parameters of the runs to come, by id.
+        begun: Ids of the runs that an agent has been given.
+    """
+
+    config: str
+    waiting: dict[str, Answer]
+    begun: list[str] = field(default_factory=list)
+
+    def commands(self, busy: bool) -> list[Answer]:
+        """Returns what an agent does next; `busy` says whether its last run has not ended."""
+        if busy:
+            return []
+        if not self.waiting:
+            return [{"type": "exit"}]
+        name = next(iter(self.waiting))
+        given = {key: {"value": value} for key, value in self.waiting.pop(name).items()}
+        self.begun.append(name)
+        return [{"type": "run", "run_id": name, "program": "dancfr", "args": given}]
+
+
+@dataclass
 class SentArtifact:
     """An artifact: its name, type and aliases, its files by path, and whether it is complete."""
 
@@ -74,6 +100,7 @@ class Server:
         runs: Runs by id.
         artifacts: Artifacts in the order in which they were made.
         unknown: GraphQL calls that it has no answer for, which is an error for the client.
+        sweep: The sweep that agents ask for.
         away: Whether it answers every call with an error of the server (503).
     """
 
@@ -81,6 +108,7 @@ class Server:
         self.runs: dict[str, SentRun] = {}
         self.artifacts: list[SentArtifact] = []
         self.unknown: set[str] = set()
+        self.sweep = Sweep("", {})
         self.away = False
         self._calls: dict[str, Callable[[Answer], Answer]] = {
             "ServerFeaturesQuery": lambda _: {"serverInfo": {"features": []}},
@@ -93,6 +121,9 @@ class Server:
             "CreateArtifactManifest": self._artifact_manifest,
             "CreateArtifactFiles": self._artifact_files,
             "CommitArtifact": self._commit,
+            "SweepWithRuns": lambda _: {"project": {"sweep": {"config": self.sweep.config, "runs": {"edges": []}}}},
+            "CreateAgent": lambda _: {"createAgent": {"agent": {"id": "agent"}}},
+            "Heartbeat": self._heartbeat,
             "OrganizationCoreWeaveOrganizationID": lambda _: {"entity": None},
         }
         self.address = ""
@@ -194,6 +225,10 @@ class Server:
             "project": _project(run.settings["project"]),
             "historyLineCount": len(run.lines.get("wandb-history.jsonl", {})),
         }
+
+    def _heartbeat(self, given: Answer) -> Answer:
+        commands = self.sweep.commands(busy=bool(json.loads(given["runState"])))
+        return {"agentHeartbeat": {"agent": {"id": given["id"]}, "commands": json.dumps(commands)}}
 
     def _run_files(self, given: Answer) -> Answer:
         files = [{"name": name, "uploadUrl": self._place("run", given["run"], name)} for name in given["files"]]

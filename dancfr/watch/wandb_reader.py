@@ -140,11 +140,15 @@ def speed_each(row: Row, speed: Speed | None) -> dict[str, float]:
 
 
 def wandb_id(run: Run) -> str:
-    """Returns the id of the W&B run that belongs to a run; the first call creates it."""
+    """Returns the id of the W&B run that belongs to a run; the first call creates it.
+
+    An agent of a sweep has chosen one already, which W&B takes in any case. Stored, it serves to resume the run.
+    """
     stored = _stored(run).get("id")
     if isinstance(stored, str) and re.fullmatch(r"[\w-]{1,64}", stored):
         return stored
-    made = uuid.uuid4().hex[:12]  # there is none yet, or the file is damaged, and W&B will have this run in two parts
+    chosen = os.environ.get("WANDB_RUN_ID") if os.environ.get("WANDB_SWEEP_ID") else None
+    made = chosen or uuid.uuid4().hex[:12]  # no id yet, or a damaged file, and W&B will have this run in two parts
     write_json(run.path / FILE, {"id": made})
     return made
 

@@ -1,6 +1,7 @@
 """W&B online: its own client sends runs to a stand-in of its server on this machine (`tests.wandb_server`)."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+import yaml
 
 from dancfr.runs.checkpoints import writing
 from dancfr.runs.config import Config
@@ -21,8 +23,9 @@ from dancfr.watch.progress import Speed
 from dancfr.watch.tracking import Tracker
 from tests.faults.training import SHORT
 from tests.waiting import wait_for
-from tests.wandb_server import KEY, SentRun, Server, serving
+from tests.wandb_server import KEY, SentRun, Server, Sweep, serving
 
+TUNING = Path(__file__).parents[3] / "docs" / "how-to" / "tuning.md"
 SPEED = Speed("traversal/decisions_per_second", "decisions")
 WIN_RATE = "evaluation/average/rush/win_rate"
 EVALUATED = ("evaluation.every=100000", "evaluation.games=20")
@@ -223,3 +226,27 @@ def test_rows_that_a_lost_server_lacks_are_sent_when_the_run_is_resumed(
         tracker.log(train_row(5))
     assert capfd.readouterr().err == ""
     assert sent_iterations(only_run(server)) == [1, 2, 3, 4, 5]
+
+
+def test_agent_of_a_sweep_trains_by_its_parameters(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (written,) = re.findall(r"```yaml\n(program: dancfr\n.*?)```", TUNING.read_text(), re.DOTALL)
+    sweep = yaml.safe_load(written)
+    here = {"dancfr": [sys.executable, "-m", "dancfr"], "samples=100000": ["samples=2000", "--inline"]}
+    sweep["command"] = [part for word in sweep["command"] for part in here.get(word, [word])]
+    rates = {"first": 0.002, "second": 0.008}
+    given = {name: {"training.learning_rate": rate, "network.width": 32} for name, rate in rates.items()}
+    server.sweep = Sweep(yaml.safe_dump(sweep), dict(given))
+    monkeypatch.chdir(tmp_path)
+    agent = [sys.executable, "-m", "wandb", "agent", "stand-in/dancfr/sweep1"]
+    done = subprocess.run(agent, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert server.sweep.begun == list(server.runs) == list(rates), done.stderr
+    for name, rate in rates.items():
+        sent = server.runs[name]
+        assert (sent.exit_code, sent.settings["sweep"]) == (0, "sweep1")
+        assert (sent.config["training"]["learning_rate"], sent.config["network"]["width"]) == (rate, 32)
+        assert any("evaluation/average/nash_conv" in row for row in sent.rows())
+    stored = {json.loads(path.read_text())["id"] for path in tmp_path.glob("runs/*/wandb.json")}
+    assert stored == set(rates), "a resumed run stays the run of the sweep"
