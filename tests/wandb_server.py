@@ -69,7 +69,7 @@ class Sweep:
     begun: list[str] = field(default_factory=list)
 
     def commands(self, busy: bool) -> list[Answer]:
-        """Returns what an agent does next; `busy` says whether its last run has not ended."""
+        """Returns the next commands of an agent; `busy` says whether its last run has not ended."""
         if busy:
             return []
         if not self.waiting:
