@@ -155,7 +155,7 @@ $(STAMP): pyproject.toml constraints.txt
 	            if [ -t 1 ]; then printf '  package %3d: %-50.50s\r' $$count "$$name"; \
 	            elif [ $$((count % 25)) = 0 ]; then echo "  $$count packages found"; fi ;; \
 	        "Installing collected packages"*) \
-	            [ $$count -lt 2 ] || printf '  %-64s\n' "installing $$count packages" ;; \
+	            [ $$count -lt 2 ] || printf '  %-64s\n' "installing $$count packages, which takes minutes" ;; \
 	    esac; done; } || { \
 	    echo "error: pip could not install the packages; from the log $(LOG):" >&2; \
 	    { grep -a -A 3 '^ERROR' $(LOG) || cat $(LOG); } | tail -n 12 >&2; exit 1; }

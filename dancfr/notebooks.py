@@ -32,6 +32,8 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = Non
 def axes_for(ax: "Axes | None", x_label: str, y_label: str, title: str, shares: bool = False) -> "Axes":
     """Returns the axes on which a curve is to be drawn, with labels.
 
+    Axes of other curves keep their labels, and get those of this curve in addition where they differ.
+
     Args:
         ax: Axes that may have curves already; None: those of a new figure of pyplot, which get the title.
         x_label: Label of the horizontal axis.
@@ -53,11 +55,15 @@ def axes_for(ax: "Axes | None", x_label: str, y_label: str, title: str, shares: 
         ax.grid(alpha=BAND)
     elif not isinstance(ax, Axes):
         raise UsageError(f"plot: ax expects axes of Matplotlib, such as pyplot.subplots()[1], got {shortened(ax)}")
-    ax.set_xlabel(x_label)
-    ax.set_ylabel(y_label)
+    ax.set_xlabel(_both(ax.get_xlabel(), x_label))
+    ax.set_ylabel(_both(ax.get_ylabel(), y_label))
     if shares:
         ax.yaxis.set_major_formatter(PercentFormatter(1))
     return ax
+
+
+def _both(shown: str, wanted: str) -> str:
+    return ", ".join(dict.fromkeys([*filter(None, shown.split(", ")), wanted]))
 
 
 def percent(share: float) -> str:

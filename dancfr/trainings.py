@@ -10,7 +10,7 @@ from actors.pool import ChunkFailed, WorkerPool
 from dancfr.agents.by_name import make_agent
 from dancfr.errors import RunError, UsageError, warn
 from dancfr.methods import find_preset, method_named
-from dancfr.methods.launch import TrainRequest, train
+from dancfr.methods.launch import TrainRequest, one_line_errors, train
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.run_actors import make_runtime
 from dancfr.report.history import History
@@ -92,9 +92,10 @@ def in_parallel(
         options: Where to train.
 
     Raises:
-        RunError: a training failed.
+        RunError: a training failed, or there is no Ray.
     """
-    runtime = make_runtime(options)
+    with one_line_errors():
+        runtime = make_runtime(options)
     try:
         size = min(runtime.workers, most)
         gpus = 0.0 if options.device == "cpu" else min(runtime.gpus / size, 1.0)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from envs.extensive import CHANCE, OVER, ExtensiveGame
 from envs.game import States
+from envs.tree_answers import chances, legal_actions, require_shape
 
 
 class TreeTooLarge(ValueError):
@@ -57,11 +58,13 @@ class Returns:
 
         Raises:
             NoConstantSum: the sum is another one.
-            ValueError: a return is not finite.
+            ValueError: a return is not finite, or not zero while the game runs, or there are not `P` for each game.
         """
-        returns = self._game.utilities(states)
+        name, returns = self._game.spec.name, self._game.utilities(states)
+        require_shape(self._game, "utilities", returns, (len(states), self._game.spec.num_players))
+        if returns[~over].any():
+            raise ValueError(f"{name}: utilities returned {returns[~over].max():g} while the game runs, expected zeros")
         ended = returns[over]
-        name = self._game.spec.name
         if not (finite := np.isfinite(ended).all(axis=1)).all():
             raise ValueError(f"{name} has returns that are not finite: {ended[finite.argmin()].tolist()}")
         if len(ended) and not self.general:
@@ -158,15 +161,15 @@ class Layer:
 
     def _moves(self, game: ExtensiveGame) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Lists node, choice and probability of every child, ordered by node."""
-        rows, choices = np.nonzero(game.legal(self.states) & (self.mover >= 0)[:, None])
+        rows, choices = np.nonzero(legal_actions(game, self.states) & (self.mover >= 0)[:, None])
         probability = np.ones(len(rows))
         if len(by_chance := np.flatnonzero(self.mover == CHANCE)):
-            chances = game.chance(self.states[by_chance])
-            at, outcomes = np.nonzero(chances)
+            probabilities = chances(game, self.states[by_chance])
+            at, outcomes = np.nonzero(probabilities)
             rows, choices = np.concatenate([rows, by_chance[at]]), np.concatenate([choices, outcomes])
             order = np.argsort(rows, kind="stable")
             rows, choices = rows[order], choices[order]
-            probability = np.concatenate([probability, chances[at, outcomes]])[order]
+            probability = np.concatenate([probability, probabilities[at, outcomes]])[order]
         if (np.bincount(rows, minlength=len(self.mover)) == 0)[self.mover != OVER].any():
             raise ValueError(f"{game.spec.name}: a state that has not ended has no legal action")
         return rows, choices, probability

@@ -4,6 +4,7 @@ import numpy as np
 
 from envs.extensive import CHANCE, MOST_OUTCOMES, OVER, ExtensiveGame
 from envs.game import States
+from envs.tree_answers import chances, legal_actions
 
 PATHS = 256
 
@@ -26,7 +27,7 @@ def estimate_below(game: ExtensiveGame, states: States, rng: np.random.Generator
         enough: The estimation stops at the first depth at which the estimate exceeds this number.
 
     Raises:
-        ValueError: a path does not end.
+        ValueError: a path does not end, or an array has a wrong shape.
     """
     paths = len(states)
     ways, total = np.ones(paths), 1.0
@@ -37,10 +38,10 @@ def estimate_below(game: ExtensiveGame, states: States, rng: np.random.Generator
         states, mover, ways = states[open_paths], mover[open_paths], ways[open_paths]
         if len(states) == 0 or total > enough:
             return total
-        legal = game.legal(states)
+        legal = legal_actions(game, states)
         by_chance = np.flatnonzero(mover == CHANCE)
         if len(by_chance):
-            outcomes = game.chance(states[by_chance]) > 0
+            outcomes = chances(game, states[by_chance]) > 0
             width = max(legal.shape[1], outcomes.shape[1])
             legal = np.pad(legal, ((0, 0), (0, width - legal.shape[1])))
             legal[by_chance] = np.pad(outcomes, ((0, 0), (0, width - outcomes.shape[1])))

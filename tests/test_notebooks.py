@@ -34,7 +34,8 @@ def run(notebook: nbformat.NotebookNode, folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.delenv("MPLBACKEND", raising=False)  # the kernel shows figures
     kernel = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(folder / "kernel"))
-    NotebookClient(notebook, kernel, timeout=900, resources={"metadata": {"path": str(folder)}}).execute()
+    client = NotebookClient(notebook, kernel, timeout=900, resources={"metadata": {"path": str(folder)}})
+    client.execute(cleanup_kc=True)  # by default a kernel that is given is left running
 
 
 def outputs(notebook: nbformat.NotebookNode, kind: str) -> list[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.match import Match, play
 from dancfr.agents.match_rules import match_rules
-from dancfr.agents.run_curves import draw
+from dancfr.agents.run_curves import draw, series
 from dancfr.arguments import OWN_GAMES, checked
 from dancfr.errors import UsageError, shortened
 from dancfr.methods import method_named
@@ -74,10 +74,17 @@ class TrainedRun:
         return Run.open(self.path).read_metrics(kind)
 
     @checked
-    def metric(self, key: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Returns the iterations whose rows have a key, `int64[N]`, and its values there, `float64[N]`."""
-        found = [(row["iteration"], row[key]) for row in self.rows() if row.get(key) is not None and "iteration" in row]
-        return np.array([at for at, _ in found], np.int64), np.array([value for _, value in found], np.float64)
+    def metric(self, key: str, **where: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Returns the iterations whose rows have a key, `int64[N]`, and its values there, `float64[N]`.
+
+        Args:
+            key: Key of the rows, such as ``loss/advantage``.
+            where: Other entries that the rows must have, such as ``policy="average"`` or ``opponent="random"``.
+
+        Raises:
+            UsageError: no row has a number under this key, or several rows of an iteration have.
+        """
+        return series(self.rows(), key, where)
 
     @checked
     def frame(self, kind: str | None = None) -> "DataFrame":
@@ -93,7 +100,8 @@ class TrainedRun:
         Args:
             key: Key of the rows, such as ``loss/advantage``; None: ``nash_conv``, or ``win_rate`` where no exact
                 evaluation was recorded.
-            ax: Axes of Matplotlib to draw on, for example of another run; None makes a figure.
+            ax: Axes of Matplotlib to draw on, for example of another run, where labels begin with the name of the run;
+                None makes a figure.
 
         Returns:
             The axes.
@@ -101,7 +109,7 @@ class TrainedRun:
         Raises:
             UsageError: no row has a number under this key.
         """
-        return draw(self.rows(), key, f"{self.path.name}: {self.preset}", ax)
+        return draw(self.rows(), key, f"{self.path.name}: {self.preset}", ax, self.path.name)
 
     @checked
     def name(self, iteration: int | None = None, **options: Any) -> str:

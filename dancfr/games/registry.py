@@ -128,7 +128,10 @@ def _checked_options(name: str, options: Mapping[str, Any], known: Mapping[str, 
     """Returns options, each as a value of its type."""
     for option in options:
         if option not in known:
-            raise UsageError(nearest(option, list(known), f"option of {name}"))
+            message = nearest(option, list(known), f"option of {name}")
+            if name.startswith(OPENSPIEL):
+                message += f"; parameters of OpenSpiel are part of the name: '{name.partition('(')[0]}({option}=...)'"
+            raise UsageError(message)
     return {key: read(value, type(known[key]), f"option {key} of {name}") for key, value in options.items()}
 
 

@@ -66,7 +66,7 @@ ax = dream.plot("loss/advantage")
 # checkpoint, to the same nets as without the interruption.
 
 # %%
-before = dream.metric("nash_conv")[1]
+before = dream.metric("nash_conv", policy="average")[1]
 dream = dancfr.train(
     "leduc-dream-quick",
     settings,
@@ -75,7 +75,7 @@ dream = dancfr.train(
     resume=True,
     **options,
 )
-after = dream.metric("nash_conv")[1]
+after = dream.metric("nash_conv", policy="average")[1]
 assert (after[: len(before)] == before).all()
 assert len(after) > len(before)
 

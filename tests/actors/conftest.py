@@ -19,7 +19,7 @@ def ray_session() -> Iterator[RayRuntime]:
     deadline = time.monotonic() + 15
     while (left := [p for p in started if alive(p)]) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert not left, f"processes left behind: {left}"
+    assert not left, f"processes left behind: {[' '.join(process.cmdline()) for process in left]}"
 
 
 def alive(process: psutil.Process) -> bool:

@@ -205,7 +205,24 @@ def test_curves_of_a_run_are_drawn_apart(run: TrainedRun) -> None:
     losses = run.plot("loss/advantage")
     assert [line.get_label() for line in losses.get_lines()] == ["player 1", "player 0"]
     assert run.plot("games", losses) is losses
-    assert len(losses.get_lines()) == 4
+    assert losses.get_ylabel() == "loss/advantage, games"
+    assert [line.get_label() for line in losses.get_lines()][2:] == [
+        f"{run.path.name} against random games",
+        f"{run.path.name} against <b> games",
+    ]
+
+
+def test_metric_names_the_policy_whose_values_it_returns(run: TrainedRun) -> None:
+    with pytest.raises(
+        UsageError, match=r"nash_conv has several values an iteration: .* policy='average' of average, last"
+    ):
+        run.metric("nash_conv")
+    iterations, values = run.metric("nash_conv", policy="last")
+    assert (iterations.tolist(), values.tolist()) == ([6, 12], [1, 0.5])
+    with pytest.raises(UsageError, match="no row with nash_conv has policy='first'"):
+        run.metric("nash_conv", policy="first")
+    with pytest.raises(UsageError, match="no recorded number named 'nashconv'; did you mean nash_conv"):
+        run.metric("nashconv")
 
 
 def test_curves_that_a_run_lacks_are_refused_in_one_line(run: TrainedRun, tmp_path: Path) -> None:

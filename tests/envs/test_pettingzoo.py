@@ -32,7 +32,7 @@ NUMBERED: list[tuple[ModuleType, dict[str, Any]]] = [
     (cheat, {"players": 4, "ranks": 4, "copies": 3, "discards": "sets", "max_discard": 3, "observation_health": 1}),
     (cheat, {"discards": "sets", **MINI}),
     (cheat, {"health": 0, "ply_limit": 25, **MINI}),
-    (cheat, {"players": 6, "health": 1}),
+    (cheat, {"players": 6, "health": 1, "challenge_last": True}),
     (geister, {}),
     (geister, {"size": 4, "ply_limit": 30}),
     (geister, {"random_setup": False, "ply_limit": 60}),

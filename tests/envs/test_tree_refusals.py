@@ -121,6 +121,34 @@ class Biased(Pennies):
         return np.full((len(states), 2), 0.45)
 
 
+class Narrow(Pennies):
+    """The array of legal actions lacks a column."""
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        return super().legal(states)[:, :1]
+
+
+class Counted(Pennies):
+    """Legal actions are numbers."""
+
+    def legal(self, states: States) -> Any:
+        return super().legal(states).astype(np.int64)
+
+
+class Early(Pennies):
+    """Returns are told before the end."""
+
+    def utilities(self, states: States) -> NDArray[np.float64]:
+        return super().utilities(states) + np.array([0.25, -0.25])
+
+
+class Flat(Pennies):
+    """The probabilities of the coin have one axis."""
+
+    def chance(self, states: States) -> NDArray[np.float64]:
+        return np.array([0.5, 0.5])
+
+
 class Three(Pennies):
     """A game of three players."""
 
@@ -139,6 +167,10 @@ class Three(Pennies):
             r"solvers need returns with a constant sum; pennies [^\n]+ \[2.0, 2.0\], and others that sum to 0: [^\n]+",
         ),
         (Stuck, ValueError, "pennies: a state that has not ended has no legal action"),
+        (Narrow, ValueError, r"pennies: legal returned an array \(256, 1\), expected \(256, 2\)"),
+        (Counted, ValueError, r"pennies: legal returned int64, expected truth values \(bool\)"),
+        (Early, ValueError, "pennies: utilities returned 0.25 while the game runs, expected zeros"),
+        (Flat, ValueError, r"pennies: chance returned an array \(2,\), expected \(256, 2\)"),
         (Biased, ValueError, r"pennies: [^\n]* sum to 1, got 0\.9 at node \d+"),
         (
             Three,

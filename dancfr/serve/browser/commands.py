@@ -224,7 +224,7 @@ def _default_agent(wanted: PlayOptions) -> str:
     """The pretrained agent of a game, or else its last bot, which is the strongest one in the games of this package."""
     game = make_game(wanted.game, **read_options(wanted.game, wanted.options))
     for each in list_agents(game, root=Path("/nonexistent")):
-        if each["name"] == f"{PREFIX}{wanted.game}":
+        if each["name"].replace("-", "_") == f"{PREFIX}{wanted.game}".replace("-", "_"):
             return str(each["name"])
     return list(bots(game))[-1]
 

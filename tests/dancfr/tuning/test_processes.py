@@ -90,6 +90,14 @@ def test_trials_are_trained_in_parallel_on_ray(command: Command, tmp_path: Path)
     assert resumed(command, tmp_path / "search", "--parallel", "2")["trials"] == found["trials"]
 
 
+def test_a_ray_that_is_not_there_is_told_in_one_line(command: Command, tmp_path: Path) -> None:
+    given = ("--space", write_space(tmp_path), "--trials", "2", "--parallel", "2", "--address", "127.0.0.1:9")
+    outcome = command(*arguments(tmp_path / "search", *given))
+    assert outcome.code == 1
+    assert "Traceback" not in outcome.err
+    assert "127.0.0.1:9" in outcome.err.splitlines()[-1]
+
+
 def test_trials_of_a_search_on_ray_are_those_of_one_without(command: Command, tmp_path: Path) -> None:
     given = ("--space", write_space(tmp_path), "--trials", "2", "--report-seeds", "0", "--json")
     results = []

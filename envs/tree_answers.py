@@ -1,0 +1,42 @@
+"""The answers of a game whose tree is built, checked: a wrong shape or type would make a wrong tree, and no error."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.extensive import ExtensiveGame
+from envs.game import States
+
+
+def legal_actions(game: ExtensiveGame, states: States) -> NDArray[np.bool_]:
+    """Returns the legal actions, `bool[n, A]`.
+
+    Raises:
+        ValueError: the game returns another shape or type.
+    """
+    legal = game.legal(states)
+    require_shape(game, "legal", legal, (len(states), game.spec.num_actions))
+    if legal.dtype != np.bool_:
+        raise ValueError(f"{game.spec.name}: legal returned {legal.dtype}, expected truth values (bool)")
+    return legal
+
+
+def chances(game: ExtensiveGame, states: States) -> NDArray[np.float64]:
+    """Returns the probabilities of the outcomes of chance, `float64[n, outcomes]`.
+
+    Raises:
+        ValueError: the game returns another shape.
+    """
+    found = game.chance(states)
+    require_shape(game, "chance", found, (len(states), found.shape[-1] if found.ndim else 1))
+    return found
+
+
+def require_shape(game: ExtensiveGame, method: str, found: NDArray[Any], expected: tuple[int, int]) -> None:
+    """Raises ValueError if a method of the game has returned an array of another shape."""
+    if found.shape != expected:
+        raise ValueError(f"{game.spec.name}: {method} returned an array {found.shape}, expected {expected}")
+
+
+__all__ = ["chances", "legal_actions", "require_shape"]
