@@ -205,7 +205,7 @@ def _seats(wanted: PlayOptions, players: int) -> tuple[str | None, ...]:
     seat = 0 if wanted.seat is None else wanted.seat
     if not 0 <= seat < players:
         raise UsageError(f"--seat must be from 0 to {players - 1}, got {seat}")
-    agent = _default_agent(wanted) if wanted.agent is None else wanted.agent
+    agent = default_agent(wanted) if wanted.agent is None else wanted.agent
     return tuple(None if player == seat else agent for player in range(players))
 
 
@@ -220,7 +220,7 @@ def _settings(wanted: PlayOptions, seats: Sequence[str | None]) -> tuple[str, ..
     return (*wanted.options, *more)
 
 
-def _default_agent(wanted: PlayOptions) -> str:
+def default_agent(wanted: PlayOptions) -> str:
     """The pretrained agent of a game, or else its last bot, which is the strongest one in the games of this package."""
     game = make_game(wanted.game, **read_options(wanted.game, wanted.options))
     for each in list_agents(game, root=Path("/nonexistent")):

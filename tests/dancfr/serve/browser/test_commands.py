@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from dancfr.runs.recorded_games import read_record
+from dancfr.serve.browser.commands import PlayOptions, default_agent
 from dancfr.serve.position import replayed
 from envs.leduc import Leduc
 from tests.dancfr.outcomes import Command
@@ -24,6 +25,20 @@ def start(processes: Processes, *arguments: str) -> tuple[Process, str, str]:
     process = processes.start(*arguments, "--port", "0", "--no-open")
     found = process.wait_for(ADDRESS)
     return process, found[1], found[2]
+
+
+@pytest.mark.parametrize(
+    ("game", "agent"),
+    [
+        ("geister", "pretrained:geister"),
+        ("phantom_ttt", "pretrained:phantom-ttt"),
+        ("dark_hex3", "pretrained:dark-hex3"),
+        ("liars_dice_2d5f", "pretrained:liars-dice-2d5f"),
+        ("kuhn", "random"),
+    ],
+)
+def test_the_opponent_is_the_pretrained_agent_of_the_game(game: str, agent: str) -> None:
+    assert default_agent(PlayOptions(game)) == agent
 
 
 async def use_page(address: str, token: str, moves: int) -> list[str]:
