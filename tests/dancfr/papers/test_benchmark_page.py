@@ -45,7 +45,7 @@ def test_a_new_entry_replaces_the_old_one_of_its_seed() -> None:
 def test_the_table_has_mean_interval_and_range() -> None:
     lines = table([entry(run(seed, value)) for seed, value in ((1, 0.1), (2, 0.2), (3, 0.3))]).splitlines()
     assert lines[2:] == [  # t interval with 2 degrees of freedom: 0.2 +- 4.303 * 0.1 / sqrt 3
-        "| `dark_hex3` | policy gradient | average policy | 0.2 [-0.0484, 0.448] | 0.1, 0.3 | 3 | 10.0 million | 1.0 |"
+        "| `dark_hex3` | policy gradient | average policy | 0.2 [0, 0.448] | 0.1, 0.3 | 3 | 10.0 million | 1.0 |"
     ]
 
 
