@@ -1,5 +1,6 @@
 """How a game is shown in a page of the browser: by the display and the module that its record names."""
 
+import inspect
 from pathlib import Path
 
 from dancfr.errors import UsageError
@@ -34,4 +35,12 @@ def page_of(game: GameBase) -> Path | None:
     return page
 
 
-__all__ = ["GENERAL", "Display", "display_of", "offered", "page_of"]
+def rules_of(game: GameBase) -> Path | None:
+    """Returns the page of a game's rules, the README.md beside its class; None if it is no game of this package."""
+    if not type(game).__module__.startswith("envs."):
+        return None
+    rules = Path(inspect.getfile(type(game))).parent / "README.md"
+    return rules if rules.is_file() else None
+
+
+__all__ = ["GENERAL", "Display", "display_of", "offered", "page_of", "rules_of"]

@@ -13,7 +13,7 @@ import numpy as np
 from dancfr.agents.insight import DRAWS, History, consult
 from dancfr.errors import UsageError, one_line
 from dancfr.runs.recorded_games import Player, Writer
-from dancfr.serve.browser.displays import GENERAL, display_of, page_of
+from dancfr.serve.browser.displays import GENERAL, display_of, page_of, rules_of
 from dancfr.serve.browser.table import Plain, Seat, Step, Table
 from dancfr.serve.commands import seed_of
 from dancfr.serve.position import Position, actions_of, plain_action
@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 GAME = "game"
 """Where a page finds the files of its game."""
+RULES = "rules.txt"
+"""The rules among these."""
 
 _SWEEP_S = 30.0
 
@@ -78,6 +80,7 @@ class Room:
 
     Attributes:
         page: The game's module for the browser; None if the general page shows it.
+        rules: Text of the game's rules; None if there is none.
 
     Raises:
         UsageError: see `page_of`.
@@ -93,7 +96,7 @@ class Room:
     ) -> None:
         self.game, self.settings = game, settings
         self._make_agent, self._thread = make_agent, thread
-        self._display, self.page = display_of(game), page_of(game)
+        self._display, self.page, self.rules = display_of(game), page_of(game), rules_of(game)
         self._tables: list[Table] = []
         self._opened = 0
         self._finished = 0
@@ -109,6 +112,7 @@ class Room:
             "type": "hello",
             "game": settings.name,
             "page": GENERAL if self.page is None else f"{GAME}/{self.page.name}",
+            "rules": None if self.rules is None else f"{GAME}/{RULES}",
             "players": self.game.spec.num_players,
             "teams": list(self.game.spec.teams),
             "agents": list(settings.agents),

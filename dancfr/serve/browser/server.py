@@ -25,7 +25,7 @@ from dancfr.serve.browser.messages import (
     Sit,
     read_message,
 )
-from dancfr.serve.browser.room import GAME, Room
+from dancfr.serve.browser.room import GAME, RULES, Room
 from dancfr.serve.browser.table import Plain, Table
 from dancfr.serve.browser.thread import AgentThread
 from dancfr.serve.messages import ProtocolError
@@ -36,7 +36,13 @@ from dancfr.serve.websocket import WebSocketLink
 PAGE = Path(__file__).with_name("page")
 """The files that a browser gets, all of them and nothing else but those of the game's page."""
 
-_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".md": "text/plain",  # which browsers show; they would save text/markdown
+}
 
 _POLICY = (
     "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; connect-src 'self' ws: wss:; "
@@ -178,6 +184,9 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
             return refusal(403, problem)
         return _file(PAGE / "index.html")
 
+    async def rules(_: web.Request) -> web.StreamResponse:
+        return refusal(404, "there is no such page") if room.rules is None else _file(room.rules)
+
     def files_of(folder: Path | None) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def answer(request: web.Request) -> web.StreamResponse:
             files = {file.name: file for file in folder.iterdir() if file.is_file()} if folder else {}
@@ -202,6 +211,7 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
     server.route("/", index)
     server.route("/play", play)
     server.route("/{name}", files_of(PAGE))
+    server.route(f"/{GAME}/{RULES}", rules)
     server.route(f"/{GAME}/{{name}}", files_of(None if room.page is None else room.page.parent))
     return server
 

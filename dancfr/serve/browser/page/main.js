@@ -162,6 +162,9 @@ function frame() {
   const title = known(`game.${hello.game}`) ? t(`game.${hello.game}`) : hello.game;
   document.title = `${title} – dancfr`;
   fill(element("title"), title);
+  fill(element("rules"), t("rules"));
+  element("rules").hidden = !hello.rules;
+  if (hello.rules) element("rules").href = hello.rules;
   fill(element("language-name"), `${t("language")} `);
   fill(element("language"), Object.entries(languages).map(([code, title]) =>
     html("option", { value: code, selected: code === language }, title)));

@@ -155,6 +155,28 @@ def test_game_without_a_page_gets_the_general_one() -> None:
     with_pages(use, game="pettingzoo:pettingzoo.classic.tictactoe_v3")
 
 
+@pytest.mark.parametrize("game", ["leduc", "phantom_ttt_abrupt"])
+def test_page_leads_to_the_rules_of_its_game(game: str) -> None:
+    async def use(pages: Pages) -> None:
+        rules = (await pages.open()).received[0]["rules"]
+        async with pages.session.get(f"{pages.address}/{rules}") as answer:
+            assert (answer.status, answer.content_type) == (200, "text/plain")
+            folder = all_games()[game].page
+            assert folder is not None
+            assert await answer.text() == (folder.parents[1] / "README.md").read_text()
+
+    with_pages(use, game=game)
+
+
+def test_game_of_another_package_has_no_rules() -> None:
+    async def use(pages: Pages) -> None:
+        assert (await pages.open()).received[0]["rules"] is None
+        async with pages.session.get(f"{pages.address}/game/rules.txt") as answer:
+            assert answer.status == 404
+
+    with_pages(use, game="pettingzoo:classic/tictactoe-v3")
+
+
 def test_page_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     kuhn = replace(all_games()["kuhn"], page=tmp_path / "kuhn.js")
     monkeypatch.setitem(all_games(), "kuhn", kuhn)
