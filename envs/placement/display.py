@@ -19,7 +19,12 @@ class PlacementDisplay(GeneralDisplay[Placement]):
 
     def facts(self, state: np.void, viewer: int | None) -> list[Plain]:
         """See `GeneralDisplay.facts`."""
-        return [{"key": "board", "kind": "board", "rows": self.game.rows_of(state, viewer), "slanted": self.slanted}]
+        rows, columns = self.game.board
+        names = [
+            [self.game.describe_action(columns * row + column) for column in range(columns)] for row in range(rows)
+        ]
+        signs = self.game.rows_of(state, viewer)
+        return [{"key": "board", "kind": "board", "rows": signs, "names": names, "slanted": self.slanted}]
 
 
 __all__ = ["PlacementDisplay"]

@@ -33,8 +33,12 @@ export function mount(root, api) {
     if (fact.kind === "rounds") return rounds(fact, view);
     if (fact.kind === "board") {
       const shift = (i) => (fact.slanted ? { style: `margin-left:calc(${i} * (1rem + 1px))` } : {});
-      const cells = (row) => row.map((sign) => html("i", {}, sign ?? ""));
-      const rows = fact.rows.map((row, i) => html("div", { class: "general-cells", ...shift(i) }, cells(row)));
+      // An empty cell shows its name; where this names a choice, a click on the cell makes it, as the button below does.
+      const choice = new Map(view.live ? view.choices.map((each, i) => [api.move(each), i]) : []);
+      const cell = (sign, name) => html("i", sign === null && choice.has(name)
+        ? { class: "choice", onclick: () => api.play(choice.get(name)) } : {}, sign ?? html("small", { class: "quiet" }, name));
+      const cells = (row, i) => row.map((sign, j) => cell(sign, fact.names[i][j]));
+      const rows = fact.rows.map((row, i) => html("div", { class: "general-cells", ...shift(i) }, cells(row, i)));
       return html("div", { class: "general-board", role: "img", "aria-label": view.scene.text }, rows);
     }
     if (fact.kind === "track") {

@@ -65,6 +65,14 @@ def test_a_whole_game_by_clicks(serve_page: Serve, page: Any, game: str) -> None
     assert set(texts["en"]) == set(texts["ja"]) == set(texts["zh"])
 
 
+def test_a_stone_is_placed_by_a_click_on_its_cell(serve_page: Serve, page: Any) -> None:
+    page.goto(serve_page("phantom_ttt", "--agent", "random", *QUICK))
+    cell = page.locator(".general-cells .choice").nth(4)
+    expect(cell).to_have_text("b2")
+    cell.click()
+    expect(page.locator(".general-cells i").nth(4)).to_have_text("x")
+
+
 def test_a_pettingzoo_environment(serve_page: Serve, page: Any) -> None:
     page.goto(serve_page("pettingzoo:pettingzoo.classic.tictactoe_v3", "--agent", "random", *QUICK))
     page.get_by_text("the numbers that are not 0").first.wait_for()
