@@ -36,7 +36,7 @@ def page_of(game: GameBase) -> Path | None:
 
 
 def rules_of(game: GameBase) -> Path | None:
-    """Returns the page of a game's rules, the README.md beside its class; None if it is no game of this package."""
+    """Returns the page of a game's rules, the README.md beside its class; None for games of other packages."""
     if not type(game).__module__.startswith("envs."):
         return None
     rules = Path(inspect.getfile(type(game))).parent / "README.md"
