@@ -57,7 +57,6 @@ class OpenSpielGame(ListedChance):
     """
 
     may_differ: ClassVar[frozenset[str]] = frozenset({"compact", "reserve"})  # rules are parameters in the name
-    no_tree: ClassVar[str] = "OpenSpiel's games have one by openspiel_tree, or by their name"
 
     def __init__(
         self,
