@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dancfr.errors import UsageError, nearest
 from dancfr.notebooks import BAND, axes_for
+from dancfr.watch.following import is_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +74,7 @@ def series(rows: Sequence[Row], key: str, where: Mapping[str, Any]) -> tuple[NDA
     if not points:
         raise UsageError(f"no row with {key} has {', '.join(f'{name}={value!r}' for name, value in where.items())}")
     if len({row["iteration"] for row in points}) < len(points):
-        kinds = {name: sorted({str(row[name]) for row in points if name in row}) for name in _APART}
+        kinds = {name: sorted({str(row[name]) for row in points if name in row}) for name in ("kind", *_APART)}
         such = next(f"{name}={values[0]!r} of {', '.join(values)}" for name, values in kinds.items() if len(values) > 1)
         raise UsageError(f"{key} has several values an iteration: name one, such as {such}")
     points.sort(key=lambda row: row["iteration"])
@@ -82,7 +83,7 @@ def series(rows: Sequence[Row], key: str, where: Mapping[str, Any]) -> tuple[NDA
 
 def lines(rows: Sequence[Row], key: str) -> dict[str, list[Row]]:
     """Returns the rows that have a number under a key, by a label that distinguishes them from the others."""
-    found = [row for row in rows if _is_number(row.get(key)) and "iteration" in row]
+    found = [row for row in rows if is_number(row.get(key)) and "iteration" in row]
     differing = [name for name in _APART if len({row.get(name) for row in found}) > 1]
     groups: dict[str, list[Row]] = {}
     for row in found:
@@ -93,8 +94,4 @@ def lines(rows: Sequence[Row], key: str) -> dict[str, list[Row]]:
 
 def _numbers(rows: Sequence[Row]) -> list[str]:
     """Keys of the rows under which there are numbers."""
-    return sorted({name for row in rows for name, value in row.items() if _is_number(value)} - {"iteration"})
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return sorted({name for row in rows for name, value in row.items() if is_number(value)} - {"iteration"})

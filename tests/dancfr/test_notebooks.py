@@ -217,6 +217,14 @@ def test_metric_names_the_policy_whose_values_it_returns(run: TrainedRun) -> Non
         UsageError, match=r"nash_conv has several values an iteration: .* policy='average' of average, last"
     ):
         run.metric("nash_conv")
+    with Run.open(run.path, writing=True) as written:
+        for kind in ("train", "exploitability"):
+            written.append_metrics({"kind": kind, "iteration": 12, "elapsed_s": 1.0})
+    with pytest.raises(
+        UsageError, match=r"elapsed_s has several values .* kind='exploitability' of exploitability, train"
+    ):
+        run.metric("elapsed_s")
+    assert run.metric("elapsed_s", kind="train")[1].tolist() == [1.0]
     iterations, values = run.metric("nash_conv", policy="last")
     assert (iterations.tolist(), values.tolist()) == ([6, 12], [1, 0.5])
     with pytest.raises(UsageError, match="no row with nash_conv has policy='first'"):
