@@ -13,7 +13,7 @@ from envs.extensive import OVER
 from envs.tree import Tree
 from learners.cfr.checks import check_policy
 from learners.cfr.exact_evaluation import Evaluation, evaluate_policy, gains_table
-from learners.cfr.sequence_form import SequenceForm, last_sequences, levels, realization_plan, sequence_form
+from learners.cfr.sequence_form import SequenceForm, chance_reach, last_sequences, realization_plan, sequence_form
 from learners.cfr.treeplex import Treeplex, make_treeplex
 from learners.cfr.vector import respond
 
@@ -128,11 +128,8 @@ def players_form(tree: Tree) -> PlayersForm:
     players = tuple(make_treeplex(tree, player) for player in range(tree.num_players))
     root = np.zeros(1, np.int32)
     ends = np.flatnonzero(tree.mover == OVER)
-    chance = np.ones(tree.num_nodes)
-    for level in levels(tree):
-        chance[level] = chance[tree.parent[level]] * tree.probability[level]
     last = last_sequences(tree, players, root, np.zeros((1, len(players)), np.int32))
-    return PlayersForm(tree, players, last[ends], chance[ends, None] * tree.payoffs[ends])
+    return PlayersForm(tree, players, last[ends], chance_reach(tree)[ends, None] * tree.payoffs[ends])
 
 
 def exact_form(tree: Tree) -> SequenceForm | PlayersForm:

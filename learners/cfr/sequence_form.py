@@ -129,15 +129,21 @@ def part_form(
     starts = np.zeros(1, np.int32) if starts is None else starts
     roots = np.zeros((len(starts), 2), np.int32) if roots is None else roots
     last = last_sequences(tree, players, starts, roots)
-    chance = np.ones(tree.num_nodes)
-    for level in levels(tree):
-        chance[level] = chance[tree.parent[level]] * tree.probability[level]
+    chance = chance_reach(tree)
     ends = np.flatnonzero(tree.utility if inside is None else inside & (tree.utility != 0))
     weight = chance[ends] * tree.utility[ends]
     shape = (players[0].num_sequences, players[1].num_sequences)
     payoff = coo_array((weight, (last[ends, 0], last[ends, 1])), shape=shape).tocsr()
     payoff.sum_duplicates()
     return SequenceForm(tree, players, payoff, payoff.T.tocsr()), last
+
+
+def chance_reach(tree: Tree) -> Floats:
+    """Returns the reach probability of chance at each node, `float64[N]`."""
+    reach = np.ones(tree.num_nodes)
+    for level in levels(tree):
+        reach[level] = reach[tree.parent[level]] * tree.probability[level]
+    return reach
 
 
 def last_sequences(
@@ -205,6 +211,7 @@ def levels(tree: Tree) -> Iterator[slice]:
 __all__ = [
     "Pair",
     "SequenceForm",
+    "chance_reach",
     "last_sequences",
     "levels",
     "part_form",
