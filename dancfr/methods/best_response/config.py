@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.methods.method import Preset
-from dancfr.methods.settings import EvaluationSettings, RunConfig
+from dancfr.methods.settings import EvaluationSettings, RunConfig, beyond_zero_sum
 from envs.game import Game, GameBase
 from learners.networks.settings import NetworkSettings, network_for
 from learners.policy_gradient.settings import PolicyTrainingSettings
@@ -119,8 +119,7 @@ def two_player_game(rules: GameBase) -> Game:
             numbered.
     """
     spec = rules.spec
-    if spec.num_players != 2 or spec.teams or not spec.constant_sum:
-        found = f"{spec.num_players} players" if spec.num_players != 2 else "returns without a constant sum"
+    if found := beyond_zero_sum(spec) or ("teams" if spec.teams else ""):
         raise UsageError(
             f"a best response bounds exploitability in two-player zero-sum games only, and {spec.name} has {found}: "
             "compare agents with dancfr evaluate instead; --exploitability there is for games with a tree"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
-from dancfr.methods.settings import ExactEvaluation, RunConfig
+from dancfr.methods.settings import ExactEvaluation, RunConfig, beyond_zero_sum
 from learners.deep_cfr.settings import Bootstrap, Importance
 from learners.dream.settings import Play, SamplingSettings
 from learners.networks.settings import NetworkSettings
@@ -167,9 +167,7 @@ class DreamConfig(RunConfig):
 
         game = make_game(self.game, **self.game_options)
         spec = game.spec
-        zero_sum = spec.num_players == 2 and spec.constant_sum
-        if not zero_sum and (self.baseline or self.policy_net or self.sampling.method != "outcome"):
-            found = f"{spec.num_players} players" if spec.num_players != 2 else "returns without a constant sum"
+        if (found := beyond_zero_sum(spec)) and (self.baseline or self.policy_net or self.sampling.method != "outcome"):
             raise UsageError(
                 "baselines, policy nets and external sampling support 2 players with returns of a constant sum only, "
                 f"and {self.game} has {found}: train it by policy gradients, or, without a guarantee, set "
