@@ -294,21 +294,30 @@ def _loss_scales(game: str) -> dict[str, Scale]:
     return _scales(game, fitted(), fitted(*paper_net(game)), fixed=("loss",))
 
 
+_ADDED = 128
+"""Strategies that an iteration of `dlcfr-asked` adds, random ones and the solver's together."""
+
+
 def _asked_scales(game: str) -> dict[str, Scale]:
-    def sides(*more: str) -> list[Setting]:
+    def shares(*more: str) -> list[Setting]:
         common = ("strategies=500", "data_seed=1", "evaluation.every=5", "checkpoint_every=1000", *more)
         return [
-            Setting("random", f"{game}-values", (*common, "asked=0", "more=128"), f"{game}-more"),
-            Setting("asked", f"{game}-values", (*common, "asked=128", "more=0"), f"{game}-asked"),
+            Setting(
+                f"{asked} of {_ADDED} asked",
+                f"{game}-values",
+                (*common, f"asked={asked}", f"more={_ADDED - asked}"),
+                f"{game}-asked{asked}",
+            )
+            for asked in (0, 8, 32, _ADDED)
         ]
 
-    return _scales(game, sides(), sides(*paper_net(game)), seeds=2, fixed=("strategies",), lengths=(20, 60))
+    return _scales(game, shares(), shares(*paper_net(game)), seeds=3, fixed=("strategies",), lengths=(20, 60))
 
 
 _FITS = "the paper: 50,000 samples suffice for a Huber loss of 0.001, and for exploitability of about 0.01"
 _DEEP = "the paper: 4 to 6 layers of 200 to 500 units are best"
 _ALIKE = "the paper: the losses are alike"
-_EQUAL = "as many strategies solved, and as long a fit, on both sides"
+_EQUAL = "as many strategies solved, and as long a fit, with every share"
 
 EXPERIMENTS = {
     "dlcfr-unseen": Experiment(
