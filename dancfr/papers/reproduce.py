@@ -16,6 +16,7 @@ from dancfr.papers import (
     paper003,
     paper003_nets,
     paper004,
+    paper004_flags,
     rudolph2025,
     sokota2022,
     steinberger2020,
@@ -36,6 +37,7 @@ EXPERIMENTS: dict[str, Experiment] = (
     | paper003.EXPERIMENTS
     | paper003_nets.EXPERIMENTS
     | paper004.EXPERIMENTS
+    | paper004_flags.EXPERIMENTS
     | steinberger2020.EXPERIMENTS
     | sokota2022.EXPERIMENTS
     | rudolph2025.EXPERIMENTS
