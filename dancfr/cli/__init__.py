@@ -39,6 +39,7 @@ from dancfr.cli import (  # noqa: F401
 )
 
 # isort: on
+from dancfr.arguments import naming_options
 from dancfr.cli.app import app
 from dancfr.errors import DancfrError, naming_extras, one_line, place_of, warn
 from dancfr.extensions import fault_of_others
@@ -86,7 +87,7 @@ def _narrow() -> int | None:
 
 def _run(arguments: list[str] | None) -> int:
     try:
-        with naming_extras():
+        with naming_extras(), naming_options():
             code = app(arguments, prog_name="dancfr", standalone_mode=False, terminal_width=_narrow())
         sys.stdout.flush()
         if code == _INTERRUPTED:
