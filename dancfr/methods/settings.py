@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from dancfr.errors import UsageError, nearest
 from dancfr.methods.curriculum import Curriculum
 from dancfr.runs.config import Config, keys_of
-from envs.game import GameBase, GameSpec, numbered
+from envs.game import GameBase, numbered
 from learners.networks.settings import NetworkSettings, network_for
 
 MOST_MINUTES = 1e6
@@ -250,10 +250,3 @@ class RunConfig(Config):
         for opponent in self.evaluation.opponents:
             if opponent not in (known := list(bots(game))):
                 raise UsageError(f"evaluation.opponents: {nearest(opponent, known, f'bot of {self.game}')}")
-
-
-def beyond_zero_sum(spec: GameSpec) -> str:
-    """Returns the property by which a game is not one of two players with a constant sum; empty if it is one."""
-    if spec.num_players != 2:
-        return f"{spec.num_players} players"
-    return "" if spec.constant_sum else "returns without a constant sum"

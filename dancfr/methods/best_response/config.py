@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.methods.method import Preset
-from dancfr.methods.settings import EvaluationSettings, RunConfig, beyond_zero_sum
+from dancfr.methods.settings import EvaluationSettings, RunConfig
 from envs.game import Game, GameBase
 from learners.networks.settings import NetworkSettings, network_for
 from learners.policy_gradient.settings import PolicyTrainingSettings
@@ -119,7 +119,7 @@ def two_player_game(rules: GameBase) -> Game:
             numbered.
     """
     spec = rules.spec
-    if found := beyond_zero_sum(spec) or ("teams" if spec.teams else ""):
+    if found := spec.beyond_zero_sum or ("teams" if spec.teams else ""):
         raise UsageError(
             f"a best response bounds exploitability in two-player zero-sum games only, and {spec.name} has {found}: "
             "compare agents with dancfr evaluate instead; --exploitability there is for games with a tree"
