@@ -154,12 +154,17 @@ def _word(kind: Any) -> str:
     origin = get_origin(kind) or kind
     if origin is Sequence and get_origin(get_args(kind)[0]) is Callable:
         return "a list of functions"
+    if origin is Sequence and {*_AGENTS} & {*get_args(get_args(kind)[0])}:
+        return "a list of names and agents"
     return _WORDS.get(origin) or describe_type(kind)
 
 
 def _cure(value: Any, kind: Any) -> str:
     """Returns a hint about a value of another type, as the end of a sentence."""
     wanted = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    if get_origin(kind) is Sequence and isinstance(value, (list, tuple)):
+        inner = get_args(kind)[0]
+        return next((_cure(each, inner) for each in value if not _fits(each, inner)), "")
     if isinstance(value, type):
         return f": make one, {value.__name__}(...)" if {*_GAMES, *_AGENTS} & {*wanted} else ""
     if {*_AGENTS} & {*wanted} and callable(getattr(value, "agent", None)):  # a solution, or a run

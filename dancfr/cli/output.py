@@ -74,9 +74,9 @@ def describe_match(result: Result) -> str:
     low, high = result["ci95"]
     games = result["games"]
     lines = [
-        f"{result['agent']} against {result['against']}: wins {_percent(result['win_rate'])} of {games:,} games "
-        f"(95 % interval {_percent(low)} to {_percent(high)}): {result['wins']:,} won, {result['draws']:,} drawn, "
-        f"{result['losses']:,} lost; {_pace(result['games_per_second'])}"
+        f"{result['agent']} against {result['against']}: wins {_percent(result['win_rate'])} of {games:,} games of "
+        f"{result['game']} (95 % interval {_percent(low)} to {_percent(high)}): {result['wins']:,} won, "
+        f"{result['draws']:,} drawn, {result['losses']:,} lost; {_pace(result['games_per_second'])}"
     ]
     if "ci95_pairs" in result:
         low, high = result["ci95_pairs"]
@@ -225,18 +225,20 @@ def describe_exploit(result: Result) -> str:
 
 
 def describe_tournament(result: Result) -> str:
-    """Formats the result of `dancfr tournament`: a cross-table of win rates in percent, and the ratings."""
-    from dancfr.evaluation.statistics import describe_share
+    """Formats the result of `dancfr tournament`: a cross-table of win rates in percent, and the ratings; or of mean
+    returns."""
+    from dancfr.agents.tournament import SEVERAL, describe_cell
 
-    agents, cells = result["agents"], result["table"]
+    agents, cells, rated = result["agents"], result["table"], result["ratings"]
     rows = []
     for row in agents:
-        line = {"won, in % [95 % interval]": row}
+        line = {"won, in % [95 % interval]" if rated else "return [95 % interval]": row}
         for column in agents:
             found = cells[row].get(column)
-            line[f"against {column}"] = describe_share(found["win_rate"], *found["ci95"]) if found else "-"
-        rows.append(line | {"rating": f"{result['ratings'][row]:+.0f}"})
-    return f"{result['games']:,} games of {result['game']} each\n\n{table(rows, list(rows[0]))}"
+            line[f"against {column}"] = describe_cell(found) if found else "-"
+        rows.append(line | ({"rating": f"{rated[row]:+.0f}"} if rated else {}))
+    told = "" if rated else f": {SEVERAL}"
+    return f"{result['games']:,} games of {result['game']} each{told}\n\n{table(rows, list(rows[0]))}"
 
 
 def describe_league(result: Result) -> str:

@@ -24,13 +24,14 @@ def tournament(
     option: GameOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Play all pairs of agents; print win rates and ratings."""
+    """Play all pairs of agents; print win rates and ratings, or mean returns in games of more than two sides."""
     if games < 1:
         raise UsageError(f"--games must be at least 1, got {games}")
 
     def compute() -> output.Result:
+        from dancfr.agents.by_name import game_of
         from dancfr.agents.tournament import tournament as play_tournament
 
-        return play_tournament(agents, game, games, seed, options=option or ()).as_dict()
+        return play_tournament(agents, game_of(agents, game), games, seed, options=option or ()).as_dict()
 
     output.deliver(compute, as_json, output.describe_tournament)
