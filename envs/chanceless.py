@@ -10,7 +10,7 @@ from envs.game import Game, GameSpec, ListedGame, Packed, States
 
 
 class ChanceDrawn(TypeError):
-    """A game drew a chance event, and lacks methods to enumerate it or to tell what is seen of it."""
+    """A game drew a chance event, and lacks methods to enumerate it or to tell who sees it."""
 
 
 class _NoChance:
@@ -25,7 +25,7 @@ class _NoChance:
 
 
 def _why(game: Game) -> str:
-    """Why a game with chance events is no `ExtensiveGame`."""
+    """The reason why a game with chance events is not an `ExtensiveGame`."""
     if not isinstance(game, ListedChance):
         return "its rules draw chance events without listing them"
     return (

@@ -107,7 +107,7 @@ class Tournament:
 
 
 SEVERAL = "mean return of each agent, with all other seats held by copies of another"
-"""What the table of a tournament shows in games of more than two sides."""
+"""The contents of the table of a tournament in games of more than two sides."""
 
 
 def describe_cell(cell: Mapping[str, Any]) -> str:

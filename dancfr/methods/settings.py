@@ -125,7 +125,8 @@ class RunConfig(Config):
         curriculum: Smaller games to train on first.
         seed: Seed of all random numbers of the run.
         iterations: Total number of iterations.
-        minutes: Stop after this many minutes of training, not counting evaluations and checkpoints; None: no limit.
+        minutes: Stop after this many minutes of training by the clock, not counting start-up, evaluations and
+            checkpoints; a slower machine reaches less in them. None: no limit.
         samples: Stop after the iteration in which this many samples are reached; None: no limit.
         evaluation: Evaluation during training.
         checkpoint_every: Maximum number of iterations between checkpoints.
@@ -135,6 +136,9 @@ class RunConfig(Config):
         buffers: Names of the method's settings that are buffer capacities in rows.
         batches: The settings of training whose batch a buffer must hold, by the name of the buffer.
     """
+
+    minutes_are: ClassVar[str] = "by the clock; start-up, evaluations and checkpoints are not counted"
+    """Which minutes a limit counts, as the rest of a sentence."""
 
     resumable: ClassVar[frozenset[str]] = frozenset(
         {"iterations", "minutes", "samples", "evaluation", "checkpoint_every", "checkpoint_minutes"}

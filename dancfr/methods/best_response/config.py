@@ -73,6 +73,7 @@ class BestResponseConfig(RunConfig):
     halve: tuple[float, ...] = (0.15, 0.3)
     fair: int = Field(3_000_000, ge=0)
     iterations: int = Field(1_000_000, ge=1)
+    minutes_are: ClassVar[str] = "of CPU time of all processes, the measurement included"
     minutes: float | None = Field(5.0, gt=0)
     games: int | None = Field(None, ge=2, le=1_000 * MOST_GAMES)
     eval_games: int = Field(10_000, ge=20, le=MOST_GAMES)
