@@ -8,13 +8,12 @@ import inspect
 import numbers
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from types import UnionType
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
 
-from dancfr.errors import DancfrError, UsageError, shortened
+from dancfr.errors import DancfrError, UsageError, names_options, shortened
 from dancfr.values import describe_type
 from envs.agent import Agent, ListedAgent, NumberedAgent
 from envs.game import Game, GameBase, ListedGame
@@ -32,25 +31,12 @@ _OPTION = re.compile(r"dancfr [a-z]+ [^,;:`()]*|(?<![\w-])--([a-z]+(?:-[a-z]+)*)
 _BITS = 128
 """Integers of more bits are refused: no seed of NumPy has more, and Python does not even print the largest ones."""
 
-_in_command = False  # for the whole process, since servers of the command line answer in threads
-
-
-@contextmanager
-def naming_options() -> Iterator[None]:
-    """Lets the errors of the library name options of the command line, for the duration of a command."""
-    global _in_command
-    before, _in_command = _in_command, True
-    try:
-        yield
-    finally:
-        _in_command = before
-
 
 def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Returns a function that refuses arguments which do not have the annotated types, by a `UsageError`.
 
     NumPy's numbers become those of Python, and a path becomes text where text is wanted. Errors of the function name
-    its arguments where they would name options of the command line, except within `naming_options`.
+    its arguments where they would name options of the command line, except within `dancfr.errors.naming_options`.
     """
     signature = inspect.signature(function)
 
@@ -67,7 +53,7 @@ def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*bound.args, **bound.kwargs)
         except DancfrError as error:
-            if not _in_command:
+            if not names_options():
                 error.args = tuple(_naming_arguments(each, signature) for each in error.args)
             raise
 

@@ -24,7 +24,7 @@ def tournament(
     option: GameOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Play all pairs of agents; print win rates and ratings, or mean returns in games of more than two sides."""
+    """Play all pairs of agents; print win rates and ratings."""
     if games < 1:
         raise UsageError(f"--games must be at least 1, got {games}")
 
