@@ -75,7 +75,7 @@ def refuse_options(overrides: Sequence[str]) -> None:
 
 def command_names() -> list[str]:
     """Returns the names of all commands."""
-    return [each.name or getattr(each.callback, "__name__", "") for each in app.registered_commands]
+    return [str(each.name or getattr(each.callback, "__name__", "")) for each in app.registered_commands]
 
 
 def check_training(device: str, wandb: str | None) -> None:
