@@ -92,4 +92,8 @@ class Method:
     def describe_limits(self, config: RunConfig) -> str:
         """Returns the limits of a training in words, of which the first one ends it: ``5 minutes or 9 iterations``."""
         limits = {key: getattr(config, key, None) for key in ("minutes", *self.budgets, "iterations")}
-        return " or ".join(f"{limit:,.10g} {key}" for key, limit in limits.items() if limit is not None)
+        return " or ".join(
+            f"{limit:,.10g} {key.removesuffix('s') if limit == 1 else key}"
+            for key, limit in limits.items()
+            if limit is not None
+        )
