@@ -252,7 +252,7 @@ def _mean_of(match: Mapping[str, Any]) -> str:
 
 def _differ_in_size(mean: float, match: Mapping[str, Any]) -> bool:
     """Whether games returned other values than 1, 0 and -1, so that the win rate does not determine the mean return."""
-    return abs(mean - (match["wins"] - match["losses"]) / match["games"]) > 1e-9
+    return bool(abs(mean - (match["wins"] - match["losses"]) / match["games"]) > 1e-9)
 
 
 def describe_league(result: Result) -> str:
