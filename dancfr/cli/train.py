@@ -30,7 +30,8 @@ def train(
         list[str] | None,
         typer.Argument(
             metavar="KEY=VALUE",
-            help="Settings to change in the preset, e.g. minutes=2 seed=7; `dancfr presets PRESET` lists all.",
+            help="Settings to change in the preset, e.g. seed=7 minutes=2, which is time of training by the clock, "
+            "without start-up and evaluations; `dancfr presets PRESET` lists all.",
         ),
     ] = None,
     run_dir: Annotated[
