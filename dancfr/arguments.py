@@ -62,11 +62,12 @@ def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 def _naming_arguments(text: object, signature: inspect.Signature) -> object:
     """Returns a message with arguments of a signature in place of options: ``--run-dir`` becomes ``run_dir``,
-    ``--start``, which may be repeated, ``starts``, and ``--resume``, which has no value, ``resume=True``."""
+    ``--start``, which may be repeated, ``starts``, ``--max-nodes`` ``most_nodes``, and ``--resume``, a flag,
+    ``resume=True``."""
 
     def argument(found: re.Match[str]) -> str:
         name = (found[1] or "").replace("-", "_")
-        for parameter in (name, f"{name}s"):
+        for parameter in (name, f"{name}s", name.replace("max_", "most_")):
             if parameter in signature.parameters:
                 return f"{parameter}=True" if signature.parameters[parameter].annotation is bool else parameter
         return found[0]

@@ -194,6 +194,8 @@ def test_calls_with_an_argument_that_does_not_exist_are_refused() -> None:
         (lambda: dancfr.best_response("random", Kuhn()), "register yours"),  # type: ignore[arg-type]
         (lambda: dancfr.best_response("random", "kuhn", float("nan")), "minutes must be more than 0"),
         (lambda: dancfr.solve("kuhn", warm_start="x", warm_weight=float("inf")), "warm_weight must be more than 0"),
+        (lambda: dancfr.solve("leduc", most_nodes=99), "has more nodes than the 99 allowed"),
+        (lambda: dancfr.solve("leduc", most_nodes=99), " (most_nodes)"),
         (lambda: dancfr.make_game("x" * 9999), "no game named 'xxx"),
         (lambda: dancfr.policy_agent("net.pt", "kuhn"), "policy expects a function or a list of functions, got 'net"),
         (lambda: dancfr.policy_agent(max, "guandan"), "guandan lists its actions, and a policy numbers them"),
