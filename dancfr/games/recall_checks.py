@@ -31,12 +31,12 @@ def find_forgotten(subject: Subject, games: int, seed: int) -> list[str]:
         A warning for `observe` and for each encoding that loses a difference, with two situations as an example.
     """
     game, found = subject.game, dict[str, str]()
-    shown: dict[tuple[str, int, bytes], tuple[object, Situation]] = {}
+    shown: dict[tuple[str, int, int], tuple[object, Situation]] = {}  # by hashes: rows may have kilobytes
 
     def look(what: str, seen: NDArray[np.generic], known: Sequence[object], situations: Sequence[Situation]) -> None:
         """Compares rows that are seen with the knowledge there, and notes the first difference that is lost."""
         for row, key, situation in zip(seen, known, situations, strict=True):
-            before, other = shown.setdefault((what, situation[1], row.tobytes()), (key, situation))
+            before, other = shown.setdefault((what, situation[1], hash(row.tobytes())), (key, situation))
             if before != key and what not in found:
                 found[what] = _warning(game, what, other, situation)
 
@@ -46,7 +46,7 @@ def find_forgotten(subject: Subject, games: int, seed: int) -> list[str]:
         situations = list(zip(states, players.tolist(), paths, strict=True))
         if known is not None:
             look("observe", packed, known, situations)
-        infostates = [row.tobytes() for row in packed]
+        infostates = [hash(row.tobytes()) for row in packed]
         for encoding in game.spec.shapes:
             look(encoding, game.encode(packed, encoding), infostates, situations)
         if (decisions := decisions + len(states)) > MOST_DECISIONS:
