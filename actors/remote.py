@@ -141,7 +141,8 @@ class RayRuntime:
         dashboard: Serve Ray's dashboard on 127.0.0.1. Only for a local Ray.
         patience_s: Seconds to wait for missing resources, which are requested from the autoscaler if there is one.
         gpu_patience_s: The same for an object on a GPU, if that is longer.
-        say: Called with one line that says which Ray is used, and one when a wait begins; by default nothing is said.
+        say: Called with lines that say which Ray is started or joined, and one when a wait begins; by default nothing
+            is said.
 
     Attributes:
         patience_s: As above; may be changed at any time.
@@ -177,10 +178,11 @@ class RayRuntime:
         if not self._owner:
             cluster.check_packages()
         elif choice.address is None:
+            self._say(f"Ray: starting on this machine with {cpus} CPU{'' if cpus == 1 else 's'}{choice.reason} ...")
             self.dashboard_url = cluster.start_local(cpus, dashboard, self._say)
-            self._say(f"Ray: started on this machine for {cpus} CPUs{choice.reason}")
         else:
             choice.check()
+            self._say(f"Ray: joining {choice.address} ...")
             try:
                 cluster.join(choice.address, self._say)
             except cluster.RayUnavailable as error:

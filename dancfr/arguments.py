@@ -1,14 +1,19 @@
-"""Arguments of the library: a call is refused in one line unless each has the type that the signature states."""
+"""Arguments of the library: a call is refused in one line unless each has the type that the signature states.
+
+Commands call the functions of the library, so errors name options of the command line. To a caller in Python they name
+the arguments of the function that was called.
+"""
 
 import inspect
 import numbers
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from types import UnionType
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
 
-from dancfr.errors import UsageError, shortened
+from dancfr.errors import DancfrError, UsageError, names_options, shortened
 from dancfr.values import describe_type
 from envs.agent import Agent, ListedAgent, NumberedAgent
 from envs.game import Game, GameBase, ListedGame
@@ -21,6 +26,8 @@ _WORDS: dict[Any, str] = {
     **dict.fromkeys(_GAMES, "a game"), **dict.fromkeys(_AGENTS, "an agent"), os.PathLike: "a path",
     Mapping: "options by name", Sequence: "a list of texts", Callable: "a function",
 }  # fmt: skip
+_OPTION = re.compile(r"dancfr [a-z]+ [^,;:`()]*|(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
+"""An option in a message, or a command with its options, which stays as it is."""
 _BITS = 128
 """Integers of more bits are refused: no seed of NumPy has more, and Python does not even print the largest ones."""
 
@@ -28,7 +35,8 @@ _BITS = 128
 def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Returns a function that refuses arguments which do not have the annotated types, by a `UsageError`.
 
-    NumPy's numbers become those of Python, and a path becomes text where text is wanted.
+    NumPy's numbers become those of Python, and a path becomes text where text is wanted. Errors of the function name
+    its arguments where they would name options of the command line, except within `dancfr.errors.naming_options`.
     """
     signature = inspect.signature(function)
 
@@ -42,9 +50,29 @@ def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
             parameter = signature.parameters[name]
             if parameter.annotation is not parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
                 bound.arguments[name] = read(value, parameter.annotation, f"{function.__name__}: {name}")
-        return function(*bound.args, **bound.kwargs)
+        try:
+            return function(*bound.args, **bound.kwargs)
+        except DancfrError as error:
+            if not names_options():
+                error.args = tuple(_naming_arguments(each, signature) for each in error.args)
+            raise
 
     return call
+
+
+def _naming_arguments(text: object, signature: inspect.Signature) -> object:
+    """Returns a message with arguments of a signature in place of options: ``--run-dir`` becomes ``run_dir``,
+    ``--start``, which may be repeated, ``starts``, ``--max-nodes`` ``most_nodes``, and ``--resume``, a flag,
+    ``resume=True``."""
+
+    def argument(found: re.Match[str]) -> str:
+        name = (found[1] or "").replace("-", "_")
+        for parameter in (name, f"{name}s", name.replace("max_", "most_")):
+            if parameter in signature.parameters:
+                return f"{parameter}=True" if signature.parameters[parameter].annotation is bool else parameter
+        return found[0]
+
+    return _OPTION.sub(argument, text) if isinstance(text, str) else text
 
 
 def read(value: Any, kind: Any, what: str) -> Any:
@@ -113,12 +141,17 @@ def _word(kind: Any) -> str:
     origin = get_origin(kind) or kind
     if origin is Sequence and get_origin(get_args(kind)[0]) is Callable:
         return "a list of functions"
+    if origin is Sequence and {*_AGENTS} & {*get_args(get_args(kind)[0])}:
+        return "a list of names and agents"
     return _WORDS.get(origin) or describe_type(kind)
 
 
 def _cure(value: Any, kind: Any) -> str:
     """Returns a hint about a value of another type, as the end of a sentence."""
     wanted = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    if get_origin(kind) is Sequence and isinstance(value, (list, tuple)):
+        inner = get_args(kind)[0]
+        return next((_cure(each, inner) for each in value if not _fits(each, inner)), "")
     if isinstance(value, type):
         return f": make one, {value.__name__}(...)" if {*_GAMES, *_AGENTS} & {*wanted} else ""
     if {*_AGENTS} & {*wanted} and callable(getattr(value, "agent", None)):  # a solution, or a run

@@ -41,6 +41,25 @@ class PackageMissing(UsageError):
     """A package that only some commands need is not installed."""
 
 
+_in_command = False  # for the whole process, since servers of the command line answer in threads
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Lets the errors of the library name options of the command line, for the duration of a command."""
+    global _in_command
+    before, _in_command = _in_command, True
+    try:
+        yield
+    finally:
+        _in_command = before
+
+
+def names_options() -> bool:
+    """Whether errors name options of the command line, and not arguments of functions; see `naming_options`."""
+    return _in_command
+
+
 _EXTRAS = {
     **dict.fromkeys(("ray", "torch", "wandb", "requests"), "train"),
     **dict.fromkeys(("matplotlib", "jinja2"), "report"),

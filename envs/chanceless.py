@@ -5,12 +5,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.extensive import OVER, ExtensiveGame
+from envs.extensive import OVER, ExtensiveGame, ListedChance
 from envs.game import Game, GameSpec, ListedGame, Packed, States
 
 
 class ChanceDrawn(TypeError):
-    """A game drew a chance event that it cannot enumerate."""
+    """A game drew a chance event, and lacks methods to enumerate it or to tell who sees it."""
 
 
 class _NoChance:
@@ -18,10 +18,20 @@ class _NoChance:
 
     def __init__(self, game: Game) -> None:
         self._name = game.spec.name
-        self._why = getattr(game, "no_tree", "its rules draw chance events without listing them")
+        self._why = getattr(game, "no_tree", "") or _why(game)
 
     def __getattr__(self, attribute: str) -> NoReturn:
         raise ChanceDrawn(f"{self._name} has no tree: {self._why}, see docs/explanation/trees-and-cfr.md")
+
+
+def _why(game: Game) -> str:
+    """The reason why a game with chance events is not an `ExtensiveGame`."""
+    if not isinstance(game, ListedChance):
+        return "its rules draw chance events without listing them"
+    return (
+        "it lists its chance events, but does not say by `public` and `private` of envs.extensive.ExtensiveGame what "
+        "players see of them; games of OpenSpiel have their trees by envs.openspiel.openspiel_tree"
+    )
 
 
 class Chanceless:

@@ -68,6 +68,16 @@ class GameSpec:
         """Returns the length of an action's vector beside an encoding of infostates."""
         return self.action_shapes.get(encoding, self.action_features)
 
+    @property
+    def beyond_zero_sum(self) -> str:
+        """How the game differs from one of two players with a constant sum; empty if it is one."""
+        return "" if self.num_players == 2 and self.constant_sum else beyond_zero_sum(self.num_players)
+
+
+def beyond_zero_sum(num_players: int) -> str:
+    """Returns in words how a game that is not one of two players with a constant sum differs from one."""
+    return f"{num_players} players" if num_players != 2 else "returns without a constant sum"
+
 
 class Ragged(NamedTuple):
     """Legal actions of `B` states, one list after the other.

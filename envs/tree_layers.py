@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.extensive import CHANCE, OVER, ExtensiveGame
-from envs.game import States
+from envs.game import States, beyond_zero_sum
 from envs.tree_answers import chances, legal_actions, require_shape
 
 
@@ -25,8 +25,8 @@ class NoConstantSum(ValueError):
     @classmethod
     def of(cls, name: str, players: int) -> "NoConstantSum":
         """Returns the error for a game of which this is known before its tree is made."""
-        what = f"has {players}" if players != 2 else "has returns without one"
-        return cls(f"solvers need a game of 2 players with returns of a constant sum; {name} {what}: {CURE}")
+        found = beyond_zero_sum(players)
+        return cls(f"solvers need two players and returns with a constant sum, and {name} has {found}: {CURE}")
 
 
 CURE = "train it by policy gradients; dancfr evaluate --exploitability computes the exact NashConv of any agent"
@@ -76,8 +76,8 @@ class Returns:
             if off.max() > slack:
                 found = ended[off.argmax()].tolist()
                 raise NoConstantSum(
-                    f"solvers need returns with a constant sum; {name} has returns {found}, and others that sum to "
-                    f"{self.total:g}: {CURE}"
+                    f"solvers need two players and returns with a constant sum, and {name} has returns {found}, and "
+                    f"others that sum to {self.total:g}: {CURE}"
                 )
         return np.where(over[:, None], returns, 0.0)
 

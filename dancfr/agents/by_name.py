@@ -29,7 +29,7 @@ from dancfr.agents.searching import searching, split_search
 from dancfr.arguments import checked
 from dancfr.errors import UsageError, nearest
 from dancfr.evaluation.bots import bots, describe_bot
-from dancfr.games.registry import DEFAULT, make_game, record_of
+from dancfr.games.registry import DEFAULT, all_games, make_game, record_of
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import HUB, AgentName, parse_name
 from dancfr.runs.folder import no_run, runs_below
@@ -136,6 +136,20 @@ def game_of(names: Sequence[str], given: str | None = None, default: str = DEFAU
         return given
     games = (_described(name).get("game") for name in names)
     return next((game for game in games if isinstance(game, str)), default)
+
+
+def named_game(agents: Sequence[object], given: str | None = None) -> str:
+    """Returns the game that is given, or else that of the first agent which is given by name and belongs to one.
+
+    Raises:
+        UsageError: there is none. Unlike a command, a call has no game by default.
+    """
+    names = [each for each in agents if isinstance(each, str)]
+    game = game_of(names, given, "")
+    if given is None and not game:
+        why = "bots play many games" if names else "agents that are given as objects do not say which one they play"
+        raise UsageError(f"name the game, for example game='leduc': {why}; there are {', '.join(all_games())}")
+    return game
 
 
 def game_options_of(name: str, game: str) -> dict[str, Any]:

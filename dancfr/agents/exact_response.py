@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from dancfr.agents.by_name import game_of, make_agent
+from dancfr.agents.by_name import game_of
 from dancfr.agents.exploit import SEED, ExploitRequest, exploit
 from dancfr.agents.hub.fetch import record_of_commits
 from dancfr.agents.match_rules import match_rules
@@ -43,7 +43,7 @@ def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = war
         raise UsageError(f"--exact is for {SOLVED}, not for {rules.spec.name}: {cure}")
     if request.out is not None:
         raise UsageError("--exact writes no curve and no nets: leave out --out")
-    agent = make_agent(request.agent, rules)
+    agent = request.make_agent(request.agent, rules)
     seats: dict[str, dict[str, Any]] = {}
     corners = most = 0
     for seat, name in enumerate(SEATS):
@@ -95,7 +95,7 @@ def exploit_beside_exact(request: ExploitRequest) -> dict[str, Any]:
     if solves(rules):
         exact = exploit_exactly(replace(request, **_NOT_TRAINED))["exploitability"]
     else:
-        exact = evaluate_exactly(request.agent, make_agent(request.agent, rules), rules).exploitability
+        exact = evaluate_exactly(request.agent, request.make_agent(request.agent, rules), rules).exploitability
     result = exploit(request)
     share = result["exploitability_lower_bound"] / exact if exact > 0 else None
     result |= {"exact_exploitability": float(exact), "found_share": share}

@@ -29,8 +29,8 @@ def policy_agent(
 ) -> "FunctionAgent":
     """Makes an agent of a function, such as the policy that another library has trained in an environment of a game.
 
-    The agent plays wherever agents are taken as objects: in `play`, in `exploitability` on a game that has a tree, and
-    as the opponent of a Gymnasium environment.
+    The agent plays wherever agents are taken as objects: in `play`, `tournament` and `best_response`, in
+    `exploitability` on a game that has a tree, and as the opponent of a Gymnasium environment.
 
     Args:
         policy: A function of infostates, `float32[B, *S]`, and legal actions, `bool[B, A]`, that returns the

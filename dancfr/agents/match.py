@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dancfr.agents.by_name import game_of, make_agent
+from dancfr.agents.by_name import make_agent, named_game
 from dancfr.agents.hub.fetch import commits
 from dancfr.agents.match_rules import match_rules
 from dancfr.arguments import checked
@@ -16,7 +16,7 @@ from dancfr.evaluation.arena import MatchResult, name_of
 from dancfr.evaluation.arena import play as play_games
 from dancfr.evaluation.exploitability import evaluate_exactly
 from dancfr.evaluation.reading import Reading, read_play, require_readable
-from dancfr.games.registry import DEFAULT, make_game, record_of, rules_made_with
+from dancfr.games.registry import make_game, record_of, rules_made_with
 from dancfr.notebooks import percent
 from envs.agent import Agent
 from envs.game import GameBase
@@ -133,8 +133,8 @@ def play(
     Args:
         agent, against: Names such as ``heuristic``, ``runs/x``, ``pretrained:geister`` or ``hf:OWNER/NAME``, see
             `dancfr.agents.by_name`; or objects with the methods of `envs.agent.Agent`.
-        game: Name of a game, or a game; None: that of the agents, or `DEFAULT`. For the rules under a name see
-            `dancfr.agents.match_rules`.
+        game: Name of a game, or a game; None: that of the agents, of which one must be trained. For the rules under a
+            name see `dancfr.agents.match_rules`.
         games: Number of games.
         seed: Seed of the match.
         options: Options of the game, by name or as ``key=value``.
@@ -180,14 +180,11 @@ def rules_of_match(
     """Returns the name of the game that agents play, its rules, and the options of these if it was given by name.
 
     Raises:
-        UsageError: see `match_rules`; or options of a game that is given as an object.
+        UsageError: see `named_game` and `match_rules`; or options of a game that is given as an object.
     """
     if game is None or isinstance(game, str):
-        names = [each for each in agents if isinstance(each, str)]
-        name = game_of(names, game, DEFAULT if len(names) == len(agents) else "")
-        if game is None and not name:
-            raise UsageError("name the game: an agent that is given as an object does not say which one it plays")
-        return name, *match_rules(name, names, options, ply_limit)
+        name = named_game(agents, game)
+        return name, *match_rules(name, [each for each in agents if isinstance(each, str)], options, ply_limit)
     if options or ply_limit is not None:
         raise UsageError(f"the rules of {game.spec.name} are given: leave out the options and the ply limit")
     return game.spec.name, game, rules_made_with(game)

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dancfr.agents.by_name import named_game
 from dancfr.agents.exact_response import exploit_beside_exact, exploit_exactly
 from dancfr.agents.exploit import ExploitRequest, exploit
 from dancfr.arguments import checked
 from dancfr.errors import UsageError
+from dancfr.evaluation.arena import name_of
 from dancfr.evaluation.effort import describe_effort
 from dancfr.notebooks import BAND, axes_for, frame
 from dancfr.runs.keys import settings_of
+from envs.agent import Agent
 from learners.html import html_table
 
 if TYPE_CHECKING:
@@ -110,7 +113,7 @@ _POINT = ("start", "decisions", "cpu_seconds", "value")
 
 @checked
 def best_response(
-    agent: str,
+    agent: str | Agent,
     game: str | None = None,
     minutes: float | None = None,
     *,
@@ -127,8 +130,9 @@ def best_response(
     """Trains a best response against a frozen agent and measures its winnings: a lower bound of exploitability.
 
     Args:
-        agent: Name of the frozen agent, see `dancfr.agents.by_name`.
-        game: Name of the game; None: that of the agent.
+        agent: The frozen agent: its name, see `dancfr.agents.by_name`, or an object with the methods of
+            `envs.agent.Agent`, such as that of `policy_agent`, which is not changed.
+        game: Name of the game; None: that of the agent, which must be trained.
         minutes: CPU minutes of training and measurement together; None: 5, unless `games` is given.
         games: Games of training.
         exact: Compute an exact response to a memoryless agent of Mini Geister instead.
@@ -138,17 +142,21 @@ def best_response(
         eval_games: Games of the final measurement.
         options: Options of the game, by name or as ``key=value``.
         known: Agents that are measured beside the responses.
-        out: Folder for the run with result, figure and nets; None stores nothing.
+        out: Folder for the run with result, figure and nets; None stores nothing. For agents with a name.
 
     Raises:
-        UsageError: a name is unknown, the game is not two-player zero-sum, or a number is out of range.
+        UsageError: a name is unknown, no game is named, the game is not two-player zero-sum, or a number is out of
+            range.
         RunError: the training failed.
     """
     by_name = options.items() if isinstance(options, Mapping) else ()
     settings = [text for key, value in by_name for text in settings_of(key, value)] or list(options)
+    name = agent if isinstance(agent, str) else name_of(agent)
+    if not isinstance(agent, str) and name in (*known, *starts):
+        name = f"{name} (object)"
     request = ExploitRequest(
-        agent,
-        game,
+        name,
+        named_game((agent,), game),
         settings,
         exact=exact,
         beside_exact=beside_exact,
@@ -159,6 +167,7 @@ def best_response(
         eval_games=eval_games,
         known=tuple(known),
         out=None if out is None else Path(out),
+        objects={} if isinstance(agent, str) else {name: agent},
     )
     respond = exploit_exactly if exact else exploit_beside_exact if beside_exact else exploit
     return Response(respond(request))

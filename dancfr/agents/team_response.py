@@ -73,10 +73,10 @@ def exploit_team(
         RunError: the training failed or was stopped.
     """
     config, start = _configured(request, game, rules, options, minutes)
-    make_agent(request.agent, rules)  # reports a wrong name before the training starts
+    request.make_agent(request.agent, rules)  # reports a wrong name before the training starts
     with tempfile.TemporaryDirectory() as folder:
         path = request.out or Path(folder) / "run"
-        inline = TrainOptions(inline=True, make_agent=make_agent, kept=request.out is not None)
+        inline = TrainOptions(inline=True, make_agent=request.make_agent, kept=request.out is not None)
         clocks = perf_counter(), process_time()
         result = train(TrainRequest(PRESET, request.overrides, path, "off", inline, base=config))
         run = Run.open(path)
@@ -173,7 +173,7 @@ def _match(
     request: "ExploitRequest", rules: GameBase, run: Run, iteration: int, games: int, seed: Sequence[int]
 ) -> MatchResult:
     response = make_agent(f"{run.path}@{iteration}", rules)
-    return play(rules, (response, make_agent(request.agent, rules)), games, np.random.default_rng(seed))
+    return play(rules, (response, request.make_agent(request.agent, rules)), games, np.random.default_rng(seed))
 
 
 def _interval(found: MatchResult, most: float) -> tuple[float, float]:

@@ -1,23 +1,27 @@
-"""`dancfr.tournament` and `dancfr tournament`: a league of a single round without a folder, on the same deals."""
+"""`dancfr.tournament` and `dancfr tournament`: a league of a single round without a folder, on the same deals.
+
+In games of more than two sides an agent has each seat in turn and copies of another have all others. The losses of the
+one are not the wins of one seat of the other then, so that there are mean returns and no ratings.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dancfr.agents.by_name import game_of, identity, make_agent
+from dancfr.agents.by_name import identity, make_agent
 from dancfr.agents.hub.fetch import record_of_commits
 from dancfr.agents.league.config import LeagueConfig, Member, Result
 from dancfr.agents.league.standings import standings
-from dancfr.agents.match_rules import match_rules
+from dancfr.agents.match import rules_of_match
 from dancfr.arguments import checked
 from dancfr.errors import UsageError, warn
-from dancfr.evaluation.arena import MatchResult, play
+from dancfr.evaluation.arena import MatchResult, name_of, play
 from dancfr.evaluation.sides import sides_of
-from dancfr.evaluation.statistics import describe_share
+from dancfr.evaluation.statistics import describe_mean, describe_share
 from dancfr.methods.agent_name import AgentName
 from dancfr.notebooks import frame
 from envs.agent import Agent
@@ -43,51 +47,80 @@ class Tournament:
 
     @property
     def ratings(self) -> dict[str, float]:
-        """Ratings in Elo points relative to their mean by agent, best first."""
+        """Ratings in Elo points relative to their mean by agent, best first; empty in games of more than two sides."""
         return dict(self.found["ratings"])
+
+    @property
+    def agents(self) -> list[str]:
+        """Names of the agents, best first if they have ratings, else in the order in which they were given."""
+        return list(self.found["ratings"] or self.found["agents"])
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the object that `dancfr tournament --json` prints."""
         return dict(self.found)
 
     def frame(self) -> "DataFrame":
-        """Returns a frame of pandas with a row for each agent, best first.
+        """Returns a frame of pandas with a row for each agent, in the order of `agents`.
 
         The columns are ``rating``, in Elo points, the bounds ``low`` and ``high`` of its 95 % interval, and the agent's
-        win rate against every agent by name.
+        win rate against every agent by name; without ratings, its mean return against copies of every agent.
         """
         table, bounds = self.found["table"], self.found["ratings_ci95"]
+        key = "win_rate" if self.ratings else "mean_return"
         rows = [
-            {"agent": agent, "rating": rating, "low": bounds[agent][0], "high": bounds[agent][1]}
-            | {f"against {other}": table[agent].get(other, {}).get("win_rate") for other in self.ratings}
-            for agent, rating in self.ratings.items()
+            {"agent": agent}
+            | (
+                {"rating": self.ratings[agent], **dict(zip(("low", "high"), bounds[agent], strict=True))}
+                if bounds
+                else {}
+            )
+            | {f"against {other}": table[agent].get(other, {}).get(key) for other in self.agents}
+            for agent in self.agents
         ]
         return frame(rows).set_index("agent")
 
     def __repr__(self) -> str:
         found = self.found
-        ratings = ", ".join(f"{agent} {rating:+.0f}" for agent, rating in self.ratings.items())
-        return f"Tournament({found['game']}, {found['games']:,} games a pair, Elo: {ratings})"
+        told = f"Elo: {', '.join(f'{agent} {rating:+.0f}' for agent, rating in self.ratings.items())}"
+        return (
+            f"Tournament({found['game']}, {found['games']:,} games a pair, {told if self.ratings else self._means()})"
+        )
+
+    def _means(self) -> str:
+        """The mean return of each agent against copies of each other one."""
+        cells = ((one, other, cell) for one, row in self.found["table"].items() for other, cell in row.items())
+        return ", ".join(f"{one} against {other}: {cell['mean_return']:+.3g}" for one, other, cell in cells)
 
     def _repr_html_(self) -> str:
-        table = self.found["table"]
+        table, bounds = self.found["table"], self.found["ratings_ci95"]
         rows = []
-        for agent, rating in self.ratings.items():
-            low, high = self.found["ratings_ci95"][agent]
-            won = [table[agent][other] if other != agent else None for other in self.ratings]
-            shares = [describe_share(each["win_rate"], *each["ci95"]) if each else "" for each in won]
-            rows.append((agent, f"{rating:+.0f} [{low:+.0f}, {high:+.0f}]", *shares))
-        caption = (
-            f"{self.found['game']}, {self.found['games']:,} games a pair: Elo relative to the mean, and games won in % "
-            "against each agent, with 95 % intervals"
-        )
-        return html_table(("agent", "Elo", *(f"against {other}" for other in self.ratings)), rows, caption)
+        for agent in self.agents:
+            cells = [table[agent][other] if other != agent else None for other in self.agents]
+            rating = (
+                [f"{self.ratings[agent]:+.0f} [{bounds[agent][0]:+.0f}, {bounds[agent][1]:+.0f}]"] if bounds else []
+            )
+            rows.append((agent, *rating, *(describe_cell(each) if each else "" for each in cells)))
+        told = "Elo relative to the mean, and games won in % against each agent" if bounds else SEVERAL
+        caption = f"{self.found['game']}, {self.found['games']:,} games a pair: {told}, with 95 % intervals"
+        columns = ("agent", *(["Elo"] if bounds else []), *(f"against {other}" for other in self.agents))
+        return html_table(columns, rows, caption)
+
+
+SEVERAL = "mean return of each agent, with all other seats held by copies of another"
+"""The contents of the table of a tournament in games of more than two sides."""
+
+
+def describe_cell(cell: Mapping[str, Any]) -> str:
+    """Formats an entry of the table of a tournament: the share of games won, or the mean return, with its interval."""
+    if "mean_return" in cell:
+        return describe_mean(cell["mean_return"], *cell["mean_return_ci95"])
+    return describe_share(cell["win_rate"], *cell["ci95"])
 
 
 @checked
 def tournament(
-    agents: Sequence[str],
-    game: str | None = None,
+    agents: Sequence[str | Agent],
+    game: str | GameBase | None = None,
     games: int = 1000,
     seed: int = 0,
     *,
@@ -96,9 +129,15 @@ def tournament(
 ) -> Tournament:
     """Plays all pairs of agents on the same deals, and rates the agents.
 
+    In games of more than two players without teams there are no ratings: of each pair, each agent has every seat in
+    turn, and copies of the other have all other seats.
+
     Args:
-        agents: Names, see `dancfr.agents.by_name`; at least 2 different agents.
-        game: Name of the game; None: that of the agents, or `DEFAULT`. For its rules see `dancfr.agents.match_rules`.
+        agents: Names, see `dancfr.agents.by_name`, or objects with the methods of `envs.agent.Agent`, such as those of
+            `policy_agent`; at least 2 different agents. Objects have their attribute ``name`` in the results, or the
+            name of their class, followed by a number if another agent has it.
+        game: Name of a game, or a game; None: that of the agents, of which one must be trained. For the rules under a
+            name see `dancfr.agents.match_rules`.
         games: Games per pair, half of them in each seat; in games of teams each deal is played twice. All pairs get the
             same deals.
         seed: Seed of every match; each pair plays as in `dancfr evaluate` with this seed.
@@ -107,65 +146,99 @@ def tournament(
 
     Returns:
         ``game``, ``game_options``, ``agents``, ``games``, ``seed``, ``table`` (win rate of the row's agent against the
-        column's), ``pairs`` (a `MatchResult` each), ``ratings`` (Elo, best first), ``ratings_ci95`` and ``seconds``;
-        ``commits`` of those agents that come from the Hugging Face hub.
+        column's, or its mean return against copies of it), ``pairs`` (a `MatchResult` each), ``ratings`` (Elo, best
+        first), ``ratings_ci95`` and ``seconds``; ``commits`` of those agents that come from the Hugging Face hub.
 
     Raises:
         UsageError: there are fewer than two agents, an agent is given twice, a name or option is unknown, a run belongs
-            to another game, the number of games is out of range, or the game has more than two sides.
+            to another game, or the number of games is out of range.
         RunError: an agent returned an illegal action.
     """
     if len(agents) < 2:
         raise UsageError("a tournament needs at least 2 agents, e.g. random greedy planner")
-    if twice := [name for name in dict.fromkeys(agents) if agents.count(name) > 1]:
-        raise UsageError(f"{twice[0]} is named twice: in a tournament each agent plays once")
     if seed < 0:
         raise UsageError(f"--seed must be at least 0, got {seed}")
     started = perf_counter()
-    game = game_of(agents, game)
-    rules, chosen = match_rules(game, agents, options)
+    named = _named(agents)
+    name, rules, chosen = rules_of_match(game, agents, options)
     known: dict[AgentName, str] = {}
-    for name in agents:
-        if (first := known.setdefault(identity(name, rules), name)) != name:
-            raise UsageError(f"{first} and {name} are the same agent: in a tournament each agent plays once")
-    if len(sides_of(rules).names) > 2:  # the losses of A are not the wins of one seat of B, so ratings are undefined
-        raise UsageError(
-            f"a tournament needs a game of two sides, and {game} has {rules.spec.num_players} players here: use "
-            f"dancfr evaluate {agents[0]} --against {agents[1]}, which plays one agent against copies of the other"
-        )
-    players = {name: make_agent(name, rules) for name in agents}
+    for each in (each for each in agents if isinstance(each, str)):
+        if (first := known.setdefault(identity(each, rules), each)) != each:
+            raise UsageError(f"{first} and {each} are the same agent: in a tournament each agent plays once")
+    players = {key: make_agent(each, rules) if isinstance(each, str) else each for key, each in named.items()}
     found = play_pairs(rules, players, games, seed, report)
-    told = standings_of(found)
     return Tournament(
         {
-            "game": game,
+            "game": name,
             "game_options": chosen,
-            "agents": list(agents),
+            "agents": list(named),
             "games": games,
             "seed": seed,
-            "table": {
-                row: {column: told["table"][row][column] for column in agents if column != row} for row in agents
-            },
+            **(_rated if len(sides_of(rules).names) == 2 else _unrated)(found, list(named)),
             "pairs": [{"agent": one, "against": other, **match.as_dict()} for (one, other), match in found.items()],
-            "ratings": {each["agent"]: each["rating"] for each in told["ratings"]},
-            "ratings_ci95": {each["agent"]: each["ci95"] for each in told["ratings"]},
             "seconds": perf_counter() - started,
             **record_of_commits(agents),
         }
     )
 
 
+def _named(agents: Sequence[str | Agent]) -> dict[str, str | Agent]:
+    """Returns agents by the names that they have in results.
+
+    Raises:
+        UsageError: an agent is given twice.
+    """
+    found: dict[str, str | Agent] = {}
+    for agent in agents:
+        name = base = agent if isinstance(agent, str) else name_of(agent)
+        if any(agent is other for other in found.values()) or (isinstance(agent, str) and name in agents[: len(found)]):
+            raise UsageError(f"{name} is named twice: in a tournament each agent plays once")
+        number = 1
+        while name in found or (not isinstance(agent, str) and name in agents):
+            name = f"{base} ({(number := number + 1)})"
+        found[name] = agent
+    return found
+
+
+def _rated(found: Pairs, names: Sequence[str]) -> dict[str, Any]:
+    """The table and the ratings of a game of two sides."""
+    told = standings_of(found)
+    return {
+        "table": {row: {column: told["table"][row][column] for column in names if column != row} for row in names},
+        "ratings": {each["agent"]: each["rating"] for each in told["ratings"]},
+        "ratings_ci95": {each["agent"]: each["ci95"] for each in told["ratings"]},
+    }
+
+
+def _unrated(found: Pairs, names: Sequence[str]) -> dict[str, Any]:
+    """The table of a game of more than two sides."""
+    keys = ("games", "wins", "draws", "losses", "win_rate", "ci95", "mean_return", "mean_return_ci95")
+    matches = {pair: match.as_dict() for pair, match in found.items()}
+    table = {
+        row: {column: {key: matches[row, column][key] for key in keys} for column in names if column != row}
+        for row in names
+    }
+    return {"table": table, "ratings": {}, "ratings_ci95": {}}
+
+
 def play_pairs(
     rules: GameBase, players: Mapping[str, Agent], games: int, seed: int, report: Callable[[str], None] = warn
 ) -> Pairs:
-    """Plays a match of every pair, all with the same seed and therefore the same deals."""
-    pairs = list(combinations(players, 2))
+    """Plays a match of every pair, all with the same seed and therefore the same deals.
+
+    In games of more than two sides there are two matches of each pair: either agent plays against copies of the other.
+    """
+    several = len(sides_of(rules).names) > 2
+    pairs = list(permutations(players, 2) if several else combinations(players, 2))
     found = {}
     for i, (one, other) in enumerate(pairs):
         match = play(rules, (players[one], players[other]), games, np.random.default_rng(seed))
         found[one, other] = match
         low, high = match.deals.ci95 if match.deals else match.ci95
         line = f"{one} wins {describe_share(match.win_rate, low, high)} % against {other}"
+        if several:
+            mean = describe_mean(match.mean_return, *match.mean_return_ci95)
+            line = f"{one} returns {mean} a game against copies of {other}"
         report(f"{line} (pair {i + 1} of {len(pairs)}, {match.seconds:.0f} s)")
     return found
 

@@ -96,10 +96,11 @@ def counts(rows: Sequence[Row]) -> str:
 def main(chosen: Sequence[str]) -> None:
     """Tries games, and writes the record and the page; games that are not chosen keep their rows."""
     rows: dict[str, Row] = {}
+    known = names()  # which also registers games in Python, for those that are chosen
     if chosen and RECORD.exists():
         rows = {row["name"]: row for row in json.loads(RECORD.read_text())}
     train("kuhn_poker")  # imports, and compiles, what all of them need
-    for name in chosen or names():
+    for name in chosen or known:
         rows[name] = probe(name, SECONDS)
         warn(f"{name}: {'; '.join(_limits(rows[name])) or 'everything works'}")
     ordered = [rows[name] for name in sorted(rows)]

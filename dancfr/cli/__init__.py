@@ -40,7 +40,8 @@ from dancfr.cli import (  # noqa: F401
 
 # isort: on
 from dancfr.cli.app import app
-from dancfr.errors import DancfrError, naming_extras, one_line, place_of, warn
+from dancfr.cli.jobs import submits_no_command
+from dancfr.errors import DancfrError, naming_extras, naming_options, one_line, place_of, warn
 from dancfr.extensions import fault_of_others
 from dancfr.standard_streams import ReaderGone, guard_streams
 
@@ -86,7 +87,7 @@ def _narrow() -> int | None:
 
 def _run(arguments: list[str] | None) -> int:
     try:
-        with naming_extras():
+        with naming_extras(), naming_options():
             code = app(arguments, prog_name="dancfr", standalone_mode=False, terminal_width=_narrow())
         sys.stdout.flush()
         if code == _INTERRUPTED:
@@ -117,6 +118,11 @@ def _wrong_use(error: Any, arguments: list[str]) -> str:
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     command = f"dancfr {name}".strip() if context is None else context.command_path
     unknown = getattr(error, "option_name", "") if text.startswith("No such option") else ""
+    if command.endswith(" submit"):
+        if found := next(filter(None, map(submits_no_command, arguments[1:2])), ""):
+            return f"dancfr: {found}"
+        if unknown in ("--inline", "--dashboard"):
+            return f"dancfr: a job runs on the Ray of its cluster, which has a dashboard: leave out {unknown}"
     if unknown and command.endswith((" train", " submit")):
         key = unknown.lstrip("-").replace("-", "_")
         return f"dancfr: {text.removesuffix('.')}; settings have no dashes: {key}=VALUE (see {command} --help)"

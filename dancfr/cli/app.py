@@ -1,5 +1,6 @@
 """The typer application, and the options and checks that several commands share."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -58,6 +59,23 @@ RayAddress = Annotated[
     ),
 ]
 Device = Annotated[str, typer.Option(metavar="DEVICE", help="Device that trains nets: cpu, cuda or auto.")]
+TensorBoard = Annotated[
+    bool, typer.Option("--tensorboard", help="Write the record for TensorBoard, too: tensorboard --logdir runs.")
+]
+
+
+def refuse_options(overrides: Sequence[str]) -> None:
+    """Raises UsageError if an option of a training is given as a setting."""
+    for key, _, value in (override.partition("=") for override in overrides):
+        if key == "tensorboard":
+            raise UsageError("tensorboard is a command-line option, not a setting: use --tensorboard")
+        if key in ("workers", "address", "device", "wandb", "run_dir", "run-dir"):
+            raise UsageError(f"{key} is a command-line option, not a setting: use --{key.replace('_', '-')} {value}")
+
+
+def command_names() -> list[str]:
+    """Returns the names of all commands."""
+    return [str(each.name or getattr(each.callback, "__name__", "")) for each in app.registered_commands]
 
 
 def check_training(device: str, wandb: str | None) -> None:

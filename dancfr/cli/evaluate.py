@@ -54,12 +54,13 @@ def evaluate(
         raise UsageError(f"--seed must be at least 0, got {seed}")
 
     def compute() -> output.Result:
+        from dancfr.agents.by_name import game_of
         from dancfr.agents.match import play
 
         match = play(
             agent,
             against,
-            game,
+            game_of((agent, against), game),
             games,
             seed,
             options=option or (),

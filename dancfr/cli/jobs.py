@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from dancfr.cli import output
-from dancfr.cli.app import AllowChanges, Command, Device, Json, Preset, Resume, app, check_training, choose
+from dancfr.cli.app import (
+    AllowChanges,
+    Command,
+    Device,
+    Json,
+    Preset,
+    Resume,
+    TensorBoard,
+    app,
+    check_training,
+    choose,
+    command_names,
+    refuse_options,
+)
 from dancfr.errors import UsageError
 
 Address = Annotated[
@@ -41,6 +54,7 @@ def submit(
         str | None,
         typer.Option(metavar="MODE", help="W&B: online, offline or off; default: online if the cluster has a key."),
     ] = None,
+    tensorboard: TensorBoard = False,
     address: Address = None,
     working_dir: Annotated[
         Path | None,
@@ -50,7 +64,10 @@ def submit(
     as_json: Json = False,
 ) -> None:
     """Train a preset as a job of a Ray cluster."""
+    if found := submits_no_command(preset):
+        raise UsageError(found)
     check_training(device, wandb)
+    refuse_options(overrides or ())
 
     def compute() -> output.Result:
         from dancfr.cluster.submit import SubmitRequest
@@ -68,6 +85,7 @@ def submit(
             working_dir,
             follow,
             allow_changes,
+            tensorboard,
         )
         return send(wanted)
 
@@ -80,6 +98,19 @@ def submit(
         return "\n".join(lines)
 
     output.deliver(compute, as_json, describe)
+
+
+def submits_no_command(name: str) -> str:
+    """Returns the message for `dancfr submit NAME` if this is the name of a command, else nothing."""
+    if name not in command_names():
+        return ""
+    cure = (
+        f"send the command itself by `ray job submit --working-dir . -- python -m dancfr {name} ...`, with folders "
+        "that start with / (docs/how-to/cluster.md)"
+    )
+    if name in ("train", "submit"):
+        cure = "write dancfr submit PRESET"
+    return f"submit takes the name of a preset, which it trains, and {name} is a command: {cure}"
 
 
 @app.command(cls=Command)

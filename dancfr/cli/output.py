@@ -74,9 +74,9 @@ def describe_match(result: Result) -> str:
     low, high = result["ci95"]
     games = result["games"]
     lines = [
-        f"{result['agent']} against {result['against']}: wins {_percent(result['win_rate'])} of {games:,} games "
-        f"(95 % interval {_percent(low)} to {_percent(high)}): {result['wins']:,} won, {result['draws']:,} drawn, "
-        f"{result['losses']:,} lost; {_pace(result['games_per_second'])}"
+        f"{result['agent']} against {result['against']}: wins {_percent(result['win_rate'])} of {games:,} games of "
+        f"{result['game']} (95 % interval {_percent(low)} to {_percent(high)}): {result['wins']:,} won, "
+        f"{result['draws']:,} drawn, {result['losses']:,} lost; {_pace(result['games_per_second'])}"
     ]
     if "ci95_pairs" in result:
         low, high = result["ci95_pairs"]
@@ -84,9 +84,8 @@ def describe_match(result: Result) -> str:
     if "equal_share" in result:
         lines.append(_equal_share(result["equal_share"], len(result["seats"])))
     mean = result.get("mean_return")
-    # The win rate does not determine the mean return where returns other than 1, 0 and -1 occur.
     constant = result.get("constant_sum", True)
-    if mean is not None and (not constant or abs(mean - (result["wins"] - result["losses"]) / games) > 1e-9):
+    if mean is not None and (not constant or _differ_in_size(mean, result)):
         interval = result.get("mean_return_ci95")
         around = f" (95 % interval {interval[0]:+.3g} to {interval[1]:+.3g})" if interval else ""
         lines.append(f"mean return {mean:+.3g} per game{around}")
@@ -225,18 +224,35 @@ def describe_exploit(result: Result) -> str:
 
 
 def describe_tournament(result: Result) -> str:
-    """Formats the result of `dancfr tournament`: a cross-table of win rates in percent, and the ratings."""
-    from dancfr.evaluation.statistics import describe_share
+    """Formats the result of `dancfr tournament`: a cross-table of win rates in percent, and the ratings; or of mean
+    returns."""
+    from dancfr.agents.tournament import SEVERAL, describe_cell
 
-    agents, cells = result["agents"], result["table"]
+    agents, cells, rated = result["agents"], result["table"], result["ratings"]
     rows = []
     for row in agents:
-        line = {"won, in % [95 % interval]": row}
+        line = {"won, in % [95 % interval]" if rated else "return [95 % interval]": row}
         for column in agents:
             found = cells[row].get(column)
-            line[f"against {column}"] = describe_share(found["win_rate"], *found["ci95"]) if found else "-"
-        rows.append(line | {"rating": f"{result['ratings'][row]:+.0f}"})
-    return f"{result['games']:,} games of {result['game']} each\n\n{table(rows, list(rows[0]))}"
+            line[f"against {column}"] = describe_cell(found) if found else "-"
+        rows.append(line | ({"rating": f"{rated[row]:+.0f}"} if rated else {}))
+    told = "" if rated else f": {SEVERAL}"
+    lines = [f"{result['games']:,} games of {result['game']} each{told}", "", table(rows, list(rows[0]))]
+    if rated and any(_differ_in_size(pair["mean_return"], pair) for pair in result["pairs"]):
+        lines += ["", "win rates and ratings count games, not how much is won in them; mean return per game:"]
+        lines += [f"  {pair['agent']} against {pair['against']}: {_mean_of(pair)}" for pair in result["pairs"]]
+    return "\n".join(lines)
+
+
+def _mean_of(match: Mapping[str, Any]) -> str:
+    from dancfr.evaluation.statistics import describe_mean
+
+    return describe_mean(match["mean_return"], *match["mean_return_ci95"])
+
+
+def _differ_in_size(mean: float, match: Mapping[str, Any]) -> bool:
+    """Whether games returned other values than 1, 0 and -1, so that the win rate does not determine the mean return."""
+    return bool(abs(mean - (match["wins"] - match["losses"]) / match["games"]) > 1e-9)
 
 
 def describe_league(result: Result) -> str:

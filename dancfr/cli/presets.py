@@ -8,6 +8,12 @@ import typer
 from dancfr.cli import output
 from dancfr.cli.app import Command, Json, app
 
+LIMITS = """\
+A training ends at the first limit. Minutes are by the clock, without start-up, evaluations and checkpoints: a slower
+machine reaches less in them, and takes longer for a number of iterations or samples. Those of best-response are CPU
+time."""
+"""Stands below the list."""
+
 
 @app.command(cls=Command)
 def presets(
@@ -32,6 +38,7 @@ def presets(
                     "name": preset.name,
                     "method": method_of(preset).name,
                     "description": preset.description,
+                    "ends_after": method_of(preset).describe_limits(preset.config),
                     "config": {key: _jsonable(value) for key, value in flatten(preset.config)},
                     "descriptions": describe_keys(preset.config),
                 }
@@ -41,7 +48,8 @@ def presets(
 
     def describe(result: output.Result) -> str:
         if name is None:
-            return output.table(result["presets"], ["name", "method", "description"])
+            rows = [{**preset, "ends after": preset["ends_after"]} for preset in result["presets"]]
+            return f"{output.table(rows, ['name', 'method', 'ends after', 'description'])}\n\n{LIMITS}"
         from dancfr.runs.keys import describe_settings
 
         (preset,) = result["presets"]

@@ -18,7 +18,7 @@ def _describe_runs(runs: list[Status]) -> str:
         {
             "run": run["run_dir"],
             "preset": run["preset"],
-            "state": run["state"],
+            "state": _joined(run["state"], _step(run)),
             "iteration": f"{run['iteration']}/{run['iterations']}",
             "trained": duration(run["elapsed_s"]),
             "left": _time(run["eta_s"]),
@@ -66,6 +66,7 @@ def _facts(run: Status) -> dict[str, str]:
     fills = [f"{key.removesuffix('fill').rstrip('_')} {100 * fill:.0f} % full" for key, fill in run["buffers"].items()]
     queue = {"chunks queued": run["queue_depth"], "fits behind the learner": run["weights_age"]}
     return {
+        "now": _step(run),
         "iterations": f"{run['iteration']} of {run['iterations']}{limit}",
         "trained": _joined(duration(run["elapsed_s"]), resumed),
         "pace": _joined(pace, rate),
@@ -82,6 +83,12 @@ def _facts(run: Status) -> dict[str, str]:
         "disk": f"{readable(run['disk']['bytes'])}B used, {readable(run['disk']['free_bytes'])}B free",
         "W&B": _wandb(run),
     }
+
+
+def _step(run: Status) -> str:
+    """The step of the start or of a recovery that a run takes; empty if it trains or has ended."""
+    step = run["step"]
+    return "" if step is None else f"{step['name']}, since {duration(step['seconds'])}"
 
 
 def _recovered(events: Status) -> str:

@@ -29,8 +29,9 @@ def tournament(
         raise UsageError(f"--games must be at least 1, got {games}")
 
     def compute() -> output.Result:
+        from dancfr.agents.by_name import game_of
         from dancfr.agents.tournament import tournament as play_tournament
 
-        return play_tournament(agents, game, games, seed, options=option or ()).as_dict()
+        return play_tournament(agents, game_of(agents, game), games, seed, options=option or ()).as_dict()
 
     output.deliver(compute, as_json, output.describe_tournament)

@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 from dancfr.cli import output
-from dancfr.cli.app import AllowChanges, Command, Device, Json, Preset, RayAddress, Resume, app, check_training
+from dancfr.cli.app import (
+    AllowChanges,
+    Command,
+    Device,
+    Json,
+    Preset,
+    RayAddress,
+    Resume,
+    TensorBoard,
+    app,
+    check_training,
+    refuse_options,
+)
 from dancfr.errors import UsageError, warn
 
 
@@ -18,7 +30,8 @@ def train(
         list[str] | None,
         typer.Argument(
             metavar="KEY=VALUE",
-            help="Settings to change in the preset, e.g. minutes=2 seed=7; `dancfr presets PRESET` lists all.",
+            help="Settings to change in the preset, e.g. seed=7 minutes=2, which is time of training by the clock, "
+            "without start-up and evaluations; `dancfr presets PRESET` lists all.",
         ),
     ] = None,
     run_dir: Annotated[
@@ -35,20 +48,14 @@ def train(
         str | None,
         typer.Option(metavar="MODE", help="W&B mode: online, offline or off; default: online if a key is configured."),
     ] = None,
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Write the record for TensorBoard, too: tensorboard --logdir runs.")
-    ] = False,
+    tensorboard: TensorBoard = False,
     inline: Annotated[bool, typer.Option("--inline", help="Run everything in this process, without Ray.")] = False,
     dashboard: Annotated[bool, typer.Option("--dashboard", help="Serve the Ray dashboard, on 127.0.0.1 only.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train a preset; Ctrl-C stops it, and --resume continues it."""
     check_training(device, wandb)
-    for key, _, value in (override.partition("=") for override in overrides or ()):
-        if key == "tensorboard":
-            raise UsageError("tensorboard is a command-line option, not a setting: use --tensorboard")
-        if key in ("workers", "address", "device", "wandb", "run_dir", "run-dir"):
-            raise UsageError(f"{key} is a command-line option, not a setting: use --{key.replace('_', '-')} {value}")
+    refuse_options(overrides or ())
     if dashboard and inline:
         raise UsageError("--dashboard requires a Ray that this command starts: leave out --inline")
 

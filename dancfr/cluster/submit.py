@@ -42,6 +42,7 @@ class SubmitRequest:
             nothing, since the cluster then has it installed too.
         follow: Print the log of the job until it ends.
         allow_changes: Let a resumed run continue with settings other than those it was started with.
+        tensorboard: Write the record for TensorBoard, too, into the run folder on the head node.
     """
 
     preset: str
@@ -55,6 +56,7 @@ class SubmitRequest:
     working_dir: Path | None = None
     follow: bool = True
     allow_changes: bool = False
+    tensorboard: bool = False
 
 
 def submit(request: SubmitRequest) -> dict[str, Any]:
@@ -141,6 +143,8 @@ def command(request: SubmitRequest, folder: str) -> str:
         words.append("--resume")
     if request.allow_changes:
         words.append("--allow-changes")
+    if request.tensorboard:
+        words.append("--tensorboard")
     home = folder.startswith("~/")  # left to that shell to expand
     quoted = "~/" + shlex.quote(folder[2:]) if home else shlex.quote(folder)
     return f"{shlex.join(words)} --run-dir {quoted}"

@@ -126,6 +126,11 @@ class MatchResult:
         return wilson(self.wins, self.games)
 
     @property
+    def mean_return_ci95(self) -> tuple[float, float]:
+        """95 % interval of the mean return."""
+        return self.mean_return - 1.96 * self.return_error, self.mean_return + 1.96 * self.return_error
+
+    @property
     def games_per_second(self) -> float:
         return self.games / self.seconds if self.seconds > 0 else 0.0
 
@@ -143,7 +148,7 @@ class MatchResult:
             "games_per_second": self.games_per_second,
             "mean_plies": self.mean_plies,
             "mean_return": self.mean_return,
-            "mean_return_ci95": [self.mean_return + z * self.return_error for z in (-1.96, 1.96)],
+            "mean_return_ci95": list(self.mean_return_ci95),
             "return_error": self.return_error,
             "seconds": self.seconds,
         }

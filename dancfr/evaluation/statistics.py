@@ -243,3 +243,8 @@ def _band(x: NDArray[np.float64], rows: ArrayLike) -> Band:
 def describe_share(value: float, low: float, high: float) -> str:
     """Formats a fraction and its interval in percent: ``66.5 [62.1, 70.6]``."""
     return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def describe_mean(value: float, low: float, high: float) -> str:
+    """Formats a mean and its interval: ``+0.23 [+0.19, +0.27]``."""
+    return f"{value:+.3g} [{low:+.3g}, {high:+.3g}]"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.errors import one_line
+from dancfr.games.recall_checks import find_forgotten
 from dancfr.games.record_checks import check_record
 from dancfr.games.registry import make_game, record_of
 from dancfr.games.subject import Subject
@@ -76,6 +77,7 @@ def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_
     checked["repetition"] = "the same seed and actions give the same games, by a copy too; it can be pickled"
     _add_record(subject, checked, states, seed)
     checked["tree"], result["tree"] = check_tree(subject, options, games, seed, most_nodes)
+    result["warnings"] += find_forgotten(subject, games, seed)  # last: what it calls has been checked
     return result
 
 

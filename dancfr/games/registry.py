@@ -183,7 +183,9 @@ def entry_of(name: str) -> GameRecord:
     """
     games = all_games()
     if name not in games:
-        raise UsageError(f"{nearest(name, list(games), 'game')} (or {PETTINGZOO}MODULE or {OPENSPIEL}GAME)")
+        spelled_otherwise = name.lower().replace("-", "_") in {known.replace("-", "_") for known in games}
+        others = "" if spelled_otherwise else f" (or {PETTINGZOO}MODULE or {OPENSPIEL}GAME)"
+        raise UsageError(f"{nearest(name, list(games), 'game')}{others}")
     return games[name]
 
 

@@ -28,7 +28,7 @@ from dancfr.methods.stopping import Stop
 from dancfr.methods.streams import Stream
 from dancfr.runs import checkpoints
 from dancfr.runs.run import Run
-from dancfr.watch.progress import NASH_CONV, Progress
+from dancfr.watch.progress import COMPILING, NASH_CONV, Progress
 from dancfr.watch.tracking import Tracker
 
 SAVE_FAILURES = 3
@@ -130,7 +130,7 @@ class Loop(ABC):
             tasks: Task and weights of each call.
         """
         assert self._actors.pool is not None
-        self.progress.phase("compiling")
+        self.progress.step(COMPILING)
         started, put = perf_counter(), self._actors.runtime.put
         calls = [((method.__name__, task), put(weights)) for task, weights in tasks]
         compiled: list[str] = []

@@ -88,3 +88,12 @@ class Method:
     def budgets(self) -> dict[str, str]:
         """Keys of settings that limit the training by a count, each with the key of training rows that counts."""
         return ({} if self.budget is None else {self.budget: self.budget}) | {"samples": self.samples}
+
+    def describe_limits(self, config: RunConfig) -> str:
+        """Returns the limits of a training in words, of which the first one ends it: ``5 minutes or 9 iterations``."""
+        limits = {key: getattr(config, key, None) for key in ("minutes", *self.budgets, "iterations")}
+        return " or ".join(
+            f"{limit:,.10g} {key.removesuffix('s') if limit == 1 else key}"
+            for key, limit in limits.items()
+            if limit is not None
+        )

@@ -1,6 +1,7 @@
 """Runs a training to its end, and recovers from the loss of actors; the same for all methods."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from time import perf_counter
 from typing import Any
@@ -14,6 +15,7 @@ from dancfr.methods.run_actors import Placement
 from dancfr.methods.settings import RunConfig
 from dancfr.methods.stopping import OutOfTime, catching
 from dancfr.runs.run import Run
+from dancfr.runs.step import write_step
 from dancfr.watch.progress import Budget, Progress
 from dancfr.watch.tracking import Tracker
 
@@ -44,16 +46,21 @@ def run_to_end(loop_class: Any, run: Run, config: RunConfig, tracker: Tracker, o
     method: Method = loop_class.method
     budget = Budget.of(method.budgets, config.model_dump())
     with (
-        Progress(config.iterations, options.progress, config.minutes, method.speed, budget) as progress,
+        Progress(
+            config.iterations, options.progress, config.minutes, method.speed, budget, partial(write_step, run.path)
+        ) as progress,
         catching() as stop,
     ):
-        progress.phase("starting")
+        progress.step(placement.arrival, "")  # the runtime says so itself
         recovery = Recovery(config.resources.recoveries, tracker, progress)
         try:
             while True:
                 loop = None
                 try:
                     with stop.limited():
+                        placement.runtime  # noqa: B018 (starts Ray)
+                        if not recovery.count:
+                            progress.step("starting workers and learners")
                         loop = make(run, config, tracker, progress, placement)
                         if options.resume or recovery.count:
                             loop.restore()
@@ -69,6 +76,9 @@ def run_to_end(loop_class: Any, run: Run, config: RunConfig, tracker: Tracker, o
                         stop.expect(longest_iteration(run))
                         if not loop.done() and not stop.requested:
                             loop.warm_up()
+                            minutes = "" if config.minutes is None else f" (minutes {config.minutes_are})"
+                            begins = f"training for {method.describe_limits(config)}{minutes}"
+                            progress.step(f"iteration {loop.iteration + 1}", "" if recovery.count else begins)
                         stop.then = "stopping after this iteration"
                         loop.learn()
                         stop.then = "stopping after the last evaluation"
@@ -120,6 +130,7 @@ class Recovery:
         if self._last is None or loop is not None:
             self._last = str(error), reached, perf_counter()
         self._progress.event(f"{error}: starting all actors again and returning to the newest checkpoint")
+        self._progress.step(f"recovering: {error}", "")
 
     def restored(self, loop: Loop) -> None:
         """Reports and records a recovery, once the run has returned to its newest checkpoint."""

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
+from actors import addresses
 from actors.cores import available_cpus
 from actors.pool import PoolEvent, StartFailed, WorkerPool
 from actors.remote import Handle, InlineRuntime, RayRuntime, Runtime
@@ -63,6 +64,14 @@ class Placement:
     def runtime(self) -> Runtime:
         """The runtime, inline or Ray. May raise ResourcesMissing and RayUnavailable, see `RayRuntime`."""
         return make_runtime(self.options, self.resources.wait_s)
+
+    @property
+    def arrival(self) -> str:
+        """The first step of a run, which makes the runtime, in words."""
+        if self.options.inline:
+            return "starting"
+        address = addresses.choose(self.options.address).address
+        return "starting Ray" if address is None else f"joining Ray at {address}"
 
     @cached_property
     def device(self) -> str:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from dancfr.errors import UsageError, nearest
 from dancfr.methods.curriculum import Curriculum
 from dancfr.runs.config import Config, keys_of
-from envs.game import GameBase, GameSpec, numbered
+from envs.game import GameBase, numbered
 from learners.networks.settings import NetworkSettings, network_for
 
 MOST_MINUTES = 1e6
@@ -125,7 +125,8 @@ class RunConfig(Config):
         curriculum: Smaller games to train on first.
         seed: Seed of all random numbers of the run.
         iterations: Total number of iterations.
-        minutes: Stop after this many minutes of training, not counting evaluations and checkpoints; None: no limit.
+        minutes: Stop after this many minutes of training by the clock, not counting start-up, evaluations and
+            checkpoints; a slower machine reaches less in them. None: no limit.
         samples: Stop after the iteration in which this many samples are reached; None: no limit.
         evaluation: Evaluation during training.
         checkpoint_every: Maximum number of iterations between checkpoints.
@@ -135,6 +136,9 @@ class RunConfig(Config):
         buffers: Names of the method's settings that are buffer capacities in rows.
         batches: The settings of training whose batch a buffer must hold, by the name of the buffer.
     """
+
+    minutes_are: ClassVar[str] = "by the clock; start-up, evaluations and checkpoints are not counted"
+    """Which minutes a limit counts, as the rest of a sentence."""
 
     resumable: ClassVar[frozenset[str]] = frozenset(
         {"iterations", "minutes", "samples", "evaluation", "checkpoint_every", "checkpoint_minutes"}
@@ -250,10 +254,3 @@ class RunConfig(Config):
         for opponent in self.evaluation.opponents:
             if opponent not in (known := list(bots(game))):
                 raise UsageError(f"evaluation.opponents: {nearest(opponent, known, f'bot of {self.game}')}")
-
-
-def beyond_zero_sum(spec: GameSpec) -> str:
-    """Returns the property by which a game is not one of two players with a constant sum; empty if it is one."""
-    if spec.num_players != 2:
-        return f"{spec.num_players} players"
-    return "" if spec.constant_sum else "returns without a constant sum"

@@ -13,7 +13,7 @@ from dancfr.methods.loop import Loop, Row, reading, timed
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.settings import RunConfig
 from dancfr.runs.run import Run
-from dancfr.watch.progress import Progress
+from dancfr.watch.progress import COMPILING, Progress
 from dancfr.watch.tracking import Tracker
 from envs.game import GameBase
 
@@ -87,7 +87,7 @@ class TableLoop(Loop):
 
     def warm_up(self) -> None:
         """Compiles the kernels of the solver."""
-        self.progress.phase("compiling")
+        self.progress.step(COMPILING)
         started = perf_counter()
         self.report_compilation(self.get(self.actors.solver.call(SolverServer.warm_up)), perf_counter() - started)
 

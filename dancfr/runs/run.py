@@ -5,6 +5,7 @@
                 checkpoints/000040/      see dancfr.runs.checkpoints
                 strategies/p0-000040.safetensors, and average-p0-000040.safetensors where a net plays the average
                 run.lock                 locked by the process that trains the run
+                step.json                see dancfr.runs.step
 
 Only JSON and safetensors files with these names are ever read.
 """

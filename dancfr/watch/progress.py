@@ -3,7 +3,7 @@
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -19,7 +19,8 @@ RECENT, RECENT_S = 10, 10.0
 NASH_CONV = "nash_conv"
 """Takes the place of the opponent's name where the newest NashConv of a policy is shown beside its win rates."""
 
-COMPILING = "compiling kernels that are not cached yet ..."
+COMPILING = "compiling kernels that are not cached yet"
+"""A step of `Progress.step`."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class _Terminal:
             TextColumn("{task.fields[state]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
             console=console,
         )
-        self._task = self._bar.add_task("", total=1.0, state=COMPILING)
+        self._task = self._bar.add_task("", total=1.0, state="")
         self._bar.start()
 
     def update(self, **fields: Any) -> None:
@@ -126,6 +127,7 @@ class Progress(_Shown):
         minutes: Time limit of the training, if any. The bar shows the limit that is reached first.
         speed: The speed to show, if any.
         budget: A further limit of the training, if any.
+        note: Function that gets the name of each step before the first iteration, and None once there are no more.
     """
 
     def __init__(
@@ -135,6 +137,7 @@ class Progress(_Shown):
         minutes: float | None = None,
         speed: Speed | None = None,
         budget: Budget | None = None,
+        note: Callable[[str | None], None] = lambda step: None,
     ) -> None:
         self._iterations = iterations
         self._limit = None if minutes is None else 60.0 * minutes
@@ -145,18 +148,47 @@ class Progress(_Shown):
         self._state = ""  # description of the newest iteration, until it is shown as a line
         self._wins = ""
         self._next_line = 0.0
+        self._note, self._step, self._step_began, self._advanced = note, "", 0.0, False
 
     def __enter__(self) -> Self:
         if self._enabled and sys.stderr.isatty():
             self._terminal = _Terminal()
-        elif self._enabled:
-            self._say(f"starting, {COMPILING}")
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._terminal is None and self._state:
             self._say(self._state)
+        self._end_steps()
         super().__exit__()
+
+    def step(self, name: str, line: str | None = None) -> None:
+        """Shows a step of the start or of a recovery.
+
+        Args:
+            name: The step, such as ``compiling kernels``.
+            line: The line that shows it; empty: none. None: without a terminal its name, and how long the step before
+                it took; such a step is part of a recovery if there have been iterations, and is not shown.
+        """
+        if self._advanced and line is None:
+            return
+        now = time.monotonic()
+        took, before = now - self._step_began, self._step
+        self._step, self._step_began = name, now
+        self._note(name)
+        if not self._enabled:
+            return
+        if self._terminal is not None:
+            self._terminal.update(description="starting", state=f"{name} ...")
+        if line:
+            self._say(line)
+        elif line is None and self._terminal is None:
+            after = f" (after {duration(took)} of {before})" if before and took >= 1 else ""
+            self._say(f"{name} ...{after}")
+
+    def _end_steps(self) -> None:
+        if self._step:
+            self._step = ""
+            self._note(None)
 
     def phase(self, name: str) -> None:
         """Shows the current activity of the run, on a terminal; may be called before the first iteration."""
@@ -189,6 +221,8 @@ class Progress(_Shown):
             row: Metrics of the iteration. Shown are the speed and, if any had to be replaced, the workers.
             latest: Newest win rate by ``policy/opponent``, NashConv by ``policy/nash_conv``; shown when they change.
         """
+        self._end_steps()
+        self._advanced = True
         self._pace.add(iteration, seconds)
         if not self._enabled:
             return

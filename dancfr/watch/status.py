@@ -16,6 +16,7 @@ from dancfr.runs import checkpoints
 from dancfr.runs.folder import runs_below
 from dancfr.runs.lock import find_holder
 from dancfr.runs.run import Run
+from dancfr.runs.step import read_step
 from dancfr.watch.following import Following, is_number
 from dancfr.watch.progress import Budget, Speed, time_left
 
@@ -140,11 +141,13 @@ class Watched:
             state = "finished" if done else "stopped"
         else:
             state = "running" if holder["here"] else "elsewhere"
+        step = read_step(self.path) if state in OPEN else None
         path = run.metrics.path
         left, _ = time_left(record.seconds_each, iterations - record.iteration, limit, record.elapsed_s, spent)
         return {
             "state": state,
             "holder": holder,
+            "step": None if step is None else {"name": step[0], "seconds": step[1]},
             "iteration": record.iteration,
             "iterations": iterations,
             "minutes": minutes,

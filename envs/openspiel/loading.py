@@ -113,13 +113,19 @@ def _load(pyspiel: ModuleType, text: str) -> Spiel:
 @contextmanager
 def refusing(text: str) -> Iterator[None]:
     """Converts errors of OpenSpiel to a ValueError in one line, in place of its own lines on standard error."""
+    shown = " ".join((text if len(text) <= 80 else text[:77] + "...").split())
     try:
         with _silent():
             yield
+    except (AttributeError, IndexError, KeyError) as error:  # not a refusal, but a fault of a game in Python
+        cause = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise ValueError(
+            f"OpenSpiel's own code of {shown!r} fails ({cause}), so it cannot be played: take another game, or try "
+            "other parameters"
+        ) from None
     except (BadGambit, LookupError, OSError, RuntimeError, TypeError, UnicodeError) as error:
-        shown = text if len(text) <= 80 else text[:77] + "..."
         cause = re.sub(r"^\S+\.(cc|h):\d+ ", "", " ".join(str(error).split()) or "no reason given")
-        raise ValueError(f"OpenSpiel refuses {' '.join(shown.split())!r}: {cause[:300]}") from None
+        raise ValueError(f"OpenSpiel refuses {shown!r}: {cause[:300]}") from None
 
 
 @contextmanager

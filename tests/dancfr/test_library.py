@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import dancfr
+from dancfr.cli import main
 from dancfr.errors import RunError, UsageError
 from dancfr.games.registry import GAMES
 from envs.kuhn import Kuhn
@@ -169,9 +171,16 @@ def test_calls_with_an_argument_that_does_not_exist_are_refused() -> None:
         (lambda: dancfr.make_game("geister", name="leduc"), "no option of geister named 'name'"),
         (
             lambda: dancfr.play(dancfr.solve("kuhn", iterations=2).agent(), "random"),
-            "name the game: an agent that is given",
+            "name the game, for example game='leduc': bots play many games; there",
         ),
         (lambda: dancfr.play(dancfr.solve("kuhn", iterations=2), "random", "kuhn"), "give its agent()"),
+        (lambda: dancfr.tournament(["random", dancfr.solve("kuhn", iterations=2)], "kuhn"), "give its agent()"),  # type: ignore[list-item]
+        (
+            lambda: dancfr.play("random", "random"),
+            "name the game, for example game='leduc': bots play many games; there",
+        ),
+        (lambda: dancfr.tournament(["random", "rush"]), "there are geister, mini-geister, guandan, cheat, "),
+        (lambda: dancfr.best_response("random"), "name the game, for example game='leduc': bots"),
         (lambda: dancfr.make_game("kuhn", cards=True), "option cards of kuhn expects an integer, got True"),
         (lambda: dancfr.make_game("openspiel:"), "requires a name after the colon, such as openspiel:kuhn_poker"),
         (lambda: dancfr.make_game("pettingzoo:"), "requires a name after the colon, such as pettingzoo:pettingzoo.cla"),
@@ -183,8 +192,10 @@ def test_calls_with_an_argument_that_does_not_exist_are_refused() -> None:
         (lambda: dancfr.train("leduc-dream-quick", {"game": Kuhn()}), "game expects text, got Kuhn(cards=3): a train"),
         (lambda: dancfr.train("leduc-dream-quick", device="quick", inline=True), "torch knows no device 'quick'"),
         (lambda: dancfr.best_response("random", Kuhn()), "register yours"),  # type: ignore[arg-type]
-        (lambda: dancfr.best_response("random", "kuhn", float("nan")), "--minutes must be more than 0"),
-        (lambda: dancfr.solve("kuhn", warm_start="x", warm_weight=float("inf")), "--warm-weight must be more than 0"),
+        (lambda: dancfr.best_response("random", "kuhn", float("nan")), "minutes must be more than 0"),
+        (lambda: dancfr.solve("kuhn", warm_start="x", warm_weight=float("inf")), "warm_weight must be more than 0"),
+        (lambda: dancfr.solve("leduc", most_nodes=99), "has more nodes than the 99 allowed"),
+        (lambda: dancfr.solve("leduc", most_nodes=99), " (most_nodes)"),
         (lambda: dancfr.make_game("x" * 9999), "no game named 'xxx"),
         (lambda: dancfr.policy_agent("net.pt", "kuhn"), "policy expects a function or a list of functions, got 'net"),
         (lambda: dancfr.policy_agent(max, "guandan"), "guandan lists its actions, and a policy numbers them"),
@@ -198,6 +209,39 @@ def test_wrong_values_are_refused_in_one_line_with_the_cure(call: Callable[[], A
     assert told in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
     assert len(str(refused.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "told"),
+    [
+        (lambda: dancfr.solve("kuhn", seed=-1), ["solve", "kuhn", "--seed", "-1"], "--seed must be at least 0, got -1"),
+        (
+            lambda: dancfr.train("leduc-dream-quick", resume=True),
+            ["train", "leduc-dream-quick", "--resume"],
+            "--resume requires --run-dir",
+        ),
+        (
+            lambda: dancfr.best_response("random", "kuhn", exact=True),
+            ["exploit", "random", "--game", "kuhn", "--exact"],
+            "--exact is for mini-geister, not for kuhn: dancfr evaluate --exploitability is for games with a tree, and "
+            "leave out --exact for a trained lower bound",
+        ),
+    ],
+)
+def test_errors_name_arguments_from_python_and_options_in_commands(
+    call: Callable[[], Any], arguments: list[str], told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)  # which has no runs that a message could name
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert capsys.readouterr().err == f"dancfr: {told}\n"
+    with pytest.raises(UsageError) as refused:
+        call()
+    words = {"--seed": "seed", "--resume": "resume=True", "--run-dir": "run_dir", "--exact": "exact=True"}
+    for option, argument in words.items():
+        told = re.sub(rf"{option}\b", argument, told)
+    assert str(refused.value) == told
 
 
 def test_numbers_of_numpy_and_paths_are_taken(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_chance_deals_what_the_rules_deal() -> None:
 def test_a_game_with_too_many_deals_has_no_tree() -> None:
     with pytest.raises(ValueError, match=r"^cheat has too many deals[^\n]+$"):
         compile_tree(Cheat())
-    with pytest.raises(ValueError, match=r"^solvers need a game of 2 players [^\n]+; cheat has 3: "):
+    with pytest.raises(ValueError, match=r"^solvers need two players [^\n]+, and cheat has 3 players: "):
         compile_tree(Cheat(players=3))
     with pytest.raises(TreeTooLarge, match=r"^mini-cheat has more nodes than the 100,000 allowed"):
         compile_tree(mini(6), 100_000)

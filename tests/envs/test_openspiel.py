@@ -185,6 +185,7 @@ def test_our_tree_is_played_from_gambits_format() -> None:
         ("kuhn_poker((", "the brackets of the OpenSpiel game 'kuhn_poker((' do not match"),
         ("kuhn_poker(players=x)", "OpenSpiel refuses 'kuhn_poker(players=x)': Wrong type for parameter players"),
         ("EFG 1", "OpenSpiel refuses 'EFG 1': "),
+        ("chat_game", "OpenSpiel's own code of 'chat_game' fails (IndexError: index 2 is out of bounds"),
         ("nfg_game", "OpenSpiel's nfg_game needs a file: write nfg_game(filename=PATH)"),
         ("efg_game(filename=nowhere)", "OpenSpiel's efg_game reads filename=nowhere, and there is no such file"),
         ("liars_dice(numdice=0)", "OpenSpiel refuses 'liars_dice(numdice=0)': num_dice_rolled_"),

@@ -263,15 +263,15 @@ def test_matches_count_returns_above_the_mean() -> None:
 @pytest.mark.parametrize("text", [THREE, "bargaining"])
 def test_what_needs_two_players_and_a_constant_sum_refuses_others(text: str) -> None:
     game = OpenSpielGame(text)
-    with pytest.raises(NoConstantSum, match=r"^solvers need a game of 2 players with returns of a constant sum; "):
+    with pytest.raises(NoConstantSum, match=r"^solvers need two players and returns with a constant sum, "):
         openspiel_tree(game)
-    with pytest.raises(UsageError, match=r"^solvers need a game of 2 players with returns of a constant sum; "):
+    with pytest.raises(UsageError, match=r"^solvers need two players and returns with a constant sum, "):
         make_tree(game)
-    with pytest.raises(UsageError, match=r"^solvers need a game of 2 players with returns of a constant sum; "):
+    with pytest.raises(UsageError, match=r"^solvers need two players and returns with a constant sum, "):
         dancfr.solve(f"openspiel:{text}")
     with pytest.raises(UsageError, match=r"^a best response bounds exploitability in two-player zero-sum games only"):
         two_player_game(game)
-    with pytest.raises(UsageError, match=r"^baselines, policy nets and external sampling support 2 players "):
+    with pytest.raises(UsageError, match=r"^baselines, policy nets and external sampling need two players "):
         dancfr.train("leduc-dream-quick", {"game": f"openspiel:{text}"}, inline=True)
     with pytest.raises(NoConstantSum):
         sequence_form(general(THREE if text == THREE else HANABI))

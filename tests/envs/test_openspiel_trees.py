@@ -14,6 +14,7 @@ import pyspiel
 from open_spiel.python.algorithms import exploitability as spiel_exploitability
 from open_spiel.python.policy import pyspiel_policy_to_python_policy
 
+from envs.chanceless import ChanceDrawn
 from envs.extensive import CHANCE, OVER, FactoredGame
 from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
@@ -30,7 +31,7 @@ from envs.openspiel import (
 from envs.openspiel.loading import mover_of, moves_of
 from envs.openspiel.tree import estimate_openspiel
 from envs.oshi_zumo import OshiZumo
-from envs.tree import ImperfectRecall, Tree, TreeTooLarge
+from envs.tree import ImperfectRecall, Tree, TreeTooLarge, compile_tree
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import SequenceForm, sequence_form
 from tests.envs.small_trees import tree_of
@@ -295,6 +296,11 @@ def test_a_hopeless_tree_is_refused_before_it_is_begun(text: str) -> None:
     ):
         openspiel_tree(text)
     assert time.process_time() - started < 5
+
+
+def test_compile_tree_names_the_function_for_games_of_openspiel() -> None:
+    with pytest.raises(ChanceDrawn, match=r"lists its chance events, but [^\n]+ by envs\.openspiel\.openspiel_tree"):
+        compile_tree(OpenSpielGame("kuhn_poker"))
 
 
 def test_the_estimate_has_no_bias() -> None:

@@ -164,7 +164,7 @@ class Three(Pennies):
         (
             Generous,
             NoConstantSum,
-            r"solvers need returns with a constant sum; pennies [^\n]+ \[2.0, 2.0\], and others that sum to 0: [^\n]+",
+            r"solvers need two players [^\n]+, and pennies has returns \[2.0, 2.0\], and others that sum to 0: [^\n]+",
         ),
         (Stuck, ValueError, "pennies: a state that has not ended has no legal action"),
         (Narrow, ValueError, r"pennies: legal returned an array \(256, 1\), expected \(256, 2\)"),
@@ -175,7 +175,7 @@ class Three(Pennies):
         (
             Three,
             NoConstantSum,
-            r"solvers need a game of 2 players with [^\n]+; pennies has 3: [^\n]+",
+            r"solvers need two players [^\n]+, and pennies has 3 players: [^\n]+",
         ),
     ],
 )

@@ -107,7 +107,11 @@ def apply_request(request: LeagueRequest, stored: LeagueConfig | None) -> League
         rules = make_game(stored.game, **stored.game_options)
         entering = [name for name in request.add if name not in stored.names]
     if len(sides_of(rules).names) > 2:  # the losses of A are not the wins of one seat of B, so ratings are undefined
-        raise UsageError(f"a league needs a game of two sides, and {stored.game} has {rules.spec.num_players} players")
+        players = f"{stored.game} has {rules.spec.num_players} players here"
+        raise UsageError(
+            f"a league needs a game of two sides, and {players}: dancfr tournament {' '.join(entering)} --game "
+            f"{stored.game} tells the mean return of each agent against copies of another"
+        )
     for name in request.remove:
         if name not in stored.names:
             raise UsageError(nearest(name, stored.names, f"member of {request.folder}"))

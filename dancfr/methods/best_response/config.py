@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
 from dancfr.methods.method import Preset
-from dancfr.methods.settings import EvaluationSettings, RunConfig, beyond_zero_sum
+from dancfr.methods.settings import EvaluationSettings, RunConfig
 from envs.game import Game, GameBase
 from learners.networks.settings import NetworkSettings, network_for
 from learners.policy_gradient.settings import PolicyTrainingSettings
@@ -73,6 +73,7 @@ class BestResponseConfig(RunConfig):
     halve: tuple[float, ...] = (0.15, 0.3)
     fair: int = Field(3_000_000, ge=0)
     iterations: int = Field(1_000_000, ge=1)
+    minutes_are: ClassVar[str] = "of CPU time of all processes, the measurement included"
     minutes: float | None = Field(5.0, gt=0)
     games: int | None = Field(None, ge=2, le=1_000 * MOST_GAMES)
     eval_games: int = Field(10_000, ge=20, le=MOST_GAMES)
@@ -119,7 +120,7 @@ def two_player_game(rules: GameBase) -> Game:
             numbered.
     """
     spec = rules.spec
-    if found := beyond_zero_sum(spec) or ("teams" if spec.teams else ""):
+    if found := spec.beyond_zero_sum or ("teams" if spec.teams else ""):
         raise UsageError(
             f"a best response bounds exploitability in two-player zero-sum games only, and {spec.name} has {found}: "
             "compare agents with dancfr evaluate instead; --exploitability there is for games with a tree"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from dancfr.errors import UsageError
-from dancfr.methods.settings import ExactEvaluation, RunConfig, beyond_zero_sum
+from dancfr.methods.settings import ExactEvaluation, RunConfig
 from learners.deep_cfr.settings import Bootstrap, Importance
 from learners.dream.settings import Play, SamplingSettings
 from learners.networks.settings import NetworkSettings
@@ -167,9 +167,9 @@ class DreamConfig(RunConfig):
 
         game = make_game(self.game, **self.game_options)
         spec = game.spec
-        if (found := beyond_zero_sum(spec)) and (self.baseline or self.policy_net or self.sampling.method != "outcome"):
+        if (found := spec.beyond_zero_sum) and (self.baseline or self.policy_net or self.sampling.method != "outcome"):
             raise UsageError(
-                "baselines, policy nets and external sampling support 2 players with returns of a constant sum only, "
+                "baselines, policy nets and external sampling need two players and returns with a constant sum, "
                 f"and {self.game} has {found}: train it by policy gradients, or, without a guarantee, set "
                 "baseline=false, policy_net=false and sampling.method=outcome"
             )

@@ -1,6 +1,7 @@
 """Functions as agents: they play and are measured as the policies that they compute."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 import dancfr
 from dancfr.agents.functions import Policy
+from dancfr.errors import UsageError
 from dancfr.evaluation.arena import AgentError
 from dancfr.games.trees import make_tree
 from envs.game import numbered
@@ -137,3 +139,23 @@ def test_games_of_other_libraries_take_functions_too() -> None:
     assert found.nash_conv == pytest.approx(wanted.nash_conv)
     zoo = "pettingzoo:pettingzoo.classic.tictactoe_v3"
     assert dancfr.play(dancfr.policy_agent(uniform, zoo), "random", zoo, games=20).result.games == 20
+
+
+def test_objects_play_tournaments_beside_names() -> None:
+    agents = [dancfr.policy_agent(uniform, "kuhn"), dancfr.policy_agent(always(1), "kuhn")]
+    found = dancfr.tournament([*agents, "random"], dancfr.make_game("kuhn"), games=60, seed=4)
+    assert found.as_dict()["agents"] == ["policy", "policy (2)", "random"]
+    played = dancfr.play(agents[0], agents[1], "kuhn", games=60, seed=4)
+    assert found.found["table"]["policy"]["policy (2)"]["win_rate"] == played.win_rate
+    with pytest.raises(UsageError, match="policy is named twice: in a tournament each agent plays once"):
+        dancfr.tournament([agents[0], agents[0]], "kuhn")
+
+
+def test_best_response_takes_an_object_unless_it_is_stored(tmp_path: Path) -> None:
+    agent = dancfr.policy_agent(always(1), "kuhn", name="bettor")
+    found = dancfr.best_response(agent, "kuhn", games=8000, eval_games=400, beside_exact=True).found
+    assert found["agent"] == "bettor"
+    assert found["exact_exploitability"] == pytest.approx(dancfr.exploitability(agent, "kuhn").exploitability)
+    assert found["value"] > 0
+    with pytest.raises(UsageError, match="a training in out can be continued, for which bettor needs a name"):
+        dancfr.best_response(agent, "kuhn", out=tmp_path / "response")

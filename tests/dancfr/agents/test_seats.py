@@ -1,15 +1,18 @@
 """Tests of matches of more than two players without teams: one agent in each seat in turn, another in all others."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import dancfr
+from dancfr.agents.league.membership import LeagueRequest, apply_request
 from dancfr.agents.match import play as play_match
 from dancfr.agents.tournament import tournament
-from dancfr.cli.output import describe_match
+from dancfr.cli.output import describe_match, describe_tournament
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import AgentError, MatchResult, Record, play, summary
 from dancfr.evaluation.sides import sides_of
@@ -153,11 +156,26 @@ def test_an_illegal_action_names_the_agent() -> None:
         match(RandomAgent(), Stubborn(), games=8)
 
 
-def test_a_tournament_of_more_than_two_is_refused() -> None:
-    with pytest.raises(UsageError) as caught:
-        tournament(["random", "heuristic"], "cheat", 10, 1, options=("players=3",))
-    assert "cheat has 3 players here: use dancfr evaluate random --against heuristic" in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_tournaments_of_more_than_two_tell_returns_against_copies() -> None:
+    bots, options = ("random", "heuristic"), {"players": 3}
+    found = tournament(bots, "cheat", 30, 1, options=options)
+    for one, other in (bots, bots[::-1]):
+        cell, match = found.found["table"][one][other], dancfr.play(one, other, "cheat", 30, 1, options=options)
+        assert cell == {key: match.as_dict()[key] for key in cell}
+    assert (found.ratings, found.agents) == ({}, list(bots))
+    assert (
+        found.frame().loc["heuristic", "against random"] == found.found["table"]["heuristic"]["random"]["mean_return"]
+    )
+    told = describe_tournament(found.as_dict())
+    assert told.startswith("30 games of cheat each: mean return of each agent, with all other seats held by copies")
+    assert "rating" not in told + repr(found) + found._repr_html_()
+
+
+def test_leagues_of_more_than_two_are_refused_and_name_the_tournament(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"cheat has 3 players here: dancfr tournament random heuristic [^\n]*--game cheat"
+    ):
+        apply_request(LeagueRequest(tmp_path, "cheat", ("players=3",)), None)
 
 
 def test_teams_of_another_kind_are_refused() -> None:

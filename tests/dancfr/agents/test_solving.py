@@ -184,7 +184,7 @@ def test_a_game_that_is_always_a_draw_has_the_value_0(solved: Callable[..., dict
         (("guandan",), "guandan has no tree"),
         (("pettingzoo:pettingzoo.classic.tictactoe_v3",), "has no tree"),
         (("openspiel:nope",), "OpenSpiel has no game 'nope'"),
-        (("openspiel:matrix_pd",), "solvers need a game of 2 players with returns of a constant sum; "),
+        (("openspiel:matrix_pd",), "solvers need two players and returns with a constant sum, "),
         (("kuhn", "--warm-weight", "nan"), "--warm-weight must be more than 0 and at most 10,000,000"),
         (("kuhn", "--warm-weight", "0"), "--warm-weight must be more than 0"),
         (("kuhn", "--warm-weight", "inf"), "--warm-weight must be more than 0"),

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from dancfr.agents.match_rules import match_rules
 from dancfr.agents.tournament import play_pairs, standings_of, tournament
+from dancfr.cli.output import describe_tournament
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import AgentError, Record, play, summary
+from dancfr.evaluation.statistics import describe_mean
 from envs.game import States
 from envs.guandan import GuanDan
 from envs.ragged import choose_rows
@@ -196,6 +198,14 @@ def test_a_tournament_of_two_players_counts_draws_for_nobody() -> None:
     assert pair["draws"] > 0
     assert found["table"]["rush"]["random"]["win_rate"] == pair["losses"] / 60
     assert "ci95_pairs" not in pair
+
+
+def test_ratings_of_games_whose_returns_differ_in_size_stand_beside_mean_returns() -> None:
+    found = tournament(["random", "pretrained:leduc"], "leduc", 40, 1).as_dict()
+    (pair,) = found["pairs"]
+    mean = describe_mean(pair["mean_return"], *pair["mean_return_ci95"])
+    assert describe_tournament(found).endswith(f"; mean return per game:\n  random against pretrained:leduc: {mean}")
+    assert "mean return" not in describe_tournament(tournament(["random", "rush"], "mini-geister", 10).as_dict())
 
 
 def test_a_run_named_in_two_ways_is_one_agent(dmc_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

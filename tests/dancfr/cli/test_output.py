@@ -21,6 +21,7 @@ def match(**changes: Any) -> dict[str, Any]:
     result = {
         "agent": "runs/x",
         "against": "rush",
+        "game": "geister",
         "games": 100,
         "wins": 16,
         "draws": 1,
@@ -37,7 +38,7 @@ def match(**changes: Any) -> dict[str, Any]:
 
 def test_seats_and_outcomes_are_tables_in_percent() -> None:
     assert describe_match(match()).splitlines() == [
-        "runs/x against rush: wins 16.0 % of 100 games (95 % interval 10.1 % to 24.4 %): "
+        "runs/x against rush: wins 16.0 % of 100 games of geister (95 % interval 10.1 % to 24.4 %): "
         "16 won, 1 drawn, 83 lost; 1147 games/s",
         "",
         "seat    games  won     drawn  lost",
@@ -73,7 +74,7 @@ def test_a_seat_without_games_is_left_out() -> None:
 
 def test_a_match_that_is_won_or_lost_says_no_return() -> None:
     result = play(make_game("mini-geister"), (RandomAgent(), RandomAgent()), 101, np.random.default_rng(1))
-    text = describe_match({"agent": "random", "against": "random"} | result.as_dict())
+    text = describe_match({"agent": "random", "against": "random", "game": "mini-geister"} | result.as_dict())
     assert "mean return" not in text
     assert "first   51     " in text
 

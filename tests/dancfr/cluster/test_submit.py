@@ -74,6 +74,35 @@ def test_settings_are_checked_before_anything_is_sent(command: Command) -> None:
     assert "~/dancfr-runs" in line
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ("tune",),
+            "submit takes the name of a preset, which it trains, and tune is a command: send the command itself",
+        ),
+        (
+            ("tune", "geister-quick", "--space", "x.toml"),
+            "-- python -m dancfr tune ...`, with folders that start with /",
+        ),
+        (("train", "geister-quick"), "train is a command: write dancfr submit PRESET"),
+        (
+            ("geister-quick", "--inline"),
+            "a job runs on the Ray of its cluster, which has a dashboard: leave out --inline",
+        ),
+        (
+            ("geister-quick", "tensorboard=true"),
+            "tensorboard is a command-line option, not a setting: use --tensorboard",
+        ),
+        (("geister-quick", "--minutes", "3"), "No such option: --minutes; settings have no dashes: minutes=VALUE"),
+    ],
+)
+def test_submit_names_the_way_for_what_it_does_not_take(
+    arguments: tuple[str, ...], told: str, command: Command
+) -> None:
+    assert told in refused(command("submit", *arguments))
+
+
 def test_jobs_says_how_it_is_used(command: Command) -> None:
     assert "dancfr jobs stop JOB" in refused(command("jobs", "stop"))
     assert "list, stop or logs" in refused(command("jobs", "end", "x"))
@@ -103,13 +132,14 @@ def test_other_run_folders_are_refused(named: str) -> None:
 
 def test_the_command_reaches_the_program_as_it_was_written(tmp_path: Path) -> None:
     """Through a shell, which expands ~ and nothing else."""
-    request = SubmitRequest("geister-quick", ["a=$(touch x)", "b=1 2", "c='q'"], workers=3, wandb="off", resume=True)
+    request = SubmitRequest("geister-quick", ["a=$(touch x)", "b=1 2", "c='q'"], workers=3, wandb="off", resume=True,
+                            tensorboard=True)  # fmt: skip
     text = command_line(request, "~/dancfr-runs/it's; here")
     shown = text.replace("exec python -m", "exec printf '%s\\n'", 1)
     done = subprocess.run(["sh", "-c", shown], env={"HOME": "/home/of"}, cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.splitlines() == [
         "dancfr", "train", "geister-quick", "a=$(touch x)", "b=1 2", "c='q'", "--device", "auto", "--workers", "3",
-        "--wandb", "off", "--resume", "--run-dir", "/home/of/dancfr-runs/it's; here",
+        "--wandb", "off", "--resume", "--tensorboard", "--run-dir", "/home/of/dancfr-runs/it's; here",
     ]  # fmt: skip
     assert not list(tmp_path.iterdir())
     assert shlex.split(command_line(request, "/data/a b"))[-1] == "/data/a b"

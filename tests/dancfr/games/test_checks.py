@@ -34,7 +34,7 @@ def test_every_game_passes(name: str) -> None:
     if name == SPIEL:
         pytest.importorskip("pyspiel")
     result = check_game(name, {}, games=32, most_nodes=20_000)
-    assert result["warnings"] == []
+    assert all(re.match(r'encode\(..., "\w+"\) makes ', line) for line in result["warnings"])  # see test_recall_checks
     if name == "guandan":
         assert (result["games"], list(result["checked"])) == (0, ["spec", "rules", "record"])
         return

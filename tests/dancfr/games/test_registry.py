@@ -3,6 +3,7 @@
 import inspect
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +14,11 @@ import pytest
 from pettingzoo import AECEnv
 
 from dancfr.agents.by_name import make_agent
+from dancfr.agents.pretrained import path_of, pretrained_names
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
 from dancfr.games.registry import GAMES, describe_game, describe_games, make_game, read_options
+from dancfr.methods import all_presets, find_preset
 from envs import kuhn
 from envs.aec import AecGame
 from envs.game import Game, ListedGame
@@ -65,6 +68,15 @@ def test_options_are_read_by_the_type_of_their_default() -> None:
     assert read_options("guandan", ["length=match", "a_attempts=0"]) == {"length": "match", "a_attempts": 0}
     assert read_options(LEDUC, ["max_return=7", "name=x"]) == {"max_return": 7, "name": "x"}
     assert read_options("geister", []) == {}
+
+
+def test_names_with_hyphens_for_underscores_lead_to_the_right_ones() -> None:
+    for names, find in ((GAMES, make_game), (all_presets(), find_preset), (pretrained_names(), path_of)):
+        for name in names:
+            for other in {name.replace("-", "_"), name.replace("_", "-")} - {name}:
+                with pytest.raises(UsageError, match=f"did you mean {re.escape(name)}\\?") as refused:
+                    find(other)
+                assert (str(refused.value)[-1] == "?") or names is not GAMES
 
 
 def test_options_reach_the_game() -> None:

@@ -275,7 +275,11 @@ def test_what_does_not_fit_is_refused_in_a_line(overrides: tuple[str, ...], mess
 def told(outcome: Outcome) -> str:
     """Returns the single error line after the lines about starting."""
     assert outcome.code == 2, outcome
-    (line,) = [line for line in outcome.err.splitlines() if not line.startswith(("starting", "game="))]
+    (line,) = [
+        line
+        for line in outcome.err.splitlines()
+        if not line.startswith(("starting ", "training ", "resumed ", "compiled ", "compiling ", "game="))
+    ]
     assert line.startswith("dancfr: ")
     return line
 

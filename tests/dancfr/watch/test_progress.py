@@ -11,7 +11,6 @@ import pytest
 from dancfr.watch import progress as module
 from dancfr.watch.progress import Budget, Progress, Speed, Steps, describe_wins, duration, readable
 
-START = "starting, compiling kernels that are not cached yet ..."
 DECISIONS = Speed("traversal/decisions_per_second", "decisions")
 
 
@@ -28,7 +27,6 @@ def test_without_a_terminal_lines_come_now_and_then(
             progress.advance(iteration, float(iteration), row, {"average/rush": 0.961} if iteration > 15 else {})
         progress.event("worker 1 died")
     assert capsys.readouterr().err.splitlines() == [
-        START,
         "iteration 1  1:59 min left  123k decisions/s",
         "iteration 11/100  1:29 min left  1.0 s each  123k decisions/s",
         "iteration 21/100  1:19 min left  1.0 s each  123k decisions/s  wins of average: rush 96 %",
@@ -44,6 +42,34 @@ def test_disabled_progress_shows_events_only(capsys: pytest.CaptureFixture[str])
         progress.advance(4, 1.0)
         progress.event("checkpoint failed")
     assert capsys.readouterr().err == "checkpoint failed\n"
+
+
+def test_steps_of_the_start_are_told_and_noted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, noted = [1000.0], []
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    with Progress(9, note=noted.append) as progress:
+        progress.step("starting Ray", "")
+        clock[0] += 75
+        progress.step("starting workers")
+        clock[0] += 0.2
+        progress.step("compiling")
+        progress.step("iteration 1", "training for 9 iterations")
+        progress.advance(1, 2.0)
+        progress.step("recovering: a learner died", "")
+        progress.step("compiling")
+        clock[0] += 20
+        progress.advance(2, 4.0)
+    assert capsys.readouterr().err.splitlines() == [
+        "starting workers ... (after 1:15 min of starting Ray)",
+        "compiling ...",
+        "training for 9 iterations",
+        "iteration 1/9",
+        "iteration 2/9  14 s left  2.0 s each",
+    ]
+    recovered = ["recovering: a learner died", None]
+    assert noted == ["starting Ray", "starting workers", "compiling", "iteration 1", None, *recovered]
 
 
 def last_line(capsys: pytest.CaptureFixture[str], progress: Progress, ends: dict[int, float]) -> str:
@@ -89,7 +115,6 @@ def test_a_resumed_run_counts_its_speed_from_there(capsys: pytest.CaptureFixture
         progress.advance(59, 1045.0)
         progress.advance(60, 1047.0)
     assert capsys.readouterr().err.splitlines() == [
-        START,
         "resumed after iteration 50, 16:40 min of training",
         "iteration 59/100",
         "iteration 60/100  1:20 min left  2.0 s each",
@@ -114,7 +139,7 @@ def test_workers_are_shown_once_any_had_to_be_replaced(
             row = {"workers/alive": alive, "workers/replaced": replaced, "cfr/nodes_per_second": 900.0}
             progress.advance(iteration, 2.0 * iteration, row)
         progress.advance(4, 8.0, {"cfr/nodes_per_second": 4.5e6})
-    assert capsys.readouterr().err.splitlines()[1:] == [
+    assert capsys.readouterr().err.splitlines() == [
         "iteration 1/4  900 nodes/s",
         "iteration 2/4  4 s left  3 workers, 1 replaced  2.0 s each  900 nodes/s",
         "iteration 3/4  2 s left  1 worker, 3 replaced  2.0 s each  900 nodes/s",

@@ -23,6 +23,7 @@ from dancfr.cli.status_text import describe
 from dancfr.runs.checkpoints import writing
 from dancfr.runs.config import Config
 from dancfr.runs.run import Run
+from dancfr.runs.step import write_step
 from dancfr.watch.status import Facts, Watched
 from dancfr.watch.tracking import Tracker
 from tests.dancfr.outcomes import Command, refused
@@ -98,6 +99,22 @@ def test_a_run_that_trains_is_told_of_and_left_alone(tmp_path: Path, command: Co
         "  agent   random   70.0 [10.0, 90.0]          10     10",
     ):
         assert line in text.splitlines(), text
+
+
+def test_a_run_before_its_first_iteration_says_what_it_does(tmp_path: Path, command: Command) -> None:
+    with trained(tmp_path / "run", iterations=0, saved=0) as run:
+        write_step(run.path, "starting Ray")
+        told = json.loads(command("status", "run", "--json").out)["step"]
+        assert told["name"] == "starting Ray"
+        assert 0 <= told["seconds"] < 60
+        lines = command("status", "run").out.splitlines()
+        assert re.fullmatch(r"  now         starting Ray, since \d+ s", lines[1])
+        assert re.search(r"running, starting Ray, since \d+ s", command("status", "run", ".").out)
+        write_step(run.path, None)
+        assert json.loads(command("status", "run", "--json").out)["step"] is None
+        write_step(run.path, "recovering: a learner died")
+    told = json.loads(command("status", "run", "--json").out)
+    assert (told["state"], told["step"]) == ("stopped", None)  # the process was killed while it recovered
 
 
 def test_a_run_that_was_killed_says_what_is_lost(tmp_path: Path, command: Command) -> None:

@@ -1,0 +1,130 @@
+"""Finds situations that nets cannot tell apart: `observe` shows them alike, or `encode` makes them alike.
+
+A game may mean it so, as an abstraction. Random games find common cases only.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancfr.games.subject import Subject
+from envs.extensive import CHANCE, OVER, ExtensiveGame, FactoredGame, TooManyOutcomes
+from envs.game import Game, Identified, States
+
+MOST_DECISIONS = 20_000
+"""Decisions after which no more are looked at, since games of other libraries may be slow."""
+MOST_SHOWN = 100
+"""Longest description of a situation in a warning, in characters."""
+
+Situation = tuple[np.void, int, Sequence[int]]
+"""A state, the player to move, and all choices before it, those of chance too where the game lists them."""
+
+
+def find_forgotten(subject: Subject, games: int, seed: int) -> list[str]:
+    """Plays random games and compares the knowledge of players with the results of `observe` and `encode`.
+
+    The knowledge of players in an `ExtensiveGame` are their actions, and the public and private observations; elsewhere
+    `identify` tells it apart, or else `observe` itself.
+
+    Returns:
+        A warning for `observe` and for each encoding that loses a difference, with two situations as an example.
+    """
+    game, found = subject.game, dict[str, str]()
+    shown: dict[tuple[str, int, int], tuple[object, Situation]] = {}  # by hashes: rows may have kilobytes
+
+    def look(what: str, seen: NDArray[np.generic], known: Sequence[object], situations: Sequence[Situation]) -> None:
+        """Compares rows that are seen with the knowledge there, and notes the first difference that is lost."""
+        for row, key, situation in zip(seen, known, situations, strict=True):
+            before, other = shown.setdefault((what, situation[1], hash(row.tobytes())), (key, situation))
+            if before != key and what not in found:
+                found[what] = _warning(game, what, other, situation)
+
+    decisions = 0
+    for states, players, known, paths in _walk(game, games, np.random.default_rng((seed, 3))):
+        packed = game.observe(states, players)
+        situations = list(zip(states, players.tolist(), paths, strict=True))
+        if known is not None:
+            look("observe", packed, known, situations)
+        infostates = [hash(row.tobytes()) for row in packed]
+        for encoding in game.spec.shapes:
+            look(encoding, game.encode(packed, encoding), infostates, situations)
+        if (decisions := decisions + len(states)) > MOST_DECISIONS:
+            break
+    return [found[what] for what in ("observe", *game.spec.shapes) if what in found]
+
+
+def _warning(game: Game, what: str, one: Situation, other: Situation) -> str:
+    """A warning with an example."""
+    texts = [
+        "after the choices " + ", ".join(map(str, path)) if path else "at the start" for _, _, path in (one, other)
+    ]
+    if isinstance(game, FactoredGame):
+        described = [game.describe(state, player) for state, player, _ in (one, other)]
+        texts = texts if described[0] == described[1] else described
+    pair = " and ".join(repr(text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}...") for text in texts)
+    if what == "observe":
+        return (
+            f"observe shows player {one[1]} the same in situations that this player can tell apart, {pair}: nets and "
+            "stored strategies forget the difference; add it to observe if it matters"
+        )
+    return (
+        f'encode(..., "{what}") makes infostates of player {one[1]} alike that observe tells apart, {pair}: nets play '
+        "the same in both; add the difference to encode if it matters"
+    )
+
+
+def _walk(
+    game: Game, games: int, rng: np.random.Generator
+) -> Iterator[tuple[States, NDArray[np.int8], list[object] | None, list[tuple[int, ...]]]]:
+    """Plays random games. Yields the D states in which players decide, the players, the knowledge of each, if it is
+    defined beside `observe`, and the choices before each state."""
+    listed = isinstance(game, ExtensiveGame) and _lists_chance(game)
+    keys = [[0] * game.spec.num_players for _ in range(games)]  # of what each player knows
+    states = game.initial(games) if listed else game.reset(games, rng)  # type: ignore[attr-defined]
+    paths: list[tuple[int, ...]] = [()] * games
+    while True:
+        mover = game.mover(states) if listed else game.to_move(states)  # type: ignore[attr-defined]
+        running = np.flatnonzero(mover != OVER)
+        if not len(running):
+            return
+        states, mover = states[running], mover[running]
+        keys, paths = [keys[i] for i in running], [paths[i] for i in running]
+        at = np.flatnonzero(mover >= 0)
+        if len(at):
+            decided, players, known = states[at], mover[at].astype(np.int8), None
+            if listed and getattr(game, "timed", True):
+                known = [keys[i][player] for i, player in zip(at, players.tolist(), strict=True)]
+            elif isinstance(game, Identified):
+                known = [row.tobytes() for row in game.identify(decided, players)]
+            yield decided.copy(), players, known, [paths[i] for i in at]
+        weight = game.legal(states).astype(np.float64)
+        if listed and len(by_chance := np.flatnonzero(mover == CHANCE)):
+            chances = game.chance(states[by_chance])  # type: ignore[attr-defined]
+            weight = np.pad(weight, ((0, 0), (0, max(0, chances.shape[1] - weight.shape[1]))))
+            weight[by_chance] = np.pad(chances, ((0, 0), (0, weight.shape[1] - chances.shape[1])))
+        choices = (weight * rng.random(weight.shape)).argmax(axis=1)
+        paths = [(*path, choice) for path, choice in zip(paths, choices.tolist(), strict=True)]
+        if not listed:
+            game.step(states, choices, rng)
+            continue
+        game.apply(states, choices)  # type: ignore[attr-defined]
+        public = game.public(states).tolist()  # type: ignore[attr-defined]
+        for player in range(game.spec.num_players):
+            private = game.private(states, player).tolist()  # type: ignore[attr-defined]
+            for i, key in enumerate(keys):
+                own = int(choices[i]) if mover[i] == player else -1
+                key[player] = hash((key[player], public[i], private[i], own))
+
+
+def _lists_chance(game: ExtensiveGame) -> bool:
+    states = game.initial(1)
+    try:
+        if game.mover(states)[0] == CHANCE:
+            game.chance(states)
+    except TooManyOutcomes:
+        return False
+    return True
+
+
+__all__ = ["find_forgotten"]

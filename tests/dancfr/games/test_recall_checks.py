@@ -1,0 +1,72 @@
+"""Warnings of `dancfr games NAME --check` about differences that nets cannot see."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dancfr.games.checks import check_game
+from dancfr.games.recall_checks import find_forgotten
+from dancfr.games.registry import all_games, make_game
+from dancfr.games.subject import Subject
+from envs.game import Game, Packed, States
+from envs.kuhn import Kuhn
+from envs.leduc import Leduc
+
+ABSTRACT = {"leduc": ["flat"], "mini-geister": ["planes", "flat"], "mini-cheat": ["flat"]}
+"""Encodings of our games that leave something out: suits in Leduc, which do not matter, and omissions of papers."""
+
+
+def warnings(game: Game) -> list[str]:
+    return find_forgotten(Subject(game.spec.name, game), 64, 0)
+
+
+@pytest.mark.parametrize("name", sorted(set(all_games()) - {"guandan"}))
+def test_our_games_show_nets_all_that_players_know_unless_they_abstract(name: str) -> None:
+    game = make_game(name)
+    assert isinstance(game, Game)
+    assert [re.findall(r'^encode\(..., "(\w+)"\)', line) for line in warnings(game)] == [
+        [encoding] for encoding in ABSTRACT.get(name, [])
+    ]
+
+
+@dataclass(frozen=True)
+class Forgetful(Kuhn):
+    """Kuhn poker whose players see a pass in place of every action."""
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        shown = states.copy()
+        shown["actions"] = 0
+        return super().observe(shown, players)
+
+
+@dataclass(frozen=True)
+class Blind(Leduc):
+    """Leduc whose nets see nothing at all."""
+
+    def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
+        return np.zeros_like(super().encode(packed, encoding))
+
+
+def test_observe_that_forgets_is_a_warning_with_two_situations() -> None:
+    (told,) = warnings(Forgetful())
+    found = re.fullmatch(
+        r"observe shows player (\d) the same [^\n]+ tell apart, '(.+)' and '(.+)': nets and [^\n]+", told
+    )
+    assert found is not None, told
+    assert found[2] != found[3]
+
+
+def test_encode_that_forgets_is_a_warning_and_no_error() -> None:
+    (told,) = warnings(Blind())
+    assert told.startswith('encode(..., "flat") makes infostates of player 0 alike that observe tells apart, \'card')
+    assert len(check_game("leduc", {}, games=32)["warnings"]) == 1
+
+
+def test_game_of_openspiel_without_its_past_is_a_warning() -> None:
+    pytest.importorskip("pyspiel")
+    (told,) = warnings(make_game("openspiel:dark_hex(board_size=2)"))  # type: ignore[arg-type]
+    assert told.startswith("observe shows player ")
+    assert "after the choices" in told
