@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -96,6 +97,15 @@ def test_readme_has_front_matter_and_the_card(table: Path) -> None:
     assert "pretrained:" not in body
 
 
+def test_readme_says_how_to_play_from_the_folder(table: Path, command: Command) -> None:
+    """Before it is pushed; the agent is the path of the folder, with nets and with a table alike."""
+    (line,) = re.findall(r"^    (dancfr evaluate path/to/kuhn .*)$", (table / "README.md").read_text(), re.MULTILINE)
+    words = line.replace("path/to/kuhn", str(table)).replace("1000", "20").split()
+    outcome = command(*words[1:], "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["games"] == 20
+
+
 @pytest.mark.parametrize("lfs", [False, True])
 def test_a_pushed_agent_is_fetched_byte_by_byte_and_plays_alike(hub: HubServer, lfs: bool) -> None:
     hub.lfs = lfs
@@ -119,6 +129,16 @@ def test_a_pushed_agent_is_fetched_byte_by_byte_and_plays_alike(hub: HubServer, 
     assert [local.as_dict()[key] for key in same] == [remote.as_dict()[key] for key in same]
     assert remote.as_dict()["commits"] == {"hf:ada/dark": result["commit"]}
     assert "commits" not in local.as_dict()
+
+
+def test_a_response_is_pushed_and_plays(hub: HubServer, table: Path, tmp_path: Path) -> None:
+    """The nets of both seats lie beside config.json, and not in strategies/."""
+    dancfr.best_response(str(table), games=64, starts=("fresh",), eval_games=20, out=tmp_path / "run")
+    pack(PackRequest(str(tmp_path / "run"), tmp_path / "packed"))
+    push(PushRequest(tmp_path / "packed", "ada/response"))
+    folder = str(tmp_path / "packed")
+    local, remote = (dancfr.play(name, "random", games=20, seed=2) for name in (folder, "hf:ada/response"))
+    assert local.as_dict()["mean_return"] == remote.as_dict()["mean_return"]
 
 
 def test_the_name_has_options_and_a_revision(hub: HubServer, table: Path) -> None:
