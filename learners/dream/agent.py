@@ -34,10 +34,14 @@ class _PlayerNets:
     """The networks of one player, and the state of each game in the batch."""
 
     def __init__(
-        self, settings: NetworkSettings, strategies: Sequence[tuple[int, Weights]], average_power: float
+        self,
+        settings: NetworkSettings,
+        strategies: Sequence[tuple[int, Weights]],
+        average_power: float,
+        numbers: Sequence[int] | None,
     ) -> None:
         self.inference = Inference(settings, [weights for _, weights in strategies])
-        self.log_weight = average_power * np.log(np.arange(1, len(strategies) + 1))
+        self.log_weight = average_power * np.log(numbers or np.arange(1, len(strategies) + 1))
         self.log_reach = np.zeros((0, len(strategies)))  # [batch, T] own reach probability of each network
         self.drawn = np.zeros(0, np.int64)  # [batch] network drawn for a game
 
@@ -66,6 +70,7 @@ class DreamAgent:
         threshold: Actions with less than this fraction of the highest probability are not played (Ganzfried, Sandholm
             and Waugh 2012): 0 plays the average itself, 1 purifies it. This removes actions that are in the average
             only because of the noise of single networks.
+        numbers: Number t of each network of each player in the averages, if networks were left out; None: 1, 2, ...
 
     Raises:
         ValueError: A player has no network, `average` is unknown, or `threshold` is out of bounds.
@@ -80,6 +85,7 @@ class DreamAgent:
         name: str = "dream",
         average_power: float = 1.0,
         threshold: float = 0.0,
+        numbers: Mapping[int, Sequence[int]] | None = None,
     ) -> None:
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be from 0 to 1, got {threshold}")
@@ -98,7 +104,10 @@ class DreamAgent:
         self._encode = encoder(game, network)
         self._game = game
         last = slice(-1, None) if average == "last" else slice(None)
-        self._players = [_PlayerNets(network, strategies[p][last], average_power) for p in range(game.spec.num_players)]
+        self._players = [
+            _PlayerNets(network, strategies[p][last], average_power, None if numbers is None else numbers[p][last])
+            for p in range(game.spec.num_players)
+        ]
 
     def __copy__(self) -> "DreamAgent":
         return copy_with(self, _players=[copy(nets) for nets in self._players])
