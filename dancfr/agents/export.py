@@ -5,6 +5,7 @@ from typing import Any
 
 from dancfr.agents.by_name import game_of, game_options_of, make_agent, parse_agent
 from dancfr.agents.folders import new_folder
+from dancfr.agents.hub.fetch import record_of_commits
 from dancfr.agents.searching import split_search
 from dancfr.errors import RunError, UsageError, naming_extras
 from dancfr.games.registry import make_game
@@ -55,6 +56,6 @@ def export(agent: str, folder: Path) -> dict[str, Any]:
             raise RunError(
                 f"{agent}: an exported net differs from the agent by {found.difference:.2g}: nothing was written"
             )
-        about = {"agent": agent, "game": name, "game_options": options, **found.about}
+        about = {"agent": agent, **record_of_commits((agent,)), "game": name, "game_options": options, **found.about}
         write_json(aside / ABOUT, about)
     return {"folder": str(folder), "difference": found.difference, "infostates": found.infostates, **about}

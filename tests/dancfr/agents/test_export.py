@@ -20,6 +20,7 @@ from learners.networks.settings import NetworkSettings
 from learners.policy_gradient.mixture import PolicyMixture
 from learners.policy_gradient.network import policy_net
 from learners.storage import save_state
+from tests.dancfr.outcomes import Command
 
 
 def test_nets_of_a_mixture_play_as_the_agent_does(tmp_path: Path) -> None:
@@ -91,6 +92,29 @@ def test_agents_without_nets_to_export_are_refused(name: str, message: str, tmp_
         export(name, tmp_path / "onnx")
     assert "\n" not in str(raised.value)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_command_prints_one_object_or_one_line(command: Command, tmp_path: Path) -> None:
+    done = command("export", "pretrained:phantom-ttt", "onnx", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out)["nets"] == json.loads((tmp_path / "onnx" / ABOUT).read_text())["nets"]
+    (tmp_path / "file").write_text("")
+    (tmp_path / "half").mkdir()
+    (tmp_path / "half" / "config.json").write_text('{"name": "half"')
+    for arguments, code in (
+        (("random", "x"), 2),
+        (("half", "x"), 2),
+        (("half?average=last", "x"), 2),
+        (("file", "x"), 2),
+        (("file.safetensors", "x"), 2),
+        (("", "x"), 2),
+        (("pretrained:phantom-ttt", "file"), 2),
+        (("pretrained:phantom-ttt", "file/below"), 1),
+        (("pretrained:phantom-ttt@7", "x"), 2),
+    ):
+        told = command("export", *arguments)
+        assert (told.code, told.out, len(told.err.splitlines())) == (code, "", 1), arguments
+    assert {path.name for path in tmp_path.iterdir()} == {"onnx", "file", "half"}
 
 
 def test_seats_have_nets_of_their_own_size(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from huggingface_hub import constants
 import dancfr
 from dancfr.agents.by_name import game_of, identity, make_agent
 from dancfr.agents.cards import read_card
+from dancfr.agents.export import export
 from dancfr.agents.hub.fetch import fetched
 from dancfr.agents.hub.files import LARGEST, PATTERNS, packed_files
 from dancfr.agents.hub.push import PushRequest, push
@@ -28,6 +29,7 @@ from dancfr.agents.tournament import tournament
 from dancfr.errors import DancfrError, RunError, UsageError
 from dancfr.games.registry import make_game
 from tests.dancfr.agents.hub_server import TOKEN, HubServer, Repository
+from tests.dancfr.agents.test_pack_dream import trained
 from tests.dancfr.outcomes import Command
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -139,6 +141,23 @@ def test_a_response_is_pushed_and_plays(hub: HubServer, table: Path, tmp_path: P
     folder = str(tmp_path / "packed")
     local, remote = (dancfr.play(name, "random", games=20, seed=2) for name in (folder, "hf:ada/response"))
     assert local.as_dict()["mean_return"] == remote.as_dict()["mean_return"]
+
+
+@pytest.mark.parametrize("option", ["average=exact", "average=net"])
+def test_a_run_of_dream_is_pushed_and_plays_as_the_run(option: str, hub: HubServer, tmp_path: Path) -> None:
+    run = f"{trained('dream', tmp_path / 'run')}?{option}"
+    pack(PackRequest(run, tmp_path / "packed", against=("random",), games=20))
+    result = push(PushRequest(tmp_path / "packed", "ada/dream"))
+    assert len([path for path in result["files"] if path.startswith("strategies/")]) == 2
+    local, remote = (dancfr.play(name, "random", games=40, seed=2).as_dict() for name in (run, "hf:ada/dream"))
+    assert [local[key] for key in ("game", "wins", "mean_return")] == [
+        remote[key] for key in ("game", "wins", "mean_return")
+    ]
+    name = {"average=exact": "average=net", "average=net": "average=exact"}[option]
+    with pytest.raises(UsageError, match="has been packed with the nets of"):
+        make_agent(f"hf:ada/dream?{name}", "leduc")
+    pytest.importorskip("onnx")
+    assert export("hf:ada/dream", tmp_path / "onnx")["commits"] == {"hf:ada/dream": result["commit"]}
 
 
 def test_the_name_has_options_and_a_revision(hub: HubServer, table: Path) -> None:
