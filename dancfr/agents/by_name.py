@@ -7,6 +7,7 @@ runs/x?average=paper             options of the run's method, joined by &: how t
 runs/x?threshold=0.5             ... and the smallest probability to play, as a fraction of the largest one
 runs/x?search=512, runs/x?ms=50  search before each move, see `learners.search.settings.RolloutSettings`
 
+packed                           a folder written by `dancfr pack`; options as those of a run, if it is one
 pretrained:geister               an agent that comes with the program; options as those of a run, if it is one
 hf:OWNER/NAME                    an agent of the Hugging Face hub, see `dancfr.agents.hub`
 hf:OWNER/NAME@REVISION           the same at a branch, a tag or a commit
@@ -189,7 +190,7 @@ def list_agents(game: GameBase, root: Path = RUNS) -> list[dict[str, Any]]:
             run = Run.open(folder)
         except UsageError:  # a damaged run, which is reported by the command that uses it
             continue
-        files = run.list_strategies()
+        files = run.list_strategies(average=None)  # a packed agent may have averages alone
         config = run.info["config"]
         if not isinstance(config, dict) or config.get("game") != game.spec.name:
             continue

@@ -1,4 +1,4 @@
-"""`dancfr pack`: the agent of a run or a file as a small folder in half precision, with a card that describes it.
+"""`dancfr pack`: the agent of a run or a file as a small folder, with a card that describes it.
 
 The folder is a model repository of the Hugging Face hub, too: it has a README.md, see `dancfr.agents.hub.readme`.
 """
@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from dancfr.methods.agent_name import HUB, AgentName
 from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH, two_player_game
 from dancfr.methods.method import Method
-from dancfr.methods.packed import Packed
+from dancfr.methods.packed import Packed, PackedFile
 from dancfr.runs.config import differences
 from dancfr.runs.folder import write_json
 from dancfr.runs.keys import assignments
@@ -43,6 +43,8 @@ COMPARED = 200
 """Games in which a packed agent is compared with the one that it was packed from."""
 RUNS = "runs"
 """Folder of the runs in the command lines of a card."""
+Stored = Literal["half", "single"]
+"""Precision in which nets are stored."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
@@ -64,6 +66,8 @@ class PackRequest:
         readable: Whether to read the agent in `games` games against itself.
         description: One line; None: preset and iterations, or algorithm and iterations.
         note: What the card says about the training beside its figures.
+        precision: Precision in which nets are stored; None: half, or single where small differences become large, see
+            `Packed.exact`.
 
     Raises:
         UsageError: a number is out of range, or the name is not valid.
@@ -81,6 +85,7 @@ class PackRequest:
     readable: bool = False
     description: str | None = None
     note: str = ""
+    precision: Stored | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.wanted_name):
@@ -90,6 +95,8 @@ class PackRequest:
         for option, value, least in (("--games", self.games, 1), ("--seed", self.seed, 0)):
             if value < least:
                 raise UsageError(f"{option} must be at least {least}, got {value}")
+        if self.precision not in (None, *get_args(Stored)):
+            raise UsageError(f"--precision must be {' or '.join(get_args(Stored))}, got {self.precision!r}")
         if self.nets is not None and self.nets < 1:
             raise UsageError(f"--nets must be at least 1, got {self.nets}")
         if self.response_minutes is not None and self.response_minutes <= 0:
@@ -104,12 +111,12 @@ class PackRequest:
 
 @dataclass(frozen=True)
 class Source:
-    """The agent to pack: the game, the description of its training, and the file to write.
+    """The agent to pack: the game, the description of its training, and the files to write.
 
     Attributes:
         info: Content of the packed ``config.json``; None for a tabular strategy.
-        file: Path of the file in the packed folder.
-        arrays, meta: Its content; arrays of nets are float32.
+        files: The files by their paths in the packed folder; arrays of nets are float32.
+        exact: See `Packed`.
     """
 
     game: str
@@ -117,9 +124,8 @@ class Source:
     training: Training
     description: str
     info: Mapping[str, Any] | None
-    file: str
-    arrays: Mapping[str, Any]
-    meta: Mapping[str, Any]
+    files: Mapping[str, PackedFile]
+    exact: bool
 
 
 def pack(request: PackRequest) -> dict[str, Any]:
@@ -172,8 +178,8 @@ def _source(request: PackRequest) -> tuple[Source, Card | None]:
         )
     if kind := file_kind(base):
         raise UsageError(f"{request.agent} is the file of a {kind}: name the folder of its run")
-    if not wanted.plain or request.nets is not None:
-        raise UsageError(f"{request.agent} is one strategy: leave out --nets, iterations and options")
+    if not wanted.plain or request.nets is not None or request.precision is not None:
+        raise UsageError(f"{request.agent} is one strategy: leave out --nets, --precision, iterations and options")
     return _from_table(base, request, earlier), earlier
 
 
@@ -195,16 +201,15 @@ def _from_run(wanted: AgentName, request: PackRequest, earlier: Card | None) -> 
         raise UsageError(f"{wanted.base} is a run of {run.method}: dancfr pack takes runs of {able}")
     packed: Packed = method.pack(run, wanted, request.nets)
     kept = ("preset", "method", "created", "version", "git_revision", "python", "packages", "game_version")
-    info = {"name": request.wanted_name, **{key: run.info[key] for key in kept if key in run.info}}
+    info = {"name": request.wanted_name, "packed": True, **{key: run.info[key] for key in kept if key in run.info}}
     return Source(
         game=packed.config["game"],
         game_options=packed.config["game_options"],
         training=earlier.training if earlier is not None else _training(run, method, packed, request.note),
         description=f"{run.preset}, {packed.iteration:,} iterations" if earlier is None else earlier.description,
         info=info | {"config": packed.config},
-        file=packed.file,
-        arrays=packed.arrays,
-        meta=packed.meta,
+        files=packed.files,
+        exact=packed.exact,
     )
 
 
@@ -250,9 +255,8 @@ def _from_table(path: Path, request: PackRequest, earlier: Card | None) -> Sourc
         ),
         description=f"{algorithm}, {iterations:,} iterations" if earlier is None else earlier.description,
         info=None,
-        file=STRATEGY,
-        arrays=arrays,
-        meta=about,
+        files={STRATEGY: PackedFile(arrays, about)},
+        exact=True,
     )
 
 
@@ -277,23 +281,26 @@ def _check(request: PackRequest, source: Source) -> None:
 
 
 def _write(folder: Path, request: PackRequest, source: Source) -> Precision | None:
-    """Writes the agent without its card, nets in half precision, and returns how well that keeps its play.
+    """Writes the agent without its card, and returns how well half precision keeps its play, None for other files.
 
     Raises:
         UsageError: half precision cannot hold the nets.
     """
-    file = folder / source.file
-    file.parent.mkdir(exist_ok=True)
-    save_state(file, source.arrays, source.meta)
-    if source.info is None:  # a table stays as it is
+    for path, file in source.files.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        save_state(folder / path, file.arrays, file.meta)
+    if source.info is None:
         return None
     write_json(folder / "config.json", source.info)
     rules, _ = match_rules(source.game, (str(folder),))
     whole = make_agent(str(folder), rules)
+    if (request.precision or ("single" if source.exact else "half")) == "single":
+        return None
     try:
-        save_state(file, halved(source.arrays), source.meta)
+        for path, file in source.files.items():
+            save_state(folder / path, halved(file.arrays), file.meta)
     except ValueError as error:
-        raise UsageError(f"{request.agent} cannot be packed: {error}") from None
+        raise UsageError(f"{request.agent} cannot be packed: {error}; --precision single can hold it") from None
     decisions, same = agreement(
         rules, whole, make_agent(str(folder), rules), COMPARED, np.random.default_rng(request.seed)
     )
@@ -308,6 +315,7 @@ def _command(request: PackRequest) -> str:
     parts = ["dancfr", "pack", agent, f"packed/{request.wanted_name}"]
     parts += [] if request.description is None else ["--description", request.description]
     parts += [] if request.nets is None else ["--nets", str(request.nets)]
+    parts += [] if request.precision is None else ["--precision", request.precision]
     parts += [text for name in request.against for text in ("--against", name)]
     parts += ["--readable"] if request.readable else []
     parts += ["--games", str(request.games), "--seed", str(request.seed)] if request.against or request.readable else []

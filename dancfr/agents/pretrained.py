@@ -1,5 +1,6 @@
 """Agents that come with the program: ``pretrained:geister`` and so on, packed by `dancfr pack` in `weights/`."""
 
+import os
 from pathlib import Path
 
 from dancfr.agents.cards import CARD, Card, read_card
@@ -28,16 +29,15 @@ def folder_of(name: str) -> Path:
 
 
 def path_of(base: str) -> str:
-    """The run or the strategy of a pretrained agent; any other name of an agent as it is.
+    """The run or the strategy of a pretrained agent, and the strategy in a folder that `dancfr pack` has made of one;
+    any other name of an agent as it is.
 
     Raises:
         UsageError: there is no such pretrained agent.
     """
-    if not base.startswith(PREFIX):
-        return base
-    folder = folder_of(base)
-    strategy = folder / STRATEGY
-    return str(strategy if strategy.is_file() else folder)
+    folder = str(folder_of(base)) if base.startswith(PREFIX) else base
+    strategy = os.path.join(folder, STRATEGY)  # os.path accepts any text
+    return strategy if os.path.isfile(strategy) and os.path.isfile(os.path.join(folder, CARD)) else folder
 
 
 def card_of(name: str) -> Card:

@@ -13,12 +13,15 @@ from dancfr.cli.app import Command, Json, app
 def export(
     agent: Annotated[
         str,
-        typer.Argument(metavar="AGENT", help="A run of a policy gradient, a response, or what they are packed into."),
+        typer.Argument(
+            metavar="AGENT",
+            help="A run of policy-gradient, best-response, dream, dmc or candidate-policy, or what it is packed into.",
+        ),
     ],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write, new or empty.")],
     as_json: Json = False,
 ) -> None:
-    """Write the policy nets of an agent as ONNX, for other programs."""
+    """Write the nets of an agent as ONNX, for other programs."""
 
     def compute() -> output.Result:
         from dancfr.agents.export import export as export_agent

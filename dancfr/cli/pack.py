@@ -1,7 +1,7 @@
 """The command `dancfr pack`, which makes a small folder of an agent, with a card."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -24,7 +24,17 @@ def pack(
         str | None, typer.Option("--as", metavar="NAME", help="Name of the packed agent; default: that of the folder.")
     ] = None,
     nets: Annotated[
-        int | None, typer.Option(metavar="N", help="Nets of a mixture to keep, evenly spread; default: all.")
+        int | None,
+        typer.Option(
+            metavar="N", help="Nets of a mixture or of DREAM to keep, of each player, evenly spread; default: all."
+        ),
+    ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            metavar="half|single",
+            help="Precision of the stored nets; default: half; single where small differences change the play.",
+        ),
     ] = None,
     against: Annotated[
         list[str] | None, typer.Option(metavar="AGENT", help="Opponent of a match for the card; may be repeated.")
@@ -70,6 +80,7 @@ def pack(
                 readable=readable,
                 description=description,
                 note=note,
+                precision=cast(Any, precision),  # checked there
             )
         )
 

@@ -81,7 +81,7 @@ def pack(kind: type[ListedConfig], run: Run, wanted: AgentName, nets: int | None
     config = run.config_as(kind)
     file = newest_evaluated(run, wanted, config.evaluation.every)
     arrays, meta = run.load_strategy(0, file.iteration)
-    return Packed(config.model_dump(mode="json"), file.iteration, f"strategies/{file.path.name}", arrays, meta)
+    return Packed.of(config.model_dump(mode="json"), file, arrays, meta)
 
 
 def q_agent(game: ListedGame, config: ListedConfig, weights: Mapping[str, Any], name: str) -> Agent:

@@ -76,6 +76,10 @@ class AveragePolicyAgent:
 
     Raises:
         ValueError: a player has no net.
+
+    Attributes:
+        network: As given.
+        weights: Weights of each player's net.
     """
 
     def __init__(
@@ -89,9 +93,9 @@ class AveragePolicyAgent:
                 )
         self.name = name
         self._trained_on = self._game = game
-        self._outputs = network.outputs
+        self.network, self.weights = network, tuple(weights[player] for player in players)
         self._encode = encoder(game, network)
-        self._nets = [Inference(network, [weights[player]]) for player in players]
+        self._nets = [Inference(network, [net]) for net in self.weights]
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         self._game = game
@@ -113,7 +117,7 @@ class AveragePolicyAgent:
 
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
         """The policy at B infostates of a player, `float32[B, A]`."""
-        slots = self._trained_on.output_slots(packed, self._outputs)
+        slots = self._trained_on.output_slots(packed, self.network.outputs)
         scores = self._nets[player].action_values([self._encode(packed)], slots, legal)[0]
         scores = np.where(legal, scores, -np.inf)
         weight = np.exp(scores - scores.max(axis=1, keepdims=True))

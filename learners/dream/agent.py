@@ -34,17 +34,22 @@ class _PlayerNets:
     """The networks of one player, and the state of each game in the batch."""
 
     def __init__(
-        self, settings: NetworkSettings, strategies: Sequence[tuple[int, Weights]], average_power: float
+        self,
+        settings: NetworkSettings,
+        strategies: Sequence[tuple[int, Weights]],
+        average_power: float,
+        numbers: Sequence[int] | None,
     ) -> None:
         self.inference = Inference(settings, [weights for _, weights in strategies])
-        self.log_weight = average_power * np.log(np.arange(1, len(strategies) + 1))
+        self.log_weight = average_power * np.log(numbers or np.arange(1, len(strategies) + 1))
+        probability = np.exp(self.log_weight - np.logaddexp.reduce(self.log_weight))
+        self.probability = probability / probability.sum()
         self.log_reach = np.zeros((0, len(strategies)))  # [batch, T] own reach probability of each network
         self.drawn = np.zeros(0, np.int64)  # [batch] network drawn for a game
 
     def begin(self, batch: int, rng: np.random.Generator) -> None:
         self.log_reach = np.zeros((batch, len(self.log_weight)))
-        probability = np.exp(self.log_weight - np.logaddexp.reduce(self.log_weight))
-        self.drawn = rng.choice(len(probability), size=batch, p=probability / probability.sum())
+        self.drawn = rng.choice(len(self.probability), size=batch, p=self.probability)
 
 
 class DreamAgent:
@@ -66,9 +71,13 @@ class DreamAgent:
         threshold: Actions with less than this fraction of the highest probability are not played (Ganzfried, Sandholm
             and Waugh 2012): 0 plays the average itself, 1 purifies it. This removes actions that are in the average
             only because of the noise of single networks.
+        numbers: Number t of each network of each player in the averages, if networks were left out; None: 1, 2, ...
 
     Raises:
         ValueError: A player has no network, `average` is unknown, or `threshold` is out of bounds.
+
+    Attributes:
+        network, average, threshold: As given.
     """
 
     def __init__(
@@ -80,6 +89,7 @@ class DreamAgent:
         name: str = "dream",
         average_power: float = 1.0,
         threshold: float = 0.0,
+        numbers: Mapping[int, Sequence[int]] | None = None,
     ) -> None:
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be from 0 to 1, got {threshold}")
@@ -94,14 +104,22 @@ class DreamAgent:
         self.average = average
         self.threshold = threshold
         self._trained_on = game
-        self._network = network
+        self.network = network
         self._encode = encoder(game, network)
         self._game = game
         last = slice(-1, None) if average == "last" else slice(None)
-        self._players = [_PlayerNets(network, strategies[p][last], average_power) for p in range(game.spec.num_players)]
+        self._players = [
+            _PlayerNets(network, strategies[p][last], average_power, None if numbers is None else numbers[p][last])
+            for p in range(game.spec.num_players)
+        ]
 
     def __copy__(self) -> "DreamAgent":
         return copy_with(self, _players=[copy(nets) for nets in self._players])
+
+    def mixed(self, player: int) -> list[tuple[Weights, float]]:
+        """The arrays of each network of a player, and its share of the average at the start of a game."""
+        nets = self._players[player]
+        return list(zip(nets.inference.unstacked(), nets.probability.tolist(), strict=True))
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         self._game = game
@@ -210,17 +228,25 @@ class DreamAgent:
             log_weight = log_weight + nets.log_reach[games]
         return _mix(log_weight, self._policies)
 
+    def advantages(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
+        """The advantages of the actions by every network of a player, `float32[T, B, A]`; 0 for illegal ones."""
+        return self._advantages(self._players[player], packed, legal)
+
     def _all_policies(self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
         """The policy pi_t of every network, `float32[T, B, A]`."""
-        policies = np.empty((nets.inference.nets, *legal.shape), np.float32)
+        policies = self._advantages(nets, packed, legal)
+        match_regrets(policies, legal, policies)
+        return policies
+
+    def _advantages(self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
+        advantages = np.empty((nets.inference.nets, *legal.shape), np.float32)
         outputs = nets.inference.weights["out.b"].shape[1]
         rows = max(1, _MAX_OUTPUTS // (nets.inference.nets * outputs))
         for start in range(0, len(packed), rows):
             part = slice(start, start + rows)
-            slots = self._trained_on.output_slots(packed[part], self._network.outputs)
-            advantages = nets.inference.action_values([self._encode(packed[part])], slots, legal[part])
-            match_regrets(advantages, legal[part], policies[:, part])
-        return policies
+            slots = self._trained_on.output_slots(packed[part], self.network.outputs)
+            advantages[:, part] = nets.inference.action_values([self._encode(packed[part])], slots, legal[part])
+        return advantages
 
     def _drawn_policy(
         self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_], drawn: NDArray[np.int64]
@@ -230,13 +256,13 @@ class DreamAgent:
         used, first, count = np.unique(drawn[order], return_index=True, return_counts=True)
         group = np.repeat(np.arange(len(used)), count)
         index = np.arange(len(drawn)) - np.repeat(first, count)  # within the group
-        features = self._trained_on.encode(packed, self._network.encoding)
+        features = self._trained_on.encode(packed, self.network.encoding)
         padded = np.zeros((len(used), count.max(), *features.shape[1:]), np.float32)
         padded[group, index] = features[order]
         outputs = nets.inference.subset(used)([padded])
         chosen = np.empty((len(drawn), outputs.shape[2]), np.float32)
         chosen[order] = outputs[group, index]
-        slots = self._trained_on.output_slots(packed, self._network.outputs)
+        slots = self._trained_on.output_slots(packed, self.network.outputs)
         advantages, policy = np.empty((2, 1, *legal.shape), np.float32)
         action_values(chosen[None], slots, legal, advantages)
         match_regrets(advantages, legal, policy)

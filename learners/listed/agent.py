@@ -39,7 +39,7 @@ class QAgent:
     Attributes:
         network: Settings of the Q-network.
         weights: Its weights.
-        critic, outputs: As given.
+        learn_scripted, critic, outputs: As given.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class QAgent:
         network.check(game.spec)
         self.name = name
         self._trained_on = game
-        self._learn_scripted = learn_scripted
+        self.learn_scripted = learn_scripted
         self.network, self.weights, self.critic, self.outputs = network, weights, critic, outputs
         self._encode = DecisionEncoder(game, network.encoding_of(game.spec))
         self._forward = forward or QInference(network, weights)
@@ -92,7 +92,7 @@ class QAgent:
         choices = self.network.list_choices(self._game, states)
         if (np.diff(choices.offsets) == 0).any():
             raise GameOver(f"{self.name} has no move in a game that has ended")
-        chosen, asked = settle_without_net(self._game, states, choices, self._learn_scripted)
+        chosen, asked = settle_without_net(self._game, states, choices, self.learn_scripted)
         lists, _ = take_lists(choices, asked)
         if not len(asked):
             return choices.rows[chosen], asked, lists, np.empty(0, np.float32)

@@ -1,6 +1,6 @@
 """Selects the decisions of a batch that need a Q-net, settles the others without it, and encodes their choices."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from envs.capabilities import Appraises, FullView, RelativeActions
 from envs.game import ListedGame, Packed, Ragged, States
 from envs.ragged import take_lists
-from envs.sparse import Sparse
+from envs.sparse import Sparse, dense
 
 
 class Notes(NamedTuple):
@@ -85,6 +85,24 @@ class DecisionEncoder:
         if relative is not None:
             return states, relative.encode_choices(packed, offsets, actions, encoding)
         return states, self._game.encode_actions(actions)
+
+
+def net_inputs(game: ListedGame, encoding: str, states: States, lists: Ragged) -> dict[str, NDArray[Any]]:
+    """Returns the inputs of a Q-net as arrays of all entries, see `learners.networks.onnx_q_graph.q_graph`.
+
+    Args:
+        game: The game that the net was trained on.
+        encoding: Encoding of the infostates.
+        states: States to decide, `[D]` records.
+        lists: The choices in these states, `N` in all.
+    """
+    encode, packed = DecisionEncoder(game, encoding), game.observe(states, game.to_move(states))
+    notes = encode.appraise(packed, lists.offsets, lists.rows)
+    features, vectors = encode(packed, lists.offsets, lists.rows, notes)
+    choices = np.empty((len(lists.rows), game.spec.action_inputs(encoding)), np.float32)
+    dense(vectors.place, vectors.value, choices)
+    decision = np.repeat(np.arange(len(states)), np.diff(lists.offsets))
+    return {"x": features, "choices": choices, "decision": decision}
 
 
 def encode_full(game: FullView, packed: Packed, hidden: Packed, notes: NDArray[np.float32]) -> NDArray[np.float32]:

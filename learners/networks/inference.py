@@ -36,6 +36,9 @@ from learners.networks.settings import CONV_CHANNELS, MANY_OUTPUTS, NetworkSetti
 ROWS = {"flat": 512, "conv": 128}
 """Rows per pass through all layers, by trunk. The activations of more rows would not fit into a cache of 512 KiB."""
 
+_DERIVED = ("conv0.b", "out.t")
+"""Arrays that are computed from the given ones."""
+
 FEW_ROWS = 8
 """Up to this number of rows per network, reading the weights dominates the cost."""
 
@@ -124,6 +127,11 @@ class Inference:
         chosen.weights = {name: stacked[which] for name, stacked in self.weights.items()}
         chosen._scratch = self._scratch
         return chosen
+
+    def unstacked(self) -> list[Weights]:
+        """The weights of each network, as they were given."""
+        given = {name: stacked for name, stacked in self.weights.items() if name not in _DERIVED}
+        return [{name: stacked[t] for name, stacked in given.items()} for t in range(self.nets)]
 
     def __call__(self, views: Sequence[View]) -> Floats:
         """Computes all outputs of every network.

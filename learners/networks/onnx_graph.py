@@ -1,16 +1,21 @@
-"""Networks as ONNX graphs, for programs that do not have this package. `B` rows, `S` output slots, `A` actions."""
+"""Networks over numbered actions as ONNX graphs, for programs that do not have this package. `B` rows, `S` output
+slots, `A` actions."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto
 
+from learners.networks.onnx_nodes import Graph, Tensor
 from learners.networks.settings import CONV_CHANNELS, CONV_KERNEL, NetworkSettings, Weights
 
-OPSET, IR = 17, 9
-"""Versions that ONNX Runtime reads since 1.15."""
+ROWS = "rows"
+"""Name of the first axis, `B`."""
+
+Policy = Literal["softmax", "regrets"]
+"""How a policy comes from the outputs: by the softmax, or by regret matching on them as advantages."""
 
 
 def value_graph(settings: NetworkSettings, weights: Weights, shape: Sequence[int]) -> ModelProto:
@@ -22,72 +27,65 @@ def value_graph(settings: NetworkSettings, weights: Weights, shape: Sequence[int
         weights: From `ValueNet.inference_weights`.
         shape: Shape of an encoded infostate, of `GameSpec.shapes`.
     """
-    graph = _Graph(settings, weights, shape)
-    return graph.model({"x": (TensorProto.FLOAT, shape)}, {graph.outputs("out"): (TensorProto.FLOAT, ["slots"])})
+    graph = _NetGraph(settings, weights, shape)
+    graph.outputs("out")
+    return graph.model({"x": (TensorProto.FLOAT, [ROWS, *shape])}, {"out": (TensorProto.FLOAT, [ROWS, "slots"])})
 
 
 def policy_graph(
-    settings: NetworkSettings, weights: Weights, shape: Sequence[int], actions: int, summands: int, unit: float
+    settings: NetworkSettings,
+    weights: Weights,
+    shape: Sequence[int],
+    actions: int,
+    summands: int,
+    unit: float | None,
+    policy: Policy = "softmax",
 ) -> ModelProto:
     """Returns a policy net as a graph from infostates to policies.
 
-    Its inputs are ``x``, encoded infostates `float32[B, *shape]`; ``slots``, the outputs whose sum is the logit of each
-    action, `int64[B, A, K]`, -1 for none; and ``legal``, `bool[B, A]`. Its results are ``policy``, `float32[B, A]`, and
-    ``value``, that of the infostate to its player, `float32[B]`.
+    Its inputs are ``x``, encoded infostates `float32[B, *shape]`; ``slots``, the outputs whose sum belongs to each
+    action, `int64[B, A, K]`, -1 for none; and ``legal``, `bool[B, A]`. Its results are ``policy``, `float32[B, A]`;
+    with `unit`, ``value``, that of the infostate to its player, `float32[B]`; and of regret matching ``advantage``,
+    `float32[B, A]`, 0 where not legal.
 
     Args:
         settings: Settings of the net.
-        weights: From `ValueNet.inference_weights`; the output behind those of the actions is the value.
+        weights: From `ValueNet.inference_weights`; with `unit`, the output behind those of the actions is the value.
         shape: Shape of an encoded infostate.
         actions: A.
         summands: K.
-        unit: What a value of 1 is in the game's returns.
+        unit: What a value of 1 is in the game's returns; None: the net has no value.
+        policy: How the policy comes from the outputs.
     """
-    graph = _Graph(settings, weights, shape)
-    out = graph.outputs("out")
-    last = weights["out.b"].shape[-1] - 1
-    value = graph.add("Gather", graph.add("Mul", out, graph.hold(np.float32(unit))), graph.hold(np.int64(last)), axis=1)
-    graph.add("Identity", value, result="value")
-    padded = graph.add("Pad", out, graph.hold(np.array([0, 0, 0, 1])))  # what a slot of -1 reads
-    absent = graph.add("Less", "slots", graph.hold(np.int64(0)))
-    places = graph.add("Where", absent, graph.hold(np.int64(last + 1)), "slots")
-    each = graph.add("Unsqueeze", places, graph.hold(np.array([3])))
-    read = graph.add("GatherND", padded, each, batch_dims=1)
-    logits = graph.add("ReduceSum", read, graph.hold(np.array([2])), keepdims=0)
-    masked = graph.add("Where", "legal", logits, graph.hold(np.float32(-np.inf)))
-    graph.add("Softmax", masked, axis=1, result="policy")
-    inputs = {
-        "x": (TensorProto.FLOAT, shape),
-        "slots": (TensorProto.INT64, [actions, summands]),
-        "legal": (TensorProto.BOOL, [actions]),
+    graph = _NetGraph(settings, weights, shape)
+    out, count = graph.outputs("out"), weights["out.b"].shape[-1]
+    results: dict[str, Tensor] = {"policy": (TensorProto.FLOAT, [ROWS, actions])}
+    if unit is not None:
+        scaled = graph.add("Mul", out, graph.hold(np.float32(unit)))
+        graph.add("Gather", scaled, graph.hold(np.int64(count - 1)), axis=1, result="value")
+        results["value"] = (TensorProto.FLOAT, [ROWS])
+    outputs = graph.sums(out, count)
+    if policy == "softmax":
+        graph.add(
+            "Softmax", graph.add("Where", "legal", outputs, graph.hold(np.float32(-np.inf))), axis=1, result="policy"
+        )
+    else:
+        graph.match_regrets(outputs, actions)
+        results["advantage"] = (TensorProto.FLOAT, [ROWS, actions])
+    inputs: dict[str, Tensor] = {
+        "x": (TensorProto.FLOAT, [ROWS, *shape]),
+        "slots": (TensorProto.INT64, [ROWS, actions, summands]),
+        "legal": (TensorProto.BOOL, [ROWS, actions]),
     }
-    return graph.model(inputs, {"policy": (TensorProto.FLOAT, [actions]), "value": (TensorProto.FLOAT, [])})
+    return graph.model(inputs, results)
 
 
-class _Graph:
-    """A graph that grows by a node at a time. Nodes take names of results and give the name of theirs."""
+class _NetGraph(Graph):
+    """The graph of a `learners.networks.modules.ValueNet`."""
 
     def __init__(self, settings: NetworkSettings, weights: Weights, shape: Sequence[int]) -> None:
-        self.settings, self.weights, self.shape = settings, weights, shape
-        self.nodes: list[NodeProto] = []
-        self.held: dict[str, Any] = {}
-
-    def hold(self, array: Any, name: str | None = None) -> str:
-        """Adds a constant."""
-        name = name or f"constant{len(self.held)}"
-        self.held[name] = np.asarray(array)
-        return name
-
-    def add(self, kind: str, *inputs: str, result: str | None = None, **attributes: Any) -> str:
-        """Adds a node."""
-        result = result or f"y{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, list(inputs), [result], **attributes))
-        return result
-
-    def layer(self, x: str, name: str) -> str:
-        """Adds a linear layer over the last axis."""
-        matrix, bias = (self.hold(self.weights[f"{name}.{part}"], f"{name}.{part}") for part in "wb")
-        return self.add("Add", self.add("MatMul", x, matrix), bias)
+        super().__init__(weights)
+        self.settings, self.shape = settings, shape
 
     def outputs(self, result: str) -> str:
         """Adds the whole net, see `learners.networks.modules.ValueNet`."""
@@ -115,13 +113,29 @@ class _Graph:
             x = self.add("Tanh", self.layer(x, name))
         return self.add("Reshape", x, self.hold(np.array([-1, positions * CONV_CHANNELS])))
 
-    def model(self, inputs: dict[str, Any], results: dict[str, Any]) -> ModelProto:
-        """Returns the model; each input and result has its type and its shape behind the rows."""
-        given, found = (
-            [helper.make_tensor_value_info(name, kind, ["rows", *shape]) for name, (kind, shape) in named.items()]
-            for named in (inputs, results)
+    def sums(self, out: str, count: int) -> str:
+        """Adds the sum of the outputs that ``slots`` names for each action, `[B, A]`, of `count` outputs."""
+        padded = self.add("Pad", out, self.hold(np.array([0, 0, 0, 1])))  # what a slot of -1 reads
+        absent = self.add("Less", "slots", self.hold(np.int64(0)))
+        places = self.add("Where", absent, self.hold(np.int64(count)), "slots")
+        rows = self.add("Gather", self.add("Shape", out), self.hold(np.int64(0)))
+        row = self.add("Range", self.hold(np.int64(0)), rows, self.hold(np.int64(1)))
+        first = self.add(
+            "Mul", self.add("Reshape", row, self.hold(np.array([-1, 1, 1]))), self.hold(np.int64(count + 1))
         )
-        held = [numpy_helper.from_array(array, name) for name, array in self.held.items()]
-        graph = helper.make_graph(self.nodes, "net", given, found, held)
-        opset = [helper.make_opsetid("", OPSET)]
-        return helper.make_model(graph, opset_imports=opset, ir_version=IR, producer_name="dancfr")
+        flat = self.add("Reshape", padded, self.hold(np.array([-1])))
+        read = self.add("Gather", flat, self.add("Add", places, first))
+        return self.add("ReduceSum", read, self.hold(np.array([2])), keepdims=0)
+
+    def match_regrets(self, outputs: str, actions: int) -> None:
+        """Adds ``advantage`` and, by regret matching, ``policy``, see `learners.regret_matching.match_regrets`."""
+        zero = self.hold(np.float32(0))
+        advantage = self.add("Where", "legal", outputs, zero, result="advantage")
+        positive = self.add("Relu", advantage)
+        total = self.add("ReduceSum", positive, self.hold(np.array([1])), keepdims=1)
+        some = self.add("Greater", total, zero)
+        share = self.add("Div", positive, self.add("Where", some, total, self.hold(np.float32(1))))
+        masked = self.add("Where", "legal", outputs, self.hold(np.float32(-np.inf)))
+        best = self.add("ArgMax", masked, axis=1, keepdims=1)
+        first = self.add("Cast", self.add("Equal", best, self.hold(np.arange(actions))), to=TensorProto.FLOAT)
+        self.add("Where", some, share, first, result="policy")

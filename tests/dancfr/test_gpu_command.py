@@ -13,7 +13,7 @@ from dancfr.errors import RunError, UsageError
 from dancfr.methods import find_preset
 from dancfr.runs.config import apply_overrides
 from dancfr.runs.run import Run
-from tests.dancfr.methods.test_every_method import SMALL
+from tests.dancfr.methods.small_runs import SMALL
 
 DREAM = tuple(SMALL["dream"][1:])
 POLICY = tuple(SMALL["policy-gradient"][1:])

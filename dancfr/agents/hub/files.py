@@ -7,12 +7,14 @@ from dancfr.agents.cards import CARD, Card, read_card
 from dancfr.agents.pretrained import STRATEGY
 from dancfr.errors import UsageError
 from dancfr.games.registry import all_games
+from dancfr.methods.best_response.config import NETS as RESPONSE
 from dancfr.runs.folder import read_info
 from dancfr.runs.strategies import read_strategy
 
 README = "README.md"
-NETS = "strategies/*.safetensors"
-PATTERNS = (CARD, "config.json", README, STRATEGY, NETS)
+NETS = ("strategies/*.safetensors", RESPONSE)
+"""Patterns of the files of nets."""
+PATTERNS = (CARD, "config.json", README, STRATEGY, *NETS)
 """Patterns of all files that are sent and fetched. A repository may have others, which are never fetched."""
 LARGEST = 512 * 2**20
 """Bytes of all files of an agent together, at most."""
@@ -75,7 +77,7 @@ def check_packed(folder: Path, name: str) -> Card:
         raise UsageError(f"{name} is not a packed agent: it has neither config.json nor {STRATEGY}")
     if agent == folder:
         game = read_info(folder)["config"].get("game")
-        if not any(folder.glob(NETS)):
+        if not any(path for pattern in NETS for path in folder.glob(pattern)):
             raise UsageError(f"{name} is not a packed agent: it has no nets in strategies/")
     else:
         game = read_strategy(agent)[1].get("game")

@@ -36,6 +36,7 @@ METHOD = Method(
     config=BeliefSearchConfig,
     train=lazily("dancfr.methods.belief_search.driver:train"),
     load_agent=lazily("dancfr.methods.belief_search.agent:load_agent"),
+    pack=lazily("dancfr.methods.belief_search.agent:pack"),
     presets=PRESETS,
     speed=Speed("search/decisions_per_second", "decisions"),
     samples="samples/advantages",

@@ -7,6 +7,7 @@ from dancfr.errors import UsageError
 from dancfr.evaluation.server import NewestNets
 from dancfr.methods.agent_name import SHARE, AgentName
 from dancfr.methods.belief_search.config import BeliefSearchConfig
+from dancfr.methods.packed import Packed, refuse_last, refuse_nets
 from dancfr.methods.stored import check_weights, misfit, newest_evaluated, trained_game, value_net_shapes
 from dancfr.runs.run import Run
 from envs.agent import Agent
@@ -17,6 +18,9 @@ from learners.belief_search.policies import BeliefWeights
 from learners.belief_search.settings import SearchSettings
 from learners.belief_search.view import BeliefGeister
 from learners.networks.settings import NetworkSettings, Weights
+
+_OPTIONS = {"average": ("net", "last"), "threshold": SHARE}
+"""Options of the agents' names."""
 
 
 class BeliefSearchPolicies(NewestNets):
@@ -55,7 +59,7 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     Raises:
         UsageError: the run belongs to another game or has no nets yet, or the file is damaged.
     """
-    options = wanted.options({"average": ("net", "last"), "threshold": SHARE})
+    options = wanted.options(_OPTIONS)
     config = run.config_as(BeliefSearchConfig)
     trained_on = trained_game(wanted.base, config, game)
     assert isinstance(trained_on, Geister)
@@ -76,6 +80,22 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
         return belief_net_agent(trained_on, config.network, nets, config.search, wanted.text, threshold, policy)
     except ValueError as error:
         raise misfit(file, error) from None
+
+
+def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
+    """The packed agent of a name: its policy net and its advantage net.
+
+    Raises:
+        UsageError: the run has no nets yet, or the name asks for the advantage net alone; or a number of nets is given.
+    """
+    options = wanted.options(_OPTIONS)
+    refuse_nets(wanted, nets)
+    refuse_last(wanted, options.get("average"))
+    config = run.config_as(BeliefSearchConfig)
+    threshold = wanted.share(options, "threshold")
+    changed = config.model_dump(mode="json") | ({} if threshold is None else {"average_threshold": threshold})
+    file = newest_evaluated(run, wanted, config.evaluation.every)
+    return Packed.of(changed, file, *run.load_strategy(0, file.iteration), exact=True)
 
 
 def belief_net_agent(

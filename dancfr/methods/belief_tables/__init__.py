@@ -19,6 +19,7 @@ METHOD = Method(
     config=BeliefTablesConfig,
     train=lazily("dancfr.methods.belief_tables.driver:train"),
     load_agent=lazily("dancfr.methods.belief_tables.agent:load_agent"),
+    pack=lazily("dancfr.methods.belief_tables.agent:pack"),
     presets=PRESETS,
     speed=Speed("tables/nodes_per_second", "nodes"),
     samples="samples/nodes",

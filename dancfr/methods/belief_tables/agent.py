@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from dancfr.errors import UsageError
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.belief_tables.config import BeliefTablesConfig
+from dancfr.methods.packed import Packed, refuse_nets
 from dancfr.methods.stored import misfit, newest, trained_game
 from dancfr.runs.run import Run
 from envs.agent import Agent
@@ -17,6 +18,9 @@ from learners.belief_tables.agent import BeliefAgent
 from learners.belief_tables.solver import check_game
 from learners.belief_tables.strategy import BeliefStrategy
 from learners.geister_beliefs.belief import Update
+
+_OPTIONS = {"average": ("exact",)}
+"""Options of the agents' names."""
 
 
 class BeliefTablePolicies:
@@ -44,7 +48,7 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     Raises:
         UsageError: the run belongs to another game or has no strategy yet, or the file is damaged.
     """
-    wanted.options({"average": ("exact",)})
+    wanted.options(_OPTIONS)
     config = run.config_as(BeliefTablesConfig)
     trained_game(wanted.base, config, game)
     try:
@@ -57,3 +61,16 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
         return BeliefAgent(BeliefStrategy.from_arrays(arrays), config.tables.belief, wanted.text)
     except ValueError as error:
         raise misfit(file, error) from None
+
+
+def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
+    """The packed agent of a name: its table.
+
+    Raises:
+        UsageError: the run has no strategy yet; or a number of nets is given.
+    """
+    wanted.options(_OPTIONS)
+    refuse_nets(wanted, nets)
+    config = run.config_as(BeliefTablesConfig)
+    file = newest(run, wanted, None, "with its first checkpoint")
+    return Packed.of(config.model_dump(mode="json"), file, *run.load_strategy(0, file.iteration), exact=True)

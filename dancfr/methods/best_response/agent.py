@@ -12,7 +12,7 @@ from dancfr.errors import RunError, UsageError, reason
 from dancfr.games.registry import make_game
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.config import FRESH, NETS, RESULT, BestResponseConfig
-from dancfr.methods.packed import Packed, refuse_nets
+from dancfr.methods.packed import Packed, PackedFile, refuse_nets
 from dancfr.methods.stored import check_rules, check_weights, newest, trained_game
 from dancfr.runs.folder import write_json
 from dancfr.runs.metrics import plain
@@ -106,10 +106,11 @@ def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
     if wanted.iteration is None and (run.path / NETS).is_file():
         arrays, about = load_state(run.path / NETS)
         stored = run.list_strategies()
-        return Packed(config, stored[-1].iteration if stored else 0, NETS, widened(arrays), about)
+        files = {NETS: PackedFile(widened(arrays), about)}
+        return Packed(config, stored[-1].iteration if stored else 0, files)
     file = newest(run, wanted, None, "at the first point of its curve")
     arrays, meta = run.load_strategy(file.player, file.iteration)
-    return Packed(config, file.iteration, f"strategies/{file.path.name}", arrays, meta)
+    return Packed.of(config, file, arrays, meta)
 
 
 def load_file(path: str | os.PathLike[str], game: GameBase) -> SeatedAgents:

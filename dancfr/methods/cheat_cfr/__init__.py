@@ -29,6 +29,7 @@ METHOD = Method(
     config=CheatCfrConfig,
     train=lazily("dancfr.methods.cheat_cfr.driver:train"),
     load_agent=lazily("dancfr.methods.cheat_cfr.agent:load_agent"),
+    pack=lazily("dancfr.methods.cheat_cfr.agent:pack"),
     presets=PRESETS,
     speed=Speed("cfr/nodes_per_second", "nodes"),
     samples="samples/nodes",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.cheat_cfr.config import CheatCfrConfig
+from dancfr.methods.packed import Packed, refuse_last, refuse_nets
 from dancfr.methods.stored import misfit, newest, trained_game
 from dancfr.runs.run import Run
 from envs.agent import Agent
@@ -16,6 +17,9 @@ from envs.cheat import Cheat
 from envs.game import GameBase
 from learners.cheat_cfr.keys import KeyForm
 from learners.cheat_cfr.strategy import CheatAgent, Strategy
+
+_OPTIONS = {"average": ("exact", "last")}
+"""Options of the agents' names."""
 
 
 class CheatPolicies:
@@ -48,7 +52,7 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     Raises:
         UsageError: the run belongs to another game or has no strategy yet, or the file is damaged.
     """
-    options = wanted.options({"average": ("exact", "last")})
+    options = wanted.options(_OPTIONS)
     config = run.config_as(CheatCfrConfig)
     trained_on = trained_game(wanted.base, config, game)
     assert isinstance(trained_on, Cheat)
@@ -59,6 +63,20 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
         return cheat_agent(trained_on, config.key_form, about, arrays, policy, wanted.text)
     except ValueError as error:
         raise misfit(file, error) from None
+
+
+def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
+    """The packed agent of a name: its average strategy and its current one.
+
+    Raises:
+        UsageError: the run has no strategy yet, or the name asks for the current one; or a number of nets is given.
+    """
+    options = wanted.options(_OPTIONS)
+    refuse_nets(wanted, nets)
+    refuse_last(wanted, options.get("average"))
+    config = run.config_as(CheatCfrConfig)
+    file = newest(run, wanted, None, "with its first checkpoint")
+    return Packed.of(config.model_dump(mode="json"), file, *run.load_strategy(0, file.iteration), exact=True)
 
 
 def cheat_agent(

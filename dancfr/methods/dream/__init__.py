@@ -60,6 +60,7 @@ METHOD = Method(
     speed=Speed("traversal/decisions_per_second", "decisions"),
     samples="samples/advantage",
     plies="samples/decisions",
+    pack=lazily("dancfr.methods.dream.agent:pack"),
     stored_with="train",
     strategies=lambda config, t: {(i, p) for i in range(1, t + 1) for p in config.updated_players(i)},
     strategy_per_player=True,

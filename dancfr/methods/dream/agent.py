@@ -1,12 +1,15 @@
 """Agents of DREAM runs: averages over the stored advantage nets, or the average-policy nets of Deep CFR."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 from typing import Any, get_args
 
 from dancfr.errors import UsageError
+from dancfr.games.registry import make_game
 from dancfr.methods.agent_name import SHARE, AgentName
 from dancfr.methods.dream.config import DreamConfig
+from dancfr.methods.packed import Packed, PackedFile, is_packed, kept_nets, place_of, refuse_nets
 from dancfr.methods.stored import check_weights, files_until, misfit, trained_game, value_net_shapes
 from dancfr.runs.run import Run, StrategyFile
 from envs.agent import Agent
@@ -15,6 +18,10 @@ from learners.deep_cfr.average_policy import AveragePolicyAgent
 from learners.dream.agent import DreamAgent
 from learners.dream.settings import Play
 from learners.networks.settings import Weights
+from learners.storage import arrays_under
+
+NUMBERS = "numbers"
+"""Key of the numbers t of the nets in the metadata of a packed file, whose arrays have names such as ``40.out.w``."""
 
 
 class DreamPolicies:
@@ -63,58 +70,158 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     Raises:
         UsageError: the run belongs to another game or has no nets yet, or a net is missing or damaged.
     """
+    config = run.config_as(DreamConfig)
+    average, threshold = _play(run, config, wanted)
+    trained_on = numbered(trained_game(wanted.base, config, game))
+    try:
+        if average == "net":
+            nets = {player: weights for player, (_, weights) in _average_nets(run, config, wanted, trained_on).items()}
+            return AveragePolicyAgent(trained_on, config.network, nets, wanted.text)
+        strategies = _advantage_nets(run, config, wanted, trained_on, average)
+        numbers = {player: [t for t, _ in nets] for player, nets in strategies.items()}
+        return DreamAgent(
+            trained_on, config.network, strategies, average, wanted.text, config.average_power, threshold, numbers
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
+    """The packed agent of a name: a file for each player, with the nets that it plays by and their numbers t.
+
+    Args:
+        run: The run.
+        wanted: Name of the agent, with the options of `load_agent`.
+        nets: Number of nets of each player to keep, evenly spread; None: all.
+
+    Raises:
+        UsageError: see `load_agent`; or a player has fewer nets, or plays by one.
+    """
+    config = run.config_as(DreamConfig)
+    average, threshold = _play(run, config, wanted)
+    game = numbered(make_game(config.game, **config.game_options))
+    changed = config.model_dump(mode="json") | {"average": average, "average_threshold": threshold}
+    if average in ("net", "last"):
+        refuse_nets(wanted, nets)
+    if average == "net":
+        found = _average_nets(run, config, wanted, game)
+        files = {place_of(file): PackedFile(net, _meta(file)) for file, net in found.values()}
+        return Packed(changed, max(file.iteration for file, _ in found.values()), files, exact=True)
+    strategies = _advantage_nets(run, config, wanted, game, average)
+    newest = {file.player: file for file in files_until(run, wanted, "train")}
+    files = {}
+    for player, mixed in strategies.items():
+        kept = [mixed[place] for place in kept_nets(wanted, len(mixed), nets)]
+        arrays = {f"{t}.{name}": array for t, net in kept for name, array in net.items()}
+        meta = _meta(newest[player]) | {NUMBERS: [t for t, _ in kept]}
+        files[place_of(newest[player])] = PackedFile(arrays, meta)
+    return Packed(changed, max(file.iteration for file in newest.values()), files, exact=True)
+
+
+def _meta(file: StrategyFile) -> dict[str, Any]:
+    """The metadata by which a run recognises a file."""
+    return {"player": file.player, "iteration": file.iteration}
+
+
+def _play(run: Run, config: DreamConfig, wanted: AgentName) -> tuple[Any, float]:
+    """The policy that the agent of a name plays, one of `Play`, and its threshold.
+
+    Raises:
+        UsageError: the run has no such policy.
+    """
     options = wanted.options({"average": get_args(Play), "threshold": SHARE})
     threshold = wanted.share(options, "threshold")
-    config = run.config_as(DreamConfig)
-    trained_on = numbered(trained_game(wanted.base, config, game))
-    files = files_until(run, wanted, "train")
-    average: Any = options.get("average", config.average)
+    average = options.get("average", config.average)
+    if is_packed(run) and average != config.average and (average == "net" or config.average in ("net", "last")):
+        have = f"{run.path} has been packed with the nets of average={config.average} alone"
+        raise UsageError(f"{wanted.text}: {have}: leave out average={average}")
     if average == "net":
-        return _load_average_net(run, config, wanted, trained_on, threshold)
-    if average != "last":
+        if not config.policy_net:
+            raise UsageError(f"{wanted.text}: average=net is available for runs with policy_net=true only")
+        if threshold is not None:
+            raise UsageError(f"{wanted.text}: average=net has no threshold: leave it out")
+    if threshold is None:  # that of the averages, which is not meant for a single net
+        single = average == "last" and not (is_packed(run) and config.average == "last")
+        threshold = 0.0 if single else config.average_threshold
+    return average, threshold
+
+
+def _advantage_nets(
+    run: Run, config: DreamConfig, wanted: AgentName, game: Game, average: str
+) -> dict[int, list[tuple[int, Weights]]]:
+    """The nets of each player that the agent of a name plays by, with their numbers t: 1, 2, ... in an unpacked run.
+
+    Raises:
+        UsageError: a player has none yet, or one is missing or damaged.
+    """
+    files = files_until(run, wanted, "train")
+    if average != "last" and not is_packed(run):
         last = max((file.iteration for file in files), default=0)
         run.require_strategies({(t, p) for t in range(1, last) for p in config.updated_players(t)})
-    if threshold is None:
-        threshold = 0.0 if average == "last" else config.average_threshold
-    strategies: dict[int, list[tuple[int, Any]]] = {p: [] for p in range(game.spec.num_players)}
-    newest = {player: [f for f in files if f.player == player][-1:] for player in strategies}
-    for file in files if average != "last" else [f for found in newest.values() for f in found]:
-        weights, meta = _checked(run, file, config, trained_on)
-        strategies[file.player].append((int(meta.get("count", file.iteration)), weights))
-    for player, found in strategies.items():
-        if files and not found:
+    found: dict[int, list[tuple[int, Weights]]] = {p: [] for p in range(game.spec.num_players)}
+    newest = {file.player: file for file in files}
+    for file in files if average != "last" else newest.values():
+        nets = _checked(run, file, config, game)
+        found.setdefault(file.player, []).extend(nets[-1:] if average == "last" else nets)
+    if not is_packed(run):
+        found = {player: list(enumerate((net for _, net in nets), 1)) for player, nets in found.items()}
+    for player, nets in found.items():
+        if files and not nets:
             first = next((f.iteration for f in run.list_strategies(player)), None)
             cure = f"use {wanted.base}@{first} or later" if first else "train at least one iteration for each player"
             raise UsageError(f"{wanted.text} has no strategy of player {player} yet: {cure}")
+    if not files:
+        raise UsageError(f"{wanted.text} has no network of player 0 yet: train at least one iteration per player")
+    return found
+
+
+def _average_nets(
+    run: Run, config: DreamConfig, wanted: AgentName, game: Game
+) -> dict[int, tuple[StrategyFile, Weights]]:
+    """The newest average-policy net of each player up to an iteration, with its file.
+
+    Raises:
+        UsageError: a player has none yet, or one is damaged.
+    """
+    files_until(run, wanted, "train")  # refuses iterations that the run does not have
+    files = run.list_strategies(average=True)  # sorted by iteration, so the newest one of a player is kept
+    newest = {file.player: file for file in files if wanted.iteration is None or file.iteration <= wanted.iteration}
+    for player in range(game.spec.num_players):
+        if player not in newest:
+            raise UsageError(
+                f"{wanted.text} has no average-policy net yet for player {player}: one is trained at each evaluation"
+            )
+    return {player: (file, _checked(run, file, config, game)[0][1]) for player, file in newest.items()}
+
+
+def _checked(run: Run, file: StrategyFile, config: DreamConfig, game: Game) -> list[tuple[int, Weights]]:
+    """Loads the net of a stored file, or all those of a packed one with their numbers t.
+
+    Raises:
+        UsageError: it does not match the configuration.
+    """
+    arrays, meta = run.load_strategy(file.player, file.iteration, average=file.average)
+    nets = [(0, arrays)]
     try:
-        return DreamAgent(trained_on, config.network, strategies, average, wanted.text, config.average_power, threshold)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def _load_average_net(
-    run: Run, config: DreamConfig, wanted: AgentName, trained_on: Game, threshold: float | None
-) -> Agent:
-    """Returns the agent of the newest average-policy nets up to an iteration."""
-    if not config.policy_net:
-        raise UsageError(f"{wanted.text}: average=net is available for runs with policy_net=true only")
-    if threshold is not None:
-        raise UsageError(f"{wanted.text}: average=net has no threshold: leave it out")
-    nets: dict[int, Any] = {}
-    for file in run.list_strategies(average=True):  # sorted by iteration, so the newest net is kept
-        if wanted.iteration is None or file.iteration <= wanted.iteration:
-            nets[file.player], _ = _checked(run, file, config, trained_on)
-    try:
-        return AveragePolicyAgent(trained_on, config.network, nets, wanted.text)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def _checked(run: Run, file: StrategyFile, config: DreamConfig, game: Game) -> tuple[Weights, dict[str, Any]]:
-    """Loads weights and metadata of a stored net; raises UsageError if it does not match the configuration."""
-    weights, meta = run.load_strategy(file.player, file.iteration, average=file.average)
-    try:
-        check_weights(weights, value_net_shapes(game, config.network, weights))
+        if is_packed(run) and not file.average:
+            nets = [(t, arrays_under(arrays, str(t))) for t in _numbers(meta)]
+            if sum(len(net) for _, net in nets) != len(arrays):
+                raise ValueError(f"its arrays are not those of the nets {', '.join(str(t) for t, _ in nets)}")
+        for _, weights in nets:
+            check_weights(weights, value_net_shapes(game, config.network, weights))
     except ValueError as error:
         raise misfit(file, error) from None
-    return weights, meta
+    return nets
+
+
+def _numbers(meta: Mapping[str, Any]) -> list[int]:
+    """The numbers t of the nets in a packed file."""
+    found = meta.get(NUMBERS)
+    if (
+        not isinstance(found, list)
+        or not all(type(t) is int and t > 0 for t in found)
+        or not found
+        or any(after <= before for before, after in pairwise(found))
+    ):
+        raise ValueError(f"{NUMBERS} of its nets must be whole numbers that ascend")
+    return found

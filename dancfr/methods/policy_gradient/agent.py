@@ -4,13 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from dancfr.errors import UsageError
 from dancfr.evaluation.server import NewestNets
 from dancfr.games.registry import make_game
 from dancfr.methods.agent_name import SHARE, AgentName
-from dancfr.methods.packed import Packed, refuse_nets
+from dancfr.methods.packed import Packed, kept_nets, refuse_nets
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
 from dancfr.methods.stored import check_weights, misfit, newest_evaluated, trained_game, value_net_shapes
 from dancfr.runs.run import Run
@@ -99,16 +97,13 @@ def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
         threshold = 0.0 if average == "last" and threshold is None else threshold
         average, weights = "weights", last
     if average == "mixture":
-        if nets is not None and not 1 <= nets <= len(kept):
-            raise UsageError(f"--nets must be from 1 to {len(kept)}, the nets of {wanted.text}, got {nets}")
-        chosen = np.linspace(0, len(kept) - 1, nets or len(kept)).round().astype(int)
-        kept = [kept[place] for place in chosen]
+        kept = [kept[place] for place in kept_nets(wanted, len(kept), nets)]
     else:
         refuse_nets(wanted, nets)
         kept = []
     changed = config.model_dump(mode="json") | {"average": average}
     changed |= {} if threshold is None else {"threshold": threshold}
-    return Packed(changed, file.iteration, f"strategies/{file.path.name}", pack_nets(weights, (), kept), meta)
+    return Packed.of(changed, file, pack_nets(weights, (), kept), meta)
 
 
 def _average(wanted: AgentName, config: PolicyGradientConfig, options: Mapping[str, str]) -> str:

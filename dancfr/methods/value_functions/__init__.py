@@ -43,6 +43,7 @@ METHOD = Method(
     config=ValueFunctionConfig,
     train=lazily("dancfr.methods.value_functions.driver:train"),
     load_agent=lazily("dancfr.methods.value_functions.agent:load_agent"),
+    pack=lazily("dancfr.methods.value_functions.agent:pack"),
     presets=PRESETS,
     speed=Speed("learner/rows_per_second", "rows"),
     samples="samples/values",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dancfr.errors import UsageError
 from dancfr.methods.agent_name import AgentName
+from dancfr.methods.packed import Packed, refuse_nets
 from dancfr.methods.stored import newest, trained_game
 from dancfr.methods.value_functions.config import ValueFunctionConfig
 from dancfr.methods.value_functions.solving import cut_game, load_net, trunk_of
@@ -130,3 +131,16 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
         return TabularAgent(split.tree.observed, split.tree.to_table(policy), wanted.text)
     except ValueError as error:  # players know more than `observe` shows
         raise UsageError(str(error)) from None
+
+
+def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
+    """The packed agent of a name: its value net, with which each of its agents solves the game again.
+
+    Raises:
+        UsageError: the run has no net yet; or a number of nets is given.
+    """
+    wanted.options({}, searches=False)
+    refuse_nets(wanted, nets)
+    config = run.config_as(ValueFunctionConfig)
+    file = newest(run, wanted, "exploitability", f"at iteration {config.evaluation.every}")
+    return Packed.of(config.model_dump(mode="json"), file, *run.load_strategy(0, file.iteration), exact=True)

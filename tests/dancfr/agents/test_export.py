@@ -1,19 +1,26 @@
 """`dancfr export`: the exported nets are those by which the agent plays, and wrong use is refused."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
 import pytest
+import torch
 
 from dancfr.agents.by_name import make_agent
-from dancfr.agents.export import ABOUT, CLOSE, export, random_infostates
+from dancfr.agents.export import ABOUT, CLOSE, export
+from dancfr.agents.export_numbered import random_infostates
 from dancfr.errors import RunError, UsageError
 from dancfr.games.registry import make_game
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
+from learners.networks.settings import NetworkSettings
 from learners.policy_gradient.mixture import PolicyMixture
+from learners.policy_gradient.network import policy_net
+from learners.storage import save_state
+from tests.dancfr.outcomes import Command
 
 
 def test_nets_of_a_mixture_play_as_the_agent_does(tmp_path: Path) -> None:
@@ -23,7 +30,7 @@ def test_nets_of_a_mixture_play_as_the_agent_does(tmp_path: Path) -> None:
     about = json.loads((tmp_path / "onnx" / ABOUT).read_text())
     assert {key: result[key] for key in about} == about
     assert [net["probability"] for net in about["nets"]] == pytest.approx(list(agent.probability))
-    assert (about["threshold"], result["infostates"] > 500) == (agent.threshold, True)
+    assert (about["threshold"], about["mixing"], result["infostates"] > 500) == (agent.threshold, "sampled", True)
     trained_on = make_game(about["game"], **about["game_options"])  # as a reader of the file makes it
     packed, legal, players = random_infostates(trained_on, 3)
     given = {
@@ -69,11 +76,63 @@ def test_each_player_has_nets_of_its_own(tmp_path: Path) -> None:
     assert not np.array_equal(first[0], second[0])
 
 
-@pytest.mark.parametrize("name", ["rush", "pretrained:leduc", "pretrained:guandan"])
-def test_agents_without_policy_nets_are_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="does not play by policy nets"):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("rush", "rush plays by no net from infostates to actions"),
+        ("pretrained:leduc", "dancfr pack takes runs of any method"),
+        ("pretrained:geister?search=8", "a search is not part of an agent's nets: leave out its options"),
+        ("pretrained:geister?averag=last", "no option named 'averag'"),
+        ("pretrained:geistr", "did you mean pretrained:geister"),
+        ("nowhere/run", "nowhere/run holds no run: it does not exist"),
+    ],
+)
+def test_agents_without_nets_to_export_are_refused(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)) as raised:
         export(name, tmp_path / "onnx")
+    assert "\n" not in str(raised.value)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_command_prints_one_object_or_one_line(command: Command, tmp_path: Path) -> None:
+    done = command("export", "pretrained:phantom-ttt", "onnx", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out)["nets"] == json.loads((tmp_path / "onnx" / ABOUT).read_text())["nets"]
+    (tmp_path / "file").write_text("")
+    (tmp_path / "half").mkdir()
+    (tmp_path / "half" / "config.json").write_text('{"name": "half"')
+    for arguments, code in (
+        (("random", "x"), 2),
+        (("half", "x"), 2),
+        (("half?average=last", "x"), 2),
+        (("file", "x"), 2),
+        (("file.safetensors", "x"), 2),
+        (("", "x"), 2),
+        (("pretrained:phantom-ttt", "file"), 2),
+        (("pretrained:phantom-ttt", "file/below"), 1),
+        (("pretrained:phantom-ttt@7", "x"), 2),
+    ):
+        told = command("export", *arguments)
+        assert (told.code, told.out, len(told.err.splitlines())) == (code, "", 1), arguments
+    assert {path.name for path in tmp_path.iterdir()} == {"onnx", "file", "half"}
+
+
+def test_seats_have_nets_of_their_own_size(tmp_path: Path) -> None:
+    """A response begins with the nets of two agents, and each seat keeps the better one."""
+    arrays = {}
+    networks = [NetworkSettings(width=width, depth=width // 8, outputs="action") for width in (8, 16)]
+    torch.manual_seed(0)
+    for seat, network in enumerate(networks):
+        net = policy_net(network, make_game("kuhn").spec).inference_weights()
+        arrays |= {f"{seat}.{name}": array for name, array in net.items()}
+    about = {"kind": "best response", "game": "kuhn", "game_options": {}, "thresholds": [0.5, 0.25]}
+    about["networks"] = [network.model_dump(mode="json") for network in networks]
+    save_state(tmp_path / "best-response.safetensors", arrays, about)
+    result = export(str(tmp_path / "best-response.safetensors"), tmp_path / "onnx")
+    assert [(net["player"], net["threshold"]) for net in result["nets"]] == [(0, 0.5), (1, 0.25)]
+    assert "threshold" not in result.keys() - {"nets"}
+    assert result["encoding"] == "flat"
+    assert result["difference"] <= CLOSE
 
 
 def test_the_game_is_that_of_the_training(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from huggingface_hub import constants
 import dancfr
 from dancfr.agents.by_name import game_of, identity, make_agent
 from dancfr.agents.cards import read_card
+from dancfr.agents.export import export
 from dancfr.agents.hub.fetch import fetched
 from dancfr.agents.hub.files import LARGEST, PATTERNS, packed_files
 from dancfr.agents.hub.push import PushRequest, push
@@ -27,6 +29,7 @@ from dancfr.agents.tournament import tournament
 from dancfr.errors import DancfrError, RunError, UsageError
 from dancfr.games.registry import make_game
 from tests.dancfr.agents.hub_server import TOKEN, HubServer, Repository
+from tests.dancfr.agents.test_pack_dream import trained
 from tests.dancfr.outcomes import Command
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -96,6 +99,15 @@ def test_readme_has_front_matter_and_the_card(table: Path) -> None:
     assert "pretrained:" not in body
 
 
+def test_readme_says_how_to_play_from_the_folder(table: Path, command: Command) -> None:
+    """Before it is pushed; the agent is the path of the folder, with nets and with a table alike."""
+    (line,) = re.findall(r"^    (dancfr evaluate path/to/kuhn .*)$", (table / "README.md").read_text(), re.MULTILINE)
+    words = line.replace("path/to/kuhn", str(table)).replace("1000", "20").split()
+    outcome = command(*words[1:], "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["games"] == 20
+
+
 @pytest.mark.parametrize("lfs", [False, True])
 def test_a_pushed_agent_is_fetched_byte_by_byte_and_plays_alike(hub: HubServer, lfs: bool) -> None:
     hub.lfs = lfs
@@ -119,6 +131,33 @@ def test_a_pushed_agent_is_fetched_byte_by_byte_and_plays_alike(hub: HubServer, 
     assert [local.as_dict()[key] for key in same] == [remote.as_dict()[key] for key in same]
     assert remote.as_dict()["commits"] == {"hf:ada/dark": result["commit"]}
     assert "commits" not in local.as_dict()
+
+
+def test_a_response_is_pushed_and_plays(hub: HubServer, table: Path, tmp_path: Path) -> None:
+    """The nets of both seats lie beside config.json, and not in strategies/."""
+    dancfr.best_response(str(table), games=64, starts=("fresh",), eval_games=20, out=tmp_path / "run")
+    pack(PackRequest(str(tmp_path / "run"), tmp_path / "packed"))
+    push(PushRequest(tmp_path / "packed", "ada/response"))
+    folder = str(tmp_path / "packed")
+    local, remote = (dancfr.play(name, "random", games=20, seed=2) for name in (folder, "hf:ada/response"))
+    assert local.as_dict()["mean_return"] == remote.as_dict()["mean_return"]
+
+
+@pytest.mark.parametrize("option", ["average=exact", "average=net"])
+def test_a_run_of_dream_is_pushed_and_plays_as_the_run(option: str, hub: HubServer, tmp_path: Path) -> None:
+    run = f"{trained('dream', tmp_path / 'run')}?{option}"
+    pack(PackRequest(run, tmp_path / "packed", against=("random",), games=20))
+    result = push(PushRequest(tmp_path / "packed", "ada/dream"))
+    assert len([path for path in result["files"] if path.startswith("strategies/")]) == 2
+    local, remote = (dancfr.play(name, "random", games=40, seed=2).as_dict() for name in (run, "hf:ada/dream"))
+    assert [local[key] for key in ("game", "wins", "mean_return")] == [
+        remote[key] for key in ("game", "wins", "mean_return")
+    ]
+    name = {"average=exact": "average=net", "average=net": "average=exact"}[option]
+    with pytest.raises(UsageError, match="has been packed with the nets of"):
+        make_agent(f"hf:ada/dream?{name}", "leduc")
+    pytest.importorskip("onnx")
+    assert export("hf:ada/dream", tmp_path / "onnx")["commits"] == {"hf:ada/dream": result["commit"]}
 
 
 def test_the_name_has_options_and_a_revision(hub: HubServer, table: Path) -> None:

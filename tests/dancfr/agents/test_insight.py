@@ -25,8 +25,8 @@ from envs.players import RandomAgent
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
 from learners.search.settings import RolloutSettings
+from tests.dancfr.methods.small_runs import small
 from tests.dancfr.methods.table_runs import run_preset
-from tests.dancfr.methods.test_every_method import small
 
 ZERO = np.zeros(1, np.int64)
 

@@ -1,5 +1,6 @@
 """`dancfr pack`: packed agents play as the unpacked ones, describe themselves, and wrong use is refused."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.agreement import agreement
 from dancfr.evaluation.exploitability import evaluate_exactly
 from dancfr.games.registry import make_game
+from dancfr.methods import method_named
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
 from dancfr.runs.run import Run
@@ -129,8 +131,9 @@ def test_a_strategy_is_packed_with_its_exact_exploitability(table: Path, tmp_pat
     arrays, _ = load_state(table)
     packed, _ = load_state(tmp_path / "kuhn" / "strategy.safetensors")
     assert all((packed[name] == array).all() for name, array in arrays.items())
-    pack(PackRequest(str(tmp_path / "kuhn" / "strategy.safetensors"), tmp_path / "again"))
-    assert read_card(tmp_path / "again").training == card.training
+    for number, name in enumerate((tmp_path / "kuhn" / "strategy.safetensors", tmp_path / "kuhn")):
+        pack(PackRequest(str(name), tmp_path / f"again{number}"))
+        assert read_card(tmp_path / f"again{number}").training == card.training
 
 
 def test_nets_have_their_exact_exploitability_where_no_tree_is_needed(tmp_path: Path) -> None:
@@ -164,6 +167,7 @@ def test_wrong_use_is_refused_and_leaves_nothing(run: Path, table: Path, tmp_pat
         (PackRequest(f"{run}?average=weights", target, nets=2), "leave out --nets"),
         (PackRequest(str(run), target, against=("randum",)), "did you mean random"),
         (PackRequest(str(table), target, nets=2), "is one strategy"),
+        (PackRequest(str(table), target, precision="half"), "is one strategy: leave out --nets, --precision"),
         (PackRequest(str(table), target, response_minutes=1), "leave out --response-minutes"),
     ]
     for request, message in wrong:
@@ -175,17 +179,19 @@ def test_wrong_use_is_refused_and_leaves_nothing(run: Path, table: Path, tmp_pat
         ({"nets": 0}, "--nets must be at least 1"),
         ({"response_minutes": 0.0}, "--response-minutes must be more than 0"),
         ({"name": "Not A Name"}, "small letters"),
+        ({"precision": "double"}, "--precision must be half or single, got 'double'"),
     ):
         with pytest.raises(UsageError, match=message):
             PackRequest(str(run), target, **arguments)  # type: ignore[arg-type]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full"]
 
 
-def test_methods_that_need_more_than_one_file_are_refused(tmp_path: Path) -> None:
-    settings = ["iterations=1", "evaluation.every=0"]
-    train(TrainRequest("cheat-memoryless", settings, tmp_path / "run", "off", INLINE))
-    with pytest.raises(UsageError, match="takes runs of best-response, candidate-policy, dmc, policy-gradient"):
-        pack(PackRequest(str(tmp_path / "run"), tmp_path / "packed"))
+def test_a_method_that_packs_nothing_is_refused(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of installed packages may be."""
+    without = dataclasses.replace(method_named("policy-gradient"), pack=None)
+    monkeypatch.setattr("dancfr.agents.pack.method_named", lambda name: without)
+    with pytest.raises(UsageError, match="of policy-gradient: dancfr pack takes runs of belief-search, belief-"):
+        pack(PackRequest(str(run), tmp_path / "packed"))
 
 
 def test_a_failed_measurement_leaves_nothing(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
