@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from envs.guandan.beliefs.evidence import SEAT_INPUTS, TABLE_INPUTS
 from envs.guandan.beliefs.knowledge import OTHERS, PLACES
 from envs.guandan.beliefs.placements import STEPS
+from learners.networks.settings import Weights
 
 
 class HandsNet(nn.Module):
@@ -42,3 +43,12 @@ class HandsNet(nn.Module):
         both = torch.cat([seats, x[:, None].expand(-1, OTHERS, -1)], dim=2)
         scores: Tensor = self.out(both).unflatten(2, (PLACES, STEPS))
         return scores
+
+    def inference_weights(self) -> Weights:
+        """Arrays for `envs.guandan.beliefs.net.HandsBelief`."""
+        found: Weights = {}
+        for name in ("seat", "table", "hidden", "out"):
+            layer = getattr(self, name)
+            found[f"{name}.w"] = layer.weight.detach().cpu().numpy().T.copy()
+            found[f"{name}.b"] = layer.bias.detach().cpu().numpy().copy()
+        return found

@@ -13,6 +13,7 @@ from envs.guandan import GuanDan
 from envs.guandan.beliefs import placements
 from envs.guandan.beliefs.evidence import observe
 from envs.guandan.beliefs.knowledge import OTHERS, PLACES, RED, Knowledge, hands_by_place
+from envs.guandan.beliefs.net import expected_cards
 from envs.guandan.rules.cards import parse_action
 from envs.guandan.rules.shown import BYTES, LEADS, PASSED, PASSES
 from envs.guandan.rules.state import PAY, PLAY
@@ -82,8 +83,7 @@ def test_probabilities_and_expectations_agree_with_an_enumeration(seed: int) -> 
     known, scores = small(rng)
     by_deal = weights(known, scores)
     whole = sum(by_deal.values())
-    expected = np.zeros((1, OTHERS, PLACES))
-    placements.expect_cards(known.free, known.room, known.known, known.most, scores, expected)
+    expected = expected_cards(known, scores)
     mean = known.known[0] + sum(weight / whole * np.array(deal).T for deal, weight in by_deal.items())
     np.testing.assert_allclose(expected[0], mean, atol=1e-12)
     for deal in list(by_deal)[:: max(1, len(by_deal) // 5)]:

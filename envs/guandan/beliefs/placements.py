@@ -193,24 +193,19 @@ def score_deals(free, room, known, most, scores, held, logs, gradients):
 
 
 @kernel
-def expect_cards(free, room, known, most, scores, expected):
-    """Writes the expected number of cards of each place in each hand, known ones included, `float64[B, 3, 16]`.
+def write_chances(free, room, known, most, scores, chances):
+    """Writes the probability of each number of free cards of each place in each hand.
 
-    The other arguments are those of `score_deals`.
+    Args:
+        free, room, known, most, scores: See `score_deals`.
+        chances: `float64[B, 3, 16, MOST + 1]`; written.
     """
     layers, factors, behind = new_layers(), new_factors(), np.zeros((2, SIDE, SIDE))
-    chances = np.zeros((OTHERS, PLACES, MOST + 1))
     for b in range(free.shape[0]):
         cards, space = free[b].astype(np.int64), room[b].astype(np.int64)
         write_factors(free[b], known[b], most[b], scores[b], factors)
         sum_forwards(cards, space, factors, layers)
-        expect(cards, space, factors, layers, behind, chances)
-        for hand in range(OTHERS):
-            for place in range(PLACES):
-                total = np.float64(known[b, hand, place])
-                for count in range(1, cards[place] + 1):
-                    total += count * chances[hand, place, count]
-                expected[b, hand, place] = total
+        expect(cards, space, factors, layers, behind, chances[b])
 
 
 @kernel
