@@ -155,6 +155,25 @@ def test_dealt_hands_agree_with_all_that_the_player_knows() -> None:
     assert moved > 0.7 * dealt
 
 
+def test_views_that_contradict_themselves_are_dealt_at_random() -> None:
+    """A client that has missed plays believes that more cards are unseen than the others hold."""
+    rng = np.random.default_rng(3)
+    for states in [each.copy() for each in positions(32, 6)][20:60:10]:
+        missed = states.copy()
+        missed["played_low"], missed["played_high"] = 0, 0
+        movers = states["to_move"].astype(np.int64)
+        known = observe(missed, movers)[2]
+        assert (known.room <= 28).all()
+        assert (known.free <= 8).all()
+        scores, seeds = rng.normal(size=(len(states), OTHERS, PLACES, placements.STEPS)), np.arange(len(states))
+        dealt, wanted = missed.copy(), missed.copy()
+        placements.deal_into(dealt, movers, known, scores, seeds.astype(np.uint64))
+        GAME.redeal(wanted, movers, seeds.astype(np.uint64))
+        surplus = known.free.sum(axis=1) != known.room.sum(axis=1)
+        assert surplus.any()
+        assert (dealt[surplus] == wanted[surplus]).all()
+
+
 def test_tributes_are_known() -> None:
     """A taker holds its card until it is played, a payer holds nothing above its tribute."""
     held = barred = red = 0

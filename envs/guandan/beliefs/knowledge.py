@@ -107,10 +107,20 @@ def _note_tributes(state, me, level, knowledge, b):
 
 @kernel
 def _hold(state, seat, me, index, count, knowledge, b):
-    """Notes that a seat had `count` of a card, of which it still holds all that it has not played."""
+    """Notes that a seat had `count` of a card, of which it still holds all that it has not played.
+
+    The view of a client that has missed plays may contradict that; then nothing is noted.
+    """
     other = (seat - me + OTHERS) % SEATS
     held = count - count_of(state.played_low[seat], state.played_high[seat], index)
     if other == OTHERS or held <= 0:
+        return
+    low, high = unseen_cards(state, me)
+    space = np.int64(state.left[seat]) - knowledge.known[b, other].sum()
+    for i in range(OTHERS):
+        low -= knowledge.low[b, i]
+        high -= knowledge.high[b, i]
+    if held > space or held > count_of(low, high, index):
         return
     low, high = card_words(index)
     knowledge.low[b, other] += np.uint64(held) * low

@@ -14,7 +14,7 @@ import numpy as np
 
 from envs.compiled import fast, kernel
 from envs.guandan.beliefs.knowledge import MOST, OTHERS, PLACES, place_of_card
-from envs.guandan.inputs.deals import following, unit
+from envs.guandan.inputs.deals import following, redeal_into, unit
 from envs.guandan.inputs.prospects import unseen_cards
 from envs.guandan.rules.cards import card_words, count_of
 from envs.guandan.rules.state import SEATS
@@ -255,7 +255,8 @@ def draw_counts(free, room, factors, layers, seed, counts):
 def deal_into(states, players, knowledge, scores, seeds):
     """Deals the cards that `players`, `int64[B]`, do not see to the others, in place.
 
-    Each deal is drawn from the distribution of its scores. Within a place the free cards are dealt at random.
+    Each deal is drawn from the distribution of its scores. Within a place the free cards are dealt at random. In the
+    view of a client that has missed plays, no deal may agree with all; then the cards are dealt as by `inputs.deals`.
 
     Args:
         states: `[B]` records.
@@ -270,7 +271,9 @@ def deal_into(states, players, knowledge, scores, seeds):
         state, me, seed, level = states[b], players[b], seeds[b], np.int64(states[b].level)
         free, room = knowledge.free[b].astype(np.int64), knowledge.room[b].astype(np.int64)
         write_factors(knowledge.free[b], knowledge.known[b], knowledge.most[b], scores[b], factors)
-        sum_forwards(free, room, factors, layers)
+        if free.sum() != room.sum() or not np.isfinite(sum_forwards(free, room, factors, layers)):
+            redeal_into(states[b : b + 1], players[b : b + 1], seeds[b : b + 1])
+            continue
         seed = draw_counts(free, room, factors, layers, seed, counts)
         low, high = unseen_cards(state, me)
         for other in range(OTHERS):
