@@ -1,6 +1,7 @@
 """The learner of beliefs about hands: the likelihood of the true deals. `B` rows of a minibatch."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import torch
@@ -36,7 +37,7 @@ class HandsLearner:
         device: torch.device | None = None,
     ) -> None:
         self._training = training
-        build = lambda: HandsNet(network.seat_width, network.width)  # noqa: E731
+        build = partial(HandsNet, network.seat_width, network.width)
         self.trainer = Trainer(build, training, device or torch.device("cpu"), seed)
 
     def fit(self, states: States, rng: np.random.Generator, done: float) -> dict[str, float]:
