@@ -12,12 +12,16 @@ Beliefs = dict[str, Any]
 """A belief as JSON.
 
     about: What it is about; the page of a game may draw it by this, see ``belief`` in `docs/how-to/play.md`.
-    kind: ``tracked`` follows from the moves seen, with the agent's own policy as that of the others; ``uniform`` counts
-        all that the player cannot rule out alike.
+    kind: ``tracked`` follows from the moves seen, with the agent's own policy as that of the others; ``learned`` also
+        follows from them, by a net that has learned from other games; ``uniform`` counts all that the player cannot
+        rule out alike.
     hands: In games that add nothing of their own: the probability of each hand of the opponent, by its description.
 
 Games add to it: Geister ``red``, card games ``others``; see their modules ``belief``.
 """
+
+KINDS = ("tracked", "learned", "uniform")
+"""The kinds of beliefs."""
 
 
 class TellsBelief(Protocol):
@@ -38,4 +42,4 @@ class TellsBelief(Protocol):
         ...
 
 
-__all__ = ["Beliefs", "TellsBelief"]
+__all__ = ["KINDS", "Beliefs", "TellsBelief"]

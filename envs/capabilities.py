@@ -1,7 +1,7 @@
 """Capabilities of some games, beyond `envs.game`: learners and agents use them where a game has them.
 
-Of the games of this repository GuanDan alone has those of `ListedGame`s, `Redeals`, `Situations` and `FullView`, and
-Geister, Kuhn and Leduc alone are `Readable` and `DisguisedGame`s.
+Of the games of this repository GuanDan alone has those of `ListedGame`s, `Redeals`, `RedealsLikely`, `Situations` and
+`FullView`, and Geister, Kuhn and Leduc alone are `Readable` and `DisguisedGame`s.
 """
 
 from collections.abc import Iterator
@@ -149,6 +149,20 @@ class Redeals(Protocol):
     def redeal(self, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
         """Resamples the cards hidden from `players[b]` by `seeds[b]`, in place; the player's infostate is unchanged."""
         ...
+
+
+@runtime_checkable
+class RedealsLikely(Redeals, Protocol):
+    """A game that can also draw the hidden state by how likely plays so far make it."""
+
+    def redeal_likely(self, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
+        """Like `redeal`, with the probabilities of a belief that follows from the public history."""
+        ...
+
+
+def redeal_by_belief(game: Redeals, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
+    """Resamples the hidden state by the game's belief, or, in a game without one, by `Redeals.redeal`."""
+    (game.redeal_likely if isinstance(game, RedealsLikely) else game.redeal)(states, players, seeds)
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ from dancfr.games.rules import noted_options
 from dancfr.games.subject import Subject
 from envs.adapter import Adapter
 from envs.agent import Agent
+from envs.belief import KINDS
 from envs.display import Display, Terse
 from envs.game import Game, GameBase, States, listed
 from envs.players import RandomAgent
@@ -176,8 +177,9 @@ def _check_belief(subject: Subject, record: GameRecord, states: States, agent: A
     assert record.belief is not None
     found = subject.attempt("belief", record.belief, subject.game, states, agent, None)
     _require_object(subject, "belief", found, "about")
-    if found.get("kind") not in ("tracked", "uniform"):
-        raise subject.wrong(f"belief returned the kind {shortened(found.get('kind'))}, expected 'tracked' or 'uniform'")
+    if found.get("kind") not in KINDS:
+        wanted = ", ".join(map(repr, KINDS))
+        raise subject.wrong(f"belief returned the kind {shortened(found.get('kind'))}, expected one of {wanted}")
 
 
 def _viewers(subject: Subject) -> tuple[int | None, ...]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
+from envs.guandan.beliefs.net import shipped_belief
 from envs.guandan.inputs import deals, hands, observation, plans, ranks
 from envs.guandan.inputs.candidates import mark_candidates
 from envs.guandan.inputs.layout import MOST_PLAYS
@@ -26,7 +27,7 @@ from envs.guandan.rules.cards import (
     pack,
 )
 from envs.guandan.rules.generation import LONGEST
-from envs.guandan.rules.readings import TABLE
+from envs.guandan.rules.listing import list_actions
 from envs.guandan.rules.state import GIVE_BACK, NOBODY, PAY, SEATS, state_dtype
 from envs.playable import Playable, rules_of
 from envs.sparse import Sparse
@@ -183,11 +184,11 @@ class GuanDan(Playable):
 
     def legal(self, states: States) -> Ragged:
         """See `ListedGame.legal`. Lists every multiset of cards in every reading; a pass comes first."""
-        return _listed(states, merged=False)
+        return list_actions(states, merged=False)
 
     def choices(self, states: States) -> Ragged:
         """See `ListedGame.choices`. Lists every multiset of cards in its strongest reading."""
-        return _listed(states, merged=True)
+        return list_actions(states, merged=True)
 
     alike: ClassVar[tuple[str, ...]] = ("kind", "rank", "size")
 
@@ -321,6 +322,10 @@ class GuanDan(Playable):
         """
         deals.redeal_into(states, np.asarray(players, np.int64), np.asarray(seeds, np.uint64))
 
+    def redeal_likely(self, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
+        """See `envs.capabilities.RedealsLikely`; the deals are those of `envs.guandan.beliefs.net.shipped_belief`."""
+        shipped_belief().deal(states, players, seeds)
+
     situations: ClassVar[tuple[str, ...]] = ("lead", "follow", "partner holds", "endgame")
 
     def situation_of(self, states: States) -> NDArray[np.int8]:
@@ -376,18 +381,6 @@ def _check_lists(packed: Packed, offsets: NDArray[np.int64], actions: NDArray[np
     """Raises ValueError if the offsets are not those of the actions of these infostates."""
     if len(offsets) != len(packed) + 1 or offsets[0] != 0 or offsets[-1] != len(actions):
         raise ValueError(f"offsets do not divide {len(actions)} actions among {len(packed)} infostates")
-
-
-def _listed(states: States, merged: bool) -> Ragged:
-    """Lists the legal actions of all tables, with one reading per multiset if `merged`; enlarges the rows as needed."""
-    offsets = np.zeros(len(states) + 1, np.int64)
-    table = np.full(TABLE if merged else 1, -1, np.int64)
-    rows = np.empty(LONGEST + 64 * len(states), action_dtype)
-    done = rules.legal_batch(states, 0, merged, rows, offsets, table)
-    while done < len(states):
-        rows = np.concatenate([rows[: offsets[done]], np.empty(len(rows), action_dtype)])
-        done = rules.legal_batch(states, done, merged, rows, offsets, table)
-    return Ragged(offsets, rows[: offsets[-1]])
 
 
 def describe(action: np.void) -> str:

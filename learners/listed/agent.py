@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.agent import Agent
-from envs.capabilities import FullView, Redeals
+from envs.capabilities import FullView, Redeals, redeal_by_belief
 from envs.game import GameBase, GameOver, ListedGame, Ragged, States
 from envs.insight import Insight, limited, normalised, with_gaps
 from envs.ragged import best_rows, take_lists
@@ -133,14 +133,14 @@ class QAgent:
         )
 
     def critic_value(self, states: States, rng: np.random.Generator) -> tuple[float | None, str | None]:
-        """The mean value of a critic that sees all hands, over deals of those that the player of a position, `[1]`,
-        does not see, and ``critic``; twice None without a critic or deals."""
+        """The mean value of a critic that sees all hands, over likely deals of those that the player of a position,
+        `[1]`, does not see, and ``critic``; twice None without a critic or deals."""
         game = self._game
         if self.critic is None or not isinstance(game, Redeals) or not isinstance(game, FullView):
             return None, None
         dealt = np.repeat(states, DEALS)
         movers = self._game.to_move(dealt)
-        game.redeal(dealt, movers, rng.integers(0, 2**64, DEALS, np.uint64))
+        redeal_by_belief(game, dealt, movers, rng.integers(0, 2**64, DEALS, np.uint64))
         values = self.critic(self._game.observe(dealt, movers), game.observe_hidden(dealt, movers))
         return limited(float(values.mean()), self._game), "critic"
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.agent import copy_with
-from envs.capabilities import Redeals, full_view
+from envs.capabilities import Redeals, full_view, redeal_by_belief
 from envs.game import GameBase, ListedGame, States
 from envs.insight import Insight, normalised, with_gaps
 from learners.listed.agent import QAgent, places
@@ -61,7 +61,7 @@ class DealSearch:
     Args:
         agent: The net that proposes and that plays the roll-outs.
         game: The rules.
-        settings: How to search; `doubt` is not read, as all deals are alike likely.
+        settings: How to search. Deals follow the game's belief, if it has one; with a `doubt` of 1 they do not.
 
     Raises:
         ValueError: the hidden part of the game cannot be dealt again.
@@ -170,7 +170,10 @@ class DealSearch:
         """
         game, settings = self._game, self.settings
         players = game.to_move(states)
-        game.redeal(states, players, deals)
+        if settings.doubt < 1:
+            redeal_by_belief(game, states, players, deals)
+        else:
+            game.redeal(states, players, deals)
         before, rows = game.rounds(states), np.arange(len(states))
         returns, weight = np.zeros(len(states), np.float32), 1.0
         depth = settings.depth if self._critic is not None else _TO_THE_END

@@ -19,7 +19,8 @@ class RolloutSettings(Settings):
             this share of the ply before; 1: the value at the end alone.
         worlds: Arrangements of what is hidden, drawn for a round of roll-outs.
         doubt: Share of uniform moves that beliefs expect of the opponent. With 1 beliefs rule out only arrangements
-            under which a move would not have been legal.
+            under which a move would not have been legal. A belief that is learned, as that of GuanDan, is used below 1
+            as it is.
         temperature: Weight of the policy: the action a with the greatest Q(a) + temperature * log policy(a) is played.
         confidence: A candidate is given up when it is this number of standard errors behind the best one.
     """

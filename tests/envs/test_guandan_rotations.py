@@ -13,7 +13,7 @@ from envs.guandan.rules.state import GIVE_BACK, NOBODY, PAY, PLAY, SEATS, state_
 from envs.guandan.rules.tables import finish_levels
 from envs.ragged import choose_rows
 
-BY_SEAT = ("low", "high", "played_low", "played_high", "last_low", "last_high", "left")
+BY_SEAT = ("low", "high", "played_low", "played_high", "last_low", "last_high", "left", "shown")
 BY_TEAM = ("levels", "attempts")
 SEAT_NUMBERS = ("holder", "to_move", "order", "former", "payer", "receiver")
 TEAM_NUMBERS = ("owner", "winner")

@@ -23,6 +23,8 @@ GUANDAN = (
     "test_guandan_recordings.py::test_tribute_and_return_lists_are_the_recorded_ones",
     "test_guandan_recordings.py::test_what_is_left_at_the_end_of_a_round_is_what_was_recorded",
     "test_guandan_rules.py::test_what_is_not_legal_is_refused_and_changes_nothing",
+    "test_guandan_beliefs.py::test_plays_and_passes_are_noted",
+    "test_guandan_beliefs.py::test_gradients_agree_with_differences",
 )
 CHEAT = (
     "test_cheat_rules.py::test_games_go_as_stated[mini-picked]",

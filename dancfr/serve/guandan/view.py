@@ -9,8 +9,9 @@ import numpy as np
 
 from dancfr.serve.guandan.incoming import MAX_HAND, Beginning, EpisodeOver, Exchange, Play, Request, Route
 from envs.game import States
-from envs.guandan.rules.cards import CARDS, DECK_HIGH, DECK_LOW, card_bit
-from envs.guandan.rules.state import NOBODY, OVER, PAY, PLAY, SEATS, state_dtype
+from envs.guandan.rules.cards import CARDS, DECK_HIGH, DECK_LOW, PASS, card_bit
+from envs.guandan.rules.shown import note
+from envs.guandan.rules.state import NOBODY, OVER, PAY, PLAY, SEATS, clear_trick, state_dtype
 from envs.guandan.rules.tables import finish_levels
 
 _DECK = int(DECK_LOW) | int(DECK_HIGH) << 64
@@ -63,9 +64,10 @@ class View:
 
     def _forget_plays(self) -> None:
         table = self._table
-        for name in ("played_low", "played_high", "last_low", "last_high", "out"):
+        for name in ("played_low", "played_high", "last_low", "last_high", "out", "shown"):
             table[name] = 0
         table["order"] = NOBODY
+        clear_trick(self.states[0])
         self._last_play: tuple[int, bytes] | None = None
 
     def beginning(self, message: Beginning) -> None:
@@ -133,11 +135,13 @@ class View:
         if played == self._last_play:
             return
         self._add(seat, action[0])
+        note(self.states[0], seat, action[0])
         self._last_play = played
         table = self._table
         table["left"][seat] = max(0, int(table["left"][seat]) - int(action["size"][0]))
         if table["left"][seat] == 0:
             self._note_out(seat)
+        self._follow_trick(seat, action[0])
         self._decisions = min(_MAX_COUNT, self._decisions + 1)
 
     def _add(self, seat: int, action: np.void) -> None:
@@ -148,6 +152,19 @@ class View:
         table["last_low"][seat], table["last_high"][seat] = action["low"], action["high"]
         table["played_low"][seat] += action["low"]
         table["played_high"][seat] += action["high"]
+
+    def _follow_trick(self, seat: int, action: np.void) -> None:
+        """Keeps the move to beat, on which the meaning of a pass depends; a request states it as well."""
+        table = self._table
+        if action["kind"] == PASS:
+            table["passes"] = min(SEATS, int(table["passes"]) + 1)
+        else:
+            for name in ("low", "high", "kind", "rank", "size"):
+                table[f"beat_{name}"] = action[name]
+            table["holder"], table["passes"] = seat, 0
+        others = SEATS - int(table["out"]) - int(table["left"][table["holder"]] > 0)
+        if table["passes"] >= others:
+            clear_trick(self.states[0])
 
     def _played_by(self, seat: int) -> int:
         return _joined(self._table["played_low"][seat], self._table["played_high"][seat])

@@ -15,16 +15,22 @@ _MULTIPLIER, _INCREMENT = np.uint64(0xD1342543DE82EF95), np.uint64(0x9E3779B97F4
 
 
 @kernel
-def _next(seed):
+def following(seed):
     """Steps a generator; returns the new state, whose high bits are random."""
     return seed * _MULTIPLIER + _INCREMENT
+
+
+@kernel
+def unit(seed):
+    """Returns a number in [0, 1) from the state of a generator."""
+    return (seed >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @kernel
 def deal(cards, unseen, state, me, low, high, seed):
     """Deals unseen cards to the others; returns the new state of the generator."""
     for i in range(unseen - 1, 0, -1):
-        seed = _next(seed)
+        seed = following(seed)
         j = np.int64((seed >> np.uint64(33)) % np.uint64(i + 1))
         kept = cards[i]
         cards[i] = cards[j]
@@ -69,4 +75,4 @@ def redeal_into(states, players, seeds):
         deal(cards, unseen, state, me, state.low, state.high, seeds[b])
 
 
-__all__ = ["deal", "list_unseen", "redeal_into"]
+__all__ = ["deal", "following", "list_unseen", "redeal_into", "unit"]

@@ -7,6 +7,7 @@ with the same seed are dealt the same cards whatever is played.
 import numpy as np
 
 from envs.compiled import kernel
+from envs.guandan.rules import shown
 from envs.guandan.rules.cards import JOKER_RANK, PASS, byte_of, card_words, count_of
 from envs.guandan.rules.comparison import card_value
 
@@ -51,10 +52,11 @@ state_dtype = np.dtype(
         ("number", np.uint16),  # of the round, from 0
         ("winner", np.int8),  # team, once the game has ended
         ("decisions", np.uint16),  # number of plays, tributes and returns
+        ("shown", np.uint8, (SEATS, shown.BYTES)),  # by plays and passes of this round, see `shown`
     ],
     align=True,
 )
-"""State of a table, 296 bytes. Seats 0 .. 3 move in turn; seats s and (s + 2) % 4 are team s % 2."""
+"""State of a table, 440 bytes. Seats 0 .. 3 move in turn; seats s and (s + 2) % 4 are team s % 2."""
 
 _GOLDEN, _MIX1, _MIX2 = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
@@ -99,6 +101,8 @@ def clear_table(state):
         state.played_low[seat] = state.played_high[seat] = 0
         state.last_low[seat] = state.last_high[seat] = 0
         state.order[seat] = NOBODY
+        for i in range(shown.BYTES):
+            state.shown[seat, i] = 0
     state.out = 0
     state.tributes = state.settled = state.refused = 0
     clear_trick(state)

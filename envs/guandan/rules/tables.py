@@ -8,6 +8,7 @@ from envs.guandan.rules.comparison import beats, rank_of, reads_as
 from envs.guandan.rules.generation import LONGEST, plays
 from envs.guandan.rules.giving import may_give_back, may_pay, returns, tributes
 from envs.guandan.rules.readings import merge_readings
+from envs.guandan.rules.shown import note
 from envs.guandan.rules.state import (
     NOBODY,
     OVER,
@@ -240,6 +241,7 @@ def step_batch(states, actions, by_card, a_attempts, single_round):
 def _play(state, action, by_card):
     """Plays cards or passes, and finds the next mover; sets the phase OVER at the end of the round."""
     seat = state.to_move
+    note(state, seat, action)
     state.last_low[seat], state.last_high[seat] = action.low, action.high
     if action.kind == PASS:
         state.passes += 1

@@ -21,6 +21,7 @@ from envs.cheat.cards import pack, unpack
 from envs.cheat.turns import ANSWERING
 from envs.game import GameBase, GameOver, ListedGame, States
 from envs.geister.rules import layouts
+from envs.guandan.beliefs.net import shipped_belief
 from envs.players import RandomAgent
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
@@ -368,13 +369,14 @@ def test_an_agent_with_beliefs_shows_them_and_learns_from_moves(method: str, tra
     assert len(layouts(game.size)) == 2
 
 
-def test_expected_cards_in_guandan_are_those_of_many_deals() -> None:
+def test_expected_cards_in_guandan_are_those_of_many_deals_of_the_learned_belief() -> None:
     game = make_game("guandan")
     states, history = decisions(game, make_agent("planner", game), 30)[-1]
     beliefs = consult(make_agent("planner", game), game, states, history, np.random.default_rng(1), draws=1).beliefs
     assert beliefs is not None
+    assert beliefs["kind"] == "learned"
     dealt = np.repeat(states, 3000)
-    game.redeal(dealt, game.to_move(dealt), np.arange(3000, dtype=np.uint64))
+    shipped_belief().deal(dealt, game.to_move(dealt), np.random.default_rng(0).integers(0, 2**64, 3000, np.uint64))
     for other in beliefs["others"]:
         low, high = dealt["low"][:, other["seat"]], dealt["high"][:, other["seat"]]
         for rank, expected in enumerate(other["ranks"]):

@@ -148,6 +148,28 @@ def test_the_budget_of_roll_outs_is_kept(monkeypatch):
     assert sum(used) >= 8, "one round at least"
 
 
+@pytest.mark.parametrize(("doubt", "likely"), [(0.2, True), (1.0, False)])
+def test_deals_follow_the_belief_of_the_game_unless_all_is_doubted(doubt, likely):
+    used = []
+
+    class Watched(GuanDan):
+        def redeal(self, states, players, seeds):
+            used.append("uniform")
+            super().redeal(states, players, seeds)
+
+        def redeal_likely(self, states, players, seeds):
+            used.append("likely")
+            super().redeal_likely(states, players, seeds)
+
+    states, game = positions(40), Watched(length="round")
+    settings = RolloutSettings(search=24, depth=4, worlds=4, doubt=doubt)
+    search = DealSearch(agent(), game, settings)
+    search.begin(game, len(states), np.random.default_rng(0))
+    found = search.search(states, np.random.default_rng(1))
+    assert set(used) == {"likely" if likely else "uniform"}
+    assert found.tries.sum() > 0
+
+
 def test_games_that_cannot_be_dealt_anew_are_refused():
     heap = HeapGame()
     net = QNetworkSettings(width=4, depth=1)

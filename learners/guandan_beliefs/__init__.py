@@ -1,0 +1,1 @@
+"""Beliefs about the hidden hands of GuanDan, learnt from games."""
