@@ -72,6 +72,9 @@ class Fitting(Protocol):
     def warm_start(self) -> bool: ...
 
     @property
+    def keep_moments(self) -> bool: ...
+
+    @property
     def weight_average(self) -> float: ...
 
     @property
@@ -89,6 +92,7 @@ class TrainingSettings(Settings):
             around it. Requires `minibatches`.
         clip: Maximum norm of the gradient.
         warm_start: Continue from the weights of the last iteration; otherwise each fit starts from a new network.
+        keep_moments: Continue with Adam's moments, too, where `warm_start` continues from the weights.
         weight_average: Exponent of a running average of the weights, which is used for inference and removes most of
             the noise of the last steps. The n-th minibatch has a weight of n to this power, so that the average covers
             a constant share of the training (Shamir and Zhang 2013). 0 uses the latest weights.
@@ -104,6 +108,7 @@ class TrainingSettings(Settings):
     anneal: bool = False
     clip: float = Field(1.0, gt=0)
     warm_start: bool = True
+    keep_moments: bool = True
     weight_average: float = Field(0.0, ge=0, le=1000)
     bf16: bool = False
 

@@ -81,8 +81,10 @@ class Trainer:
 
     def begin_fit(self) -> None:
         """Called once a fit, before the first `step`."""
-        if not self.settings.warm_start and self.fits > 0:
+        if self.fits > 0 and not self.settings.warm_start:
             self._fresh()
+        elif self.fits > 0 and not self.settings.keep_moments:
+            self.optimiser = _optimiser(self._parameters, self.settings)
         self.fits += 1
         self.steps = 0
         self.model = self.ranks.wrap(self.net)

@@ -223,7 +223,8 @@ class DreamTraverser(Traverser):
     def _evaluate_baseline(self, task: TraversalTask, weights: TraversalWeights) -> None:
         """Writes the baseline Q of the acting player for every row: for actions that the recursion uses, else 0.
 
-        The recursion uses all legal actions of the traverser, and those of the other player with a positive policy.
+        The recursion uses all legal actions of the traverser and, unless `sampling.baseline_at` leaves out the other
+        player's decisions, those of the other player with a positive policy.
         """
         rows, settings = self._rows, self.baseline_network
         if weights.baseline is None or settings is None:
@@ -239,7 +240,8 @@ class DreamTraverser(Traverser):
             views = [encode(actor), encode(other)]
             slots = self.game.output_slots(actor, settings.outputs, other)
             mine = rows["actor"][batch] == task.traverser
-            needed = rows["legal"][batch] & ((rows["policy"][batch] > 0) | mine[:, None])
+            other_needed = (rows["policy"][batch] > 0) & (self.sampling.baseline_at == "all")
+            needed = rows["legal"][batch] & (other_needed | mine[:, None])
             values = net.action_values(views, slots, needed, rows["baseline"][None, batch])
             if self.sampling.clip_baseline:
                 largest = self.game.spec.max_return

@@ -30,6 +30,9 @@ class SamplingSettings(Settings):
         ratio_bound: Bound on pi / xi in the recursion; None for unbiased estimates.
         inverse_bound: Bound on 1 / xi at the sampled action; None for unbiased estimates.
         target_clip: Bound on the absolute values of stored advantages; None does not clip them.
+        baseline_at: Decisions at which the recursion uses the baseline. ``all``: those of both players, as VR-MCCFR and
+            DREAM do. ``own``: those of the traverser alone, as eqs. 5 and 6 of paper 000 can be read; a decision of the
+            other player then has the value of the decision that followed it.
         clip_baseline: Whether baselines are limited to the game's largest return, in the recursion and in the targets
             of their own fits. Paper 000 does not say so. With batch normalisation, the net may leave this range at
             states unlike those it was fitted to, and targets that bootstrap from such values move it further away.
@@ -42,4 +45,5 @@ class SamplingSettings(Settings):
     ratio_bound: float | None = Field(None, gt=0)
     inverse_bound: float | None = Field(None, ge=1)
     target_clip: float | None = Field(None, gt=0)
+    baseline_at: Literal["all", "own"] = "all"
     clip_baseline: bool = False

@@ -103,6 +103,7 @@ class ListedTrainingSettings(Settings):
 
     anneal: ClassVar[bool] = False
     warm_start: ClassVar[bool] = True
+    keep_moments: ClassVar[bool] = True
 
     batch: int = Field(32_768, ge=2)
     minibatches: int = Field(1, ge=1)

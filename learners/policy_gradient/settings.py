@@ -54,6 +54,7 @@ class PolicyTrainingSettings(Settings):
     minibatches: ClassVar[int | None] = None
     anneal: ClassVar[bool] = False
     warm_start: ClassVar[bool] = True
+    keep_moments: ClassVar[bool] = True
     weight_average: ClassVar[float] = 0.0
 
     batch: int = Field(2048, ge=2)

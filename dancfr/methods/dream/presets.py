@@ -39,7 +39,8 @@ PAPER = DreamConfig(
 )
 """Paper 000, 5 and 6.1: its network, buffers, warm starts of one epoch, unbounded targets. It states neither the
 exploration nor how the outputs number the ghosts; these are the values of those tried with which its win rates come out
-best (docs/results/dream-on-geister.md)."""
+best (docs/results/dream-on-geister.md). Samples have no importance weights, which it describes as part of DREAM (4.7)
+and does not mention again. docs/results/dream-paper-readings.md has every statement of the paper and how it is read."""
 
 BOUNDED = SamplingSettings(epsilon=0.1, ratio_bound=1.0, inverse_bound=4.0, clip_baseline=True)
 """The exploration of `PAPER`, with bounds on the ratios of the recursion and on baselines."""

@@ -139,11 +139,12 @@ def test_weighted_samples_of_played_games_estimate_the_counterfactual_regrets(na
     assert np.abs(exact).max() > 15 * error.ravel()[np.abs(exact).argmax()]
 
 
+@pytest.mark.parametrize("baseline_at", ["all", "own"])
 @pytest.mark.parametrize("traverser", [0, 1])
 @pytest.mark.parametrize("name", GAMES)
-def test_advantages_at_each_history_stay_unbiased_when_the_other_player_explores(name, traverser):
+def test_advantages_at_each_history_stay_unbiased_when_the_other_player_explores(name, traverser, baseline_at):
     game = GAMES[name]
-    sampling = SamplingSettings(epsilon=0.5, opponent_epsilon=0.4)
+    sampling = SamplingSettings(epsilon=0.5, opponent_epsilon=0.4, baseline_at=baseline_at)
     tree, policy, _, block = traverse(game, sampling, traverser, 40_000, slots=1000)
     node = nodes_of(tree, block["transitions"])
     node = node[game.player[node] == traverser]
@@ -158,6 +159,20 @@ def test_advantages_at_each_history_stay_unbiased_when_the_other_player_explores
     exact = tree.history_advantages(policy, traverser)[often]
     assert often.sum() >= 8
     assert (np.abs(mean - exact) <= 5 * error + 1e-5).all()
+
+
+def test_a_baseline_at_own_decisions_leaves_those_of_the_other_player_alone():
+    """The other player's rows have no baseline, and the traverser's rows have the same one as with both."""
+    game, found = GAMES["kuhn"], {}
+    nets, baseline = (None, None), make_weights(game, BASELINE, 3, views=2)
+    for where in ("all", "own"):
+        worker = DreamTraverser(game, NET, BASELINE, SamplingSettings(baseline_at=where))
+        worker.traverse(TraversalTask((9,), 1, 0, 200), TraversalWeights(0, nets, baseline))
+        mine = worker._rows["actor"] == 0
+        found[where] = worker._rows["baseline"][mine].copy(), worker._rows["baseline"][~mine].copy()
+    assert np.array_equal(found["own"][0], found["all"][0])
+    assert not found["own"][1].any()
+    assert found["all"][1].any()
 
 
 def test_uniform_play_without_baseline():

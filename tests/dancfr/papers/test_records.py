@@ -1,7 +1,9 @@
 """The records in docs/records are of runs of the presets, and the docs agree with them."""
 
+import json
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,8 @@ from dancfr.report.history import History
 ROOT = Path(__file__).resolve().parents[3]
 RECORDS = ROOT / "docs" / "records" / "paper000"
 PAGE = (ROOT / "docs" / "results" / "dream-on-geister.md").read_text()
+READINGS = json.loads((ROOT / "docs" / "records" / "dream-paper-readings" / "arms.json").read_text())["quarter"]
+READINGS_PAGE = (ROOT / "docs" / "results" / "dream-paper-readings.md").read_text()
 
 
 def test_the_records_are_runs_of_the_presets() -> None:
@@ -30,6 +34,22 @@ def test_the_page_agrees_with_a_record(folder: Path) -> None:
     for opponent, cells in shown.items():
         for t, cell in cells.items():
             assert cell == f"{rates[t, 'average', opponent]:.1f}, {rates[t, 'last', opponent]:.1f}"
+
+
+@pytest.mark.parametrize("arm", READINGS, ids=lambda arm: f"{arm['arm']}-{arm['seed']}")
+def test_the_page_of_readings_agrees_with_a_record(arm: dict[str, Any]) -> None:
+    """Its row has the win rates of the average after 4, 8 and 12 iterations, and of the last net."""
+    rates = {(r["iteration"], r["policy"], r["opponent"]): 100 * r["win_rate"] for r in arm["evaluations"]}
+    assert all(r["games"] == 1000 for r in arm["evaluations"])
+    assert arm["iterations"] in (8, 12)
+
+    def cell(t: int, policy: str) -> str:
+        if t > arm["iterations"]:
+            return ""
+        return f"{rates[t, policy, 'random']:.1f} / {rates[t, policy, 'heuristic']:.1f}"
+
+    row = [f"`{arm['change']}`", str(arm["seed"]), *[cell(t, "average") for t in (4, 8, 12)]]
+    assert [*row, cell(arm["iterations"], "last")] in [_cells(line) for line in READINGS_PAGE.splitlines()]
 
 
 def _columns(name: str) -> dict[str, dict[int, str]]:

@@ -240,6 +240,21 @@ def test_a_warm_start_continues_and_a_reset_forgets(kind):
     assert same(fitted(True, first), fitted(True, first, first[:0]))  # no data, no change
 
 
+@pytest.mark.parametrize("kind", [AdvantageLearner, BaselineLearner])
+def test_fresh_moments_leave_only_the_weights_of_the_last_fit(kind):
+    game = kuhn()
+    first, second = (traversed(game, kind, seed) for seed in (1, 2))
+    kept, fresh = (kind(game, NET, TrainingSettings(batch=32, keep_moments=keep), seed=11) for keep in (True, False))
+    for learner in (kept, fresh):
+        learner.fit([first], 1)
+    other = kind(game, NET, TrainingSettings(batch=32), seed=12)
+    other.trainer.net.load_state_dict(fresh.trainer.net.state_dict())
+    for learner in (kept, fresh, other):
+        learner.fit([second], 1)
+    assert np.array_equal(fresh.weights()["out.w"], other.weights()["out.w"])
+    assert not np.array_equal(fresh.weights()["out.w"], kept.weights()["out.w"])
+
+
 @pytest.mark.parametrize("norm", ["layer", "batch"])
 def test_averaged_weights_are_the_running_average_over_minibatches(norm):
     """Power 3 by hand over the weights after each step; training itself continues with the plain ones."""
