@@ -20,7 +20,7 @@ from dancfr.watch.progress import Steps
 from envs.agent import Recalls
 from envs.game import Game, Packed
 from envs.players import choose_uniform
-from learners.deep_cfr.average_policy import AveragePolicyAgent
+from learners.deep_cfr.average_agent import AveragePolicyAgent
 from learners.dream.agent import DreamAgent
 from learners.networks.onnx_graph import Policy, policy_graph
 from learners.networks.settings import NetworkSettings, Weights
