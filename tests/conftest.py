@@ -97,6 +97,7 @@ SLOW = (
     "cluster/",
     "dancfr/agents/test_hub.py::test_commands_in_processes",
     "dancfr/agents/test_league_processes",
+    "dancfr/agents/test_sharing.py::test_packed_agents_play_and_are_exported",
     "dancfr/cli/test_standard_streams.py::test_training",
     "dancfr/methods/test_belief_tables.py::test_full_method",
     "dancfr/methods/test_cheat_cfr.py::TestDream",

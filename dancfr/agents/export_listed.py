@@ -24,13 +24,13 @@ def write_net(folder: Path, agent: QAgent, game: ListedGame) -> Written:
     model = q_graph(network, agent.weights)
     onnx.save(model, str(folder / "net0.onnx"))
     evaluator, rng = ReferenceEvaluator(model), np.random.default_rng(0)
-    states, difference, seen = game.reset(TABLES, rng), 0.0, 0
+    states, differences, seen = game.reset(TABLES, rng), [0.0], 0
     agent.begin(game, TABLES, rng)
     while len(states) and seen < CHECKED:
         _, asked, lists, values = agent.decide(states)
         if len(asked):
             found: Any = evaluator.run(None, net_inputs(game, encoding, states[asked], lists))
-            difference = max(difference, float(np.abs(found[0] - values).max()) / game.spec.max_return)
+            differences.append(float(np.abs(found[0] - values).max()) / game.spec.max_return)
         seen += len(asked)
         legal = game.legal(states)
         game.step(states, legal.rows[choose_rows(legal.offsets, rng.random(len(states)))])
@@ -45,4 +45,4 @@ def write_net(folder: Path, agent: QAgent, game: ListedGame) -> Written:
         "values_are": agent.outputs,
         "nets": [{"file": "net0.onnx", "player": None, "probability": 1.0}],
     }
-    return Written(about, difference, seen)
+    return Written(about, float(np.max(differences)), seen)

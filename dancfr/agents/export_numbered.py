@@ -20,7 +20,7 @@ from dancfr.watch.progress import Steps
 from envs.agent import Recalls
 from envs.game import Game, Packed
 from envs.players import choose_uniform
-from learners.deep_cfr.average_policy import AveragePolicyAgent
+from learners.deep_cfr.average_agent import AveragePolicyAgent
 from learners.dream.agent import DreamAgent
 from learners.networks.onnx_graph import Policy, policy_graph
 from learners.networks.settings import NetworkSettings, Weights
@@ -139,14 +139,15 @@ def write_nets(folder: Path, name: str, agent: object, game: Game) -> Written:
         )
     nets, mixing = nets_of(agent, game)
     packed, legal, players = random_infostates(game, CHECKED)
-    described, difference, done = [], 0.0, 0
+    described: list[dict[str, Any]] = []
+    differences: list[float] = []
     with Steps(f"comparing the exported nets with {name}") as report:
         for player in range(game.spec.num_players):
             at = players == player
             expected = results_of(agent, player, packed[at], legal[at])
             for net, wanted in zip((net for net in nets if net.belongs_to(player)), expected, strict=True):
-                difference = max(difference, compare(net, game, packed[at], legal[at], wanted))
-                report(min(1.0, (done := done + 1) / len(nets)))
+                differences.append(compare(net, game, packed[at], legal[at], wanted))
+                report(min(1.0, len(differences) / len(nets)))
     for number, net in enumerate(nets):
         onnx.save(net.graph(game, packed), str(folder / f"net{number}.onnx"))
         described.append({"file": f"net{number}.onnx", **net.describe(game)})
@@ -160,7 +161,8 @@ def write_nets(folder: Path, name: str, agent: object, game: Game) -> Written:
         "mixing": mixing,
         "nets": described,
     }
-    return Written(about, max(difference, compare_play(agent, game, mixing, described)), len(packed))
+    differences.append(compare_play(agent, game, mixing, described))
+    return Written(about, float(np.max(differences)), len(packed))
 
 
 def nets_of(agent: Numbered, game: Game) -> tuple[list[Net], str]:
@@ -222,14 +224,14 @@ def compare(net: Net, game: Game, packed: Packed, legal: NDArray[np.bool_], expe
         policy = np.empty((1, *legal.shape), np.float32)
         match_regrets(found["advantage"][None], legal, policy)
     differences.append(np.abs(found["policy"] - policy))
-    return float(max(each.max() for each in differences))
+    return float(np.max([each.max() for each in differences]))
 
 
 def compare_play(agent: Numbered, game: Game, mixing: str, described: Sequence[Mapping[str, Any]]) -> float:
     """Returns the largest difference between an agent's probabilities, in games with itself, and those that `Mixing`
     makes of its nets as they are described."""
     rng = np.random.default_rng(0)
-    states, games, difference, seen = game.reset(CHECKED, rng), np.arange(CHECKED), 0.0, 0
+    states, games, differences, seen = game.reset(CHECKED, rng), np.arange(CHECKED), [0.0], 0
     agent.begin(game, CHECKED, rng)
     own = [[net for net in described if net["player"] in (None, p)] for p in range(game.spec.num_players)]
     mixed = [[Mixing(mixing, nets) for nets in own] for _ in range(CHECKED)]
@@ -246,14 +248,14 @@ def compare_play(agent: Numbered, game: Game, mixing: str, described: Sequence[M
             each = np.stack([found["policy"] for found in results_of(agent, player, packed[at], legal[at])], axis=1)
             for row, policies in zip(at, each, strict=True):
                 part = mixed[games[row]][player]
-                difference = max(difference, float(np.abs(part.policy(policies) - policy[row]).max()))
+                differences.append(float(np.abs(part.policy(policies) - policy[row]).max()))
                 part.play(policies, actions[row])
         if isinstance(agent, Recalls):
             agent.recall(states, games, actions, rng)
         game.step(states, actions, rng)
         going = ~game.finished(states)
         states, games, seen = states[going], games[going], seen + len(states)
-    return difference
+    return float(np.max(differences))
 
 
 def random_infostates(game: Game, games: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int8]]:

@@ -15,6 +15,7 @@ from dancfr.methods.settings import RunConfig
 from dancfr.runs.run import Run, StrategyFile
 from dancfr.values import show
 from envs.game import Game, GameBase
+from learners.networks.settings import CONV_CHANNELS, CONV_KERNEL, NetworkSettings
 
 
 def newest_evaluated(run: Run, wanted: AgentName, every: int) -> StrategyFile:
@@ -132,11 +133,8 @@ def check_weights(weights: Mapping[str, Any], wanted: Mapping[str, Sequence[int]
             raise ValueError(f"{part} contains values that are not finite")
 
 
-def value_net_shapes(game: Game, network: Any, weights: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+def value_net_shapes(game: Game, network: NetworkSettings) -> dict[str, tuple[int, ...]]:
     """Returns the shapes of the arrays of a net over numbered actions, see `ValueNet.inference_weights`.
-
-    The output size of a convolutional trunk depends on the board, so the shapes of its arrays, and the number of inputs
-    of the layer after it, are taken from the weights.
 
     Raises:
         ValueError: the game lacks the encoding or the outputs of the network.
@@ -145,10 +143,21 @@ def value_net_shapes(game: Game, network: Any, weights: Mapping[str, Any]) -> di
     width, outputs = network.width, game.spec.slots[network.outputs]
     shapes: dict[str, tuple[int, ...]] = {f"hidden{i}.w": (width, width) for i in range(network.depth)}
     shapes |= {f"hidden{i}.b": (width,) for i in range(network.depth)}
-    if network.trunk == "flat":
-        inputs = math.prod(game.spec.shapes["flat"])
-    else:
-        shapes |= {name: array.shape for name, array in weights.items() if name.startswith("conv")}
-        shapes.setdefault("conv1.w", ())
-        inputs = weights["hidden0.w"].shape[0] if "hidden0.w" in weights else 0
+    inputs = math.prod(game.spec.shapes[network.encoding])
+    if network.trunk == "conv":
+        channels, height, columns = game.spec.shapes[network.encoding]
+        inputs = (height - 1) * (columns - 1) * CONV_CHANNELS
+        shapes |= {"conv0.0.w": (channels * CONV_KERNEL**2, CONV_CHANNELS), "conv1.w": (CONV_CHANNELS, CONV_CHANNELS)}
+        shapes |= {"conv0.0.b": (CONV_CHANNELS,), "conv1.b": (CONV_CHANNELS,)}
     return shapes | {"hidden0.w": (inputs, width), "out.w": (width, outputs), "out.b": (outputs,)}
+
+
+def policy_net_shapes(game: Game, network: NetworkSettings) -> dict[str, tuple[int, ...]]:
+    """Returns the shapes of the arrays of a policy net, whose last output is the value, see `value_net_shapes`.
+
+    Raises:
+        ValueError: the game lacks the encoding or the outputs of the network.
+    """
+    shapes = value_net_shapes(game, network)
+    outputs = game.spec.slots[network.outputs] + 1
+    return shapes | {"out.w": (network.width, outputs), "out.b": (outputs,)}

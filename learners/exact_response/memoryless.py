@@ -20,7 +20,7 @@ from envs.geister.rules import new_states
 from envs.players import RandomAgent
 from learners.belief_tables.agent import BeliefAgent
 from learners.belief_tables.solver import check_game
-from learners.deep_cfr.average_policy import AveragePolicyAgent
+from learners.deep_cfr.average_agent import AveragePolicyAgent
 from learners.dream.agent import DreamAgent
 from learners.geister_beliefs.tables import LAST, QUARTERS, SIZE, SLOTS, SQUARES
 

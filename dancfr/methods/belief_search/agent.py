@@ -72,7 +72,7 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     if threshold is None:
         threshold = 0.0 if last else config.average_threshold
     try:
-        shapes = value_net_shapes(BeliefGeister.of(trained_on), config.network, nets)
+        shapes = value_net_shapes(BeliefGeister.of(trained_on), config.network)
         check_weights(
             nets, {f"{kind}.{part}": shape for kind in ("policy", "advantage") for part, shape in shapes.items()}
         )

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import ValidationError
 
 from dancfr.errors import RunError, UsageError, reason
@@ -13,7 +12,7 @@ from dancfr.games.registry import make_game
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.config import FRESH, NETS, RESULT, BestResponseConfig
 from dancfr.methods.packed import Packed, PackedFile, refuse_nets
-from dancfr.methods.stored import check_rules, check_weights, newest, trained_game
+from dancfr.methods.stored import check_rules, check_weights, newest, policy_net_shapes, trained_game
 from dancfr.runs.folder import write_json
 from dancfr.runs.metrics import plain
 from dancfr.runs.run import Run
@@ -22,7 +21,6 @@ from envs.game import Game, GameBase, numbered
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.agent import PolicyAgent, SeatedAgents
 from learners.policy_gradient.mixture import PolicyMixture
-from learners.policy_gradient.network import policy_net
 from learners.storage import arrays_under, load_state, save_state, widened
 
 KIND = "best response"
@@ -162,8 +160,7 @@ def _check(net: Mapping[str, Any], network: NetworkSettings, game: Game, source:
         UsageError: they have not, or are not finite, or the game lacks what the network needs.
     """
     try:
-        fresh = policy_net(network, game.spec).inference_weights()
-        check_weights(net, {name: np.shape(array) for name, array in fresh.items()})
+        check_weights(net, policy_net_shapes(game, network))
     except ValueError as error:
         raise UsageError(f"{source}: {error}") from None
     return dict(net)

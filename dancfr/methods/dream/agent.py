@@ -14,7 +14,7 @@ from dancfr.methods.stored import check_weights, files_until, misfit, trained_ga
 from dancfr.runs.run import Run, StrategyFile
 from envs.agent import Agent
 from envs.game import Game, GameBase, numbered
-from learners.deep_cfr.average_policy import AveragePolicyAgent
+from learners.deep_cfr.average_agent import AveragePolicyAgent
 from learners.dream.agent import DreamAgent
 from learners.dream.settings import Play
 from learners.networks.settings import Weights
@@ -208,7 +208,7 @@ def _checked(run: Run, file: StrategyFile, config: DreamConfig, game: Game) -> l
             if sum(len(net) for _, net in nets) != len(arrays):
                 raise ValueError(f"its arrays are not those of the nets {', '.join(str(t) for t, _ in nets)}")
         for _, weights in nets:
-            check_weights(weights, value_net_shapes(game, config.network, weights))
+            check_weights(weights, value_net_shapes(game, config.network))
     except ValueError as error:
         raise misfit(file, error) from None
     return nets

@@ -10,7 +10,7 @@ from dancfr.games.registry import make_game
 from dancfr.methods.agent_name import SHARE, AgentName
 from dancfr.methods.packed import Packed, kept_nets, refuse_nets
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
-from dancfr.methods.stored import check_weights, misfit, newest_evaluated, trained_game, value_net_shapes
+from dancfr.methods.stored import check_weights, misfit, newest_evaluated, policy_net_shapes, trained_game
 from dancfr.runs.run import Run
 from envs.agent import Agent
 from envs.game import Game, GameBase, numbered
@@ -164,9 +164,6 @@ def _agent(
 
 
 def _net_agent(game: Game, config: PolicyGradientConfig, nets: Nets, name: str, threshold: float) -> PolicyAgent:
-    config.network.check(game.spec)
-    outputs = game.spec.slots[config.network.outputs] + 1
     for net in nets:
-        shapes = value_net_shapes(game, config.network, net)
-        check_weights(net, shapes | {"out.w": (config.network.width, outputs), "out.b": (outputs,)})
+        check_weights(net, policy_net_shapes(game, config.network))
     return PolicyAgent(game, config.network, nets, name, threshold)

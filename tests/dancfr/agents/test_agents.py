@@ -325,7 +325,7 @@ def test_a_net_of_another_network_is_refused(dmc_run: Path, tmp_path: Path) -> N
         ({"width": 16}, r"hidden0.b .*float32\[16\].*float32\[128\]"),
         ({"depth": 2}, "hidden2.b"),
         ({"depth": 4}, r"hidden3.b .*float32\[128\].*missing"),
-        ({"trunk": "conv"}, "conv1.w .*missing"),
+        ({"trunk": "conv"}, "conv0.0.b .*missing"),
         ({"outputs": "square"}, "out.b .*float32"),
         ({"outputs": "cards"}, "game mini-geister has outputs .*, not cards"),
     ],

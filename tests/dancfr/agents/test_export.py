@@ -161,3 +161,13 @@ def test_a_graph_that_differs_is_not_written(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(RunError, match="differs from the agent"):
         export("pretrained:phantom-ttt", tmp_path / "onnx")
     assert not list(tmp_path.iterdir())
+
+
+def test_values_that_are_no_numbers_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as those of a graph that overflows."""
+    from dancfr.agents import export_numbered
+
+    monkeypatch.setattr(export_numbered, "compare", lambda *given: float("nan"))
+    with pytest.raises(RunError, match="differs from the agent by nan"):
+        export("pretrained:phantom-ttt", tmp_path / "onnx")
+    assert not list(tmp_path.iterdir())

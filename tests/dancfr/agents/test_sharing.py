@@ -1,7 +1,10 @@
 """Every method is shared as docs/how-to/sharing.md says: packed to an agent that plays like the run, and exported or
 refused in one line."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,18 @@ from learners.storage import load_state
 from tests.dancfr.methods.small_runs import small
 from tests.dancfr.methods.table_runs import run_preset
 
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "sharing.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "how-to" / "sharing.md"
+WITHOUT_TORCH = """
+import sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+sys.meta_path.insert(0, Finder())
+from dancfr.cli import main
+main(sys.argv[1:])
+"""
 SOLVED = "`dancfr solve`"
 
 
@@ -81,6 +95,28 @@ def test_packed_agents_play_as_the_run(shared: tuple[str, Path], tmp_path: Path)
     assert len(card.strength) == 1
     assert check_packed(folder, "packed") == card
     assert set(packed_files(folder)) == {each.relative_to(folder).as_posix() for each in folder.rglob("*.*")}
+
+
+def test_packed_agents_play_and_are_exported_without_torch(shared: tuple[str, Path], tmp_path: Path) -> None:
+    """In a process that cannot import it, except for those of which the page says so."""
+    method, path = shared
+    pack(PackRequest(str(path), tmp_path / "packed"))
+    words = ["export", "packed", "onnx"]
+    if table()[method][1].startswith("refused"):
+        words = ["evaluate", "packed", "--against", "random", "--games", "4"]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    if "need torch" in table()[method][0]:
+        assert done.returncode == 2
+        assert "this needs torch" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
 
 
 def test_agents_are_exported_or_refused_in_one_line(shared: tuple[str, Path], tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ import pytest
 
 from envs.kuhn import Kuhn
 from envs.leduc import Leduc
-from learners.deep_cfr.average_policy import AveragePolicyAgent, AveragePolicyLearner
+from learners.deep_cfr.average_agent import AveragePolicyAgent
+from learners.deep_cfr.average_policy import AveragePolicyLearner
 from learners.networks.settings import NetworkSettings
 from learners.samples import pack_mask, policy_dtype
 from learners.settings import TrainingSettings
