@@ -90,7 +90,8 @@ class PackRequest:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.wanted_name):
             raise UsageError(
-                f"the name of a packed agent has small letters, digits and hyphens, got {self.wanted_name!r}: set --as"
+                "the name of a packed agent has small letters, digits and hyphens, "
+                f"got {self.wanted_name!r}: add --as NAME"
             )
         for option, value, least in (("--games", self.games, 1), ("--seed", self.seed, 0)):
             if value < least:
@@ -106,7 +107,8 @@ class PackRequest:
 
     @property
     def wanted_name(self) -> str:
-        return self.folder.resolve().name if self.name is None else self.name
+        named = self.folder.resolve().name.lower().replace("_", "-")
+        return named if self.name is None else self.name
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,10 @@ def submit(
         lines = [f"{result['job']}: {result['status'].lower()}, run folder {result['run_dir']} on the head node"]
         if result["status"] in ("PENDING", "RUNNING"):
             lines.append(f"  log: dancfr jobs logs {result['job']}    stop: dancfr jobs stop {result['job']}")
+        elif result["status"] == "SUCCEEDED":
+            lines.append(f"  there: dancfr evaluate, report or pack {result['run_dir']}")
         else:
-            lines.append(f"  continue it: dancfr submit {preset} --run-dir '{result['run_dir']}' --resume")
+            lines.append(f"  continue it: {result['continuation']}")
         return "\n".join(lines)
 
     output.deliver(compute, as_json, describe)

@@ -1,5 +1,6 @@
 """The command `dancfr train`, which trains a preset on this machine or on a Ray cluster."""
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +21,7 @@ from dancfr.cli.app import (
     check_training,
     refuse_options,
 )
+from dancfr.cluster import CONTINUE
 from dancfr.errors import UsageError, warn
 
 
@@ -80,8 +82,8 @@ def train(
             done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first iteration"
             given = {"--inline": inline, f"--device {device}": device != "auto", f"--address {address}": address}
             again = " ".join(["--resume", *(words for words, chosen in given.items() if chosen)])
-            folder = shlex.quote(result["run_dir"])
-            warn(f"stopped {done}; continue with: dancfr train {preset} --run-dir {folder} {again}")
+            here = f"dancfr train {preset} --run-dir {shlex.quote(result['run_dir'])} {again}"
+            warn(f"stopped {done}; continue with: {os.environ.get(CONTINUE, here)}")
         return result
 
     output.deliver(compute, as_json, output.describe_training)

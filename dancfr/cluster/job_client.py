@@ -6,6 +6,7 @@ Anyone who can reach a job server without a token can run any program on its clu
 import asyncio
 import os
 import re
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -267,7 +268,8 @@ def follow(server: Server, job: str) -> str:
     """Copies the output of a job to standard error until the job ends, and returns its last status.
 
     Raises:
-        RunError: The job failed. The message is the last line of its output.
+        RunError: The job failed. The message says how its command ended and has the last line of its output, which is
+            the cause only if the command could still write one.
     """
     with connection(server) as client:
         shown = 0
@@ -276,11 +278,22 @@ def follow(server: Server, job: str) -> str:
                 shown = asyncio.run(_tail(client, job, shown))
             time.sleep(0.3)
         asyncio.run(_tail(client, job, shown))
-        message = client.get_job_info(job).message
+        found = client.get_job_info(job)
     if status == "FAILED":
-        lines = [line for line in (message or "").splitlines() if line.strip()]
-        raise RunError(f"{job} failed: {lines[-1] if lines else 'it printed nothing'}")
+        lines = [line for line in (found.message or "").splitlines() if line.strip()]
+        last = lines[-1].strip() if lines else "it printed nothing"
+        raise RunError(f"{job} failed: {_end(found.driver_exit_code, last)}")
     return status
+
+
+def _end(code: int | None, last: str) -> str:
+    """Says how the command of a failed job ended, from its exit code and the last line of its log."""
+    number = -code if code is not None and code < 0 else (code or 0) - 128  # of a signal; shells add 128
+    names = {each.value: each.name for each in signal.Signals}
+    if number not in names:
+        return last
+    memory = ", as by a system that is out of memory" if number == signal.SIGKILL else ""
+    return f"its command was killed by {names[number]}{memory}; the last line of its log is: {last}"
 
 
 async def _tail(client: Any, job: str, shown: int) -> int:

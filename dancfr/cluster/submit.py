@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from dancfr.cluster import CONTINUE
 from dancfr.cluster.job_client import STOP_SECONDS, Server, connection, follow, reach
 from dancfr.cluster.packing import check_tree, list_tree, pack
 from dancfr.errors import RunError, UsageError, warn
@@ -63,7 +64,8 @@ def submit(request: SubmitRequest) -> dict[str, Any]:
     """Checks the request, packs the tree, submits the job and follows its log.
 
     Returns:
-        ``job`` (its id), ``address``, ``run_dir``, ``entrypoint`` (its command) and ``status`` (the last known one).
+        ``job`` (its id), ``address``, ``run_dir``, ``entrypoint`` (its command), ``continuation`` (the command that
+        continues the run) and ``status`` (the last known one).
 
     Raises:
         UsageError: A setting, the run folder, the tree, the address or the token is wrong; nothing was sent.
@@ -83,7 +85,13 @@ def submit(request: SubmitRequest) -> dict[str, Any]:
             archive = Path(scratch) / "tree.zip"
             pack(tree, listing, archive)
             job = _send(server, request, folder, archive)
-    result = {"job": job, "address": server.address, "run_dir": folder, "entrypoint": command(request, folder)}
+    result = {
+        "job": job,
+        "address": server.address,
+        "run_dir": folder,
+        "entrypoint": command(request, folder),
+        "continuation": continuation(request, folder),
+    }
     if not request.follow:
         return {**result, "status": "PENDING"}
     warn(f"{job} trains {request.preset} in {folder} on the head node; Ctrl-C does not stop it")
@@ -91,6 +99,8 @@ def submit(request: SubmitRequest) -> dict[str, Any]:
         return {**result, "status": follow(server, job)}
     except KeyboardInterrupt:
         return {**result, "status": "RUNNING"}
+    except RunError as error:
+        raise RunError(f"{error}; continue with: {continuation(request, folder)}") from None
 
 
 def check_settings(request: SubmitRequest) -> None:
@@ -133,21 +143,35 @@ def run_folder(named: str, preset: str, resume: bool = False) -> str:
 
 def command(request: SubmitRequest, folder: str) -> str:
     """The command that the shell of the head node runs; `folder` is the run folder."""
-    words = ["exec", "python", "-m", "dancfr", "train", request.preset, *request.overrides]
-    words += ["--device", request.device]
-    if request.workers is not None:
-        words += ["--workers", str(request.workers)]
-    if request.wandb is not None:
-        words += ["--wandb", request.wandb]
+    words = ["exec", "python", "-m", "dancfr", "train", request.preset, *request.overrides, *_options(request)]
     if request.resume:
         words.append("--resume")
     if request.allow_changes:
         words.append("--allow-changes")
-    if request.tensorboard:
-        words.append("--tensorboard")
     home = folder.startswith("~/")  # left to that shell to expand
     quoted = "~/" + shlex.quote(folder[2:]) if home else shlex.quote(folder)
     return f"{shlex.join(words)} --run-dir {quoted}"
+
+
+def continuation(request: SubmitRequest, folder: str) -> str:
+    """The `dancfr submit` that continues the run; its settings are in the run folder."""
+    words = ["dancfr", "submit", request.preset, "--run-dir", folder]
+    words += _options(request)
+    for option, value in (("--address", request.address), ("--working-dir", request.working_dir)):
+        words += [] if value is None else [option, str(value)]
+    return shlex.join([*words, "--resume"])
+
+
+def _options(request: SubmitRequest) -> list[str]:
+    """The options that `dancfr submit` and `dancfr train` share, but for those that start or continue a run."""
+    words = [] if request.device == "auto" else ["--device", request.device]
+    if request.workers is not None:
+        words += ["--workers", str(request.workers)]
+    if request.wandb is not None:
+        words += ["--wandb", request.wandb]
+    if request.tensorboard:
+        words.append("--tensorboard")
+    return words
 
 
 def _checkout() -> Path | None:
@@ -158,7 +182,8 @@ def _checkout() -> Path | None:
 
 
 def _send(server: Server, request: SubmitRequest, folder: str, archive: Path | None) -> str:
-    environment: dict[str, Any] = {"env_vars": {"RAY_JOB_STOP_WAIT_TIME_S": str(STOP_SECONDS)}}
+    variables = {"RAY_JOB_STOP_WAIT_TIME_S": str(STOP_SECONDS), CONTINUE: continuation(request, folder)}
+    environment: dict[str, Any] = {"env_vars": variables}
     if archive is not None:
         environment["working_dir"] = str(archive)
     with connection(server) as client:

@@ -45,10 +45,10 @@ def main() -> int:
     parser.add_argument("--tag", help="the tag that is released: the version with a v before it")
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="the folder of the files, emptied first")
     given = parser.parse_args()
+    shutil.rmtree(given.out, ignore_errors=True)  # files of an earlier call are not those of a commit that is refused
     try:
         version = check_commit(given.tag)
         notes = changes(version, released=given.tag is not None)
-        shutil.rmtree(given.out, ignore_errors=True)
         given.out.mkdir(parents=True)
         with tempfile.TemporaryDirectory() as scratch:
             tree = Path(scratch) / f"dancfr-{version}"
@@ -69,6 +69,8 @@ def main() -> int:
     (ROOT / "build" / "notes.md").write_text(notes)
     for path in sorted(given.out.iterdir()):
         print(f"{path.stat().st_size:>12,}  {path.name}")
+    if given.tag is None:
+        print(f"a trial: these files may differ from those of version {version}; TAG=v{version} builds a release")
     return 0
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from dancfr.cli import main
+from dancfr.cluster import job_client
 from dancfr.cluster.job_client import find_token, reach
-from dancfr.cluster.submit import SubmitRequest, run_folder
+from dancfr.cluster.submit import SubmitRequest, continuation, run_folder
 from dancfr.cluster.submit import command as command_line
 from dancfr.errors import UsageError
 from tests.dancfr.outcomes import Command, refused
@@ -138,8 +139,8 @@ def test_the_command_reaches_the_program_as_it_was_written(tmp_path: Path) -> No
     shown = text.replace("exec python -m", "exec printf '%s\\n'", 1)
     done = subprocess.run(["sh", "-c", shown], env={"HOME": "/home/of"}, cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.splitlines() == [
-        "dancfr", "train", "geister-quick", "a=$(touch x)", "b=1 2", "c='q'", "--device", "auto", "--workers", "3",
-        "--wandb", "off", "--resume", "--tensorboard", "--run-dir", "/home/of/dancfr-runs/it's; here",
+        "dancfr", "train", "geister-quick", "a=$(touch x)", "b=1 2", "c='q'", "--workers", "3",
+        "--wandb", "off", "--tensorboard", "--resume", "--run-dir", "/home/of/dancfr-runs/it's; here",
     ]  # fmt: skip
     assert not list(tmp_path.iterdir())
     assert shlex.split(command_line(request, "/data/a b"))[-1] == "/data/a b"
@@ -228,3 +229,25 @@ def test_help_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "submit" in shown
     assert "jobs" in shown
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        (2, "the last line"),
+        (None, "the last line"),
+        (-9, "killed by SIGKILL, as by a system that is out of memory; the last line of its log is: the last line"),
+        (143, "killed by SIGTERM; the last line of its log is: the last line"),
+    ],
+)
+def test_a_failed_job_says_how_its_command_ended(code: int | None, found: str) -> None:
+    assert job_client._end(code, "the last line").endswith(found)
+
+
+def test_a_run_is_continued_by_submit_with_the_same_options() -> None:
+    request = SubmitRequest("leduc-dream", ("iterations=5",), "first", workers=2, wandb="offline", tensorboard=True)
+    words = shlex.split(continuation(request, "~/dancfr-runs/first"))
+    assert words == [
+        *("dancfr", "submit", "leduc-dream", "--run-dir", "~/dancfr-runs/first"),
+        *("--workers", "2", "--wandb", "offline", "--tensorboard", "--resume"),
+    ]
