@@ -287,7 +287,7 @@ def follow(server: Server, job: str) -> str:
 
 
 def _end(code: int | None, last: str) -> str:
-    """Says how the command of a failed job ended, from its exit code and the last line of its log."""
+    """Returns how the command of a failed job ended, from its exit code and the last line of its log."""
     number = -code if code is not None and code < 0 else (code or 0) - 128  # of a signal; shells add 128
     names = {each.value: each.name for each in signal.Signals}
     if number not in names:
