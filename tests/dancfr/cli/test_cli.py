@@ -259,7 +259,14 @@ def test_a_tournament_is_a_table_of_win_rates(command: Command) -> None:
     lines = command(*arguments).out.splitlines()
     assert lines[0] == "20 games of guandan each"
     assert lines[2].split("  ")[0] == "won, in % [95 % interval]"
-    assert [line.split()[0] for line in lines[3:]] == ["random", "greedy", "planner"]
+    assert [line.split()[0] for line in lines[3:6]] == ["random", "greedy", "planner"]
+    assert lines[6] == ""
+    assert lines[7].endswith("mean return per game:")
+    assert [line.split(":")[0].strip() for line in lines[8:]] == [
+        "random against greedy",
+        "random against planner",
+        "greedy against planner",
+    ]
 
 
 def test_a_report_names_its_files(command: Command, copy: Path) -> None:

@@ -67,5 +67,5 @@ def test_what_cannot_be_solved_is_refused_in_a_line(
 
 
 def test_it_starts_from_nothing_else(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="leave out --warm-start"):
+    with pytest.raises(UsageError, match="leave out warm_start"):
         solved("kuhn", "dl-cfr+", 10, warm_start=tmp_path / "some.safetensors")
