@@ -14,7 +14,8 @@ from dancfr.evaluation.arena import play_batch
 from dancfr.papers.paper004 import ABLATED, FULL
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, row
 from dancfr.report.history import Settings
-from envs.game import States
+from envs.agent import Agent
+from envs.game import GameBase, States
 
 WILD = 2
 """Wild cards of a deal: the heart of the level in each of the two decks."""
@@ -32,7 +33,7 @@ def wild_cards(states: States) -> NDArray[np.int64]:
 
 
 def won_by_wild_cards(
-    game: Any, agents: tuple[Any, Any], rounds: int, rng: np.random.Generator
+    game: GameBase, agents: tuple[Agent, Agent], rounds: int, rng: np.random.Generator
 ) -> Mapping[int, NDArray[np.float64]]:
     """Plays rounds whose deals are each played twice, with the teams exchanged.
 
