@@ -154,8 +154,6 @@ def _cure(value: Any, kind: Any) -> str:
         return next((_cure(each, inner) for each in value if not _fits(each, inner)), "")
     if isinstance(value, type):
         return f": make one, {value.__name__}(...)" if {*_GAMES, *_AGENTS} & {*wanted} else ""
-    if {*_AGENTS} & {*wanted} and callable(getattr(value, "agent", None)):  # a solution, or a run
-        return ": give its agent()"
     if isinstance(value, _GAMES) and str in wanted:
         return f": {OWN_GAMES}"
     if not isinstance(value, (str, numbers.Number)) and value is not None and {GameBase, Game} & {*wanted}:

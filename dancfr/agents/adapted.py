@@ -1,13 +1,17 @@
 """An agent that plays another variant of a game than it was made for, by the adapter of the game."""
 
+from collections.abc import Mapping
 from copy import copy
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dancfr.errors import UsageError
+from dancfr.games.registry import record_of
 from envs.adapter import Adapter
 from envs.agent import Agent, Recalls, Widens, copy_with
-from envs.game import Game, States
+from envs.game import Game, GameBase, States
 
 
 class AdaptedAgent:
@@ -57,4 +61,24 @@ class AdaptedAgent:
             self.agent.recall(self.adapter.shown(states[asked]), games[asked], actions[asked], rng)
 
 
-__all__ = ["AdaptedAgent"]
+def adapter_of(name: str, game: GameBase, made_for: Mapping[str, Any]) -> Adapter | None:
+    """Returns the adapter with which an agent plays another variant of the game than its own; None if it needs none.
+
+    Args:
+        name: Name of the agent.
+        game: The game that is played.
+        made_for: Options of the game that the agent was made for.
+
+    Raises:
+        UsageError: the agent cannot play the game.
+    """
+    record = record_of(game)
+    if record is None or record.adapter is None:
+        return None
+    try:
+        return record.adapter(game, made_for)
+    except ValueError as error:
+        raise UsageError(f"{name} {error}") from None
+
+
+__all__ = ["AdaptedAgent", "adapter_of"]

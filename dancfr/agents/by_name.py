@@ -20,26 +20,28 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from dancfr.agents.adapted import AdaptedAgent
+from dancfr.agents.adapted import AdaptedAgent, adapter_of
 from dancfr.agents.cards import summary
+from dancfr.agents.given import fitted, game_noted, note_game
 from dancfr.agents.hub.fetch import fetched
 from dancfr.agents.pretrained import card_of, path_of, pretrained_names
 from dancfr.agents.searching import searching, split_search
 from dancfr.arguments import checked
 from dancfr.errors import UsageError, nearest
 from dancfr.evaluation.bots import bots, describe_bot
-from dancfr.games.registry import DEFAULT, all_games, make_game, record_of
+from dancfr.games.registry import DEFAULT, make_game, rules_made_with
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import HUB, AgentName, parse_name
 from dancfr.runs.folder import no_run, runs_below
 from dancfr.runs.run import Run
 from dancfr.runs.strategies import describe_file, file_kind, read_strategy
 from dancfr.runs.strategies import load_agent as load_strategy_agent
-from envs.adapter import Adapter
 from envs.agent import Agent
 from envs.game import GameBase, numbered
+
+T = TypeVar("T")
 
 RUNS = Path("runs")
 """Folder in which `list_agents` searches for runs. The name of an agent may be any path."""
@@ -65,21 +67,19 @@ def make_agent(name: str, game: str | GameBase) -> Agent:
         if settings is not None or not wanted.plain:
             raise UsageError(f"{name}: {wanted.base} is a bot: it has no iterations and no options")
         return known[wanted.base]()
-    if (adapter := _adapter(name, game)) is not None:
-        return AdaptedAgent(make_agent(name, adapter.game), adapter, numbered(game))
+    if (adapter := adapter_of(name, game, game_options_of(name, game.spec.name))) is not None:
+        return note_game(AdaptedAgent(make_agent(name, adapter.game), adapter, numbered(game)), game)
     stored = _load_stored(wanted, game)
-    return stored if settings is None else searching(stored, game, settings, wanted)
+    return note_game(stored if settings is None else searching(stored, game, settings, wanted), game)
 
 
-def _adapter(name: str, game: GameBase) -> Adapter | None:
-    """Returns the adapter with which an agent plays another variant of the game than its own; None if it needs none."""
-    record = record_of(game)
-    if record is None or record.adapter is None:
-        return None
-    try:
-        return record.adapter(game, game_options_of(name, game.spec.name))
-    except ValueError as error:
-        raise UsageError(f"{name} {error}") from None
+def agent_for(given: str | T, game: GameBase) -> Agent | T:
+    """Returns the agent of a name, or one that is given as an object, for a game.
+
+    Raises:
+        UsageError: see `make_agent`; or the object was made for another game or other rules.
+    """
+    return make_agent(given, game) if isinstance(given, str) else fitted(given, game)
 
 
 def parse_agent(name: str) -> AgentName:
@@ -130,39 +130,44 @@ def identity(name: str, game: GameBase) -> AgentName:
     return replace(wanted, text="", base=base)
 
 
-def game_of(names: Sequence[str], given: str | None = None, default: str = DEFAULT) -> str:
+def game_of(agents: Sequence[object], given: str | None = None, default: str = DEFAULT) -> str:
     """Returns the game that is given, or else that of the first agent that belongs to one, as runs and strategies do,
     or else the default."""
     if given is not None:
         return given
-    games = (_described(name).get("game") for name in names)
+    games = (_described(agent).get("game") for agent in agents)
     return next((game for game in games if isinstance(game, str)), default)
 
 
 def named_game(agents: Sequence[object], given: str | None = None) -> str:
-    """Returns the game that is given, or else that of the first agent which is given by name and belongs to one.
+    """Returns the game that is given, or else that of the first agent which belongs to one.
 
     Raises:
         UsageError: there is none. Unlike a command, a call has no game by default.
     """
-    names = [each for each in agents if isinstance(each, str)]
-    game = game_of(names, given, "")
+    game = game_of(agents, given, "")
     if given is None and not game:
-        why = "bots play many games" if names else "agents that are given as objects do not say which one they play"
-        raise UsageError(f"name the game, for example game='leduc': {why}; there are {', '.join(all_games())}")
+        by_name = any(isinstance(each, str) for each in agents)
+        why = "bots play many games" if by_name else "these agents do not say which one they play"
+        raise UsageError(f"name the game, such as geister, leduc or guandan: {why}; `dancfr games` lists all")
     return game
 
 
-def game_options_of(name: str, game: str) -> dict[str, Any]:
-    """Returns the options of the game under which a run or strategy was made; empty for bots and for other games."""
-    about = _described(name)
+def game_options_of(agent: object, game: str) -> dict[str, Any]:
+    """Returns the options of the game that an agent, or one of a name, was made for; empty for bots and for other
+    games."""
+    about = _described(agent)
     options = about.get("game_options") if about.get("game") == game else None
     return dict(options) if isinstance(options, dict) else {}
 
 
-def _described(name: str) -> dict[str, Any]:
-    """The description in a run's configuration or a strategy's file; empty for bots."""
-    base = parse_agent(name).base
+def _described(agent: object) -> dict[str, Any]:
+    """The description in a run's configuration or a strategy's file, or the game and the options that an object
+    notes; empty for bots."""
+    if not isinstance(agent, str):
+        made_for = game_noted(agent)
+        return {} if made_for is None else {"game": made_for.spec.name, "game_options": rules_made_with(made_for)}
+    base = parse_agent(agent).base
     if base.endswith(".safetensors"):
         return describe_file(base) if file_kind(base) else read_strategy(base)[1]
     if not os.path.exists(os.path.join(base, "config.json")):  # os.path.exists accepts any text

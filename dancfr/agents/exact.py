@@ -1,12 +1,17 @@
 """`dancfr.exploitability`: the exact exploitability of an agent on a game that has a tree."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from dancfr.agents.by_name import make_agent
+from dancfr.agents.by_name import agent_for
+from dancfr.agents.given import AsAgent, as_agents
 from dancfr.agents.match import rules_of_match
 from dancfr.arguments import checked
+from dancfr.evaluation.arena import name_of
 from dancfr.evaluation.exploitability import evaluate_exactly
+from dancfr.games.registry import describe_rules
+from dancfr.games.rules import noted_options
 from envs.agent import Agent
 from envs.game import GameBase
 from envs.tree import TreePolicy
@@ -16,7 +21,7 @@ from learners.cfr.players_form import PlayersEvaluation
 
 @checked
 def exploitability(
-    agent: str | Agent | TreePolicy,
+    agent: str | Agent | TreePolicy | AsAgent,
     game: str | GameBase | None = None,
     *,
     options: Mapping[str, Any] | Sequence[str] = (),
@@ -27,13 +32,16 @@ def exploitability(
     without a constant sum, the result has the value of each player too.
 
     Args:
-        agent: Name of an agent, see `dancfr.agents.by_name`, or an object with a method `tree_policy`.
+        agent: Name of an agent, see `dancfr.agents.by_name`, an object with a method `tree_policy`, or a
+            solution or a run.
         game: Name of a game that has a tree, or a game; None: that of the agent.
         options: Options of the game, by name or as ``key=value``.
 
     Raises:
         UsageError: the game has no tree, or the agent cannot list its policy, or the policy does not fit the game.
     """
-    _, rules, _ = rules_of_match(game, (agent,), options)
-    made = make_agent(agent, rules) if isinstance(agent, str) else agent
-    return evaluate_exactly(agent if isinstance(agent, str) else type(agent).__name__, made, rules)
+    (given,) = as_agents((agent,))
+    name, rules, chosen = rules_of_match(game, (given,), options)
+    found = evaluate_exactly(given if isinstance(given, str) else name_of(given), agent_for(given, rules), rules)
+    told = describe_rules(name, chosen or noted_options(rules))
+    return found._replace(rules=told) if isinstance(found, Evaluation) else replace(found, rules=told)

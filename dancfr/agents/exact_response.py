@@ -122,4 +122,4 @@ def _rules(request: ExploitRequest) -> tuple[str, GameBase, dict[str, Any]]:
         stored = Run.open(request.out).config_as(BestResponseConfig)
         return stored.game, make_game(stored.game, **stored.game_options), dict(stored.game_options)
     game = game_of((request.agent,), request.game)
-    return game, *match_rules(game, (request.agent,), request.settings, request.ply_limit)
+    return game, *match_rules(game, (request.frozen,), request.settings, request.ply_limit)

@@ -1,12 +1,14 @@
 """`dancfr.policy_agent`: a function as an agent, so that the policy of any trainer plays and is measured here."""
 
+import inspect
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dancfr.agents.given import require_rules
 from dancfr.arguments import checked
-from dancfr.errors import UsageError
+from dancfr.errors import UsageError, one_line
 from dancfr.evaluation.arena import AgentError
 from dancfr.games.registry import make_game
 from dancfr.games.view import numbered_game, view_of
@@ -41,8 +43,8 @@ def policy_agent(
         name: Name of the agent in results and messages.
 
     Raises:
-        UsageError: the game does not exist or lists its actions, the encoding does not exist, or the number of
-            functions is not that of players.
+        UsageError: the game does not exist or lists its actions, the encoding does not exist, the number of functions
+            is not that of players, or a function does not take two arguments.
     """
     rules = make_game(game) if isinstance(game, str) else game
     numbered = numbered_game(rules.spec.name, rules, "a policy numbers them")
@@ -50,7 +52,32 @@ def policy_agent(
     players = numbered.spec.num_players
     if not callable(policy) and len(policies) != players:
         raise UsageError(f"{name}: give one policy, or one for each of {players} players, got {len(policies)}")
+    for each in policies:
+        _require_signature(each, name)
     return FunctionAgent(policies, numbered, view_of(numbered, encoding).encoding, name)
+
+
+WRAPPED = "call it in a function, as docs/tutorials/other-trainers.md does"
+
+
+def _named(policy: Policy) -> str:
+    """Returns the name of a function in messages."""
+    return str(getattr(policy, "__name__", type(policy).__name__))
+
+
+def _require_signature(policy: Policy, name: str) -> None:
+    """Raises UsageError if a function cannot be called with infostates and legal actions."""
+    try:
+        signature = inspect.signature(policy)
+    except (TypeError, ValueError):  # of some functions in C, which do not tell
+        return
+    try:
+        signature.bind(None, None)
+    except TypeError:
+        raise UsageError(
+            f"{name}: {_named(policy)}{signature} cannot be called as {_named(policy)}(infostates, legal), with arrays "
+            "float32[B, ...] and bool[B, A]: a policy returns the probability of each action, [B, A]"
+        ) from None
 
 
 class FunctionAgent:
@@ -61,27 +88,30 @@ class FunctionAgent:
         game: The game for which they were made.
         encoding: Encoding of the infostates that they are given.
         name: Name in messages.
+
+    Attributes:
+        made_for: The game, see `dancfr.agents.given`.
     """
 
     def __init__(self, policies: Sequence[Policy], game: Game, encoding: str, name: str) -> None:
         self.name, self.encoding = name, encoding
         self._policies = tuple(policies)
-        self._made_for = self._game = game
+        self.made_for = self._game = game
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         """See `Agent.begin`.
 
         Raises:
-            AgentError: infostates or actions of the game are not those of the game for which the agent was made.
+            UsageError: the rules of the game are not those for which the agent was made.
         """
-        self._require_same(game.spec.name, game.spec.packed_size, game.spec.num_actions)
+        require_rules(self, game)
         self._game = game
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Agent.act`.
 
         Raises:
-            AgentError: a policy returned something other than probabilities of legal actions.
+            AgentError: a policy failed, or returned something other than probabilities of legal actions.
         """
         found = self.probabilities(states, games).astype(np.float32)
         draws = rng.random(len(states), dtype=np.float32)
@@ -94,16 +124,7 @@ class FunctionAgent:
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """The policy of all players at every infoset of a game tree, `float64[S]`; raises the errors of `act`."""
-        self._require_same(tree.name, tree.observed.shape[1], tree.num_actions)
-        return tree.to_slots(self._evaluate(self._made_for, tree.observed, tree.legal(), tree.player))
-
-    def _require_same(self, name: str, packed_size: int, num_actions: int) -> None:
-        spec = self._made_for.spec
-        if (packed_size, num_actions) != (spec.packed_size, spec.num_actions):
-            raise AgentError(
-                f"agent {self.name} was made for other rules than those of {name} here: give the game, with its "
-                "options, to policy_agent"
-            )
+        return tree.to_slots(self._evaluate(self.made_for, tree.observed, tree.legal(), tree.player))
 
     def _evaluate(
         self, game: Game, packed: Packed, legal: NDArray[np.bool_], players: NDArray[np.int8]
@@ -114,9 +135,21 @@ class FunctionAgent:
             mine = np.arange(len(packed)) if len(self._policies) == 1 else np.flatnonzero(players == number)
             for start in range(0, len(mine), BLOCK):
                 rows = mine[start : start + BLOCK]
-                answer = policy(game.encode(packed[rows], self.encoding), legal[rows])
+                answer = self._answer(policy, game.encode(packed[rows], self.encoding), legal[rows])
                 found[rows] = self._checked(answer, legal[rows])
         return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    def _answer(self, policy: Policy, infostates: NDArray[np.float32], legal: NDArray[np.bool_]) -> object:
+        """Calls a policy; whatever someone else's function raises becomes an error that names it, in one line."""
+        try:
+            return policy(infostates, legal)
+        except Exception as error:
+            given = f"infostates float32{list(infostates.shape)} and legal actions bool{list(legal.shape)}"
+            net = f", and a net takes tensors: {WRAPPED}" if hasattr(policy, "forward") else ""
+            raise AgentError(
+                f"agent {self.name}: {_named(policy)} raised {one_line(error)}; it was given arrays of "
+                f"NumPy, {given}{net}"
+            ) from error
 
     def _checked(self, answer: object, legal: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Returns the answer of a policy, without rounding errors below 0."""

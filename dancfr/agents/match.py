@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dancfr.agents.by_name import make_agent, named_game
+from dancfr.agents.by_name import agent_for, make_agent, named_game
+from dancfr.agents.given import AsAgent, as_agents, game_noted
 from dancfr.agents.hub.fetch import commits
 from dancfr.agents.match_rules import match_rules
 from dancfr.arguments import checked
@@ -16,7 +17,7 @@ from dancfr.evaluation.arena import MatchResult, name_of
 from dancfr.evaluation.arena import play as play_games
 from dancfr.evaluation.exploitability import evaluate_exactly
 from dancfr.evaluation.reading import Reading, read_play, require_readable
-from dancfr.games.registry import make_game, record_of, rules_made_with
+from dancfr.games.registry import describe_rules, is_registered, make_game, record_of, rules_made_with
 from dancfr.notebooks import percent
 from envs.agent import Agent
 from envs.game import GameBase
@@ -86,8 +87,9 @@ class Match:
         low, high = self.ci95
         exact = "" if self.exact is None else f", exploitability {self.exact.exploitability:.6g}"
         return (
-            f"Match({self.agent} against {self.against} in {self.game}: {100 * self.win_rate:.1f} % of "
-            f"{self.result.games:,} games won, 95 % interval {100 * low:.1f} to {100 * high:.1f} %, "
+            f"Match({self.agent} against {self.against} in {describe_rules(self.game, self.options)}: "
+            f"{100 * self.win_rate:.1f} % of {self.result.games:,} games won, "
+            f"95 % interval {100 * low:.1f} to {100 * high:.1f} %, "
             f"mean return {self.mean_return:+.3g} ± {1.96 * self.result.return_error:.2g}{exact})"
         )
 
@@ -115,8 +117,8 @@ _COUNTS = ("games", "wins", "draws", "losses")
 
 @checked
 def play(
-    agent: str | Agent,
-    against: str | Agent = "random",
+    agent: str | Agent | AsAgent,
+    against: str | Agent | AsAgent = "random",
     game: str | GameBase | None = None,
     games: int = 1000,
     seed: int = 0,
@@ -132,8 +134,8 @@ def play(
 
     Args:
         agent, against: Names such as ``heuristic``, ``runs/x``, ``pretrained:geister`` or ``hf:OWNER/NAME``, see
-            `dancfr.agents.by_name`; or objects with the methods of `envs.agent.Agent`.
-        game: Name of a game, or a game; None: that of the agents, of which one must be trained. For the rules under a
+            `dancfr.agents.by_name`; objects with the methods of `envs.agent.Agent`; or solutions and runs.
+        game: Name of a game, or a game; None: that of the agents, of which one must have its own. For the rules under a
             name see `dancfr.agents.match_rules`.
         games: Number of games.
         seed: Seed of the match.
@@ -150,10 +152,10 @@ def play(
     """
     if seed < 0:
         raise UsageError(f"the seed must be at least 0, got {seed}")
-    pair = agent, against
+    pair = as_agents((agent, against))
     name, rules, chosen = rules_of_match(game, pair, options, ply_limit)
-    players = [make_agent(each, rules) if isinstance(each, str) else each for each in pair]
-    if players[0] is players[1]:
+    players = [agent_for(each, rules) for each in pair]
+    if pair[0] is pair[1]:
         players[1] = copy(players[1])
     names = [each if isinstance(each, str) else name_of(each) for each in pair]
     if readable:  # before the match is played
@@ -162,11 +164,11 @@ def play(
     result = play_games(rules, (players[0], players[1]), games, np.random.default_rng(seed))
     reading = None
     if readable:
-        pair = (players[0], players[1])
-        if all(isinstance(each, str) for each in (agent, against)) and (record := record_of(rules)) is not None:
+        read = (players[0], players[1])
+        if all(isinstance(each, str) for each in pair) and (record := record_of(rules)) is not None:
             rules = make_game(name, **chosen | dict.fromkeys(record.turned_on, True))
-            pair = (make_agent(names[0], rules), make_agent(names[1], rules))
-        reading = read_play(rules, pair, games, np.random.default_rng((seed, READING)))
+            read = (make_agent(names[0], rules), make_agent(names[1], rules))
+        reading = read_play(rules, read, games, np.random.default_rng((seed, READING)))
     limit = getattr(rules, "ply_limit", rules.spec.max_plies)
     return Match(names[0], names[1], name, chosen, limit, seed, result, exact, reading, commits(pair))
 
@@ -184,7 +186,10 @@ def rules_of_match(
     """
     if game is None or isinstance(game, str):
         name = named_game(agents, game)
-        return name, *match_rules(name, [each for each in agents if isinstance(each, str)], options, ply_limit)
+        own = next((each for each in map(game_noted, agents) if each is not None and each.spec.name == name), None)
+        if own is None or is_registered(name):
+            return name, *match_rules(name, agents, options, ply_limit)
+        game = own
     if options or ply_limit is not None:
         raise UsageError(f"the rules of {game.spec.name} are given: leave out the options and the ply limit")
     return game.spec.name, game, rules_made_with(game)

@@ -11,19 +11,19 @@ from envs.game import GameBase
 
 def match_rules(
     game: str,
-    agents: Sequence[str],
+    agents: Sequence[object],
     settings: Mapping[str, Any] | Sequence[str] = (),
     ply_limit: int | None = None,
 ) -> tuple[GameBase, dict[str, Any]]:
     """Returns the game that the agents play, and its options.
 
-    The options are those of the first agent that is a trained run, or the game's defaults if all are bots (in Geister
-    with forced escape and random layouts), except for the length of the game, which `GameRecord.in_matches` gives,
-    and for `GameRecord.turned_on`, such as the history of ghosts in Geister.
+    The options are those that the first agent with rules of its own was made for, such as a trained run, or the game's
+    defaults if all are bots (in Geister with forced escape and random layouts), except for the length of the game,
+    which `GameRecord.in_matches` gives, and for `GameRecord.turned_on`, such as the history of ghosts in Geister.
 
     Args:
         game: Name of the game.
-        agents: Names, see `dancfr.agents.by_name`.
+        agents: Names, see `dancfr.agents.by_name`, or objects.
         settings: Options by name or as ``key=value``, which take precedence over all others.
         ply_limit: Number of plies after which a game is a draw; None: that of `GameRecord.in_matches`, or else the
             game's own limit.
@@ -40,7 +40,7 @@ def match_rules(
         if known is not None and key not in known:
             raise UsageError(f"{game} has no ply limit: leave out --ply-limit")
         given[key] = ply_limit
-    trained_on = [game_options_of(name, game) for name in agents]
+    trained_on = [game_options_of(agent, game) for agent in agents]
     trained = next(filter(None, trained_on), {})
     options = dict(trained)
     if (record := all_games().get(game)) is not None:

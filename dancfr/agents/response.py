@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dancfr.agents.by_name import named_game
 from dancfr.agents.exact_response import exploit_beside_exact, exploit_exactly
 from dancfr.agents.exploit import ExploitRequest, exploit
+from dancfr.agents.given import AsAgent, as_agents
 from dancfr.arguments import checked
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import name_of
@@ -113,7 +114,7 @@ _POINT = ("start", "decisions", "cpu_seconds", "value")
 
 @checked
 def best_response(
-    agent: str | Agent,
+    agent: str | Agent | AsAgent,
     game: str | None = None,
     minutes: float | None = None,
     *,
@@ -130,9 +131,9 @@ def best_response(
     """Trains a best response against a frozen agent and measures its winnings: a lower bound of exploitability.
 
     Args:
-        agent: The frozen agent: its name, see `dancfr.agents.by_name`, or an object with the methods of
-            `envs.agent.Agent`, such as that of `policy_agent`, which is not changed.
-        game: Name of the game; None: that of the agent, which must be trained.
+        agent: The frozen agent: its name, see `dancfr.agents.by_name`; an object with the methods of
+            `envs.agent.Agent`, such as that of `policy_agent`, which is not changed; or a solution or a run.
+        game: Name of the game; None: that of the agent, which must have its own.
         minutes: CPU minutes of training and measurement together; None: 5, unless `games` is given.
         games: Games of training.
         exact: Compute an exact response to a memoryless agent of Mini Geister instead.
@@ -149,14 +150,15 @@ def best_response(
             range.
         RunError: the training failed.
     """
+    (frozen,) = as_agents((agent,))
     by_name = options.items() if isinstance(options, Mapping) else ()
     settings = [text for key, value in by_name for text in settings_of(key, value)] or list(options)
-    name = agent if isinstance(agent, str) else name_of(agent)
-    if not isinstance(agent, str) and name in (*known, *starts):
+    name = frozen if isinstance(frozen, str) else name_of(frozen)
+    if not isinstance(frozen, str) and name in (*known, *starts):
         name = f"{name} (object)"
     request = ExploitRequest(
         name,
-        named_game((agent,), game),
+        named_game((frozen,), game),
         settings,
         exact=exact,
         beside_exact=beside_exact,
@@ -167,7 +169,7 @@ def best_response(
         eval_games=eval_games,
         known=tuple(known),
         out=None if out is None else Path(out),
-        objects={} if isinstance(agent, str) else {name: agent},
+        objects={} if isinstance(frozen, str) else {name: frozen},
     )
     respond = exploit_exactly if exact else exploit_beside_exact if beside_exact else exploit
     return Response(respond(request))

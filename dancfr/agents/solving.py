@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dancfr.agents.given import note_game
 from dancfr.arguments import checked
 from dancfr.errors import RunError, UsageError, nearest, warn
 from dancfr.games.registry import known_options, make_game, read_options, rules_made_with
@@ -53,11 +54,13 @@ class Solution:
         tree: The game; of OpenSpiel, without packed infostates unless there was a `warm_start`.
         policy: Average policy of both players by slot, a pair of infoset and action, `float64[S]`.
         found: Everything else, as `dancfr solve --json` prints it.
+        rules: The game that was solved.
     """
 
     tree: Tree
     policy: NDArray[np.float64]
     found: dict[str, Any]
+    rules: GameBase
 
     @property
     def value(self) -> float:
@@ -108,8 +111,12 @@ class Solution:
         check_storable(self.tree)
         table, name = self.tree.to_table(self.policy), str(self.found["algorithm"])
         if self.tree.identity is not None:
-            return TabularAgent(self.tree.identity, table, name, identified=True)
-        return TabularAgent(self.tree.observed, table, name)
+            return note_game(TabularAgent(self.tree.identity, table, name, identified=True), self.rules)
+        return note_game(TabularAgent(self.tree.observed, table, name), self.rules)
+
+    def as_agent(self) -> TabularAgent:
+        """Returns the agent that plays wherever the solution is given as one, see `agent`."""
+        return self.agent()
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -200,7 +207,7 @@ def solve(
         if not isinstance(game, str):
             raise UsageError(f"{algorithm} takes the name of a game: register yours by the entry point dancfr.games")
         found, tree, policy = solve_limited(name, options, algorithm, iterations, chosen, most_nodes, report)
-        return _stored(Solution(tree, policy, about | _sizes(tree, sequence_form(tree)) | found), target)
+        return _stored(Solution(tree, policy, about | _sizes(tree, sequence_form(tree)) | found, rules), target)
     tree = make_tree(rules, None, most_nodes, observations=start is not None)
     if target is not None:
         check_storable(tree)
@@ -217,7 +224,7 @@ def solve(
         except ValueError as error:
             raise UsageError(f"{algorithm}: {error}") from None
         found, policy = _iterate(solver, form, iterations, report)
-    return _stored(Solution(tree, policy, about | sizes | found), target)
+    return _stored(Solution(tree, policy, about | sizes | found, rules), target)
 
 
 def _rules(game: str | Game, options: Mapping[str, Any] | Sequence[str]) -> tuple[str, Any, dict[str, Any]]:

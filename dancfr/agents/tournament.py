@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dancfr.agents.by_name import identity, make_agent
+from dancfr.agents.by_name import agent_for, identity
+from dancfr.agents.given import AsAgent, as_agents
 from dancfr.agents.hub.fetch import record_of_commits
 from dancfr.agents.league.config import LeagueConfig, Member, Result
 from dancfr.agents.league.standings import standings
@@ -119,7 +120,7 @@ def describe_cell(cell: Mapping[str, Any]) -> str:
 
 @checked
 def tournament(
-    agents: Sequence[str | Agent],
+    agents: Sequence[str | Agent | AsAgent],
     game: str | GameBase | None = None,
     games: int = 1000,
     seed: int = 0,
@@ -133,10 +134,10 @@ def tournament(
     turn, and copies of the other have all other seats.
 
     Args:
-        agents: Names, see `dancfr.agents.by_name`, or objects with the methods of `envs.agent.Agent`, such as those of
-            `policy_agent`; at least 2 different agents. Objects have their attribute ``name`` in the results, or the
-            name of their class, followed by a number if another agent has it.
-        game: Name of a game, or a game; None: that of the agents, of which one must be trained. For the rules under a
+        agents: Names, see `dancfr.agents.by_name`; objects with the methods of `envs.agent.Agent`, such as those of
+            `policy_agent`; or solutions and runs; at least 2 different agents. Objects have their attribute ``name`` in
+            the results, or the name of their class, followed by a number if another agent has it.
+        game: Name of a game, or a game; None: that of the agents, of which one must have its own. For the rules under a
             name see `dancfr.agents.match_rules`.
         games: Games per pair, half of them in each seat; in games of teams each deal is played twice. All pairs get the
             same deals.
@@ -159,13 +160,14 @@ def tournament(
     if seed < 0:
         raise UsageError(f"--seed must be at least 0, got {seed}")
     started = perf_counter()
-    named = _named(agents)
-    name, rules, chosen = rules_of_match(game, agents, options)
+    given = as_agents(agents)
+    named = _named(given)
+    name, rules, chosen = rules_of_match(game, given, options)
     known: dict[AgentName, str] = {}
-    for each in (each for each in agents if isinstance(each, str)):
+    for each in (each for each in given if isinstance(each, str)):
         if (first := known.setdefault(identity(each, rules), each)) != each:
             raise UsageError(f"{first} and {each} are the same agent: in a tournament each agent plays once")
-    players = {key: make_agent(each, rules) if isinstance(each, str) else each for key, each in named.items()}
+    players = {key: agent_for(each, rules) for key, each in named.items()}
     found = play_pairs(rules, players, games, seed, report)
     return Tournament(
         {
@@ -177,7 +179,7 @@ def tournament(
             **(_rated if len(sides_of(rules).names) == 2 else _unrated)(found, list(named)),
             "pairs": [{"agent": one, "against": other, **match.as_dict()} for (one, other), match in found.items()],
             "seconds": perf_counter() - started,
-            **record_of_commits(agents),
+            **record_of_commits(given),
         }
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.agents.by_name import make_agent
+from dancfr.agents.given import AsAgent
 from dancfr.agents.match import Match, play
 from dancfr.agents.match_rules import match_rules
 from dancfr.agents.run_curves import draw, series
@@ -132,8 +133,12 @@ class TrainedRun:
         name = self.name(iteration, **options)
         return make_agent(name, game or match_rules(self.config.game, (name,))[0])
 
+    def as_agent(self) -> str:
+        """Returns the name of the newest agent, which plays wherever the run is given as an agent."""
+        return self.name()
+
     @checked
-    def play(self, against: str | Agent = "random", games: int = 1000, seed: int = 0, **more: Any) -> Match:
+    def play(self, against: str | Agent | AsAgent = "random", games: int = 1000, seed: int = 0, **more: Any) -> Match:
         """Plays a match of the newest agent, see `dancfr.play`."""
         return play(self.name(), against, None, games, seed, **more)
 

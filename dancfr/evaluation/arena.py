@@ -162,9 +162,9 @@ class MatchResult:
         return found
 
 
-def name_of(agent: Agent) -> str:
+def name_of(agent: object) -> str:
     """Returns the name of an agent; that of its class if it has none."""
-    return getattr(agent, "name", type(agent).__name__)
+    return str(getattr(agent, "name", type(agent).__name__))
 
 
 def play(

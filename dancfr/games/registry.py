@@ -210,6 +210,16 @@ def rules_made_with(game: GameBase) -> dict[str, Any]:
     return {key: value for key, value in noted_options(game).items() if known is None or key in known}
 
 
+def describe_rules(name: str, options: Mapping[str, Any]) -> str:
+    """Describes the rules of a game by its name and the options that differ from its own and from those of matches, as
+    in ``kuhn, cards=4``."""
+    record = all_games().get(name)
+    usual = (_ADAPTER_OPTIONS, _OPENSPIEL_OPTIONS) if record is None else (record.options, record.in_matches)
+    told = (f"{key}={show(value)}" for key, value in options.items() if (key, value) not in [
+        pair for each in usual for pair in each.items()])  # fmt: skip
+    return ", ".join((name, *told))
+
+
 def version_of(name: object) -> int | None:
     """Returns the version of a game's record; None for a game that has no record, or that is not installed.
 

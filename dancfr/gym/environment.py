@@ -8,7 +8,8 @@ import numpy as np
 from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
-from dancfr.agents.by_name import make_agent
+from dancfr.agents.by_name import agent_for
+from dancfr.agents.given import AsAgent, as_agents
 from dancfr.agents.match import rules_of_match
 from dancfr.arguments import read
 from dancfr.errors import RunError, UsageError
@@ -41,8 +42,8 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
 
     Args:
         game: Name of a game, also ``pettingzoo:MODULE`` and ``openspiel:GAME``, or a game.
-        opponent: Name of an agent such as ``random``, ``runs/x`` or ``pretrained:geister``, or an object with the
-            methods of `envs.agent.Agent`.
+        opponent: Name of an agent such as ``random``, ``runs/x`` or ``pretrained:geister``, an object with the
+            methods of `envs.agent.Agent`, or a solution or a run.
         seat: Seat of the learner from 0; None: drawn in each `reset`.
         encoding: One of `game.spec.shapes`; None: that of the game's PettingZoo environment.
         render_mode: One of ``metadata["render_modes"]``, which are those of the game's PettingZoo environment. The
@@ -60,7 +61,7 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
     def __init__(
         self,
         game: str | GameBase,
-        opponent: str | Agent = "random",
+        opponent: str | Agent | AsAgent = "random",
         seat: int | None = None,
         encoding: str | None = None,
         render_mode: str | None = None,
@@ -68,11 +69,11 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
     ) -> None:
         EzPickle.__init__(self, game, opponent, seat, encoding, render_mode, **options)
         game = read(game, str | GameBase, "game")
-        opponent = read(opponent, str | Agent, "opponent")
-        name, rules, _ = rules_of_match(game, [opponent], options)
+        (rival,) = as_agents([read(opponent, str | Agent | AsAgent, "opponent")])
+        name, rules, _ = rules_of_match(game, [rival], options)
         self.game = numbered_game(name, rules, "an environment of gymnasium numbers them")
         self.seat = _checked_seat(seat, self.game)
-        self.opponent: Agent = make_agent(opponent, self.game) if isinstance(opponent, str) else copy(opponent)
+        self.opponent: Agent = copy(agent_for(rival, self.game))
         self._view = view_of(self.game, read(encoding, str | None, "encoding"), render_mode)
         self.render_mode = render_mode
         modes, pace = (self._view.metadata[key] for key in ("render_modes", "render_fps"))

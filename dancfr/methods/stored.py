@@ -1,7 +1,6 @@
 """Finds stored strategies and checks them against the configuration of their run, for all methods."""
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,11 +8,10 @@ import numpy as np
 
 from dancfr.errors import UsageError
 from dancfr.games.registry import make_game
-from dancfr.games.rules import first_difference, may_differ
+from dancfr.games.rules import check_rules
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.settings import RunConfig
 from dancfr.runs.run import Run, StrategyFile
-from dancfr.values import show
 from envs.game import Game, GameBase
 from learners.networks.settings import CONV_CHANNELS, CONV_KERNEL, NetworkSettings
 
@@ -87,28 +85,6 @@ def trained_game(base: str, config: RunConfig, game: GameBase) -> GameBase:
         )
     check_rules(base, trained_on, game)
     return trained_on
-
-
-def check_rules(base: str | os.PathLike[str], trained_on: GameBase, game: GameBase) -> None:
-    """Checks that the rules under which an agent was trained are those of the game that it will play.
-
-    Args:
-        base: Path of the agent.
-        trained_on, game: Both games, which have the same name.
-
-    Raises:
-        UsageError: their rules, actions or infostates differ.
-    """
-    here, there = game.spec, trained_on.spec
-    if (different := first_difference(trained_on, game, may_differ(game))) is not None:
-        key, own, other = different
-        differs = f"{key}={show(own)}, but this game has {key}={show(other)}"
-        raise UsageError(f"{base} was trained under other rules of {there.name}: {differs}")
-    if (there.num_actions, there.packed_size, there.shapes) != (here.num_actions, here.packed_size, here.shapes):
-        raise UsageError(
-            f"{base} was trained under other rules of {there.name}: with {there.num_actions} actions, but this game "
-            f"has {here.num_actions}"
-        )
 
 
 def misfit(file: StrategyFile, error: ValueError) -> UsageError:

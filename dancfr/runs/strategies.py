@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.games.registry import is_registered, make_game
-from dancfr.games.rules import first_difference, may_differ
-from dancfr.values import show
+from dancfr.games.rules import check_rules
 from envs.extensive import FactoredGame
 from envs.game import GameBase, Identified
 from envs.tree import Tree
@@ -126,13 +125,15 @@ def load_agent(path: str, game: GameBase) -> TabularAgent:
     shape = arrays["observed"].shape[1], arrays["policy"].shape[1]
     strict = isinstance(game, FactoredGame)  # a table has no row for other health points, whatever nets may do
     solved = make_game(name, **about["game_options"]) if is_registered(name) else game
-    different = first_difference(solved, game, () if strict else may_differ(game))
+    check_rules(path, solved, game, () if strict else None)
     identified = about.get(INFOSTATES) == DIGESTS
     if identified and not isinstance(game, Identified):
         raise UsageError(f"{path} is a strategy by digests of infostates, which {name} lacks")
-    if different is not None or shape[identified:] != (game.spec.packed_size, game.spec.num_actions)[identified:]:
-        options = " ".join(f"--option {key}={show(value)}" for key, value in about["game_options"].items())
-        raise UsageError(f"{path} is for other rules of {game.spec.name}: {options or 'the defaults'}")
+    if shape[identified:] != (wanted := (game.spec.packed_size, game.spec.num_actions))[identified:]:
+        raise UsageError(
+            f"{path} was made for other rules of {name}: rows of {shape[0]} bytes for {shape[1]} actions, "
+            f"but this game has {wanted[0]} and {wanted[1]}"
+        )
     try:
         return TabularAgent(arrays["observed"], arrays["policy"], path, identified=identified)
     except ValueError as error:

@@ -31,12 +31,14 @@ class Evaluation(NamedTuple):
         best_responses: Return of each player who answers best to the other's policy.
         max_utility: Largest absolute return of the game, less `shift`.
         shift: Half of what the returns of both players sum to, see `Tree`.
+        rules: What the game is called in texts, such as ``kuhn, cards=4``; may be empty.
     """
 
     value: float
     best_responses: tuple[float, float]
     max_utility: float
     shift: float = 0.0
+    rules: str = ""
 
     @property
     def gains(self) -> tuple[float, float]:
@@ -56,8 +58,9 @@ class Evaluation(NamedTuple):
 
     def __repr__(self) -> str:
         first, second = self.gains
+        rules = f"{self.rules}: " if self.rules else ""
         return (
-            f"Evaluation(value {self.value:+.6g}, exploitability {self.exploitability:.6g}, "
+            f"Evaluation({rules}value {self.value:+.6g}, exploitability {self.exploitability:.6g}, "
             f"NashConv {self.nash_conv:.6g}, gains {first:.6g} and {second:.6g})"
         )
 

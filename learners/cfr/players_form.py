@@ -28,11 +28,13 @@ class PlayersEvaluation:
         values: Expected return of each player if all play the policy.
         best_responses: Return of each player who answers best to the others' policies.
         max_utility: Largest absolute return of the game.
+        rules: What the game is called in texts, such as ``kuhn, cards=4``; may be empty.
     """
 
     values: tuple[float, ...]
     best_responses: tuple[float, ...]
     max_utility: float
+    rules: str = ""
 
     @property
     def value(self) -> float:
@@ -56,7 +58,8 @@ class PlayersEvaluation:
 
     def __repr__(self) -> str:
         values, gains = (", ".join(f"{each:.6g}" for each in numbers) for numbers in (self.values, self.gains))
-        return f"PlayersEvaluation(values {values}; NashConv {self.nash_conv:.6g}, gains {gains})"
+        rules = f"{self.rules}: " if self.rules else ""
+        return f"PlayersEvaluation({rules}values {values}; NashConv {self.nash_conv:.6g}, gains {gains})"
 
     def _repr_html_(self) -> str:
         return gains_table(self.values, self.best_responses, self.gains, repr(self))

@@ -141,8 +141,8 @@ def test_options_of_ones_own_are_compared(own: Any, command: Command) -> None:
     assert own("evaluate", "two.safetensors", "--games", "20")["games"] == 20
     own(*TRAIN, "game=stakes", "game_options.stake=2", "--run-dir", "two")
     for agent, says in (
-        ("two.safetensors", "two.safetensors is for other rules of stakes: --option stake=2"),
-        ("two", "two was trained under other rules of stakes: stake=2, but this game has stake=1"),
+        ("two.safetensors", "two.safetensors was made for other rules of stakes: stake=2, but this game has stake=1"),
+        ("two", "two was made for other rules of stakes: stake=2, but this game has stake=1"),
     ):
         for other in (("--option", "stake=1"), ("--option", "stake=3")):
             line = refused(command("evaluate", agent, "--game", "stakes", *other, "--games", "20"))

@@ -170,17 +170,14 @@ def test_calls_with_an_argument_that_does_not_exist_are_refused() -> None:
     [
         (lambda: dancfr.make_game("geister", name="leduc"), "no option of geister named 'name'"),
         (
-            lambda: dancfr.play(dancfr.solve("kuhn", iterations=2).agent(), "random"),
-            "name the game, for example game='leduc': bots play many games; there",
-        ),
-        (lambda: dancfr.play(dancfr.solve("kuhn", iterations=2), "random", "kuhn"), "give its agent()"),
-        (lambda: dancfr.tournament(["random", dancfr.solve("kuhn", iterations=2)], "kuhn"), "give its agent()"),  # type: ignore[list-item]
-        (
             lambda: dancfr.play("random", "random"),
-            "name the game, for example game='leduc': bots play many games; there",
+            "name the game, such as geister, leduc or guandan: bots play many games; `dancfr games` lists all",
         ),
-        (lambda: dancfr.tournament(["random", "rush"]), "there are geister, mini-geister, guandan, cheat, "),
-        (lambda: dancfr.best_response("random"), "name the game, for example game='leduc': bots"),
+        (
+            lambda: dancfr.exploitability(Nameless()),
+            "name the game, such as geister, leduc or guandan: these agents do",
+        ),
+        (lambda: dancfr.best_response("random"), "name the game, such as geister, leduc or guandan: bots"),
         (lambda: dancfr.make_game("kuhn", cards=True), "option cards of kuhn expects an integer, got True"),
         (lambda: dancfr.make_game("openspiel:"), "requires a name after the colon, such as openspiel:kuhn_poker"),
         (lambda: dancfr.make_game("pettingzoo:"), "requires a name after the colon, such as pettingzoo:pettingzoo.cla"),

@@ -9,10 +9,11 @@ from pydantic import ValidationError
 
 from dancfr.errors import RunError, UsageError, reason
 from dancfr.games.registry import make_game
+from dancfr.games.rules import check_rules
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.config import FRESH, NETS, RESULT, BestResponseConfig
 from dancfr.methods.packed import Packed, PackedFile, refuse_nets
-from dancfr.methods.stored import check_rules, check_weights, newest, policy_net_shapes, trained_game
+from dancfr.methods.stored import check_weights, newest, policy_net_shapes, trained_game
 from dancfr.runs.folder import write_json
 from dancfr.runs.metrics import plain
 from dancfr.runs.run import Run

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from dancfr.errors import UsageError
 from dancfr.games.limits import limit_of
 from dancfr.games.registry import make_game
+from dancfr.games.rules import check_rules
 from dancfr.games.trees import make_tree
-from dancfr.methods.stored import check_rules
 from dancfr.methods.value_functions.config import ValueFunctionConfig
 from dancfr.runs.run import Run
 from envs.tree import MOST_NODES, Tree

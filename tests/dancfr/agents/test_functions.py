@@ -127,10 +127,40 @@ def test_answers_that_are_no_policies_are_refused_in_one_line(policy: Callable[.
 
 def test_other_rules_than_those_of_the_policy_are_refused() -> None:
     agent = dancfr.policy_agent(uniform, "kuhn")
-    five = dancfr.make_game("leduc")
-    for call in (lambda: dancfr.play(agent, "random", five), lambda: dancfr.exploitability(agent, five)):
-        with pytest.raises(AgentError, match=r"made for other rules than those of leduc here: give the game, with its"):
+    leduc = dancfr.make_game("leduc")
+    for call in (lambda: dancfr.play(agent, "random", leduc), lambda: dancfr.exploitability(agent, leduc)):
+        with pytest.raises(UsageError, match=r"^policy was made for kuhn, not for leduc$"):
             call()
+    with pytest.raises(UsageError, match=r"^policy was made for kuhn, not for leduc$"):
+        agent.begin(numbered(leduc), 1, np.random.default_rng(0))
+
+
+def test_errors_of_a_policy_are_one_line_that_names_it() -> None:
+    """A function of one argument before any game; a bare net and one of a wrong size when they are asked."""
+
+    def sees_all(infostates: Floats) -> Floats:
+        return infostates
+
+    with pytest.raises(
+        UsageError, match=r"^mine: sees_all\(infostates.* cannot be called as sees_all\(infostates, legal"
+    ):
+        dancfr.policy_agent(sees_all, "leduc", name="mine")  # type: ignore[arg-type]
+    net = torch.nn.Linear(30, 3)
+
+    def mismatched(infostates: Floats, legal: Mask) -> Any:
+        return net(torch.from_numpy(infostates)).softmax(1).detach()
+
+    for policy, told in (
+        (net, "Linear raised TypeError: .*, and a net takes tensors: call it in a function, as docs/"),
+        (
+            mismatched,
+            r"mismatched raised RuntimeError: mat1 .* \(936x32 and 30x3\); .*infostates float32\[936, 32\] and",
+        ),
+    ):
+        with pytest.raises(AgentError, match=f"^agent mine: {told}") as refused:
+            dancfr.exploitability(dancfr.policy_agent(policy, "leduc", name="mine"))
+        assert len(str(refused.value).splitlines()) == 1
+        assert len(str(refused.value)) < 700
 
 
 def test_games_of_other_libraries_take_functions_too() -> None:

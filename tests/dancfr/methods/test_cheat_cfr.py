@@ -77,7 +77,7 @@ def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
     ):
         assert said in refused(command("evaluate", f"{reference}{name}", "--against", "random", *match))
     rules = command("evaluate", str(reference), "--game", "mini-cheat", "--option", "dealt=1", "--against", "random")
-    assert "under other rules of mini-cheat: dealt=2, but this game has dealt=1" in refused(rules)
+    assert "made for other rules of mini-cheat: dealt=2, but this game has dealt=1" in refused(rules)
     longer = command("evaluate", str(reference), "--option", "health=9", "--against", "random", *match)
     assert longer.code == 0, longer.err
 

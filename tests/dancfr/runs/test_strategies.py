@@ -20,15 +20,27 @@ KUHN = ("--game", "kuhn", "--games", "2", "--exploitability")
 def test_a_strategy_of_another_game_or_other_rules_is_refused(
     command: Command, solved: Callable[..., dict[str, Any]], strategy: Path
 ) -> None:
-    name = str(strategy)
+    name, other = str(strategy), "was made for other rules of kuhn:"
     solved("kuhn", "--option", "cards=4", "--iterations", "1", "--out", "four.safetensors")
     for arguments, says in {
         ("solve", "leduc", "--warm-start", name): f"{name} is a strategy of kuhn, not of leduc",
-        ("solve", "kuhn", "--option", "cards=4", "--warm-start", name): "other rules of kuhn: the defaults",
-        ("solve", "kuhn", "--warm-start", "four.safetensors"): "other rules of kuhn: --option cards=4",
+        (
+            "solve",
+            "kuhn",
+            "--option",
+            "cards=4",
+            "--warm-start",
+            name,
+        ): f"{name} {other} cards=3, but this game has cards=4",
+        (
+            "solve",
+            "kuhn",
+            "--warm-start",
+            "four.safetensors",
+        ): f"four.safetensors {other} cards=4, but this game has cards=3",
         ("evaluate", name, "--game", "leduc"): f"{name} is a strategy of kuhn, not of leduc",
-        ("evaluate", name, "--game", "kuhn", "--option", "cards=4"): "other rules of kuhn: the defaults",
-        ("evaluate", "four.safetensors", "--game", "kuhn", "--option", "cards=3"): "--option cards=4",
+        ("evaluate", name, "--game", "kuhn", "--option", "cards=4"): "cards=3, but this game has cards=4",
+        ("evaluate", "four.safetensors", "--game", "kuhn", "--option", "cards=3"): "cards=4, but this game has cards=3",
         ("evaluate", f"{name}@3", "--game", "kuhn"): "is one strategy: it has no iterations and no options",
     }.items():
         assert says in refused(command(*arguments))
