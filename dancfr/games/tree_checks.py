@@ -9,8 +9,10 @@ from dancfr.games.subject import Subject
 from dancfr.games.trees import make_tree
 from envs.chanceless import ChanceDrawn, extensive
 from envs.extensive import CHANCE, MOST_OUTCOMES, OVER, ExtensiveGame, TooManyOutcomes
+from envs.faults import chance_fault
 from envs.openspiel import OpenSpielGame
 from envs.tree import ImperfectRecall, TreeTooLarge
+from envs.tree_answers import SLACK
 
 Plain = dict[str, Any]
 
@@ -69,10 +71,8 @@ def _check_listing(subject: Subject, games: int, seed: int) -> None:
         by_chance = np.flatnonzero(mover == CHANCE)
         if by_chance.size:
             chances = subject.array("chance", np.float64, (len(by_chance), None), states[by_chance])
-            sums = chances.sum(axis=1)
-            if (bad := np.flatnonzero((chances < 0).any(axis=1) | (np.abs(sums - 1) > 1e-9))).size:
-                found = f"{chances[bad[0]].tolist()}, which sum to 1 + ({sums[bad[0]] - 1:.2g})"
-                raise subject.wrong(f"chance returned {found}, expected probabilities that sum to 1")
+            if fault := chance_fault(chances, len(by_chance), SLACK):
+                raise subject.wrong(fault)
             weight = np.pad(weight, ((0, 0), (0, max(0, chances.shape[1] - weight.shape[1]))))
             weight[by_chance] = np.pad(chances, ((0, 0), (0, weight.shape[1] - chances.shape[1])))
         choices = (weight * rng.random(weight.shape)).argmax(axis=1)

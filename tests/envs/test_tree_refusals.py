@@ -121,6 +121,13 @@ class Biased(Pennies):
         return np.full((len(states), 2), 0.45)
 
 
+class Negative(Pennies):
+    """The coin falls on one side less often than never."""
+
+    def chance(self, states: States) -> NDArray[np.float64]:
+        return np.tile([-0.5, 1.5], (len(states), 1))
+
+
 class Narrow(Pennies):
     """The array of legal actions lacks a column."""
 
@@ -170,8 +177,13 @@ class Three(Pennies):
         (Narrow, ValueError, r"pennies: legal returned an array \(256, 1\), expected \(256, 2\)"),
         (Counted, ValueError, r"pennies: legal returned int64, expected truth values \(bool\)"),
         (Early, ValueError, "pennies: utilities returned 0.25 while the game runs, expected zeros"),
-        (Flat, ValueError, r"pennies: chance returned an array \(2,\), expected \(256, 2\)"),
-        (Biased, ValueError, r"pennies: [^\n]* sum to 1, got 0\.9 at node \d+"),
+        (Flat, ValueError, r"pennies: chance returned an array \(2,\), expected an array \(256, outcomes\)"),
+        (Biased, ValueError, r"pennies: chance [^\n]* \[0.45, 0.45\], which sum to 0.9, expected [^\n]* sum to 1"),
+        (
+            Negative,
+            ValueError,
+            r"pennies: chance returned \[-0.5, 1.5\], expected probabilities, of which none is negative",
+        ),
         (
             Three,
             NoConstantSum,

@@ -294,7 +294,19 @@ BUGS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "chance is negative": (
         other("chance", lambda found, states: found - np.eye(1, found.shape[1]) + np.eye(1, found.shape[1], 1)),
-        "reset raised ValueError: own: chance returned [-0.",
+        "], expected probabilities, of which none is negative (",
+    ),
+    "chance of one axis": (
+        variant(chance=lambda self, states: np.array([0.5, 0.5])),
+        "reset raised ValueError: own: chance returned an array (2,), expected an array (64, outcomes)",
+    ),
+    "chance is a list": (
+        variant(chance=lambda self, states: [[0.5, 0.5]] * len(states)),
+        "reset raised ValueError: own: chance returned list, expected an array (64, outcomes)",
+    ),
+    "chance is too small": (
+        other("chance", lambda found, states: found * 0.9),
+        ", which sum to 0.9, expected probabilities that sum to 1 (",
     ),
     "return type": (
         other("returns", lambda found, s: found.astype(float)),
@@ -501,7 +513,8 @@ class Broken(Own):
         ),
         (
             listed("chance", lambda found, states: found.astype(F32).astype(float)),
-            r"game own: chance returned \[.*\], which sum to 1 \+ \(3e-08\), expected probabilities that sum to 1",
+            r"game own: chance returned \[.*\], which sum to 1 \+ \(3e-08\), expected probabilities that sum to 1: "
+            "compute them in float64",
         ),
         (
             listed("mover", lambda found, states: np.where(found == OVER, I8(5), found)),
