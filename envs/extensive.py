@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from envs.faults import chance_fault
+from envs.faults import chance_fault, changed, unchanged_fault
 from envs.game import Game, GameSpec, IllegalAction, Packed, States
 from envs.playable import Playable
 
@@ -151,8 +151,20 @@ class ListedChance(Playable, ABC):
                 raise ValueError(f"{self.spec.name}: {fault}")
             bounds = np.cumsum(probabilities, axis=1)
             draws = rng.random(len(part)) * bounds[:, -1]
-            self.apply(part, (bounds <= draws[:, None]).sum(axis=1))
+            outcomes = (bounds <= draws[:, None]).sum(axis=1)
+            self.apply(part, outcomes)
+            if (part["mover"] == CHANCE).all() and self._is_stuck(states[at], part, probabilities[0]):
+                raise ValueError(f"{self.spec.name}: {unchanged_fault('apply', int(outcomes[0]))}")
             states[at] = part
+
+    def _is_stuck(self, before: States, after: States, chances: NDArray[np.float64]) -> bool:
+        """Returns whether no game has changed, and the first one would not at any other outcome of its chances."""
+        if changed(before, after).any():
+            return False
+        outcomes = np.flatnonzero(chances)
+        tried = np.repeat(before[:1], len(outcomes))
+        self.apply(tried, outcomes)
+        return not changed(np.repeat(before[:1], len(outcomes)), tried).any()
 
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
         """The only layout, ``action``, has one output per action."""

@@ -17,12 +17,12 @@ from envs.tree_answers import SLACK
 Plain = dict[str, Any]
 
 
-def check_tree(subject: Subject, options: Plain, games: int, seed: int, most_nodes: int) -> tuple[str, Plain | None]:
+def check_tree(subject: Subject, games: int, seed: int, most_nodes: int) -> tuple[str, Plain | None]:
     """Checks the methods that a tree needs, then builds it unless the game has none or is too large.
 
     Args:
         subject: The game.
-        options, games, seed, most_nodes: See `dancfr.games.checks.check_game`.
+        games, seed, most_nodes: See `dancfr.games.checks.check_game`.
 
     Returns:
         A description, and the tree's sizes if there is one.
@@ -35,7 +35,7 @@ def check_tree(subject: Subject, options: Plain, games: int, seed: int, most_nod
     try:
         if isinstance(subject.game, ExtensiveGame):
             _check_listing(subject, games, seed)
-        tree = subject.attempt("building its tree", make_tree, subject.name, options, most_nodes, general=True)
+        tree = subject.attempt("building its tree", make_tree, subject.game, None, most_nodes, general=True)
     except UsageError as error:
         cause = error.__cause__ or error.__context__
         if isinstance(cause, TreeTooLarge):  # `make_tree` put a line that names --max-nodes in its place
