@@ -14,7 +14,7 @@ from learners.html import html_table
 
 @dataclass(frozen=True, repr=False)
 class GameCheck:
-    """What the checks of a game without a fault have found; printed, it is the text of the command.
+    """Findings of the checks of a game, which has no fault; printed, they are the text of the command.
 
     Attributes:
         found: Everything, as `dancfr games NAME --check --json` prints it.
@@ -24,7 +24,7 @@ class GameCheck:
 
     @property
     def warnings(self) -> list[str]:
-        """What the interface allows, but most learners do not, or nets cannot see."""
+        """Findings that the interface allows, but most learners do not, or that nets cannot see."""
         return list(self.found["warnings"])
 
     def as_dict(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def check(
     seed: int = 0,
     most_nodes: int = 10**6,
 ) -> GameCheck:
-    """Plays random games of a game, checks what its methods return, and builds its tree, which finds leaks.
+    """Plays random games of a game, checks the results of its methods, and builds its tree, which finds leaks.
 
     Args:
         game: Name of a game, or a game, for example one of your own that has no name yet.
@@ -74,10 +74,10 @@ def check(
         raise UsageError(f"--games must be at least 1 and --seed at least 0, got {games} and {seed}")
     if not isinstance(game, str) and options:
         raise UsageError(f"the rules of {game.spec.name} are given: leave out the options")
-    if isinstance(options, Mapping) or not isinstance(game, str):
+    if isinstance(options, Mapping):
         given = dict(options)
     else:
-        given = read_options(game, options)
+        given = read_options(game, options) if isinstance(game, str) else {}
     return GameCheck(check_game(game, given, games, seed, most_nodes))
 
 

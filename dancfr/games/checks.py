@@ -28,11 +28,13 @@ Bools = NDArray[np.bool_]
 Plain = dict[str, Any]
 
 
-def check_game(game: str | GameBase, options: Plain, games: int = 256, seed: int = 0, most_nodes: int = 10**6) -> Plain:
+def check_game(
+    named: str | GameBase, options: Plain, games: int = 256, seed: int = 0, most_nodes: int = 10**6
+) -> Plain:
     """Plays random games and checks the values that every method returns; then builds the tree, which finds leaks.
 
     Args:
-        game, options: A name and options, see `make_game`, or a game and no options.
+        named, options: A name and options, see `make_game`, or a game and no options.
         games, seed, most_nodes: Number of random games, their seed, and the most nodes of a tree that is built.
 
     Returns:
@@ -42,8 +44,8 @@ def check_game(game: str | GameBase, options: Plain, games: int = 256, seed: int
     Raises:
         UsageError: the game cannot be made or breaks the interface: one line that says where.
     """
-    subject = Subject(game if isinstance(game, str) else game.spec.name)
-    made: Any = subject.attempt("its class", make_game, game, **options) if isinstance(game, str) else game
+    subject = Subject(named if isinstance(named, str) else named.spec.name)
+    made: Any = subject.attempt("its class", make_game, named, **options) if isinstance(named, str) else named
     subject.game = game = made
     result: Plain = {"game": subject.name, "games": games, "checked": {}, "tree": None, "warnings": []}
     checked, spec = result["checked"], subject.attempt("reading its spec", _check_spec, subject)

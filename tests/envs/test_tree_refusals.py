@@ -164,7 +164,7 @@ class Copying(Pennies):
 
 
 class Endless(Sketch):
-    """Player 0 ends the game by 0 and goes on by 1, any number of times; random games end soon."""
+    """Player 0 ends the game by 0 and continues by 1, any number of times; random games end soon."""
 
     def __init__(self, most: int) -> None:
         super().__init__("endless", size=2, most=most)

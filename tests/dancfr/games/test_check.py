@@ -1,4 +1,4 @@
-"""`dancfr.check` tells of a game that has no name what the command tells of one that has."""
+"""`dancfr.check` tells the same of a game without a name as the command tells of a game with one."""
 
 import json
 from dataclasses import dataclass
