@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dancfr.agents.tournament import tournament as tournament
     from dancfr.agents.trained import load_run as load_run
     from dancfr.agents.trained import train as train
+    from dancfr.games.check import check as check
     from dancfr.games.registry import make_game as make_game
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -104,6 +105,7 @@ __version__ = _find_version()
 
 _PLACES = {
     "make_game": "dancfr.games.registry",
+    "check": "dancfr.games.check",
     "make_agent": "dancfr.agents.by_name",
     "policy_agent": "dancfr.agents.functions",
     "play": "dancfr.agents.match",
@@ -131,6 +133,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "__version__",
     "best_response",
+    "check",
     "exploitability",
     "load_run",
     "make_agent",

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 BAND = 0.2
 """Opacity of intervals."""
 
+_OURS = "dancfr-title"
+"""Id of the titles that `axes_for` has set."""
+
 
 def frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> "DataFrame":
     """Returns rows as a frame of pandas; a mapping in a row becomes columns such as ``seats/first/games``.
@@ -32,7 +35,8 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = Non
 def axes_for(ax: "Axes | None", x_label: str, y_label: str, title: str, shares: bool = False) -> "Axes":
     """Returns the axes on which a curve is to be drawn, with labels.
 
-    Axes of other curves keep their labels, and get those of this curve in addition where they differ.
+    Axes of other curves keep their labels, and get those of this curve in addition where they differ. They lose a title
+    that names these curves only, unless the caller has set it.
 
     Args:
         ax: Axes that may have curves already; None: those of a new figure of pyplot, which get the title.
@@ -51,10 +55,12 @@ def axes_for(ax: "Axes | None", x_label: str, y_label: str, title: str, shares: 
         from matplotlib.ticker import PercentFormatter
     if ax is None:
         ax = pyplot.subplots(layout="constrained")[1]
-        ax.set_title(title, wrap=True)
+        ax.set_title(title, wrap=True).set_gid(_OURS)
         ax.grid(alpha=BAND)
     elif not isinstance(ax, Axes):
         raise UsageError(f"plot: ax expects axes of Matplotlib, such as pyplot.subplots()[1], got {shortened(ax)}")
+    elif ax.title.get_gid() == _OURS and ax.get_title() != title:
+        ax.set_title("")
     ax.set_xlabel(_both(ax.get_xlabel(), x_label))
     ax.set_ylabel(_both(ax.get_ylabel(), y_label))
     if shares:

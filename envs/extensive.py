@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
+from envs.faults import chance_fault, changed, unchanged_fault
 from envs.game import Game, GameSpec, IllegalAction, Packed, States
 from envs.playable import Playable
 
@@ -134,7 +135,8 @@ class ListedChance(Playable, ABC):
         """Draws chance events until a player is to move, or the game is over, everywhere.
 
         Raises:
-            ValueError: the probabilities of `chance` are negative or do not sum to 1, or chance does not stop moving.
+            ValueError: `chance` returns another shape, or probabilities that are negative or do not sum to 1;
+                or chance does not stop moving.
         """
         drawn = 0
         while len(at := np.flatnonzero(states["mover"] == CHANCE)):
@@ -145,14 +147,24 @@ class ListedChance(Playable, ABC):
                 )
             part = states[at]
             probabilities = self.chance(part)
+            if fault := chance_fault(probabilities, len(part), 1e-6):
+                raise ValueError(f"{self.spec.name}: {fault}")
             bounds = np.cumsum(probabilities, axis=1)
-            sound = (probabilities >= 0).all(axis=1) & (np.abs(bounds[:, -1] - 1) <= 1e-6)
-            if not sound.all():
-                found = probabilities[sound.argmin()].tolist()
-                raise ValueError(f"{self.spec.name}: chance returned {found}, expected probabilities that sum to 1")
             draws = rng.random(len(part)) * bounds[:, -1]
-            self.apply(part, (bounds <= draws[:, None]).sum(axis=1))
+            outcomes = (bounds <= draws[:, None]).sum(axis=1)
+            self.apply(part, outcomes)
+            if (part["mover"] == CHANCE).all() and self._is_stuck(states[at], part, probabilities[0]):
+                raise ValueError(f"{self.spec.name}: {unchanged_fault('apply', int(outcomes[0]))}")
             states[at] = part
+
+    def _is_stuck(self, before: States, after: States, chances: NDArray[np.float64]) -> bool:
+        """Returns whether no game has changed, and the first one would not at any other outcome of its chances."""
+        if changed(before, after).any():
+            return False
+        outcomes = np.flatnonzero(chances)
+        tried = np.repeat(before[:1], len(outcomes))
+        self.apply(tried, outcomes)
+        return not changed(np.repeat(before[:1], len(outcomes)), tried).any()
 
     def output_slots(self, packed: Packed, layout: str, other: Packed | None = None) -> NDArray[np.int16]:
         """The only layout, ``action``, has one output per action."""

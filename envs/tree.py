@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.chanceless import extensive
-from envs.extensive import CHANCE, OVER, ExtensiveGame
+from envs.extensive import CHANCE, MOST_OUTCOMES, OVER, ExtensiveGame
+from envs.faults import long_fault
 from envs.game import GameBase, Packed
 from envs.tree_layers import Layer, NoConstantSum, Returns, TreeTooLarge, join, number_histories
 from envs.tree_size import estimate_nodes
@@ -183,8 +184,8 @@ def compile_tree(game: GameBase, most_nodes: int = MOST_NODES, *, general: bool 
     Raises:
         TypeError: the game draws chance events without listing them, or its actions are not numbered.
         NoConstantSum: the game is not one of two players with returns of a constant sum, and `general` is not set.
-        ValueError: a node has no choices; the probabilities of a chance node do not sum to 1; or a packed infostate
-            reveals more than the player has observed.
+        ValueError: a node has no choices; the probabilities of a chance node do not sum to 1; a choice changes nothing;
+            a game runs on after `max_plies` decisions; or a packed infostate reveals more than the player has observed.
         TreeTooLarge: more than `most_nodes` nodes.
         ImperfectRecall: nodes of one infoset differ in their legal actions or in their player's actions before them.
     """
@@ -207,7 +208,10 @@ def _compile(game: ExtensiveGame, most_nodes: int, *, general: bool) -> Tree:
     returns = Returns(game, general)
     layers = [Layer.root(game, returns)]
     count = 1
+    longest = game.spec.max_plies + MOST_OUTCOMES
     while layers[-1].running:
+        if len(layers) > longest:
+            raise ValueError(f"{game.spec.name}: {long_fault(longest)}")
         layers.append(layers[-1].expand(game, returns, most_nodes - count, count - len(layers[-1].mover)))
         count += len(layers[-1].mover)
     widths = [len(layer.mover) for layer in layers]

@@ -6,7 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.extensive import ExtensiveGame
+from envs.faults import chance_fault
 from envs.game import States
+
+SLACK = 1e-9
+"""How much the sum of probabilities of chance may differ from 1 in a tree."""
 
 
 def legal_actions(game: ExtensiveGame, states: States) -> NDArray[np.bool_]:
@@ -26,10 +30,11 @@ def chances(game: ExtensiveGame, states: States) -> NDArray[np.float64]:
     """Returns the probabilities of the outcomes of chance, `float64[n, outcomes]`.
 
     Raises:
-        ValueError: the game returns another shape.
+        ValueError: the game returns another shape, or probabilities that are negative or do not sum to 1.
     """
     found = game.chance(states)
-    require_shape(game, "chance", found, (len(states), found.shape[-1] if found.ndim else 1))
+    if fault := chance_fault(found, len(states), SLACK):
+        raise ValueError(f"{game.spec.name}: {fault}")
     return found
 
 
@@ -39,4 +44,4 @@ def require_shape(game: ExtensiveGame, method: str, found: NDArray[Any], expecte
         raise ValueError(f"{game.spec.name}: {method} returned an array {found.shape}, expected {expected}")
 
 
-__all__ = ["chances", "legal_actions", "require_shape"]
+__all__ = ["SLACK", "chances", "legal_actions", "require_shape"]

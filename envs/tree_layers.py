@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.extensive import CHANCE, OVER, ExtensiveGame
+from envs.faults import endless_fault
 from envs.game import States, beyond_zero_sum
 from envs.tree_answers import chances, legal_actions, require_shape
 
@@ -94,9 +95,10 @@ class Layer:
         probability: Probability of that outcome; 1 after a player's action.
         public: Public state, numbered within the layer.
         history: Action-observation history of each player, `int64[n, P]`, numbered within the layer.
+        decisions: Decisions of players before each node, `int64[n]`.
 
     Raises:
-        ValueError: see `Returns`.
+        ValueError: see `Returns`; or a game runs on after `max_plies` decisions.
     """
 
     FIELDS = ("mover", "parent", "action", "probability", "utility")
@@ -111,10 +113,14 @@ class Layer:
         probability: NDArray[np.float64],
         public: NDArray[np.int64],
         history: NDArray[np.int64],
+        decisions: NDArray[np.int64],
     ) -> None:
         self.states, self.parent, self.action, self.probability = states, parent, action, probability
         self.public, self.history = public, history
         self.mover = game.mover(states)
+        if (decisions[self.mover >= 0] >= game.spec.max_plies).any():
+            raise ValueError(f"{game.spec.name}: {endless_fault(game.spec.max_plies)}")
+        self.decisions = decisions + (self.mover >= 0)
         payoffs = returns(states, self.mover == OVER)
         self.utility = payoffs[:, 0].copy()
         self.payoffs = payoffs if returns.general else payoffs[:0].copy()
@@ -128,7 +134,7 @@ class Layer:
         nothing = np.zeros(1, np.int64)
         start = game.initial(1)
         history = np.zeros((1, game.spec.num_players), np.int64)
-        return cls(game, returns, start, nothing - 1, nothing - 1, np.ones(1), nothing, history)
+        return cls(game, returns, start, nothing - 1, nothing - 1, np.ones(1), nothing, history, nothing)
 
     @property
     def running(self) -> bool:
@@ -157,7 +163,8 @@ class Layer:
             own = np.where(self.mover[rows] == player, choices + 1, 0)
             history[:, player] = _number(self.history[rows, player], own, seen, game.private(states, player))
         public = _number(self.public[rows], seen)
-        return Layer(game, returns, states, rows + offset, choices, probability, public, history)
+        decisions, self.decisions = self.decisions[rows], self.decisions[:0].copy()
+        return Layer(game, returns, states, rows + offset, choices, probability, public, history, decisions)
 
     def _moves(self, game: ExtensiveGame) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Lists node, choice and probability of every child, ordered by node."""

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from envs.chanceless import Chanceless
 from envs.extensive import CHANCE, MOST_OUTCOMES, OVER, ExtensiveGame
+from envs.faults import changed, endless_fault, long_fault, unchanged_fault
 from envs.game import States
 from envs.tree_answers import chances, legal_actions
 
@@ -27,17 +29,22 @@ def estimate_below(game: ExtensiveGame, states: States, rng: np.random.Generator
         enough: The estimation stops at the first depth at which the estimate exceeds this number.
 
     Raises:
-        ValueError: a path does not end, or an array has a wrong shape.
+        ValueError: a path does not end within `max_plies` decisions, a choice changes nothing, or an array has a wrong
+            shape.
     """
     paths = len(states)
-    ways, total = np.ones(paths), 1.0
-    longest = game.spec.max_plies + MOST_OUTCOMES
+    ways, total, made = np.ones(paths), 1.0, np.zeros(paths, np.int64)  # decisions made on each path
+    name, most = game.spec.name, game.spec.max_plies
+    longest = most + MOST_OUTCOMES
     for _ in range(longest):
         mover = game.mover(states)
         open_paths = np.flatnonzero(mover != OVER)
-        states, mover, ways = states[open_paths], mover[open_paths], ways[open_paths]
+        states, mover, ways, made = states[open_paths], mover[open_paths], ways[open_paths], made[open_paths]
         if len(states) == 0 or total > enough:
             return total
+        if (made[mover >= 0] >= most).any():
+            raise ValueError(f"{name}: {endless_fault(most)}")
+        made += mover >= 0
         legal = legal_actions(game, states)
         by_chance = np.flatnonzero(mover == CHANCE)
         if len(by_chance):
@@ -49,11 +56,12 @@ def estimate_below(game: ExtensiveGame, states: States, rng: np.random.Generator
         ways = ways * counts
         total += float(ways.sum()) / paths
         chosen = (legal.cumsum(axis=1) <= (rng.random(len(states)) * counts)[:, None]).sum(axis=1)
+        before = states.copy()
         game.apply(states, chosen)
-    raise ValueError(
-        f"{game.spec.name}: after {longest:,} choices of players and of chance a game still runs; `apply` has to "
-        "change the states that it is given, and to name the next mover in them"
-    )
+        if len(same := np.flatnonzero(~changed(before, states))):
+            method = "step" if isinstance(game, Chanceless) else "apply"
+            raise ValueError(f"{name}: {unchanged_fault(method, int(chosen[same[0]]))}")
+    raise ValueError(f"{name}: {long_fault(longest)}")
 
 
 __all__ = ["estimate_below", "estimate_nodes"]

@@ -1,6 +1,6 @@
-"""The curves of a run: rows of its record by player, policy and opponent, drawn over its iterations."""
+"""The curves of a run: rows of its record by player, policy and opponent, drawn over iterations, decisions or time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,12 +20,17 @@ PREFERRED = ("nash_conv", "win_rate")
 """Keys that are drawn if none is named: the first that a run has recorded."""
 EXACT = ("nash_conv", "exploitability")
 """Keys whose axis is logarithmic."""
+X_KEYS = {"iterations": "iteration", "decisions": "decisions", "seconds": "elapsed_s"}
+"""Axes that a curve may be drawn over, each with its key in a row, see `with_decisions`."""
+_X_LABELS = {"iterations": "iteration", "decisions": "decisions", "seconds": "seconds of training"}
 _APART = {"player": "player {}", "policy": "{}", "opponent": "against {}"}
 """Keys that tell rows of an iteration apart, and how a legend names their values."""
 
 
-def draw(rows: Sequence[Row], key: str | None, title: str, ax: "Axes | None" = None, name: str = "") -> "Axes":
-    """Draws the values of a key over iterations, a line for each player, policy and opponent, and returns the axes.
+def draw(
+    rows: Sequence[Row], key: str | None, title: str, name: str, ax: "Axes | None" = None, x: str = "iterations"
+) -> "Axes":
+    """Draws the values of a key, a line for each player, policy and opponent, and returns the axes.
 
     Win rates have their 95 % intervals.
 
@@ -33,12 +38,15 @@ def draw(rows: Sequence[Row], key: str | None, title: str, ax: "Axes | None" = N
         rows: Rows of the record.
         key: The key; None: see `PREFERRED`.
         title: Title of a new figure.
+        name: Name of the run, with which labels begin.
         ax: Axes to draw on; None makes a figure.
-        name: Beginning of the labels on axes that may have other curves.
+        x: A name of `X_KEYS`.
 
     Raises:
-        UsageError: no row has the key.
+        UsageError: no row has the key, or none of those that have it has the number to draw it over.
     """
+    if x not in X_KEYS:
+        raise UsageError(f"plot: {nearest(x, list(X_KEYS), 'x')}")
     numbers = _numbers(rows)
     if key is None:
         key = next((name for name in PREFERRED if name in numbers), None)
@@ -46,18 +54,39 @@ def draw(rows: Sequence[Row], key: str | None, title: str, ax: "Axes | None" = N
             raise UsageError(f"the run has recorded no {' and no '.join(PREFERRED)} yet: name another key of its rows")
     if key not in numbers:
         raise UsageError(nearest(key, numbers, "recorded number"))
-    alone, ax = ax is None, axes_for(ax, "iteration", key, title, shares=key == "win_rate")
-    for label, points in lines(rows, key).items():
-        iterations = [row["iteration"] for row in points]
-        words = (label or key,) if alone else (name, label, key)
-        (line,) = ax.plot(iterations, [row[key] for row in points], marker=".", label=" ".join(filter(None, words)))
+    at = X_KEYS[x]
+    groups = lines([row for row in rows if is_number(row.get(at))], key)
+    if not groups:
+        known = [other for other, each in X_KEYS.items() if any(is_number(r.get(each)) and key in r for r in rows)]
+        raise UsageError(f"plot: rows with {key} have no {x}: draw them over {' or '.join(known) or 'another x'}")
+    alone, ax = ax is None, axes_for(ax, _X_LABELS[x], key, title, shares=key == "win_rate")
+    for label, points in groups.items():
+        places = [row[at] for row in points]
+        words = (name, label or key) if alone else (name, label, key)
+        (line,) = ax.plot(places, [row[key] for row in points], marker=".", label=" ".join(filter(None, words)))
         if key == "win_rate":
             low, high = zip(*(row["ci95"] for row in points), strict=True)
-            ax.fill_between(iterations, low, high, color=line.get_color(), alpha=BAND)
+            ax.fill_between(places, low, high, color=line.get_color(), alpha=BAND)
     if key in EXACT:
         ax.set_yscale("log")
     ax.legend()
     return ax
+
+
+def with_decisions(rows: Sequence[Row], counter: str | None, kinds: Collection[str]) -> list[dict[str, Any]]:
+    """Returns rows, those of some kinds with the decisions by the end of their iteration as ``decisions``, if known.
+
+    Args:
+        rows: All rows of the record.
+        counter: Key of training rows that counts decisions, see `dancfr.methods.method.Method`.
+        kinds: Kinds of rows that get the number.
+    """
+    known = {row["iteration"]: row[counter] for row in rows if counter is not None and is_number(row.get(counter))}
+    found = [dict(row) for row in rows]
+    for row in found:
+        if row.get("kind") in kinds and row.get("iteration") in known:
+            row.setdefault("decisions", known[row["iteration"]])
+    return found
 
 
 def series(rows: Sequence[Row], key: str, where: Mapping[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -13,7 +13,7 @@ from dancfr.agents.by_name import make_agent
 from dancfr.agents.given import AsAgent
 from dancfr.agents.match import Match, play
 from dancfr.agents.match_rules import match_rules
-from dancfr.agents.run_curves import draw, series
+from dancfr.agents.run_curves import draw, series, with_decisions
 from dancfr.arguments import OWN_GAMES, checked
 from dancfr.errors import UsageError, shortened
 from dancfr.methods import method_named
@@ -71,7 +71,11 @@ class TrainedRun:
 
     @checked
     def rows(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """Returns the rows of `metrics.jsonl`, or those of one kind: ``train``, ``evaluation``, ``exploitability``."""
+        """Returns the rows of `metrics.jsonl`, or those of one kind.
+
+        Kinds are ``train``, ``evaluation`` (a match of a policy against an opponent), ``exploitability`` (an exact
+        evaluation of a policy) and ``event`` (a recovery after a loss).
+        """
         return Run.open(self.path).read_metrics(kind)
 
     @checked
@@ -91,26 +95,34 @@ class TrainedRun:
     def frame(self, kind: str | None = None) -> "DataFrame":
         """Returns the rows as a frame of pandas, see `rows`; a mapping in a row becomes columns.
 
-        For example ``seats``, an entry of evaluations, becomes ``seats/first/win_rate`` and so on.
+        For example ``seats``, an entry of evaluations, becomes ``seats/first/win_rate`` and so on. Rows of the kinds
+        ``evaluation`` and ``exploitability`` have the ``decisions`` of the training so far, if its method counts them.
         """
-        return frame(self.rows(kind))
+        rows = self._counted(("evaluation", "exploitability"))
+        return frame(row for row in rows if kind is None or row.get("kind") == kind)
 
-    def plot(self, key: str | None = None, ax: "Axes | None" = None) -> "Axes":
-        """Draws the values of a key over iterations, a line for each player, policy and opponent.
+    def _counted(self, kinds: Sequence[str]) -> list[dict[str, Any]]:
+        """Returns all rows, those of some kinds with the decisions so far."""
+        return with_decisions(self.rows(), method_named(self.method).plies, kinds)
+
+    def plot(self, key: str | None = None, ax: "Axes | None" = None, x: str = "iterations") -> "Axes":
+        """Draws the values of a key, a line for each player, policy and opponent.
 
         Args:
             key: Key of the rows, such as ``loss/advantage``; None: ``nash_conv``, or ``win_rate`` where no exact
                 evaluation was recorded.
-            ax: Axes of Matplotlib to draw on, for example of another run, where labels begin with the name of the run;
-                None makes a figure.
+            ax: Axes of Matplotlib to draw on, for example of another run, whose title is dropped then; None makes a
+                figure. Labels begin with the name of the run.
+            x: What it is drawn over: ``iterations``, ``decisions`` of the training so far, or ``seconds`` of it.
 
         Returns:
             The axes.
 
         Raises:
-            UsageError: no row has a number under this key.
+            UsageError: no row has a number under this key, or the run has not counted what it is to be drawn over.
         """
-        return draw(self.rows(), key, f"{self.path.name}: {self.preset}", ax, self.path.name)
+        rows = self._counted(("train", "evaluation", "exploitability"))
+        return draw(rows, key, f"{self.path.name}: {self.preset}", self.path.name, ax, x)
 
     @checked
     def name(self, iteration: int | None = None, **options: Any) -> str:

@@ -58,16 +58,12 @@ def games(
 
 
 def _check(name: str, settings: list[str]) -> output.Result:
-    from dancfr.games.checks import check_game
-    from dancfr.games.registry import read_options
+    from dancfr.games.check import check
 
-    return check_game(name, read_options(name, settings))
+    return check(name, settings).as_dict()
 
 
 def _describe_check(result: output.Result) -> str:
-    """Formats the result of `check_game`: a line for each part of the interface, then the warnings."""
-    width = max(map(len, result["checked"]))
-    lines = [f"{part.ljust(width)}  {found}" for part, found in result["checked"].items()]
-    lines += [f"warning: {warning}" for warning in result["warnings"]]
-    played = f"{result['games']} random games" if result["games"] else "no games played"
-    return "\n".join([f"{result['game']}: {played}, no error found", *lines])
+    from dancfr.games.check import GameCheck
+
+    return repr(GameCheck(result))

@@ -21,17 +21,20 @@ from dancfr.games.registry import make_game, record_of
 from dancfr.games.subject import Subject
 from dancfr.games.tree_checks import check_tree
 from envs.extensive import FactoredGame, ListedChance
+from envs.faults import changed, unchanged_fault
 from envs.game import Game, GameBase, GameSpec, IllegalAction, ListedGame, States
 
 Bools = NDArray[np.bool_]
 Plain = dict[str, Any]
 
 
-def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_nodes: int = 10**6) -> Plain:
+def check_game(
+    named: str | GameBase, options: Plain, games: int = 256, seed: int = 0, most_nodes: int = 10**6
+) -> Plain:
     """Plays random games and checks the values that every method returns; then builds the tree, which finds leaks.
 
     Args:
-        name, options: See `make_game`.
+        named, options: A name and options, see `make_game`, or a game and no options.
         games, seed, most_nodes: Number of random games, their seed, and the most nodes of a tree that is built.
 
     Returns:
@@ -41,9 +44,10 @@ def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_
     Raises:
         UsageError: the game cannot be made or breaks the interface: one line that says where.
     """
-    subject = Subject(name)
-    subject.game = game = subject.attempt("its class", make_game, name, **options)
-    result: Plain = {"game": name, "games": games, "checked": {}, "tree": None, "warnings": []}
+    subject = Subject(named if isinstance(named, str) else named.spec.name)
+    made: Any = subject.attempt("its class", make_game, named, **options) if isinstance(named, str) else named
+    subject.game = game = made
+    result: Plain = {"game": subject.name, "games": games, "checked": {}, "tree": None, "warnings": []}
     checked, spec = result["checked"], subject.attempt("reading its spec", _check_spec, subject)
     checked["spec"] = f"{spec.num_players} players, {spec.num_actions} actions, infostates of {spec.packed_size} bytes"
     if isinstance(game, ListedGame):
@@ -76,7 +80,7 @@ def check_game(name: str, options: Plain, games: int = 256, seed: int = 0, most_
     _check_repetition(subject, copied, games, seed, "by a copy")
     checked["repetition"] = "the same seed and actions give the same games, by a copy too; it can be pickled"
     _add_record(subject, checked, states, seed)
-    checked["tree"], result["tree"] = check_tree(subject, options, games, seed, most_nodes)
+    checked["tree"], result["tree"] = check_tree(subject, games, seed, most_nodes)
     result["warnings"] += find_forgotten(subject, games, seed)  # last: what it calls has been checked
     return result
 
@@ -129,8 +133,11 @@ def _plies(subject: Subject, games: int, seed: int) -> Iterator[States]:
     yield states
     ended = False
     while not ended:
-        ended, legal = bool(game.finished(states).all()), game.legal(states)
-        subject.attempt("step", game.step, states, (legal * choose.random(legal.shape)).argmax(axis=1), rng)
+        finished, legal, before = game.finished(states), game.legal(states), states.copy()
+        ended, actions = bool(finished.all()), (legal * choose.random(legal.shape)).argmax(axis=1)
+        subject.attempt("step", game.step, states, actions, rng)
+        if (at := np.flatnonzero(~(finished | changed(before, states)))).size:
+            raise subject.wrong(unchanged_fault("apply" if isinstance(game, ListedChance) else "step", actions[at[0]]))
         yield states
 
 
@@ -138,7 +145,7 @@ def _check_states(subject: Subject, states: States, before: States | None) -> No
     """Checks the values that all methods return for B states, and that games that had ended `before` did not change."""
     game, spec, size = subject.game, subject.game.spec, len(states)
     finished = subject.array("finished", np.bool_, (size,), states)
-    if before is not None and (at := np.flatnonzero(game.finished(before) & _changed(before, states))).size:
+    if before is not None and (at := np.flatnonzero(game.finished(before) & changed(before, states))).size:
         raise subject.wrong(f"step changed a game that had ended: {before[at[0]]} became {states[at[0]]}")
     mover = subject.array("to_move", np.int8, (size,), states)
     right = np.where(finished, mover == -1, (mover >= 0) & (mover < spec.num_players))
@@ -204,7 +211,7 @@ def _check_refusal(subject: Subject, states: States, legal: Bools, running: Bool
     if not isinstance(raised, IllegalAction):
         what = f"raised {one_line(raised)} for" if raised else "played"
         raise subject.wrong(f"step {what} the illegal action {action}, expected envs.game.IllegalAction") from raised
-    if _changed(states, copy).any():
+    if changed(states, copy).any():
         raise subject.wrong(f"step refused the illegal action {action} but changed states: check all actions first")
     subject.refusal = "illegal actions are refused"
 
@@ -215,21 +222,6 @@ def _check_repetition(subject: Subject, game: Game, games: int, seed: int, when:
     shown = subject.attempt(f"playing {when}", lambda: [_shown(game, states) for states in plies])
     if other := [ply for ply, pair in enumerate(zip_longest(shown, subject.shown)) if pair[0] != pair[1]]:
         raise subject.wrong(f"the same seed gave other games {when}, after {other[0]} decisions: draw from rng alone")
-
-
-def _changed(before: States, after: States) -> Bools:
-    """Returns which records differ, `bool[B]`."""
-    names, size = before.dtype.names or (), len(before)
-    different = [_differ(before[name], after[name]).reshape(size, -1).any(axis=1) for name in names]
-    return np.asarray(np.any(different, axis=0))
-
-
-def _differ(before: NDArray[Any], after: NDArray[Any]) -> Bools:
-    """Returns the places where two arrays differ; NaN is equal to itself."""
-    different = np.asarray(before != after)
-    if before.dtype.kind in "fc":
-        different &= ~(np.isnan(before) & np.isnan(after))
-    return different
 
 
 def _shown(game: Game, states: States) -> int:

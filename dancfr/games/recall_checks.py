@@ -66,7 +66,8 @@ def _warning(game: Game, what: str, one: Situation, other: Situation) -> str:
     if what == "observe":
         return (
             f"observe shows player {one[1]} the same in situations that this player can tell apart, {pair}: nets and "
-            "stored strategies forget the difference; add it to observe if it matters"
+            "stored strategies forget the difference; add it to observe if it matters, or leave it out of public and "
+            "private if the player should not know it"
         )
     return (
         f'encode(..., "{what}") makes infostates of player {one[1]} alike that observe tells apart, {pair}: nets play '

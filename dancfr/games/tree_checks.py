@@ -9,18 +9,20 @@ from dancfr.games.subject import Subject
 from dancfr.games.trees import make_tree
 from envs.chanceless import ChanceDrawn, extensive
 from envs.extensive import CHANCE, MOST_OUTCOMES, OVER, ExtensiveGame, TooManyOutcomes
+from envs.faults import chance_fault
 from envs.openspiel import OpenSpielGame
 from envs.tree import ImperfectRecall, TreeTooLarge
+from envs.tree_answers import SLACK
 
 Plain = dict[str, Any]
 
 
-def check_tree(subject: Subject, options: Plain, games: int, seed: int, most_nodes: int) -> tuple[str, Plain | None]:
+def check_tree(subject: Subject, games: int, seed: int, most_nodes: int) -> tuple[str, Plain | None]:
     """Checks the methods that a tree needs, then builds it unless the game has none or is too large.
 
     Args:
         subject: The game.
-        options, games, seed, most_nodes: See `dancfr.games.checks.check_game`.
+        games, seed, most_nodes: See `dancfr.games.checks.check_game`.
 
     Returns:
         A description, and the tree's sizes if there is one.
@@ -33,7 +35,7 @@ def check_tree(subject: Subject, options: Plain, games: int, seed: int, most_nod
     try:
         if isinstance(subject.game, ExtensiveGame):
             _check_listing(subject, games, seed)
-        tree = subject.attempt("building its tree", make_tree, subject.name, options, most_nodes, general=True)
+        tree = subject.attempt("building its tree", make_tree, subject.game, None, most_nodes, general=True)
     except UsageError as error:
         cause = error.__cause__ or error.__context__
         if isinstance(cause, TreeTooLarge):  # `make_tree` put a line that names --max-nodes in its place
@@ -69,10 +71,8 @@ def _check_listing(subject: Subject, games: int, seed: int) -> None:
         by_chance = np.flatnonzero(mover == CHANCE)
         if by_chance.size:
             chances = subject.array("chance", np.float64, (len(by_chance), None), states[by_chance])
-            sums = chances.sum(axis=1)
-            if (bad := np.flatnonzero((chances < 0).any(axis=1) | (np.abs(sums - 1) > 1e-9))).size:
-                found = f"{chances[bad[0]].tolist()}, which sum to 1 + ({sums[bad[0]] - 1:.2g})"
-                raise subject.wrong(f"chance returned {found}, expected probabilities that sum to 1")
+            if fault := chance_fault(chances, len(by_chance), SLACK):
+                raise subject.wrong(fault)
             weight = np.pad(weight, ((0, 0), (0, max(0, chances.shape[1] - weight.shape[1]))))
             weight[by_chance] = np.pad(chances, ((0, 0), (0, weight.shape[1] - chances.shape[1])))
         choices = (weight * rng.random(weight.shape)).argmax(axis=1)

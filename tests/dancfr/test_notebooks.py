@@ -64,14 +64,16 @@ def run(tmp_path: Path) -> TrainedRun:
     preset = find_preset("leduc-dream-quick")
     with Run.create(tmp_path / "run", preset.name, "dream", preset.config) as made:
         for t in range(1, 13):
-            made.append_metrics({"kind": "train", "iteration": t, "player": t % 2, "loss/advantage": 1 / t})
+            counted = {"samples/decisions": 1000 * t, "elapsed_s": 2.0 * t}
+            made.append_metrics({"kind": "train", "iteration": t, "player": t % 2, "loss/advantage": 1 / t} | counted)
             for opponent, rate in (("random", t / 20), ("<b>", 0.5)):
                 row = {"kind": "evaluation", "iteration": t, "policy": "average", "opponent": opponent, "games": 100}
                 seats = {"first": {"games": 50, "win_rate": rate}}
                 made.append_metrics(row | {"win_rate": rate, "ci95": [rate - 0.05, rate + 0.05], "seats": seats})
         for t in (6, 12):
             for policy in ("average", "last"):
-                made.append_metrics({"kind": "exploitability", "iteration": t, "policy": policy, "nash_conv": 6 / t})
+                row = {"kind": "exploitability", "iteration": t, "policy": policy, "nash_conv": 6 / t}
+                made.append_metrics(row | {"elapsed_s": 2.0 * t})
     return dancfr.load_run(tmp_path / "run")
 
 
@@ -190,20 +192,22 @@ def test_record_of_a_run_is_a_frame(run: TrainedRun) -> None:
     assert frame["seats/first/win_rate"].tolist() == frame["win_rate"].tolist()
     assert set(run.frame()["kind"]) == {"train", "evaluation", "exploitability"}
     assert run.frame("nothing").empty
+    assert run.frame("exploitability")["decisions"].tolist() == [6000, 6000, 12000, 12000]
+    assert "decisions" not in run.frame("train")
 
 
 def test_curves_of_a_run_are_drawn_apart(run: TrainedRun) -> None:
     ax = run.plot()
     assert (ax.get_ylabel(), ax.get_yscale()) == ("nash_conv", "log")
     assert {line.get_label(): line.get_xydata().tolist() for line in ax.get_lines()} == {
-        "average": [[6, 1], [12, 0.5]],
-        "last": [[6, 1], [12, 0.5]],
+        "run average": [[6, 1], [12, 0.5]],
+        "run last": [[6, 1], [12, 0.5]],
     }
     rates = run.plot("win_rate")
-    assert [line.get_label() for line in rates.get_lines()] == ["against random", "against <b>"]
+    assert [line.get_label() for line in rates.get_lines()] == ["run against random", "run against <b>"]
     assert len(rates.collections) == 2, "each with its interval"
     losses = run.plot("loss/advantage")
-    assert [line.get_label() for line in losses.get_lines()] == ["player 1", "player 0"]
+    assert [line.get_label() for line in losses.get_lines()] == ["run player 1", "run player 0"]
     assert run.plot("games", losses) is losses
     assert losses.get_ylabel() == "loss/advantage, games"
     assert [line.get_label() for line in losses.get_lines()][2:] == [
@@ -212,19 +216,46 @@ def test_curves_of_a_run_are_drawn_apart(run: TrainedRun) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("x", "label", "each"), [("decisions", "decisions", 1000), ("seconds", "seconds of training", 2)]
+)
+def test_curves_are_drawn_over_decisions_and_seconds(run: TrainedRun, x: str, label: str, each: int) -> None:
+    ax = run.plot(x=x)
+    assert ax.get_xlabel() == label
+    assert [line.get_xdata().tolist() for line in ax.get_lines()] == [[6 * each, 12 * each]] * 2
+    assert [line.get_xdata().tolist()[0] for line in run.plot("loss/advantage", x=x).get_lines()] == [each, 2 * each]
+
+
+def test_curves_of_two_runs_are_named_and_lose_the_title_of_the_first(run: TrainedRun, tmp_path: Path) -> None:
+    preset = find_preset("leduc-dream-quick")
+    with Run.create(tmp_path / "other", preset.name, "dream", preset.config) as made:
+        made.append_metrics({"kind": "exploitability", "iteration": 3, "policy": "average", "nash_conv": 1.0})
+    other, ax = dancfr.load_run(made.path), run.plot()
+    assert ax.get_title() == "run: leduc-dream-quick"
+    assert run.plot("loss/advantage", ax).get_title() == "run: leduc-dream-quick"
+    other.plot(ax=ax)
+    assert ax.get_title() == ""
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert (texts[0], texts[-1]) == ("run average", "other nash_conv")
+    own = pyplot.subplots()[1]
+    own.set_title("mine")
+    assert other.plot(ax=run.plot(ax=own)).get_title() == "mine"
+    with pytest.raises(UsageError, match=r"rows with nash_conv have no decisions: draw them over iterations$"):
+        other.plot(x="decisions")
+    with pytest.raises(UsageError, match="no x named 'second'; did you mean seconds"):
+        other.plot(x="second")
+
+
 def test_metric_names_the_policy_whose_values_it_returns(run: TrainedRun) -> None:
     with pytest.raises(
         UsageError, match=r"nash_conv has several values an iteration: .* policy='average' of average, last"
     ):
         run.metric("nash_conv")
-    with Run.open(run.path, writing=True) as written:
-        for kind in ("train", "exploitability"):
-            written.append_metrics({"kind": kind, "iteration": 12, "elapsed_s": 1.0})
     with pytest.raises(
         UsageError, match=r"elapsed_s has several values .* kind='exploitability' of exploitability, train"
     ):
         run.metric("elapsed_s")
-    assert run.metric("elapsed_s", kind="train")[1].tolist() == [1.0]
+    assert run.metric("elapsed_s", kind="train")[1].tolist() == [2.0 * t for t in range(1, 13)]
     iterations, values = run.metric("nash_conv", policy="last")
     assert (iterations.tolist(), values.tolist()) == ([6, 12], [1, 0.5])
     with pytest.raises(UsageError, match="no row with nash_conv has policy='first'"):

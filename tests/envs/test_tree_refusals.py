@@ -27,7 +27,7 @@ class Pennies(Sketch):
     PLAYERS = 2
 
     def __init__(self) -> None:
-        super().__init__("pennies", size=2, most=2)
+        super().__init__("pennies", size=2, most=self.PLAYERS)
         self.spec = replace(self.spec, num_players=self.PLAYERS)
 
     def initial(self, batch: int) -> States:
@@ -121,6 +121,13 @@ class Biased(Pennies):
         return np.full((len(states), 2), 0.45)
 
 
+class Negative(Pennies):
+    """The coin falls on one side less often than never."""
+
+    def chance(self, states: States) -> NDArray[np.float64]:
+        return np.tile([-0.5, 1.5], (len(states), 1))
+
+
 class Narrow(Pennies):
     """The array of legal actions lacks a column."""
 
@@ -149,6 +156,42 @@ class Flat(Pennies):
         return np.array([0.5, 0.5])
 
 
+class Copying(Pennies):
+    """Plays on a copy."""
+
+    def apply(self, states: States, choices: NDArray[np.integer]) -> None:
+        super().apply(states.copy(), choices)
+
+
+class Endless(Sketch):
+    """Player 0 ends the game by 0 and continues by 1, any number of times; random games end soon."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__("endless", size=2, most=most)
+
+    def initial(self, batch: int) -> States:
+        return np.zeros(batch, np.dtype([("mover", np.int8), ("won", float), ("length", np.int64)]))
+
+    def chance(self, states: States) -> NDArray[np.float64]:
+        return np.ones((len(states), 1))
+
+    def apply(self, states: States, choices: NDArray[np.integer]) -> None:
+        states["length"] += 1
+        states["mover"] = np.where(choices == 0, OVER, 0)
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> NDArray[np.uint8]:
+        return np.stack([states["length"] >> 8, states["length"] & 255], axis=1).astype(np.uint8)
+
+
+def test_a_game_that_runs_on_is_refused_at_its_most_decisions() -> None:
+    started = time.perf_counter()
+    for most in (3, 200):
+        told = f"^endless: a game still runs after {most} decisions, spec.max_plies: end it by then, or raise max_plies"
+        with pytest.raises(ValueError, match=told):
+            compile_tree(Endless(most))
+    assert time.perf_counter() - started < 10
+
+
 class Three(Pennies):
     """A game of three players."""
 
@@ -170,8 +213,14 @@ class Three(Pennies):
         (Narrow, ValueError, r"pennies: legal returned an array \(256, 1\), expected \(256, 2\)"),
         (Counted, ValueError, r"pennies: legal returned int64, expected truth values \(bool\)"),
         (Early, ValueError, "pennies: utilities returned 0.25 while the game runs, expected zeros"),
-        (Flat, ValueError, r"pennies: chance returned an array \(2,\), expected \(256, 2\)"),
-        (Biased, ValueError, r"pennies: [^\n]* sum to 1, got 0\.9 at node \d+"),
+        (Flat, ValueError, r"pennies: chance returned an array \(2,\), expected an array \(256, outcomes\)"),
+        (Biased, ValueError, r"pennies: chance [^\n]* \[0.45, 0.45\], which sum to 0.9, expected [^\n]* sum to 1"),
+        (
+            Negative,
+            ValueError,
+            r"pennies: chance returned \[-0.5, 1.5\], expected probabilities, of which none is negative",
+        ),
+        (Copying, ValueError, r"pennies: apply did not change the state at the choice [01]: it has to change [^\n]+"),
         (
             Three,
             NoConstantSum,

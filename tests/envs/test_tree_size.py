@@ -39,13 +39,13 @@ def test_a_hopeless_tree_is_refused_before_it_is_begun() -> None:
 
 @dataclass(frozen=True)
 class Endless(Kuhn):
-    """Kuhn poker whose cards are never dealt: chance has one outcome, which changes nothing."""
+    """Kuhn poker whose cards are never dealt: chance has one outcome, which does not end its turn."""
 
     def chance(self, states: States) -> NDArray[np.float64]:
         return np.ones((len(states), 1))
 
     def apply(self, states: States, choices: NDArray[np.integer]) -> None:
-        pass
+        states["stake"] ^= 1
 
 
 def test_a_game_that_never_ends_is_refused() -> None:

@@ -168,6 +168,28 @@ class Swapped(Own):
         return super().reset(batch, np.random.default_rng(5))
 
 
+def forgetting_players(game: Any, states: States, choices: NDArray[np.integer]) -> None:
+    """Plays the choices of players on a copy."""
+    dealt = states["mover"] < 0
+    played = states[dealt]
+    Own.apply(game, played, choices[dealt])
+    states[dealt] = played
+
+
+def counting(game: Any, batch: int) -> States:
+    """Adds a number of outcomes to the states."""
+    plain = Own.initial(game, batch)
+    states = np.zeros(batch, np.dtype([*plain.dtype.descr, ("rolls", np.int64)]))
+    for name in plain.dtype.names or ():
+        states[name] = plain[name]
+    return states
+
+
+def rolling(game: Any, states: States, choices: NDArray[np.integer]) -> None:
+    """Counts outcomes of chance without an end."""
+    states["rolls"] += 1
+
+
 class Unpicklable(Own):
     """Cannot be sent."""
 
@@ -286,6 +308,14 @@ BUGS: dict[str, tuple[Callable[[], Any], str]] = {
     "infinite return": (told(max_return=float("inf")), "spec.max_return is inf, expected a positive number"),
     "chance stays": (
         variant(apply=lambda self, states, choices: Own.apply(self, states.copy(), choices)),
+        "reset raised ValueError: own: apply did not change the state at the choice ",
+    ),
+    "players stay": (
+        variant(apply=forgetting_players),
+        "apply did not change the state at the choice 0: it has to change the states that it is given, in place",
+    ),
+    "chance moves on forever": (
+        variant(initial=counting, apply=rolling),
         "reset raised ValueError: own: after 10,000 outcomes of chance in a row chance is still to move; `apply` has",
     ),
     "chance is not a number": (
@@ -294,7 +324,19 @@ BUGS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "chance is negative": (
         other("chance", lambda found, states: found - np.eye(1, found.shape[1]) + np.eye(1, found.shape[1], 1)),
-        "reset raised ValueError: own: chance returned [-0.",
+        "], expected probabilities, of which none is negative (",
+    ),
+    "chance of one axis": (
+        variant(chance=lambda self, states: np.array([0.5, 0.5])),
+        "reset raised ValueError: own: chance returned an array (2,), expected an array (64, outcomes)",
+    ),
+    "chance is a list": (
+        variant(chance=lambda self, states: [[0.5, 0.5]] * len(states)),
+        "reset raised ValueError: own: chance returned list, expected an array (64, outcomes)",
+    ),
+    "chance is too small": (
+        other("chance", lambda found, states: found * 0.9),
+        ", which sum to 0.9, expected probabilities that sum to 1 (",
     ),
     "return type": (
         other("returns", lambda found, s: found.astype(float)),
@@ -501,7 +543,8 @@ class Broken(Own):
         ),
         (
             listed("chance", lambda found, states: found.astype(F32).astype(float)),
-            r"game own: chance returned \[.*\], which sum to 1 \+ \(3e-08\), expected probabilities that sum to 1",
+            r"game own: chance returned \[.*\], which sum to 1 \+ \(3e-08\), expected probabilities that sum to 1: "
+            "compute them in float64",
         ),
         (
             listed("mover", lambda found, states: np.where(found == OVER, I8(5), found)),
