@@ -208,10 +208,9 @@ def _compile(game: ExtensiveGame, most_nodes: int, *, general: bool) -> Tree:
     returns = Returns(game, general)
     layers = [Layer.root(game, returns)]
     count = 1
-    longest = game.spec.max_plies + MOST_OUTCOMES
     while layers[-1].running:
-        if len(layers) > longest:
-            raise ValueError(f"{game.spec.name}: {long_fault(longest)}")
+        if len(layers) > game.spec.max_plies + MOST_OUTCOMES:
+            raise ValueError(f"{game.spec.name}: {long_fault(len(layers) - 1)}")
         layers.append(layers[-1].expand(game, returns, most_nodes - count, count - len(layers[-1].mover)))
         count += len(layers[-1].mover)
     widths = [len(layer.mover) for layer in layers]

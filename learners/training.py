@@ -79,6 +79,11 @@ class Trainer:
         minibatch. To be called in all of them before the first fit."""
         self.ranks = ranks
 
+    def set_learning_rate(self, rate: float) -> None:
+        """Sets the learning rate of the steps that follow; with `anneal`, each step sets its own."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+
     def begin_fit(self) -> None:
         """Called once a fit, before the first `step`."""
         if self.fits > 0 and not self.settings.warm_start:
@@ -149,8 +154,7 @@ class Trainer:
     def _update(self) -> None:
         if self.settings.anneal and self.settings.minibatches:
             share = max(1 - self.steps / self.settings.minibatches, 0.0)
-            for group in self.optimiser.param_groups:
-                group["lr"] = self.settings.learning_rate * share
+            self.set_learning_rate(self.settings.learning_rate * share)
         self.steps += 1
         if self.settings.clip is not None:
             nn.utils.clip_grad_norm_(self._parameters, self.settings.clip)

@@ -139,18 +139,19 @@ def write_nets(folder: Path, name: str, agent: object, game: Game) -> Written:
         )
     nets, mixing = nets_of(agent, game)
     packed, legal, players = random_infostates(game, CHECKED)
-    described: list[dict[str, Any]] = []
+    graphs = [net.graph(game, packed) for net in nets]
     differences: list[float] = []
     with Steps(f"comparing the exported nets with {name}") as report:
         for player in range(game.spec.num_players):
             at = players == player
             expected = results_of(agent, player, packed[at], legal[at])
-            for net, wanted in zip((net for net in nets if net.belongs_to(player)), expected, strict=True):
-                differences.append(compare(net, game, packed[at], legal[at], wanted))
+            own = [pair for pair in zip(nets, graphs, strict=True) if pair[0].belongs_to(player)]
+            for (net, graph), wanted in zip(own, expected, strict=True):
+                differences.append(compare(net, graph, game, packed[at], legal[at], wanted))
                 report(min(1.0, len(differences) / len(nets)))
-    for number, net in enumerate(nets):
-        onnx.save(net.graph(game, packed), str(folder / f"net{number}.onnx"))
-        described.append({"file": f"net{number}.onnx", **net.describe(game)})
+    described = [{"file": f"net{number}.onnx", **net.describe(game)} for number, net in enumerate(nets)]
+    for each, graph in zip(described, graphs, strict=True):
+        onnx.save(graph, str(folder / each["file"]))
     about: dict[str, Any] = {
         key: described[0][key]
         for key in ("encoding", "shape", "outputs", "threshold")
@@ -207,17 +208,18 @@ def results_of(agent: Numbered, player: int, packed: Packed, legal: NDArray[np.b
     return [{"policy": policy, "advantage": each} for policy, each in zip(policies, advantages, strict=True)]
 
 
-def compare(net: Net, game: Game, packed: Packed, legal: NDArray[np.bool_], expected: Results) -> float:
-    """Returns the largest difference between a graph and the agent's own inference at infostates `uint8[B, P]`.
+def compare(
+    net: Net, graph: ModelProto, game: Game, packed: Packed, legal: NDArray[np.bool_], expected: Results
+) -> float:
+    """Returns the largest difference between a net's graph and the agent's own inference at infostates `uint8[B, P]`.
 
     Of regret matching, advantages are compared with the agent's, and the policy with that of regret matching on the
     graph's advantages: where hardly any advantage is positive, their rounding alone makes another policy.
     """
     if not len(packed):
         return 0.0
-    model, inputs = net.graph(game, packed), net.inputs(game, packed)
-    outputs: Any = ReferenceEvaluator(model).run(None, {**inputs, "legal": legal})
-    found = dict(zip((each.name for each in model.graph.output), outputs, strict=True))
+    outputs: Any = ReferenceEvaluator(graph).run(None, {**net.inputs(game, packed), "legal": legal})
+    found = dict(zip((each.name for each in graph.graph.output), outputs, strict=True))
     differences = [np.abs(found[name] - expected[name]) / game.spec.max_return for name in found.keys() - {"policy"}]
     policy = expected["policy"]
     if net.policy == "regrets":

@@ -39,42 +39,42 @@ PLAYS = (0, 8, 16, 24, 32, 48, 64)
 """Where the groups of positions by the number of plays and passes begin."""
 
 
-class Training(Settings):
+class Playing(Settings):
+    """Options of `train` and `measure`.
+
+    Attributes:
+        agent, against: The two agents.
+        kept: Share of the positions that count.
+    """
+
+    agent: str = "pretrained:guandan"
+    against: str = "pretrained:guandan"
+    kept: float = Field(0.5, gt=0, le=1)
+
+
+class Training(Playing, HandsNetSettings):
     """Options of `train`.
 
     Attributes:
         rounds: Number of rounds played.
         seed: Seed of everything.
-        agent, against: The two agents.
-        kept: Share of the positions that are trained on.
-        seat_width, width: See `HandsNetSettings`.
     """
 
     rounds: int = Field(40_000, ge=1)
     seed: int = 1
-    agent: str = "pretrained:guandan"
-    against: str = "pretrained:guandan"
-    kept: float = Field(0.5, gt=0, le=1)
-    seat_width: int = Field(96, ge=1)
-    width: int = Field(128, ge=1)
 
 
-class Measuring(Settings):
-    """Options of `measure`.
+class Measuring(Playing):
+    """Options of `measure`. Positions count in which the first agent is to move.
 
     Attributes:
         rounds: Number of rounds played.
         seed: Seed of everything; another one than that of the training.
-        agent, against: The two agents; positions count in which the first is to move.
-        kept: Share of the positions that are measured.
         value_rows: Positions at which values are averaged over deals, if the agent has a critic; 0 leaves this out.
     """
 
     rounds: int = Field(2000, ge=2)
     seed: int = 101
-    agent: str = "pretrained:guandan"
-    against: str = "pretrained:guandan"
-    kept: float = Field(0.5, gt=0, le=1)
     value_rows: int = Field(4000, ge=0)
 
 
@@ -89,8 +89,7 @@ def train(settings: Training) -> dict[str, NDArray[np.float32]]:
 
     game = GuanDan()
     agents = _agents(game, (settings.agent, settings.against))
-    network = HandsNetSettings(seat_width=settings.seat_width, width=settings.width)
-    learner = HandsLearner(network, HandsTrainingSettings(), settings.seed)
+    learner = HandsLearner(settings, HandsTrainingSettings(), settings.seed)
     started, rows = process_time(), 0
     for chunk, first in enumerate(range(0, settings.rounds, CHUNK)):
         rng = np.random.default_rng(np.random.SeedSequence((settings.seed, chunk)))

@@ -45,8 +45,7 @@ class CandidatePolicyLearner(ListedLearner[CandidatePolicyTrainingSettings]):
         """
         trainer, training = self.trainer, self.training
         trainer.begin_fit()
-        for group in trainer.optimiser.param_groups:
-            group["lr"] = training.at("learning_rate", iteration)
+        trainer.set_learning_rate(training.at("learning_rate", iteration))
         tallies = torch.zeros(len(_TALLIES), dtype=torch.float64, device=trainer.device)
         rows, dropped, age, moments = 0, 0, 0.0, np.zeros(2)
         for part, weight in trainer.parts(blocks):

@@ -55,8 +55,7 @@ class HandsLearner:
             TrainingDiverged: the loss is not finite.
         """
         rate = scheduled(self._training.learning_rate, self._training.learning_rate_end, done)
-        for group in self.trainer.optimiser.param_groups:
-            group["lr"] = rate
+        self.trainer.set_learning_rate(rate)
         return self.trainer.fit(self._minibatches(states, rng), self._loss)
 
     def _minibatches(self, states: States, rng: np.random.Generator) -> Iterator[NDArray[np.void]]:

@@ -9,7 +9,7 @@ from scipy.special import gammaln
 from envs.game import States
 from envs.guandan.beliefs.evidence import observe
 from envs.guandan.beliefs.knowledge import MOST, OTHERS, PLACES, Knowledge, hands_by_place
-from envs.guandan.beliefs.net import HandsBelief, count_chances
+from envs.guandan.beliefs.net import HandsBelief, count_chances, expected_cards
 from envs.guandan.beliefs.placements import STEPS, score_deals
 
 BINS = 10
@@ -49,7 +49,7 @@ def _judged(belief: HandsBelief | None, states: States) -> Found:
     held, logs = hands_by_place(states, movers), np.empty(len(states))
     score_deals(known.free, known.room, known.known, known.most, scores, held, logs, np.empty_like(scores))
     chances = count_chances(known, scores)
-    expected = known.known + chances @ np.arange(MOST + 1.0)
+    expected = expected_cards(known, chances)
     unseen = held.sum(axis=1, keepdims=True)
     right = (held * expected / np.maximum(unseen, 1)).sum(axis=(1, 2))
     return Found(-logs, right, *_reliability(known, chances, held))

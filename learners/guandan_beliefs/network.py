@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from envs.guandan.beliefs.evidence import SEAT_INPUTS, TABLE_INPUTS
 from envs.guandan.beliefs.knowledge import OTHERS, PLACES
 from envs.guandan.beliefs.placements import STEPS
+from learners.networks.modules import linear_arrays
 from learners.networks.settings import Weights
 
 
@@ -20,7 +21,7 @@ class HandsNet(nn.Module):
         width: Units of the two layers behind it.
     """
 
-    def __init__(self, seat_width: int = 96, width: int = 128) -> None:
+    def __init__(self, seat_width: int, width: int) -> None:
         super().__init__()
         self.seat = nn.Linear(SEAT_INPUTS, seat_width)
         self.table = nn.Linear(OTHERS * seat_width + TABLE_INPUTS, width)
@@ -48,7 +49,5 @@ class HandsNet(nn.Module):
         """Arrays for `envs.guandan.beliefs.net.HandsBelief`."""
         found: Weights = {}
         for name in ("seat", "table", "hidden", "out"):
-            layer = getattr(self, name)
-            found[f"{name}.w"] = layer.weight.detach().cpu().numpy().T.copy()
-            found[f"{name}.b"] = layer.bias.detach().cpu().numpy().copy()
+            found |= linear_arrays(name, getattr(self, name))
         return found

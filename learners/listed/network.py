@@ -14,7 +14,7 @@ from envs.sparse import Sparse
 from learners.devices import send
 from learners.listed.critic import NAME, without_critic
 from learners.listed.settings import ListedTrainingSettings, QNetworkSettings
-from learners.networks.modules import tanh
+from learners.networks.modules import linear_arrays, tanh
 from learners.networks.settings import Weights
 from learners.storage import arrays_under
 
@@ -96,13 +96,13 @@ class QNet(nn.Module):
         the end of its tower) and action (``state.w [F, H]``, ``action.w [A, H]``)."""
         weights: Weights = {}
         for i, layer in enumerate(self.tower):
-            weights |= {f"tower{i}.w": _matrix(layer.weight), f"tower{i}.b": _array(layer.bias)}
+            weights |= linear_arrays(f"tower{i}", layer)
         for i, layer in enumerate(self.hidden):
-            weights |= {f"hidden{i}.w": _matrix(layer.weight), f"hidden{i}.b": _array(layer.bias)}
+            weights |= linear_arrays(f"hidden{i}", layer)
         first = weights.pop("hidden0.w")
         at = len(first) - self.action_inputs
         weights["state.w"], weights["action.w"] = first[:at].copy(), first[at:].copy()
-        return weights | {"out.w": _matrix(self.out.weight), "out.b": _array(self.out.bias)}
+        return weights | linear_arrays("out", self.out)
 
     def load_inference_weights(self, weights: Weights) -> None:
         """Reverse of `inference_weights`.
@@ -160,7 +160,7 @@ class QWithCritic(nn.Module):
         """The arrays of the Q-net, and under its name those of the critic."""
         weights = self.q.inference_weights()
         for i, layer in enumerate([*self.critic, self.value]):
-            weights |= {f"{NAME}.{i}.w": _matrix(layer.weight), f"{NAME}.{i}.b": _array(layer.bias)}
+            weights |= linear_arrays(f"{NAME}.{i}", layer)
         return weights
 
     def load_inference_weights(self, weights: Weights) -> None:
@@ -186,11 +186,3 @@ def _load(layers: dict[str, Any], arrays: Mapping[str, Any]) -> None:
                 raise ValueError(f"{name} has {matrix.shape} weights, expected {tuple(layer.weight.shape)}")
             layer.weight.copy_(torch.from_numpy(matrix.copy()))
             layer.bias.copy_(torch.from_numpy(bias.copy()))
-
-
-def _array(tensor: Any) -> NDArray[np.float32]:
-    return np.asarray(tensor.detach().cpu().float().numpy().copy())
-
-
-def _matrix(weight: Any) -> NDArray[np.float32]:
-    return np.ascontiguousarray(_array(weight).T)

@@ -172,11 +172,11 @@ class ValueNet(nn.Module):
         weights: Weights = {}
         if isinstance(self.trunk, PatchTrunk):
             for v, layer in enumerate(self.trunk.first):
-                weights |= _linear(f"conv0.{v}", layer)
-            weights |= _linear("conv1", self.trunk.second)
+                weights |= linear_arrays(f"conv0.{v}", layer)
+            weights |= linear_arrays("conv1", self.trunk.second)
         for i, layer in enumerate(self.hidden):
-            weights |= _linear(f"hidden{i}", layer)
-        out = _linear("out", self.out)
+            weights |= linear_arrays(f"hidden{i}", layer)
+        out = linear_arrays("out", self.out)
         if isinstance(self.norm, nn.BatchNorm1d):
             mean, var = _array(self.norm.running_mean), _array(self.norm.running_var)
             scale = _array(self.norm.weight) / np.sqrt(var + self.norm.eps)
@@ -261,5 +261,6 @@ def _array(tensor: Tensor | None) -> NDArray[np.float32]:
     return tensor.detach().cpu().float().numpy().copy()
 
 
-def _linear(name: str, layer: Any) -> Weights:
+def linear_arrays(name: str, layer: Any) -> Weights:
+    """Returns the arrays of a linear layer for inference: ``NAME.w``, `[inputs, outputs]`, and ``NAME.b``."""
     return {f"{name}.w": np.ascontiguousarray(_array(layer.weight).T), f"{name}.b": _array(layer.bias)}

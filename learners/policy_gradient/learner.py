@@ -86,8 +86,7 @@ class PolicyLearner(NetLearner):
             TrainingDiverged: the loss is not finite.
         """
         trainer, training = self.trainer, self.training
-        for group in trainer.optimiser.param_groups:
-            group["lr"] = training.at("learning_rate", iteration, trainer.done)
+        trainer.set_learning_rate(training.at("learning_rate", iteration, trainer.done))
         trainer.begin_fit()
         tallies = torch.zeros(len(_TALLIES), dtype=torch.float64, device=trainer.device)
         rows, age, moments = 0, 0.0, np.zeros(2)

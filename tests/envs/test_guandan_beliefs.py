@@ -13,7 +13,7 @@ from envs.guandan import GuanDan
 from envs.guandan.beliefs import placements
 from envs.guandan.beliefs.evidence import observe
 from envs.guandan.beliefs.knowledge import OTHERS, PLACES, RED, Knowledge, hands_by_place
-from envs.guandan.beliefs.net import expected_cards
+from envs.guandan.beliefs.net import count_chances, expected_cards
 from envs.guandan.rules.cards import parse_action
 from envs.guandan.rules.shown import BYTES, LEADS, PASSED, PASSES
 from envs.guandan.rules.state import PAY, PLAY
@@ -83,7 +83,7 @@ def test_probabilities_and_expectations_agree_with_an_enumeration(seed: int) -> 
     known, scores = small(rng)
     by_deal = weights(known, scores)
     whole = sum(by_deal.values())
-    expected = expected_cards(known, scores)
+    expected = expected_cards(known, count_chances(known, scores))
     mean = known.known[0] + sum(weight / whole * np.array(deal).T for deal, weight in by_deal.items())
     np.testing.assert_allclose(expected[0], mean, atol=1e-12)
     for deal in list(by_deal)[:: max(1, len(by_deal) // 5)]:

@@ -63,7 +63,8 @@ class HandsBelief:
     def expected(self, states: States, players: NDArray[Any]) -> NDArray[np.float64]:
         """The expected number of cards of each place in the hands of the next seat, the partner and the previous seat,
         `float64[B, 3, 16]`."""
-        return expected_cards(*self.judge(states, players))
+        knowledge, scores = self.judge(states, players)
+        return expected_cards(knowledge, count_chances(knowledge, scores))
 
     def deal(self, states: States, players: NDArray[Any], seeds: NDArray[np.uint64]) -> None:
         """Deals the cards that players do not see again, in place; a seed, `uint64[B]`, determines a deal."""
@@ -85,11 +86,9 @@ def count_chances(knowledge: Knowledge, scores: NDArray[np.float64]) -> NDArray[
     return chances
 
 
-def expected_cards(knowledge: Knowledge, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The expected number of cards of each place in each hand, `float64[B, 3, 16]`."""
-    found: NDArray[np.float64] = knowledge.known.astype(np.float64) + count_chances(knowledge, scores) @ np.arange(
-        MOST + 1.0
-    )
+def expected_cards(knowledge: Knowledge, chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The expected number of cards of each place in each hand, `float64[B, 3, 16]`, from those of `count_chances`."""
+    found: NDArray[np.float64] = knowledge.known.astype(np.float64) + chances @ np.arange(MOST + 1.0)
     return found
 
 

@@ -69,6 +69,15 @@ def write_factors(free, known, most, scores, factors):
     return divided
 
 
+@kernel
+def second_hands(left, j, k, room):
+    """Returns the range of the cards that the second hand may have of `left` cards that it shares with the third.
+
+    The two hands have room for them besides the `j` and `k` cards of a place.
+    """
+    return max(0, left - (room[2] - k)), min(left, room[1] - j) + 1
+
+
 @fast
 def sum_forwards(free, room, factors, layers):
     """Fills the layers: entry [p, i, j] sums partial deals of the places before p with i and j cards in two hands.
@@ -89,8 +98,7 @@ def sum_forwards(free, room, factors, layers):
                 if factor == 0:
                     continue
                 for a in range(min(before, room[0] - i) + 1):
-                    first = max(0, before - a - (room[2] - k))  # the third hand has room for the rest
-                    end = min(before - a, room[1] - j) + 1
+                    first, end = second_hands(before - a, j, k, room)
                     for b in range(first, end):
                         after[a + i, b + j] += factor * here[a, b]
         before += count
@@ -138,8 +146,7 @@ def expect(free, room, factors, layers, behind, chances):
                     continue
                 weight = 0.0
                 for a in range(min(before, room[0] - i) + 1):
-                    first = max(0, before - a - (room[2] - k))
-                    end = min(before - a, room[1] - j) + 1
+                    first, end = second_hands(before - a, j, k, room)
                     for b in range(first, end):
                         one = factor * later[a + i, b + j]
                         sums[a, b] += one
