@@ -74,6 +74,10 @@ class QInference:
     def __call__(self, states: Floats, offsets: NDArray[np.int64], actions: Sparse) -> Floats:
         """See `QForward`."""
         check_lists(states, offsets, actions)
+        if actions.place.shape[1] % 4:  # the kernel reads four entries at a time
+            raise ValueError(
+                f"actions must have a multiple of 4 entries, padded with zeros, got {actions.place.shape[1]}"
+            )
         values = np.empty(len(actions.place), np.float32)
         if len(values) == 0:
             return values

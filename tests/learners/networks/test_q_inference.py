@@ -113,3 +113,10 @@ def test_lists_that_do_not_fit_are_refused(kind, offsets):
     states, _, actions = lists_of([2, 3])
     with pytest.raises(ValueError, match="do not fit lists"):
         kind(settings, net_of(settings).inference_weights())(states, np.array(offsets, np.int64), actions)
+
+
+def test_entries_that_the_kernel_would_read_beyond_are_refused():
+    settings = QNetworkSettings(width=16, depth=2)
+    states, offsets, (place, value) = lists_of([2, 3])
+    with pytest.raises(ValueError, match="multiple of 4 entries, padded with zeros, got 6"):
+        QInference(settings, net_of(settings).inference_weights())(states, offsets, Sparse(place[:, :6], value[:, :6]))
