@@ -16,7 +16,8 @@ from dancfr.methods.settings import RunConfig, obstacle_to_tree
 from dancfr.methods.stopping import catching
 from dancfr.runs import checkpoints
 from dancfr.runs.config import Config, apply_overrides, is_among, more
-from dancfr.runs.run import Run, default_run_dir, find_runs
+from dancfr.runs.folder import default_run_dir, find_runs
+from dancfr.runs.run import Run
 from dancfr.watch.tracking import Tracker, choose_mode
 
 EXACT = "evaluation.exploitability"
