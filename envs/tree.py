@@ -1,4 +1,4 @@
-"""Builds the tree of a game, and checks what its rules list; `envs.tree_arrays` describes the arrays."""
+"""Builds the tree of a game and checks it; `envs.tree_arrays` describes the arrays."""
 
 import time
 from collections.abc import Sequence

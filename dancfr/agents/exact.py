@@ -49,7 +49,7 @@ def exploitability(
 
 
 def exact_result(agent: str, game: str, options: Sequence[str] = (), ply_limit: int | None = None) -> dict[str, Any]:
-    """Returns what `dancfr evaluate --exploitability` prints without a match: `Match.as_dict` without its games.
+    """Returns the result of `dancfr evaluate --games 0 --exploitability`: `Match.as_dict` without its games.
 
     Raises:
         UsageError: see `exploitability`.

@@ -1,4 +1,4 @@
-"""Reads the command of a job: jobs of `ray job submit` say nothing else about what they run."""
+"""Reads the command of a job, since jobs of `ray job submit` have no other description."""
 
 import shlex
 from collections.abc import Sequence

@@ -11,8 +11,8 @@ from dancfr.watch.status import count
 class TimeLeft:
     """The time that a search needs, with its comparison at the end.
 
-    The time that one training tells of itself begins anew with each trial, and trials that end early are shorter than
-    others; the mean over all trials of this process changes less.
+    The time left of a training is that of one trial, and trials that end early are shorter than others; the mean over
+    all trials of this process changes less.
 
     Args:
         plan: Plan of the search.
@@ -27,7 +27,7 @@ class TimeLeft:
         self._whole: list[float] = []  # of trials that did not end early
 
     def after(self, outcome: dict[str, Any]) -> str:
-        """Notes a trial that has ended, and describes what is left; empty after the last work of a search."""
+        """Notes a trial that has ended, and describes the work that is left; empty after the last work of a search."""
         self._trials -= 1
         self._seconds.append(outcome["seconds"])
         if outcome["state"] == "complete":

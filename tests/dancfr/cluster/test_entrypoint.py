@@ -1,4 +1,4 @@
-"""What the list of jobs says of a command that `ray job submit` has sent."""
+"""The list of jobs shows the parts of a command that `ray job submit` has sent."""
 
 import pytest
 

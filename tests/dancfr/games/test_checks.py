@@ -1,4 +1,4 @@
-"""Tests of `dancfr games NAME --check`: our games pass, and the command says what it found."""
+"""Tests of `dancfr games NAME --check`: our games pass, and the command prints its findings."""
 
 import json
 import re

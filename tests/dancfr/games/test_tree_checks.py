@@ -1,4 +1,4 @@
-"""What `dancfr games NAME --check` finds when it makes the tree of a game."""
+"""Findings of `dancfr games NAME --check` when it makes the tree of a game."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a search says of the time that it still needs."""
+"""A search tells the time that it still needs."""
 
 import time
 
