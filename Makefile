@@ -117,7 +117,7 @@ constraints: ## write the versions that .venv holds to constraints.txt
 	@cmp -s $(VENV)/constraints.txt constraints.txt || cp $(VENV)/constraints.txt constraints.txt
 	@[ pyproject.toml -nt $(STAMP) ] || touch $(STAMP)
 
-hashes: ## write the hash of every package of the image to docker/*.txt (needs Python 3.11 and PyPI)
+hashes: ## write the hash of every package of the image and of all extras to docker/*.txt (needs Python 3.11 and PyPI)
 	$(PYTHON) docker/lock.py
 
 dist: $(STAMP) ## build and check the files of a release from the newest commit, in dist/; TAG=v1.2.3 for the release itself

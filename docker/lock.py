@@ -1,4 +1,4 @@
-"""Writes the requirement files of the image, with the SHA-256 of each package's file.
+"""Writes the requirement files of the image and of `dancfr[all]`, with the SHA-256 of each package's file.
 
     python docker/lock.py        or: make hashes
 
@@ -7,6 +7,7 @@ Versions are those of constraints.txt. The files are for CPython 3.11 on Linux x
     requirements.txt    the dependencies of dancfr and of its build except torch, from PyPI
     torch-cuda.txt      the CUDA build of torch from PyPI, with the NVIDIA packages that it needs
     torch-cpu.txt       the CPU build, from PyTorch's index or from the source that pip is configured to use
+    extras.txt          what `dancfr[all]` needs beyond the image, from PyPI: for the bill of materials of a release
 
 Needs Python 3.11 and PyPI. Installs nothing, and downloads metadata only, with a recent pip in a temporary environment.
 The CPU build is an exception, since its index may not provide separate metadata. If no index offers the CPU build,
@@ -50,6 +51,8 @@ def main() -> int:
         python = Path(scratch) / "bin" / "python"
         subprocess.run([python, "-m", "pip", "install", "--quiet", "--upgrade", "pip"], check=True)
         everything = resolve(python, ["--index-url", PYPI, *wanted], only_pypi=True)
+        optional = [text for name in own_extras(extras["all"]) for text in extras[name]]
+        with_extras = resolve(python, ["--index-url", PYPI, *wanted, *optional], only_pypi=True)
         cpu_torch = f"torch=={pins['torch']}+cpu"
         try:
             cpu = resolve(python, ["--extra-index-url", CPU_INDEX, "--no-deps", cpu_torch], only_pypi=False)
@@ -58,12 +61,19 @@ def main() -> int:
     companions = {name for name in everything if name == "torch" or normal(name) not in pins}
     rest = {name: entry for name, entry in everything.items() if name not in companions}
     write("requirements.txt", "All that the image needs but torch", rest)
+    beyond = {name: entry for name, entry in with_extras.items() if name not in everything}
     write("torch-cuda.txt", "torch for CUDA and what it needs", {name: everything[name] for name in companions})
+    write("extras.txt", "What dancfr[all] needs beyond the image", beyond)
     if cpu:
         write("torch-cpu.txt", "torch for CPUs", cpu)
     else:
         print(f"warning: no configured index has {cpu_torch}: docker/torch-cpu.txt is unchanged")
     return 0
+
+
+def own_extras(requirements: Iterable[str]) -> list[str]:
+    """Names of the extras in requirements of the form ``dancfr[a,b]``."""
+    return [name for text in requirements for name in text.partition("[")[2].rstrip("]").split(",")]
 
 
 def resolve(python: Path, arguments: Iterable[str], only_pypi: bool) -> Locked:

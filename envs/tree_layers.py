@@ -26,7 +26,11 @@ class NoConstantSum(ValueError):
     @classmethod
     def of(cls, name: str, players: int) -> "NoConstantSum":
         """Returns the error for a game of which this is known before its tree is made."""
-        found = beyond_zero_sum(players)
+        return cls.because(name, beyond_zero_sum(players))
+
+    @classmethod
+    def because(cls, name: str, found: str) -> "NoConstantSum":
+        """Returns the error for a game that has something else, such as ``3 players``."""
         return cls(f"solvers need two players and returns with a constant sum, and {name} has {found}: {CURE}")
 
 
@@ -76,10 +80,7 @@ class Returns:
             off = np.abs(sums - self.total)
             if off.max() > slack:
                 found = ended[off.argmax()].tolist()
-                raise NoConstantSum(
-                    f"solvers need two players and returns with a constant sum, and {name} has returns {found}, and "
-                    f"others that sum to {self.total:g}: {CURE}"
-                )
+                raise NoConstantSum.because(name, f"returns {found}, and others that sum to {self.total:g}")
         return np.where(over[:, None], returns, 0.0)
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from dancfr.agents.by_name import agent_for
 from dancfr.agents.given import AsAgent, as_agents
-from dancfr.agents.match import rules_of_match
+from dancfr.agents.hub.fetch import commits
+from dancfr.agents.match import limit_of, rules_of_match
 from dancfr.arguments import checked
 from dancfr.evaluation.arena import name_of
 from dancfr.evaluation.exploitability import evaluate_exactly
@@ -42,6 +43,29 @@ def exploitability(
     """
     (given,) = as_agents((agent,))
     name, rules, chosen = rules_of_match(game, (given,), options)
-    found = evaluate_exactly(given if isinstance(given, str) else name_of(given), agent_for(given, rules), rules)
+    found = _evaluated(given, rules)
     told = describe_rules(name, chosen or noted_options(rules))
     return found._replace(rules=told) if isinstance(found, Evaluation) else replace(found, rules=told)
+
+
+def exact_result(agent: str, game: str, options: Sequence[str] = (), ply_limit: int | None = None) -> dict[str, Any]:
+    """Returns the result of `dancfr evaluate --games 0 --exploitability`: `Match.as_dict` without its games.
+
+    Raises:
+        UsageError: see `exploitability`.
+    """
+    name, rules, chosen = rules_of_match(game, (agent,), options, ply_limit)
+    found, from_hub = _evaluated(agent, rules), commits((agent,))
+    return {
+        "agent": agent,
+        "game": name,
+        "ply_limit": limit_of(rules),
+        "game_options": chosen,
+        "games": 0,
+        **found.as_dict(),
+        **({"commits": from_hub} if from_hub else {}),
+    }
+
+
+def _evaluated(agent: Any, rules: GameBase) -> Evaluation | PlayersEvaluation:
+    return evaluate_exactly(agent if isinstance(agent, str) else name_of(agent), agent_for(agent, rules), rules)

@@ -169,8 +169,12 @@ def play(
             rules = make_game(name, **chosen | dict.fromkeys(record.turned_on, True))
             read = (make_agent(names[0], rules), make_agent(names[1], rules))
         reading = read_play(rules, read, games, np.random.default_rng((seed, READING)))
-    limit = getattr(rules, "ply_limit", rules.spec.max_plies)
-    return Match(names[0], names[1], name, chosen, limit, seed, result, exact, reading, commits(pair))
+    return Match(names[0], names[1], name, chosen, limit_of(rules), seed, result, exact, reading, commits(pair))
+
+
+def limit_of(rules: GameBase) -> int:
+    """Returns the number of plies after which a game is a draw, or has ended by its rules."""
+    return int(getattr(rules, "ply_limit", rules.spec.max_plies))
 
 
 def rules_of_match(

@@ -31,7 +31,7 @@ def match_rules(
     Raises:
         UsageError: the game or an option does not exist, a value is not valid, or the game has no ply limit to set.
     """
-    given = dict(settings) if isinstance(settings, Mapping) else read_options(game, settings)
+    given = read_options(game, settings)
     key = "max_plies" if game.startswith(PETTINGZOO) else "ply_limit"
     if ply_limit is not None:
         if key in given:

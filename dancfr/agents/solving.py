@@ -233,7 +233,7 @@ def _rules(game: str | Game, options: Mapping[str, Any] | Sequence[str]) -> tupl
         if options:
             raise UsageError(f"the rules of {game.spec.name} are given: leave out the options")
         return game.spec.name, game, rules_made_with(game)
-    given = dict(options) if isinstance(options, Mapping) else read_options(game, options)
+    given = read_options(game, options)
     return game, make_game(game, **given), given
 
 

@@ -24,7 +24,9 @@ def evaluate(
         typer.Option(metavar="NAME", help="Game, see `dancfr games`; default: that of the agents, or geister."),
     ] = None,
     against: Annotated[str, typer.Option(metavar="AGENT", help="Opponent.")] = "random",
-    games: Annotated[int, typer.Option(metavar="N", help="Number of games, half of them in each seat.")] = 1000,
+    games: Annotated[
+        int, typer.Option(metavar="N", help="Number of games, half of them in each seat; 0: only --exploitability.")
+    ] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random draws.")] = 0,
     ply_limit: Annotated[
         int | None,
@@ -48,15 +50,19 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Play a match between two agents."""
-    if games < 1:
-        raise UsageError(f"--games must be at least 1, got {games}")
+    if games < 0 or (games == 0 and (readable or not exploitability)):
+        alone = "" if games else "; 0 games leave the match out, for --exploitability alone"
+        raise UsageError(f"--games must be at least 1, got {games}{alone}")
     if seed < 0:
         raise UsageError(f"--seed must be at least 0, got {seed}")
 
     def compute() -> output.Result:
         from dancfr.agents.by_name import game_of
+        from dancfr.agents.exact import exact_result
         from dancfr.agents.match import play
 
+        if not games:
+            return exact_result(agent, game_of((agent,), game), option or (), ply_limit)
         match = play(
             agent,
             against,

@@ -145,6 +145,6 @@ def jobs(
         if not result["jobs"]:
             return f"{result['address']} has no jobs"
         rows = [{**row, "started": f"{datetime.fromtimestamp(row['started']):%m-%d %H:%M}"} for row in result["jobs"]]
-        return output.table(rows, ["job", "status", "started", "preset", "run_dir"])
+        return output.table(rows, ["job", "status", "started", "command", "preset", "run_dir"])
 
     output.deliver(compute, as_json, describe)

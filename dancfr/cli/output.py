@@ -71,6 +71,8 @@ def describe_training(result: Result) -> str:
 
 def describe_match(result: Result) -> str:
     """Formats the result of `dancfr evaluate`."""
+    if not result["games"]:
+        return "\n".join([f"{result['agent']} in {result['game']}, without a match:", *_exploitability(result)])
     low, high = result["ci95"]
     games = result["games"]
     lines = [

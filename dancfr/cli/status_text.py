@@ -64,7 +64,6 @@ def _facts(run: Status) -> dict[str, str]:
     rate = "" if run["rate"] is None else f"{readable(run['rate']['value'])} {run['rate']['unit']}/s"
     exact = [f"{row['nash_conv']:.4g} of {of} at iteration {row['iteration']}" for of, row in run["nash_conv"].items()]
     fills = [f"{key.removesuffix('fill').rstrip('_')} {100 * fill:.0f} % full" for key, fill in run["buffers"].items()]
-    queue = {"chunks queued": run["queue_depth"], "fits behind the learner": run["weights_age"]}
     return {
         "now": _step(run),
         "iterations": f"{run['iteration']} of {run['iterations']}{limit}",
@@ -72,11 +71,11 @@ def _facts(run: Status) -> dict[str, str]:
         "pace": _joined(pace, rate),
         "copy of": run["origin"]["path"] if run["origin"] else "",
         "left": _time(run["eta_s"]),
-        "newest row": f"{_time(run['row_age_s'])} ago" if run["state"] in OPEN and run["row_age_s"] is not None else "",
+        "newest row": "" if run["row_age_s"] is None else f"{_time(run['row_age_s'])} ago",
         "NashConv": _joined(*exact),
         "samples": _counts(run["samples"]),
         "buffers": _joined(*(fill.strip() for fill in fills)),
-        "workers": _counts(run["workers"] | {name: value for name, value in queue.items() if value is not None}),
+        "workers": _workers(run),
         "recovered": _recovered(run["events"]),
         "checkpoint": _checkpoint(run["checkpoint"]),
         "strategies": _strategies(run["strategies"]),
@@ -89,6 +88,17 @@ def _step(run: Status) -> str:
     """The step of the start or of a recovery that a run takes; empty if it trains or has ended."""
     step = run["step"]
     return "" if step is None else f"{step['name']}, since {duration(step['seconds'])}"
+
+
+def _workers(run: Status) -> str:
+    """Describes the workers, as far as they are known; empty for a run without a pool."""
+    queue = {"chunks queued": run["queue_depth"], "fits behind the learner": run["weights_age"]}
+    counts = run["workers"] | {name: value for name, value in queue.items() if value is not None}
+    if run["state"] == "elsewhere":
+        return _joined(_counts(counts), "as of the newest row" if counts else "")
+    if run["state"] not in OPEN and counts:
+        return _joined("none now", _counts({name: value for name, value in counts.items() if name != "alive"}))
+    return _counts(counts)
 
 
 def _recovered(events: Status) -> str:

@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from actors.addresses import RayUnavailable, without_proxy
 from actors.cluster import variables
 from actors.credentials import protect_token, token_file
+from dancfr.cluster.entrypoint import read_entrypoint
 from dancfr.errors import RunError, UsageError, warn
 
 DEFAULT_ADDRESS = "http://127.0.0.1:8265"
@@ -73,18 +74,21 @@ def find_token() -> tuple[str, str]:
     return (token, source) if token else ("", "")
 
 
-def reach(address: str | None) -> Server:
+def reach(address: str | None, say: Callable[[str], None] = lambda _: None) -> Server:
     """Finds out whether a job server answers, and whether it accepts the user's token.
 
     Args:
         address: URL of the cluster's dashboard; None means RAY_API_SERVER_ADDRESS, else this machine's dashboard.
+        say: Called with a line before the server is asked.
 
     Raises:
         UsageError: The address is not a URL, nothing or another program answers, or the token is missing or wrong.
     """
     named = None if address else os.environ.get("RAY_API_SERVER_ADDRESS")
     try:
-        return _reached(_checked(address or named or DEFAULT_ADDRESS))
+        found = _checked(address or named or DEFAULT_ADDRESS)
+        say(f"connecting to {found}")
+        return _reached(found)
     except UsageError as error:
         raise UsageError(f"{error}; RAY_API_SERVER_ADDRESS names this address") if named else error from None
 
@@ -214,21 +218,24 @@ def connection(server: Server) -> Iterator[Any]:
 
 
 def list_jobs(server: Server) -> list[dict[str, Any]]:
-    """All submitted jobs, oldest first: ``job``, ``status``, ``preset``, ``run_dir``, ``started`` (seconds since 1970)
-    and ``entrypoint``."""
+    """All submitted jobs, oldest first: ``job``, ``status``, ``command``, ``preset``, ``run_dir`` (of a search: its
+    folder), ``started`` (seconds since 1970) and ``entrypoint``."""
     with connection(server) as client:
         known = [job for job in client.list_jobs() if job.submission_id]
-    rows = [
-        {
-            "job": job.submission_id,
-            "status": _name(job.status),
-            "preset": (job.metadata or {}).get("preset", ""),
-            "run_dir": (job.metadata or {}).get("run_dir", ""),
-            "started": (job.start_time or 0) / 1000,
-            "entrypoint": job.entrypoint,
-        }
-        for job in known
-    ]
+    rows = []
+    for job in known:
+        about, found = job.metadata or {}, read_entrypoint(job.entrypoint)
+        rows.append(
+            {
+                "job": job.submission_id,
+                "status": _name(job.status),
+                "command": found.command,
+                "preset": about.get("preset", found.preset),
+                "run_dir": about.get("run_dir", found.folder),
+                "started": (job.start_time or 0) / 1000,
+                "entrypoint": job.entrypoint,
+            }
+        )
     return sorted(rows, key=lambda row: row["started"])
 
 
@@ -273,6 +280,8 @@ def follow(server: Server, job: str) -> str:
     """
     with connection(server) as client:
         shown = 0
+        if _name(client.get_job_status(job)) == "PENDING":
+            warn(f"waiting for {job} to start")
         while (status := _name(client.get_job_status(job))) not in _ENDED:
             with suppress(RuntimeError, OSError):  # the connection was lost, and may be back
                 shown = asyncio.run(_tail(client, job, shown))

@@ -75,12 +75,12 @@ def submit(request: SubmitRequest) -> dict[str, Any]:
     folder = run_folder(request.run_dir, request.preset, request.resume)
     tree = request.working_dir or _checkout()
     if tree is None:
-        server = reach(request.address)
+        server = reach(request.address, warn)
         job = _send(server, request, folder, None)
     else:
         listing = list_tree(tree)
         check_tree(tree, listing)
-        server = reach(request.address)
+        server = reach(request.address, warn)
         with tempfile.TemporaryDirectory(prefix="dancfr-") as scratch:
             archive = Path(scratch) / "tree.zip"
             pack(tree, listing, archive)
@@ -186,6 +186,7 @@ def _send(server: Server, request: SubmitRequest, folder: str, archive: Path | N
     environment: dict[str, Any] = {"env_vars": variables}
     if archive is not None:
         environment["working_dir"] = str(archive)
+        warn(f"sending {archive.stat().st_size / 1000:,.0f} kB: {request.working_dir or _checkout()}")
     with connection(server) as client:
         try:
             job: str = client.submit_job(

@@ -74,10 +74,7 @@ def check(
         raise UsageError(f"--games must be at least 1 and --seed at least 0, got {games} and {seed}")
     if not isinstance(game, str) and options:
         raise UsageError(f"the rules of {game.spec.name} are given: leave out the options")
-    if isinstance(options, Mapping):
-        given = dict(options)
-    else:
-        given = read_options(game, options) if isinstance(game, str) else {}
+    given = read_options(game, options) if isinstance(game, str) else {}
     return GameCheck(check_game(game, given, games, seed, most_nodes))
 
 

@@ -149,12 +149,14 @@ def _make_known(name: str, options: Mapping[str, Any]) -> GameBase:
         raise UsageError(f"{name}: {one_line(error)}") from None
 
 
-def read_options(name: str, settings: Sequence[str]) -> dict[str, Any]:
-    """Reads the options of a game from ``key=value`` settings; each value has the type of the option's default.
+def read_options(name: str, settings: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
+    """Returns the options of a game, by name or from ``key=value`` settings; the latter have the types of the defaults.
 
     Raises:
         UsageError: the game or an option does not exist, an option is given twice, or a value has the wrong type.
     """
+    if isinstance(settings, Mapping):
+        return dict(settings)
     known = known_options(name)
     key, value = next(iter((known or {"max_plies": 100}).items()))
     types = None if known is None else {option: type(default) for option, default in known.items()}

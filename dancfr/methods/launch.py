@@ -12,13 +12,15 @@ from dancfr.errors import DancfrError, RunError, UsageError, naming_extras, warn
 from dancfr.games.registry import make_game
 from dancfr.methods import Method, Preset, find_preset, method_of
 from dancfr.methods.options import TrainOptions, check_place, joins_cluster, resolve_device
-from dancfr.methods.settings import RunConfig
+from dancfr.methods.settings import RunConfig, obstacle_to_tree
 from dancfr.methods.stopping import catching
 from dancfr.runs import checkpoints
 from dancfr.runs.config import Config, apply_overrides, is_among, more
-from dancfr.runs.run import Run, default_run_dir, find_runs
+from dancfr.runs.folder import default_run_dir, find_runs
+from dancfr.runs.run import Run
 from dancfr.watch.tracking import Tracker, choose_mode
-from envs.extensive import ExtensiveGame
+
+EXACT = "evaluation.exploitability"
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def train(request: TrainRequest) -> dict[str, Any]:
         with naming_extras():
             import tensorboard  # noqa: F401 (a process of its own uses it)
     if fresh is not None:
-        _note_other_game(request.base or preset.config, fresh)
+        _note_other_game(request.base or preset.config, fresh, request.overrides)
     with catching() as stop:
         run, config = _resume(request, preset, method) if fresh is None else _start(request, preset, method, fresh)
         with (
@@ -93,14 +95,20 @@ def _configured(base: Config, request: TrainRequest) -> Config:
     return config
 
 
-def _note_other_game(base: Config, config: Config) -> None:
+def _note_other_game(base: Config, config: Config, overrides: Sequence[str]) -> None:
     """Reports the settings that a configuration loses where `game=` names another game than its own."""
     if not isinstance(base, RunConfig) or not isinstance(config, RunConfig) or base.game == config.game:
         return
-    inexact = getattr(config.evaluation, "exploitability", True) is False
-    has_tree = isinstance(make_game(config.game, **config.game_options), ExtensiveGame)
-    exact = "; for exact NashConv along the run, add evaluation.exploitability=true" if inexact and has_tree else ""
-    warn(f"game={config.game}: options, curriculum and opponents of {base.game} are left out{exact}")
+    left_out = f"game={config.game}: options, curriculum and opponents of {base.game} are left out"
+    chosen = any(text.partition("=")[0].strip() == EXACT for text in overrides)
+    exact = None if chosen else getattr(base.evaluation, "exploitability", None)
+    obstacle = "" if exact is None else obstacle_to_tree(make_game(config.game, **config.game_options))
+    if exact:
+        why = f"since {obstacle}" if obstacle else f"which may take long in another game; {EXACT}=true asks for it"
+        left_out = f"{left_out}, and so is {EXACT}, {why}"
+    elif exact is False and not obstacle:
+        left_out = f"{left_out}; for exact NashConv along the run, add {EXACT}=true"
+    warn(left_out)
 
 
 def _start(request: TrainRequest, preset: Preset, method: Method, config: Config) -> tuple[Run, Config]:

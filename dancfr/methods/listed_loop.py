@@ -17,8 +17,9 @@ from actors.remote import Ref
 from dancfr.methods.averaging import average_weights
 from dancfr.methods.listed_actors import ListedActors
 from dancfr.methods.listed_settings import ListedConfig
-from dancfr.methods.loop import Loop, Row, reading, timed
+from dancfr.methods.loop import Loop, Row, timed
 from dancfr.methods.streams import Stream
+from dancfr.runs.checkpoints import reading
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker

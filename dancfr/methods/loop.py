@@ -27,6 +27,7 @@ from dancfr.methods.settings import RunConfig
 from dancfr.methods.stopping import Stop
 from dancfr.methods.streams import Stream
 from dancfr.runs import checkpoints
+from dancfr.runs.checkpoints import reading as reading  # drivers of other packages import it from here
 from dancfr.runs.run import Run
 from dancfr.watch.progress import COMPILING, NASH_CONV, Progress
 from dancfr.watch.tracking import Tracker
@@ -376,19 +377,6 @@ class Loop(ABC):
         """Returns the result of `dancfr train --json` up to the last completed iteration."""
         done = {"iterations": self.iteration, "seconds": self.seconds, "samples": self.samples_offered()}
         return done | {"metrics": dict(self._latest)}
-
-
-@contextmanager
-def reading(folder: Path) -> Iterator[None]:
-    """Converts errors of the block, which reads the saved state of a driver, into a UsageError."""
-    try:
-        yield
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        cause = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
-        raise UsageError(
-            f"{folder / 'driver.json'} is damaged ({cause}): restore {folder} from a copy, or move it away to resume "
-            "from the checkpoint before it"
-        ) from error
 
 
 @contextmanager

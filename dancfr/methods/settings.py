@@ -219,18 +219,10 @@ class RunConfig(Config):
 
     def check_tree(self, game: GameBase) -> None:
         """Raises UsageError if exact evaluations are wanted, and the game draws chance events without listing them."""
-        from envs.chanceless import ChanceDrawn, Chanceless
-        from envs.extensive import ExtensiveGame
-        from envs.openspiel import OpenSpielGame
-
-        if not getattr(self.evaluation, "exploitability", False) or isinstance(game, (ExtensiveGame, OpenSpielGame)):
-            return
-        try:
-            Chanceless(numbered(game)).initial(1)
-        except ChanceDrawn as error:
+        if getattr(self.evaluation, "exploitability", False) and (obstacle := obstacle_to_tree(game)):
             raise UsageError(
-                f"evaluation.exploitability=true requires the tree of the game, but {error}: set it to false"
-            ) from None
+                f"evaluation.exploitability=true requires the tree of the game, but {obstacle}: set it to false"
+            )
 
     def check_readable(self, game: GameBase) -> None:
         """Raises UsageError if readings are wanted of a game whose players have no secrets."""
@@ -254,3 +246,17 @@ class RunConfig(Config):
         for opponent in self.evaluation.opponents:
             if opponent not in (known := list(bots(game))):
                 raise UsageError(f"evaluation.opponents: {nearest(opponent, known, f'bot of {self.game}')}")
+
+
+def obstacle_to_tree(game: GameBase) -> str:
+    """Returns why a game has no exact evaluations; empty if it may have some."""
+    from envs.chanceless import ChanceDrawn, Chanceless
+    from envs.extensive import ExtensiveGame
+    from envs.openspiel import OpenSpielGame
+
+    if not isinstance(game, (ExtensiveGame, OpenSpielGame)):
+        try:
+            Chanceless(numbered(game)).initial(1)
+        except ChanceDrawn as error:
+            return str(error)
+    return ""

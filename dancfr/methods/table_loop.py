@@ -9,9 +9,10 @@ from actors.remote import Handle
 from actors.runtime import Saved
 from actors.solving import SolverServer
 from dancfr.evaluation.server import Evaluations
-from dancfr.methods.loop import Loop, Row, reading, timed
+from dancfr.methods.loop import Loop, Row, timed
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.settings import RunConfig
+from dancfr.runs.checkpoints import reading
 from dancfr.runs.run import Run
 from dancfr.watch.progress import COMPILING, Progress
 from dancfr.watch.tracking import Tracker

@@ -11,7 +11,8 @@ from dancfr.agents.by_name import make_agent
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.statistics import summarise
 from dancfr.games.registry import make_game_as
-from dancfr.papers.paper001 import (
+from dancfr.papers.paper001 import compare_curriculum, compare_generalisation, compare_win_rates
+from dancfr.papers.paper001_settings import (
     AGENTS,
     ALL_BOTS,
     HEALTHS,
@@ -20,9 +21,6 @@ from dancfr.papers.paper001 import (
     STARTS,
     STATED,
     TURNS,
-    compare_curriculum,
-    compare_generalisation,
-    compare_win_rates,
     make_scales,
     make_setting,
 )

@@ -253,3 +253,16 @@ def _checksum(path: Path) -> str:
         while block := file.read(_BLOCK):
             checksum = zlib.crc32(block, checksum)
     return f"{checksum:08x}"
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Converts errors of the block, which reads the saved state of a driver, into a UsageError."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        cause = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+        raise UsageError(
+            f"{folder / 'driver.json'} is damaged ({cause}): restore {folder} from a copy, or move it away to resume "
+            "from the checkpoint before it"
+        ) from error

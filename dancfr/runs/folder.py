@@ -1,8 +1,9 @@
-"""The file that makes a folder a run: config.json."""
+"""Folders of runs: config.json, which makes a folder a run, and where runs lie."""
 
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,29 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Writes a JSON file in one atomic step."""
     with replacing(path) as file:
         file.write(json.dumps(content, indent=2).encode() + b"\n")
+
+
+def default_run_dir(preset: str) -> Path:
+    """A folder that does not exist yet: ``runs/<preset>-<time>``.
+
+    In a job of a cluster it is below ``~/dancfr-runs``, because the working directory of a job is deleted at its end.
+    """
+    root = Path.home() / "dancfr-runs" if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ else Path("runs")
+    base = root / f"{preset}-{datetime.now():%Y%m%d-%H%M%S}"
+    path, number = base, 2
+    while path.exists():
+        path, number = base.with_name(f"{base.name}-{number}"), number + 1
+    return path
+
+
+def find_runs(preset: str, root: str | os.PathLike[str] = "runs") -> Sequence[Path]:
+    """Folders of the runs of `preset` in `root`, oldest first."""
+    found = []
+    for path in Path(root).glob("*/config.json"):
+        try:
+            info = read_info(path.parent)
+        except UsageError:
+            continue
+        if info["preset"] == preset:
+            found.append((str(info.get("created", "")), path.parent))
+    return [path for _, path in sorted(found)]

@@ -14,7 +14,6 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -369,29 +368,3 @@ class Run:
         for entry in later:
             entry.path.unlink()
         return len(later)
-
-
-def default_run_dir(preset: str) -> Path:
-    """A folder that does not exist yet: ``runs/<preset>-<time>``.
-
-    In a job of a cluster it is below ``~/dancfr-runs``, because the working directory of a job is deleted at its end.
-    """
-    root = Path.home() / "dancfr-runs" if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ else Path("runs")
-    base = root / f"{preset}-{datetime.now():%Y%m%d-%H%M%S}"
-    path, number = base, 2
-    while path.exists():
-        path, number = base.with_name(f"{base.name}-{number}"), number + 1
-    return path
-
-
-def find_runs(preset: str, root: str | os.PathLike[str] = "runs") -> Sequence[Path]:
-    """Folders of the runs of `preset` in `root`, oldest first."""
-    found = []
-    for path in Path(root).glob("*/config.json"):
-        try:
-            info = read_info(path.parent)
-        except UsageError:
-            continue
-        if info["preset"] == preset:
-            found.append((str(info.get("created", "")), path.parent))
-    return [path for _, path in sorted(found)]

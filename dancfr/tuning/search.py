@@ -27,6 +27,7 @@ from dancfr.tuning.page import write_tuning
 from dancfr.tuning.results import summary
 from dancfr.tuning.space import FIXED, Space
 from dancfr.tuning.study import PLAN, Plan, mended, open_study, unfinished
+from dancfr.tuning.time_left import TimeLeft
 from dancfr.tuning.trial import Task, TrialTrainer, run_trial
 
 if TYPE_CHECKING:
@@ -226,13 +227,16 @@ def _make(folder: Path, fresh: bool) -> None:
 
 def _search(request: SearchRequest, plan: Plan, study: "optuna.Study", options: TrainOptions) -> bool:
     """Trains the trials that are left; returns False if a signal has stopped it."""
+    until = None if request.minutes is None else time.time() + 60 * request.minutes
+    waiting = max(plan.trials - len(study.trials), 0) + len(unfinished(study))
+    left = TimeLeft(plan, waiting, request.parallel, until)
     with catching("stopping before the next trial") as stop:
-        tasks = _tasks(request, plan, study, stop)
+        tasks = _tasks(until, plan, study, stop)
         if request.parallel > 1:
-            return _search_in_parallel(request, plan, study, options, tasks, stop)
+            return _search_in_parallel(request, plan, study, options, tasks, stop, waiting, left)
         for task in tasks:
             try:
-                _note(plan, run_trial(request.folder, task, options, warn))
+                _note(plan, run_trial(request.folder, task, options, warn), left)
             except Stopped:
                 return False
             stop.then = "stopping before the next trial"
@@ -240,10 +244,17 @@ def _search(request: SearchRequest, plan: Plan, study: "optuna.Study", options: 
 
 
 def _search_in_parallel(
-    request: SearchRequest, plan: Plan, study: "optuna.Study", options: TrainOptions, tasks: Iterator[Task], stop: Stop
+    request: SearchRequest,
+    plan: Plan,
+    study: "optuna.Study",
+    options: TrainOptions,
+    tasks: Iterator[Task],
+    stop: Stop,
+    waiting: int,
+    left: TimeLeft,
 ) -> bool:
     """See `_search`. After a signal, trials that do not end within the notice are left to be resumed."""
-    most = min(request.parallel, max(plan.trials - len(study.trials), 0) + len(unfinished(study)))
+    most = min(request.parallel, waiting)
     if not most:
         return True
     folder = str(request.folder.resolve())
@@ -252,15 +263,14 @@ def _search_in_parallel(
     try:
         with stop.limited():
             for outcome in in_parallel(TrialTrainer, TrialTrainer.train, calls, most, options):
-                _note(plan, outcome)
+                _note(plan, outcome, left)
     except OutOfTime:
         return False
     return not (stop.requested and (unfinished(study) or len(study.trials) < plan.trials))
 
 
-def _tasks(request: SearchRequest, plan: Plan, study: "optuna.Study", stop: Stop) -> Iterator[Task]:
+def _tasks(until: float | None, plan: Plan, study: "optuna.Study", stop: Stop) -> Iterator[Task]:
     """Yields the trials that are left, interrupted ones first, until the time is over or a signal arrives."""
-    until = None if request.minutes is None else time.time() + 60 * request.minutes
     for number in unfinished(study):
         if stop.requested:
             return
@@ -271,12 +281,13 @@ def _tasks(request: SearchRequest, plan: Plan, study: "optuna.Study", stop: Stop
         yield Task(index, None, until)
 
 
-def _note(plan: Plan, outcome: dict[str, Any] | None) -> None:
-    """Prints the end of a trial."""
+def _note(plan: Plan, outcome: dict[str, Any] | None, left: TimeLeft) -> None:
+    """Prints the end of a trial, and how much is left."""
     if outcome is None:
         return
     value = "" if outcome["value"] is None else f", {plan.metric} {Metric(plan.metric).format(outcome['value'])}"
-    warn(f"trial {outcome['number']} is {outcome['state']}{value}")
+    more = left.after(outcome)
+    warn(f"trial {outcome['number']} is {outcome['state']}{value}{f'; {more}' if more else ''}")
 
 
 def _again(request: SearchRequest) -> str:

@@ -61,7 +61,8 @@ def run_trial(folder: Path, task: Task, options: TrainOptions, say: Say) -> dict
         say: Prints a line about the trial.
 
     Returns:
-        ``number``, ``state`` and ``value`` of the trial; None if its time is over before it began.
+        ``number``, ``state`` and ``value`` of the trial, and the ``seconds`` that it took now; None if its time is over
+        before it began.
 
     Raises:
         Stopped: a signal arrived; the trial can be resumed.
@@ -72,13 +73,14 @@ def run_trial(folder: Path, task: Task, options: TrainOptions, say: Say) -> dict
 
     if task.number is None and task.until is not None and time.time() >= task.until:
         return None
+    began = time.monotonic()
     plan = Plan.read(folder)
     study, space = open_study(folder, plan), plan.space_of_settings(str(folder))
     number = task.number
     trial = ask(study, plan, space, task.index) if number is None else Trial(study, study.trials[number]._trial_id)
     if set(space.dimensions) - set(trial.params):  # killed while they were suggested
         study.tell(trial.number, state=TrialState.FAIL)
-        return _outcome(study, trial.number)
+        return _outcome(study, trial.number, began)
     settings = space.settings(trial.params)
     say(f"trial {trial.number} (of {plan.trials}): {' '.join(overrides(settings))}")
     try:
@@ -92,12 +94,13 @@ def run_trial(folder: Path, task: Task, options: TrainOptions, say: Say) -> dict
         study.tell(trial.number, state=TrialState.FAIL)
     else:
         study.tell(trial.number, sum(values) / len(values))
-    return _outcome(study, trial.number)
+    return _outcome(study, trial.number, began)
 
 
-def _outcome(study: "optuna.Study", number: int) -> dict[str, Any]:
+def _outcome(study: "optuna.Study", number: int, began: float) -> dict[str, Any]:
     found = study.get_trials(deepcopy=False)[number]
-    return {"number": number, "state": state_of(found), "value": found.value}
+    seconds = time.monotonic() - began
+    return {"number": number, "state": state_of(found), "value": found.value, "seconds": seconds}
 
 
 def _is_its_own(error: DancfrError) -> bool:

@@ -84,6 +84,10 @@ class Watched:
         rate = None if speed is None else speed.of(newest)
         evaluated = ("policy", "opponent", "iteration", "win_rate", "ci95", "games")
         exact = ("iteration", "nash_conv")
+        standing = self._standing(run, facts)
+        workers, trains = record.workers(), standing["state"] in OPEN
+        if workers and not trains:  # the newest row still counts those that have ended with the run
+            workers["alive"] = 0
         status = {
             "run_dir": str(self.path),
             "name": run.name,
@@ -91,12 +95,12 @@ class Watched:
             "method": run.method,
             "resumed": len(run.info.get("resumed", [])),
             "origin": run.info.get("origin"),
-            **self._standing(run, facts),
+            **standing,
             "evaluations": [{key: row.get(key) for key in evaluated} for row in record.evaluations.values()],
             "nash_conv": {policy: {key: row[key] for key in exact} for policy, row in record.exact.items()},
             "checkpoint": checkpoint,
             "strategies": self._strategies(run, facts),
-            "workers": record.workers(),
+            "workers": workers,
             "events": {
                 "counts": dict(Counter(str(row.get("event")) for row in record.events)),
                 "lost_iterations": sum(row.get("lost_iterations") or 0 for row in record.events),
@@ -104,8 +108,8 @@ class Watched:
             },
             "samples": record.numbers("samples/"),
             "buffers": record.buffers,
-            "queue_depth": newest.get("queue/depth"),
-            "weights_age": None if facts.age is None else newest.get(facts.age),
+            "queue_depth": newest.get("queue/depth") if trains else None,
+            "weights_age": newest.get(facts.age) if trains and facts.age is not None else None,
             "speed": {key: value for key, value in newest.items() if key.endswith("s_per_second")},
             "rate": None if speed is None or rate is None else {"value": rate, "unit": speed.unit},
             "disk": {

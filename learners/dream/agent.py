@@ -18,6 +18,7 @@ from learners.dream.settings import Average
 from learners.networks.inference import Inference, encoder
 from learners.networks.kernels import action_values
 from learners.networks.settings import NetworkSettings, Weights
+from learners.other_rules import require_infostates
 from learners.regret_matching import apply_threshold, draw_actions, match_regrets
 
 Strategies = Mapping[int, Sequence[tuple[int, Weights]]]
@@ -201,10 +202,9 @@ class DreamAgent:
         With ``sampled``, this is the average over the networks, the policy that the draws play.
 
         Raises:
-            ValueError: The infostates of the tree are not those of the game that the networks were trained on.
+            OtherRules: The infostates of the tree are not those of the game that the networks were trained on.
         """
-        if tree.observed.shape[1] != self._trained_on.spec.packed_size:
-            raise ValueError(f"{self.name} was trained under other rules of {tree.name}")
+        require_infostates(self.name, self._trained_on, tree)
         legal = tree.legal()
         table = np.zeros(legal.shape, np.float32)
         for player, nets in enumerate(self._players):

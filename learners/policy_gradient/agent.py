@@ -10,6 +10,7 @@ from envs.agent import copy_with
 from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.networks.settings import NetworkSettings, Weights
+from learners.other_rules import require_infostates
 from learners.policy_gradient.policy import PolicyInference
 from learners.regret_matching import apply_threshold, draw_actions
 
@@ -79,10 +80,9 @@ class PolicyAgent:
         """The policy of all players at every infoset of a game tree, `float64[S]` for `S` slots (infoset, action).
 
         Raises:
-            ValueError: the infostates of the tree are not those of the game that the nets were trained on.
+            OtherRules: the infostates of the tree are not those of the game that the nets were trained on.
         """
-        if tree.observed.shape[1] != self._trained_on.spec.packed_size:
-            raise ValueError(f"{self.name} was trained under other rules of {tree.name}")
+        require_infostates(self.name, self._trained_on, tree)
         policy = tree.to_slots(self.policies(tree.observed, tree.legal(), tree.player))
         return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -102,6 +103,7 @@ def test_a_training_is_submitted_watched_stopped_and_resumed(nodes: Nodes, tree:
     wait_for(progress, 240, "three iterations")
     (job,) = nodes.result("jobs")["jobs"]
     assert (job["job"], job["preset"], job["status"]) == (first["job"], "leduc-dream", "RUNNING")
+    assert (job["command"], job["run_dir"]) == ("train", "~/dancfr-runs/tiny")
     assert workers_by_node(nodes) == [1, 1], "one worker on each of the two nodes that have a CPU"
     begin = time.monotonic()
     assert nodes.result("jobs", "stop", first["job"]) == {"job": first["job"], "status": "STOPPED"}
@@ -113,6 +115,10 @@ def test_a_training_is_submitted_watched_stopped_and_resumed(nodes: Nodes, tree:
     goal = f"iterations={done + 2}"
     second = nodes.dancfr("submit", "leduc-dream", *TINY, goal, *common, "--resume", "--address", nodes.url, "--json")
     assert second.code == 0, second.err
+    told = second.err.splitlines()
+    assert told[0] == f"connecting to {nodes.url}"
+    assert re.fullmatch(rf"sending [\d,]+ kB: {re.escape(str(tree))}", told[1])
+    assert re.fullmatch(r"waiting for raysubmit_\w+ to start", told[3])
     assert f"resumed after iteration {done}" in second.err, "the job's log is followed"
     assert json.loads(second.out)["status"] == "SUCCEEDED"
     check_record(folder, done + 2)
@@ -130,6 +136,8 @@ def test_ray_s_own_command_submits_too(nodes: Nodes, tree: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     check_record(folder, 3)
+    job = nodes.result("jobs")["jobs"][-1]
+    assert (job["command"], job["preset"], job["run_dir"]) == ("train", "leduc-dream", str(folder))
 
 
 def workers_by_node(nodes: Nodes) -> list[int]:

@@ -1,5 +1,6 @@
 """The dependencies that pyproject.toml states, all that they need, and the versions that constraints.txt pins."""
 
+import re
 import tomllib
 from collections.abc import Iterable
 from importlib import metadata
@@ -57,3 +58,16 @@ def required_by(requirements: Iterable[Requirement]) -> dict[str, set[str]]:
                 needs[name].add(canonicalize_name(inner.name))
                 waiting.append(inner)
     return needs
+
+
+def locked_files(name: str) -> dict[str, tuple[str, list[str]]]:
+    """Version and SHA-256 of the files by package, from a file of docker/; every line of it must be understood."""
+    text = (ROOT / "docker" / name).read_text().replace("\\\n", " ")
+    found = {}
+    for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        match = re.fullmatch(r"([\w.-]+)==([\w.+!-]+)((?:\s+--hash=sha256:[0-9a-f]{64})+)\s*", line)
+        assert match, line
+        found[canonicalize_name(match[1])] = (match[2], re.findall(r"sha256:([0-9a-f]{64})", match[3]))
+    return found

@@ -57,7 +57,8 @@ def main() -> int:
             wheel, source = check_names(given.out, version)
             check_wheel(wheel, tree, version)
             check_source(source, tree)
-        (given.out / f"dancfr-{version}.cdx.json").write_text(json.dumps(bill_of_materials(), indent=1) + "\n")
+        bill = bill_of_materials(int(commit_time()))
+        (given.out / f"dancfr-{version}.cdx.json").write_text(json.dumps(bill, indent=1) + "\n")
         write_checksums(given.out)
     except (NotReleasable, Unusable) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -80,6 +81,11 @@ def git(*words: str) -> str:
     if done.returncode:
         raise NotReleasable(f"git {words[0]}: {done.stderr.strip()}: a release is built from a git checkout")
     return done.stdout
+
+
+def commit_time() -> str:
+    """Returns when the newest commit was made, in seconds since 1970."""
+    return git("log", "-1", "--format=%ct").strip()
 
 
 def check_commit(tag: str | None) -> str:
@@ -128,7 +134,7 @@ def unpack_commit(tree: Path) -> None:
 def build(tree: Path, out: Path) -> None:
     """Builds both files with the setuptools of this environment; times in them are that of the commit."""
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(tree)]
-    environment = os.environ | {"SOURCE_DATE_EPOCH": git("log", "-1", "--format=%ct").strip()}
+    environment = os.environ | {"SOURCE_DATE_EPOCH": commit_time()}
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise Wrong(f"the build failed:\n{done.stdout[-2000:]}")

@@ -8,43 +8,29 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
-from tests.packaging.dependencies import DIRECT, EXTRAS, PROJECT, pinned_versions, required_by
+from tests.packaging.dependencies import DIRECT, EXTRAS, PROJECT, locked_files, pinned_versions, required_by
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"
 
 
-def locked(name: str) -> dict[str, tuple[str, list[str]]]:
-    """Version and hashes by name; every line of the file must be understood."""
-    text = (DOCKER / name).read_text().replace("\\\n", " ")
-    found = {}
-    for line in text.splitlines():
-        if not line or line.startswith("#"):
-            continue
-        match = re.fullmatch(r"([\w.-]+)==([\w.+!-]+)((?:\s+--hash=sha256:[0-9a-f]{64})+)\s*", line)
-        assert match, line
-        found[canonicalize_name(match[1])] = (match[2], re.findall(r"sha256:([0-9a-f]{64})", match[3]))
-    return found
-
-
 def test_every_locked_version_is_that_of_the_constraints() -> None:
     pins = {name: str(version) for name, version in pinned_versions().items()}
-    everything = {**locked("requirements.txt"), **locked("torch-cuda.txt")}
+    everything = {**locked_files("requirements.txt"), **locked_files("torch-cuda.txt"), **locked_files("extras.txt")}
     differing = {name: version for name, (version, _) in everything.items() if pins.get(name, version) != version}
     assert not differing, "run `make hashes` after `make constraints`"
     for build in ("torch-cpu.txt", "torch-cuda.txt"):
-        assert locked(build)["torch"][0].partition("+")[0] == pins["torch"]
+        assert locked_files(build)["torch"][0].partition("+")[0] == pins["torch"]
 
 
 def test_all_that_the_image_needs_is_locked() -> None:
     """The packages that dancfr needs, from the metadata installed here; torch's own come with its build."""
     needed = needed_by([*PROJECT["dependencies"], *EXTRAS["train"], *EXTRAS["report"], *EXTRAS["serve"], "setuptools"])
     for build in ("torch-cpu.txt", "torch-cuda.txt"):
-        together = set(locked("requirements.txt")) | set(locked(build))
+        together = set(locked_files("requirements.txt")) | set(locked_files(build))
         assert needed <= together, "run `make hashes`"
-    assert set(locked("requirements.txt")) <= set(pinned_versions()), "the image has what developers have"
+    assert set(locked_files("requirements.txt")) <= set(pinned_versions()), "the image has what developers have"
 
 
 def needed_by(requirements: list[str]) -> set[str]:
@@ -56,7 +42,7 @@ def needed_by(requirements: list[str]) -> set[str]:
 
 def test_pip_reads_the_files_as_a_complete_set_of_hashes(tmp_path: Path) -> None:
     """A dry run without any index: pip parses all lines under --require-hashes before it looks for the first file."""
-    for name in ("requirements.txt", "torch-cpu.txt", "torch-cuda.txt"):
+    for name in ("requirements.txt", "torch-cpu.txt", "torch-cuda.txt", "extras.txt"):
         done = subprocess.run(
             [sys.executable, "-m", "pip", "--isolated", "download", "--no-index", "--no-deps", "--require-hashes",
              "--dest", str(tmp_path), "-r", str(DOCKER / name)],

@@ -5,12 +5,15 @@ import re
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.utils import canonicalize_name
 
+from tests.packaging import bill
+from tests.packaging.bill import Unusable, bill_of_materials
 from tests.packaging.dependencies import ROOT, pinned_versions, required_by, stated_by
 from tests.packaging.release import Wrong, check_wheel, files
 from tests.packaging.test_repository import repository_files
@@ -57,13 +60,13 @@ def test_files_of_a_release_are_complete_and_checked(tree: Path, tmp_path: Path)
     out = tmp_path / "dist"
     done = release(tree, "--tag", f"v{VERSION}", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    wheel, bill = f"dancfr-{VERSION}-py3-none-any.whl", f"dancfr-{VERSION}.cdx.json"
-    assert {path.name for path in out.iterdir()} == {wheel, f"dancfr-{VERSION}.tar.gz", bill, "SHA256SUMS"}
+    wheel, materials = f"dancfr-{VERSION}-py3-none-any.whl", f"dancfr-{VERSION}.cdx.json"
+    assert {path.name for path in out.iterdir()} == {wheel, f"dancfr-{VERSION}.tar.gz", materials, "SHA256SUMS"}
     subprocess.run(["sha256sum", "--strict", "-c", "SHA256SUMS"], cwd=out, check=True, capture_output=True)
     assert len((out / "SHA256SUMS").read_text().splitlines()) == 3
     assert (tree / "build" / "notes.md").read_text().startswith("- Released.\n")
 
-    described = json.loads((out / bill).read_text())
+    described = json.loads((out / materials).read_text())
     assert (described["bomFormat"], described["metadata"]["component"]["version"]) == ("CycloneDX", VERSION)
     versions = {canonicalize_name(each["name"]): each["version"] for each in described["components"]}
     pins = {name: str(version) for name, version in pinned_versions().items()}
@@ -74,11 +77,32 @@ def test_files_of_a_release_are_complete_and_checked(tree: Path, tmp_path: Path)
     assert core == set(required_by(stated_by()))
     (root,) = (each for each in described["dependencies"] if each["ref"] == "root-component")
     assert {"numpy", "torch"} <= set(root["dependsOn"])
+    assert re.fullmatch(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", described["serialNumber"])
+    assert described["metadata"]["timestamp"]
+    components = {canonicalize_name(each["name"]): each for each in described["components"]}
+    for name, component in components.items():
+        assert component["licenses"], name
+        files = [each for each in component["externalReferences"] if each.get("hashes")]
+        assert [each["url"] for each in files] == [f"https://pypi.org/simple/{name}/"]
+    licence = {"acknowledgement": "declared", "name": metadata("ray")["License"]}
+    assert components["ray"]["licenses"] == [{"license": licence}]
 
     with zipfile.ZipFile(out / wheel, "a") as archive:
         archive.writestr("dancfr/left_behind.py", "")
     with pytest.raises(Wrong, match=r"surplus \['dancfr/left_behind.py'\]"):
         check_wheel(out / wheel, tree, VERSION)
+
+
+def test_bill_of_materials_depends_on_its_time_alone() -> None:
+    first, same, later = (bill_of_materials(seconds) for seconds in (10**9, 10**9, 10**9 + 1))
+    assert json.dumps(first) == json.dumps(same)
+    assert first["serialNumber"] != later["serialNumber"]
+
+
+def test_bill_of_materials_names_a_package_without_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bill, "LOCKS", ("requirements.txt", "torch-cuda.txt"))
+    with pytest.raises(Unusable, match=r"no hash of absl-py [\d.]+: run make hashes"):
+        bill_of_materials(10**9)
 
 
 def test_wheel_without_one_of_its_files_is_wrong(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from actors.learning import LearnerServer
 from dancfr.methods.belief_search import METHOD
 from dancfr.methods.belief_search.actors import BeliefSearchActors
 from dancfr.methods.belief_search.config import BeliefSearchConfig
-from dancfr.methods.loop import Loop, Row, reading, timed
+from dancfr.methods.loop import Loop, Row, timed
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.streams import Stream
+from dancfr.runs.checkpoints import reading
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker

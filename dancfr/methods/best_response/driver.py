@@ -25,10 +25,11 @@ from dancfr.methods.best_response.agent import store_response
 from dancfr.methods.best_response.config import BestResponseConfig
 from dancfr.methods.best_response.result import KnownAgent, bounds, describe
 from dancfr.methods.best_response.starts import Candidate, Effort, read_efforts, survivors
-from dancfr.methods.loop import Loop, Row, reading, timed
+from dancfr.methods.loop import Loop, Row, timed
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.streams import Stream
+from dancfr.runs.checkpoints import reading
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker

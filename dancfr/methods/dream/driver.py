@@ -22,10 +22,11 @@ from dancfr.evaluation.server import Evaluations
 from dancfr.methods.dream import METHOD
 from dancfr.methods.dream.actors import DreamActors
 from dancfr.methods.dream.config import DreamConfig
-from dancfr.methods.loop import Loop, Row, reading, timed
+from dancfr.methods.loop import Loop, Row, timed
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.streams import Stream
+from dancfr.runs.checkpoints import reading
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker

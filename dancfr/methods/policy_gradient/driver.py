@@ -17,7 +17,7 @@ from actors.learning import LearnerServer
 from actors.remote import Ref
 from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
 from dancfr.methods.averaging import average_weights
-from dancfr.methods.loop import Loop, Row, reading, timed
+from dancfr.methods.loop import Loop, Row, timed
 from dancfr.methods.policy_gradient import METHOD
 from dancfr.methods.policy_gradient.actors import PolicyGradientActors
 from dancfr.methods.policy_gradient.agent import Nets, pack_nets, unpack_nets
@@ -26,6 +26,7 @@ from dancfr.methods.policy_gradient.seats import tables_of
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.streams import Stream
+from dancfr.runs.checkpoints import reading
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker

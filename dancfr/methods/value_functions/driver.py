@@ -12,7 +12,7 @@ from actors.buffer import BufferServer
 from actors.learning import LearnerServer
 from actors.remote import Ref
 from actors.value_functions import ValueSolver, ValueTask
-from dancfr.methods.loop import Loop, Row, reading, timed
+from dancfr.methods.loop import Loop, Row, timed
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import Placement
 from dancfr.methods.streams import Stream
@@ -21,6 +21,7 @@ from dancfr.methods.value_functions.actors import ValueFunctionActors
 from dancfr.methods.value_functions.agent import ValueEvaluationServer
 from dancfr.methods.value_functions.config import ValueFunctionConfig
 from dancfr.methods.value_functions.data import ValueData
+from dancfr.runs.checkpoints import reading
 from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker

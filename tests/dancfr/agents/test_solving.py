@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -243,6 +244,17 @@ def test_exploitability_without_a_tree(command: Command) -> None:
     outcome = command("evaluate", "random", *arguments)
     assert outcome.code == 0, outcome.err
     assert json.loads(outcome.out)["nash_conv"] == pytest.approx(0.75, abs=1e-6)
+
+
+def test_exploitability_without_a_match(command: Command) -> None:
+    exact = ("evaluate", "random", "--game", "kuhn", "--option", "cards=4", "--exploitability")
+    alone, beside = (json.loads(command(*exact, "--games", games, "--json").out) for games in ("0", "2"))
+    assert {key: beside[key] for key in alone} == alone | {"games": 2}
+    assert (alone["game_options"], alone["nash_conv"]) == ({"cards": 4}, pytest.approx(0.875))
+    text = command(*exact, "--games", "0").out
+    assert re.match(r"random in kuhn, without a match:\nvalue \S+ .*\nexploitability 0.4375,", text)
+    line = refused(command("evaluate", "random", "--game", "kuhn", "--games", "0", "--exploitability", "--readable"))
+    assert "--games must be at least 1" in line
 
 
 def test_ctrl_c_ends_a_long_solution_at_once(tmp_path: Path) -> None:

@@ -391,3 +391,30 @@ def test_a_preset_says_what_another_game_takes_from_it(tmp_path: Path, command: 
     assert done.code == 0, done.err
     assert "game=kuhn: options, curriculum and opponents of mini-geister are left out; for exact NashConv" in done.err
     assert "are left out" not in command(*training(tmp_path / "other")).err
+
+
+@pytest.mark.parametrize(
+    ("settings", "note"),
+    [
+        (
+            ("game=kuhn",),
+            ", and so is evaluation.exploitability, which may take long in another game; "
+            "evaluation.exploitability=true asks for it",
+        ),
+        (("game=kuhn", "evaluation.exploitability=true"), ""),
+        (("game=kuhn", "evaluation.exploitability=false"), ""),
+        (
+            ("game=geister",),
+            ", and so is evaluation.exploitability, since geister has no tree: its rules draw chance events without "
+            "listing them, see docs/explanation/trees-and-cfr.md",
+        ),
+    ],
+)
+def test_a_preset_with_exact_evaluations_says_first_whether_another_game_has_them(
+    settings: tuple[str, ...], note: str, tmp_path: Path, command: Command
+) -> None:
+    arguments = (*settings, "samples=100", "--inline", "--wandb", "off", "--run-dir", str(tmp_path / "run"))
+    done = command("train", "leduc-policy-gradient", *arguments)
+    assert done.code == 0, done.err
+    told = f"{settings[0]}: options, curriculum and opponents of leduc are left out{note}"
+    assert done.err.splitlines()[0] == told

@@ -9,16 +9,13 @@ import pytest
 from dancfr.errors import UsageError
 from dancfr.methods.options import TrainOptions
 from dancfr.papers.paper001 import (
-    AGENTS,
     EXPERIMENTS,
-    INFOSETS,
-    PLAYED,
-    SECONDS,
     compare_costs,
     compare_curriculum,
     compare_exploitability,
     compare_generalisation,
 )
+from dancfr.papers.paper001_settings import AGENTS, INFOSETS, PLAYED, SECONDS
 from dancfr.papers.reproduce import reproduce
 from dancfr.papers.trainings import Scale, train_settings
 

@@ -14,8 +14,9 @@ import pytest
 from dancfr.errors import RunError, UsageError
 from dancfr.runs import checkpoints
 from dancfr.runs.config import Config
+from dancfr.runs.folder import default_run_dir, find_runs
 from dancfr.runs.metrics import MetricsLog
-from dancfr.runs.run import Run, default_run_dir, find_runs
+from dancfr.runs.run import Run
 from tests.dancfr.outcomes import Command
 
 

@@ -155,15 +155,18 @@ def test_faults_so_far_are_added_up_over_resumptions(tmp_path: Path, command: Co
         for iteration, replaced in ((21, 1), (22, 3), (23, 0), (24, 2)):  # resumed after 22
             pool = {"workers/alive": 4, "workers/died": replaced, "workers/replaced": replaced, "queue/depth": 8}
             tracker.log(train_row(iteration, **pool))
+        told = json.loads(command("status", "run", "--json").out)
+        assert (told["workers"], told["queue_depth"]) == ({"alive": 4, "died": 5, "replaced": 5}, 8)
+        assert "  workers     4 alive, 5 died, 5 replaced, 8 chunks queued" in command("status", "run").out.splitlines()
         event = {"kind": "event", "event": "recovered", "cause": "RayLost: a node is gone", "lost_iterations": 3}
         tracker.log({**event, "iteration": 24, "seconds": 9.0})
     told = json.loads(command("status", "run", "--json").out)
     assert told["state"] == "finished"
-    assert told["workers"] == {"alive": 4, "died": 5, "replaced": 5}
+    assert (told["workers"], told["queue_depth"]) == ({"alive": 0, "died": 5, "replaced": 5}, None)
     assert told["events"]["counts"] == {"recovered": 1}
     assert told["events"]["lost_iterations"] == 3
     lines = command("status", "run").out.splitlines()
-    assert "  workers     4 alive, 5 died, 5 replaced, 8 chunks queued" in lines
+    assert "  workers     none now, 5 died, 5 replaced" in lines
     assert (
         "  recovered   recovered 1 time, 3 iterations done again; last at iteration 24: RayLost: a node is gone"
         in lines

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from dancfr.errors import UsageError
+from dancfr.evaluation.exploitability import evaluate_exactly
+from dancfr.games.registry import make_game
 from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
 from envs.leduc import Leduc
@@ -162,5 +165,11 @@ def test_exact_averages_of_deeper_games_follow_from_plans(game):
 
 def test_other_rules_are_named():
     agent = DreamAgent(Kuhn(), ACTION, make_strategies_of(Kuhn()), "exact", "run x")
-    with pytest.raises(ValueError, match="run x was trained under other rules of leduc"):
+    told = "run x was made for infostates of kuhn of 5 bytes, but those of this tree of leduc have 11"
+    with pytest.raises(ValueError, match=told):
         agent.tree_policy(tree_of(Leduc()))
+    three, four = (make_game("goofspiel", cards=cards) for cards in (3, 4))
+    agent = DreamAgent(four, ACTION, make_strategies_of(four), "exact", "run x")
+    told = "run x was made for other rules of goofspiel: cards=4, but this game has cards=3"
+    with pytest.raises(UsageError, match=told):
+        evaluate_exactly("run x", agent, three)
