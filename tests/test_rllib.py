@@ -73,6 +73,6 @@ def test_rllib_learns_by_legal_actions_and_its_net_is_kept(example: ModuleType, 
     save_file(module.get_state(), tmp_path / "net.safetensors")
     spaces = {"observation_space": module.observation_space, "action_space": module.action_space}
     again = example.MaskedNet(**spaces, model_config=dict(module.model_config))
-    assert nash_conv(example, again) > after + 1, "it begins anew"
+    assert nash_conv(example, again) > after + 1, "its weights are random"
     again.set_state(load_file(tmp_path / "net.safetensors"))
     assert nash_conv(example, again) == pytest.approx(after, abs=1e-5)
