@@ -56,30 +56,39 @@ def policy_of(module):
     return policy
 
 
-logging.getLogger("ray").setLevel(logging.ERROR)
-ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-register_env(GAME, lambda options: PettingZooEnv(dancfr.make_game(GAME).env()))
-config = (
-    PPOConfig()
-    .environment(GAME, disable_env_checking=True)  # the check draws actions without looking at the mask
-    .env_runners(num_env_runners=0, num_envs_per_env_runner=16, episodes_to_numpy=False)
-    .learners(num_learners=0)
-    .multi_agent(policies={"both"}, policy_mapping_fn=lambda agent, episode: "both")
-    .rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedNet, model_config={"width": 128}))
-    .training(
-        lr=1e-3, gamma=1.0, entropy_coeff=0.1, train_batch_size=4000, minibatch_size=512, num_epochs=4,
-        vf_loss_coeff=0.02, vf_clip_param=200.0,  # returns are chips, from -13 to 13
-    )
-    .debugging(seed=1)
-)  # fmt: skip
-algorithm = config.build_algo()
-agent = dancfr.policy_agent(policy_of(algorithm.get_module("both")), GAME, name="rllib-ppo")
-print(f"before: NashConv {dancfr.exploitability(agent, GAME).nash_conv:.3f} chips")
-for iteration in range(1, ITERATIONS + 1):
-    algorithm.train()
-    if iteration % 4 == 0:
-        found = dancfr.exploitability(agent, GAME)
-        print(f"after {iteration * 4000:,} decisions: NashConv {found.nash_conv:.3f} chips", flush=True)
-print(dancfr.play(agent, against="pretrained:leduc", game=GAME, games=10_000, seed=1))
-algorithm.stop()
-ray.shutdown()
+def configuration():
+    """PPO whose one module plays both seats of `GAME`, in this process alone."""
+    register_env(GAME, lambda options: PettingZooEnv(dancfr.make_game(GAME).env()))
+    return (
+        PPOConfig()
+        .environment(GAME, disable_env_checking=True)  # the check draws actions without looking at the mask
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=16, episodes_to_numpy=False)
+        .learners(num_learners=0)
+        .multi_agent(policies={"both"}, policy_mapping_fn=lambda agent, episode: "both")
+        .rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedNet, model_config={"width": 128}))
+        .training(
+            lr=1e-3, gamma=1.0, entropy_coeff=0.1, train_batch_size=4000, minibatch_size=512, num_epochs=4,
+            vf_loss_coeff=0.02, vf_clip_param=200.0,  # returns are chips, from -13 to 13
+        )
+        .debugging(seed=1)
+    )  # fmt: skip
+
+
+def main():
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    algorithm = configuration().build_algo()
+    agent = dancfr.policy_agent(policy_of(algorithm.get_module("both")), GAME, name="rllib-ppo")
+    print(f"before: NashConv {dancfr.exploitability(agent, GAME).nash_conv:.3f} chips")
+    for iteration in range(1, ITERATIONS + 1):
+        algorithm.train()
+        if iteration % 4 == 0:
+            found = dancfr.exploitability(agent, GAME)
+            print(f"after {iteration * 4000:,} decisions: NashConv {found.nash_conv:.3f} chips", flush=True)
+    print(dancfr.play(agent, against="pretrained:leduc", game=GAME, games=10_000, seed=1))
+    algorithm.stop()
+    ray.shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -96,6 +96,8 @@ SLOW = (
     "actors/test_value_functions.py::test_workers_of_ray",
     "cluster/",
     "dancfr/agents/test_hub.py::test_commands_in_processes",
+    "dancfr/agents/test_hub_answers.py::test_a_request_that_is_tried_again",
+    "dancfr/agents/test_hub_answers.py::test_large_files",
     "dancfr/agents/test_league_processes",
     "dancfr/agents/test_sharing.py::test_packed_agents_play_and_are_exported",
     "dancfr/cli/test_standard_streams.py::test_training",

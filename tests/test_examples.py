@@ -24,8 +24,6 @@ SAYS = {
     "train.py": "exploitability",
 }
 """Part of the output of each example."""
-NEEDS = {"rllib.py": ("lz4", "ormsgpack", "pandas", "pyarrow", "tree"), "stable_baselines.py": ("sb3_contrib",)}
-"""Packages of examples that the set-up need not have installed."""
 
 
 def test_each_example_is_listed_and_tested() -> None:
@@ -39,8 +37,6 @@ def test_each_example_is_listed_and_tested() -> None:
 )
 @pytest.mark.timeout(900)
 def test_an_example_runs(name: str, tmp_path: Path) -> None:
-    for package in NEEDS.get(name, ()):
-        pytest.importorskip(package)
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / name)],

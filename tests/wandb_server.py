@@ -20,6 +20,22 @@ ENTITY = "stand-in"
 KEY = "5a" * 20
 """The key of the one user; others are refused."""
 
+FEATURES = (
+    "ARTIFACT_DIGEST_ALGORITHM",
+    "ARTIFACT_TAGS",
+    "CLIENT_IDS",
+    "EVAL_TABLES_CES",
+    "FILESTREAM_GZIP",
+    "LARGE_FILENAMES",
+    "MARK_RUN_FILES_UPLOADED",
+    "PROJECT_ARTIFACT_COLLECTION_MEMBERSHIP",
+    "STRUCTURED_CONSOLE_LOGS",
+    "SWEEPS_LOCAL_SCHEDULER",
+    "TOTAL_COUNT_IN_FILE_CONNECTION",
+    "USE_ARTIFACT_WITH_ENTITY_AND_PROJECT_INFORMATION",
+)
+"""Abilities of a server that the client asks for. Servers differ in them, and so may the calls that follow."""
+
 Answer = dict[str, Any]
 
 
@@ -102,6 +118,8 @@ class Server:
         unknown: GraphQL calls that it has no answer for, which is an error for the client.
         sweep: The sweep that agents ask for.
         away: Whether it answers every call with an error of the server (503).
+        features: The `FEATURES` that it says to have.
+        refusals: Status and body with which GraphQL calls are refused, by their name.
     """
 
     def __init__(self) -> None:
@@ -110,8 +128,10 @@ class Server:
         self.unknown: set[str] = set()
         self.sweep = Sweep("", {})
         self.away = False
+        self.features: tuple[str, ...] = ()
+        self.refusals: dict[str, tuple[int, Answer]] = {}
         self._calls: dict[str, Callable[[Answer], Answer]] = {
-            "ServerFeaturesQuery": lambda _: {"serverInfo": {"features": []}},
+            "ServerFeaturesQuery": lambda _: {"serverInfo": {"features": self._features()}},
             "Viewer": self._viewer,
             "RunResumeStatus": self._resume_status,
             "UpsertBucket": self._upsert,
@@ -153,6 +173,9 @@ class Server:
             return web.Response(status=401)
         body = await request.json()
         name = body["query"].split("(")[0].split("{")[0].split()[1]
+        if name in self.refusals:
+            status, refusal = self.refusals[name]
+            return web.json_response(refusal, status=status)
         call = self._calls.get(name)
         if call is None:
             self.unknown.add(name)
@@ -181,6 +204,9 @@ class Server:
 
     async def _ignore(self, _: web.Request) -> web.Response:
         return web.Response()
+
+    def _features(self) -> list[Answer]:
+        return [{"__typename": "ServerFeature", "name": name, "isEnabled": True} for name in self.features]
 
     def _viewer(self, _: Answer) -> Answer:
         user = {"id": "user", "entity": ENTITY, "username": ENTITY, "email": "", "flags": "{}", "teams": {"edges": []}}

@@ -34,9 +34,10 @@ def push(
 
 def _describe(result: output.Result) -> str:
     who = "only its owner can read it" if result["private"] else "public"
+    known = "" if result["changed"] else ", which has these files already"
     return "\n".join(
         [
             f"{result['url']}: {len(result['files'])} files, {result['bytes']:,} bytes; {who}",
-            f"  {result['agent']} at commit {result['commit'][:12]}",
+            f"  {result['agent']} at commit {result['commit'][:12]}{known}",
         ]
     )

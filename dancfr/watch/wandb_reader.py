@@ -221,6 +221,10 @@ def explained(error: Exception) -> str:
     where = server()
     if re.search(r"error 40[13]\b|API key", text):
         return f"{where} does not accept the key: set WANDB_API_KEY or run `wandb login`; {text}"
+    if re.search(r"permission denied|find entity|HTTP 404", text):
+        return f"{where} has no project for this key there: set WANDB_ENTITY and WANDB_PROJECT; {text}"
+    if re.search(r"HTTP 429", text):
+        return f"{where} takes no more requests of this key for now; {text}"
     if re.search(r"deadline exceeded|timed out", text):
         return f"no answer from {where}"
     return text

@@ -9,7 +9,7 @@ import dancfr
 from dancfr.agents.hub.faults import HubUnreachable, hub_errors
 from dancfr.agents.hub.files import PATTERNS, agent_in, belongs, check_packed, refuse_large
 from dancfr.agents.hub.names import HubName, read_name
-from dancfr.agents.hub.progress import bars_on_a_terminal
+from dancfr.agents.hub.progress import quiet_client
 from dancfr.errors import naming_extras, warn
 from dancfr.methods.agent_name import HUB, parse_name
 
@@ -79,7 +79,7 @@ def _download(name: HubName) -> Path:
     except HubUnreachable as error:
         fault = error
     try:
-        with hub_errors(name), bars_on_a_terminal():
+        with hub_errors(name), quiet_client():
             # The revision as it was named, not its commit: only so does the cache know the branch without the hub.
             place = snapshot_download(
                 name.repository,

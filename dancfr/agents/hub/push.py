@@ -11,7 +11,7 @@ from dancfr.agents.hub.faults import LOG_IN, hub_errors
 from dancfr.agents.hub.fetch import fetched
 from dancfr.agents.hub.files import README, agent_in, belongs, check_packed, packed_files
 from dancfr.agents.hub.names import HubName, read_repository
-from dancfr.agents.hub.progress import bars_on_a_terminal
+from dancfr.agents.hub.progress import quiet_client
 from dancfr.agents.hub.readme import PLACEHOLDER, readme
 from dancfr.agents.match_rules import match_rules
 from dancfr.errors import UsageError, naming_extras, reason
@@ -46,7 +46,8 @@ def push(request: PushRequest) -> dict[str, Any]:
     """Uploads a packed agent; returns the result of `dancfr push --json`.
 
     Only the files of the agent are sent, and those of an agent that was there before are removed by the same commit.
-    README.md is sent with the name of the repository in it; a folder without one gets one there.
+    README.md is sent with the name of the repository in it; a folder without one gets one there. If the repository has
+    all this already, there is no new commit, and ``changed`` is false.
 
     Raises:
         UsageError: the folder is not a packed agent, there is no token, the hub refuses it, or the
@@ -63,9 +64,10 @@ def push(request: PushRequest) -> dict[str, Any]:
     if not get_token():
         raise UsageError(f"there is no token for the Hugging Face hub: {LOG_IN}")
     api = HfApi(library_name="dancfr", library_version=dancfr.__version__)
-    with hub_errors(name), bars_on_a_terminal():
+    with hub_errors(name, writes=True), quiet_client():
         url = str(api.create_repo(request.repository, private=request.private or None, exist_ok=True))
-        private = bool(api.model_info(request.repository).private)
+        before = api.model_info(request.repository)
+        private = bool(before.private)
         if request.private and not private:
             raise UsageError(
                 f"{request.repository} exists and is public: make it private in its settings at {url}/settings, or "
@@ -86,6 +88,7 @@ def push(request: PushRequest) -> dict[str, Any]:
         "agent": str(name),
         "url": url,
         "commit": done.oid,
+        "changed": done.oid != before.sha,
         "private": private,
         "files": list(files),
         "bytes": sum(len(content) for content in files.values()),

@@ -1,7 +1,8 @@
 """A stand-in for the Hugging Face hub on 127.0.0.1: the part of its HTTP protocol that sharing an agent needs.
 
-Its answers follow what `huggingface_hub` sends and reads; it has never been compared with the hub itself. Files are
-small, and stay in memory.
+Its answers follow what `huggingface_hub` and `hf_xet` send and read; it has never been compared with the hub itself.
+Files of nets are part of the commit, or, with `HubServer.lfs`, go to Xet or Git LFS as the client chooses. Files
+are small, and stay in memory.
 """
 
 import base64
@@ -9,17 +10,22 @@ import hashlib
 import json
 import re
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import yaml
 
+from tests.dancfr.agents.xet_store import XetStore
+
 TOKEN = "hf_writes"
 """The token of a user who may write to all repositories."""
 Files = dict[str, bytes]
+Refusal = tuple[int, str, str, Mapping[str, str]]
 
 
 @dataclass
@@ -52,18 +58,24 @@ class HubServer:
         repositories: Repositories by ``OWNER/NAME``.
         asked: Method and path of each request.
         status: Status with which all requests are refused; None: none.
-        lfs: Whether files of nets are sent as those of Git LFS; else they are part of the commit.
+        renamed: New names of repositories by their old ones.
+        refusals: Status, code, message and headers with which requests are refused, by a pattern of method and path.
+        lfs: Whether files of nets are sent as large ones, by Git LFS or Xet; else they are part of the commit.
     """
 
     def __init__(self) -> None:
         self.repositories: dict[str, Repository] = {}
         self.asked: list[str] = []
         self.status: int | None = None
+        self.renamed: dict[str, str] = {}
+        self.refusals: dict[str, Refusal] = {}
         self.lfs = False
         self.objects: Files = {}
+        self.xet = XetStore()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": self}))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.elsewhere = f"http://localhost:{self._server.server_port}"  # large files come from another host
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
@@ -103,6 +115,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if self.hub.status is not None:
             return self._refuse(self.hub.status, "")
+        for pattern, refusal in self.hub.refusals.items():
+            if re.search(pattern, f"{self.command} {path}"):
+                return self._refuse(*refusal)
+        for old, new in self.hub.renamed.items():
+            if (moved := path.replace(f"/{old}/", f"/{new}/")) != path:
+                return self._send(b"", 307, Location=moved + self.path[len(path) :])
         for method, pattern, answer in _ROUTES:
             if method in (self.command, "*") and (found := re.fullmatch(pattern, path)):
                 return answer(self, *map(unquote, found.groups()))
@@ -119,8 +137,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _json(self, value: object, status: int = 200) -> None:
         self._send(json.dumps(value).encode(), status, Content_Type="application/json")
 
-    def _refuse(self, status: int, code: str) -> None:
-        self._send(json.dumps({"error": code}).encode(), status, X_Error_Code=code, X_Error_Message=code or "refused")
+    def _refuse(
+        self, status: int, code: str, message: str = "", headers: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        body = json.dumps({"error": message or code}).encode()
+        self._send(body, status, X_Error_Code=code, X_Error_Message=message or code or "refused", **headers)
 
     @property
     def _writes(self) -> bool:
@@ -175,15 +196,22 @@ class _Handler(BaseHTTPRequestHandler):
         return entry | {"blobId": entry["oid"]}
 
     def preupload(self, name: str, revision: str) -> None:
-        if self._found(name, revision) is None:
+        if (found := self._found(name, revision)) is None:
             return
-        files = [each["path"] for each in json.loads(self.body)["files"]]
-        modes = ["lfs" if self.hub.lfs and path.endswith(".safetensors") else "regular" for path in files]
-        answers = zip(files, modes, strict=True)
-        self._json({"files": [{"path": path, "uploadMode": mode, "shouldIgnore": False} for path, mode in answers]})
+        there, answers = found[0].commits[found[1]], []
+        for path in (each["path"] for each in json.loads(self.body)["files"]):
+            large = self.hub.lfs and path.endswith(".safetensors")
+            answer = {"path": path, "uploadMode": "lfs" if large else "regular", "shouldIgnore": False}
+            if path in there:
+                answer["oid"] = hashlib.sha256(there[path]).hexdigest() if large else _blob(there[path])
+            answers.append(answer)
+        self._json({"files": answers})
 
     def batch(self, name: str) -> None:
-        wanted = json.loads(self.body)["objects"]
+        asked = json.loads(self.body)
+        wanted = asked["objects"]
+        if "xet" in asked["transfers"]:  # as versions before 2 ask for Xet
+            return self._json({"transfer": "xet", "objects": wanted})
         place = f"{self.hub.url}/objects/"
         actions = [each | {"actions": {"upload": {"href": place + each["oid"]}}} for each in wanted]
         self._json({"transfer": "basic", "objects": actions})
@@ -207,13 +235,42 @@ class _Handler(BaseHTTPRequestHandler):
             elif key == "file":
                 files[value["path"]] = base64.b64decode(value["content"])
             elif key == "lfsFile":
-                files[value["path"]] = self.hub.objects[value["oid"]]
+                stored = self.hub.objects.get(value["oid"])
+                files[value["path"]] = self.hub.xet.content(value["oid"]) if stored is None else stored
                 repository.large.add(value["path"])
             else:
                 assert key == "deletedFile", key
                 del files[value["path"]]
         commit = repository.commit(files, message)
         self._json({"success": True, "commitOid": commit, "commitUrl": f"{self.hub.url}/{name}/commit/{commit}"})
+
+    def xet_token(self, name: str, scope: str, revision: str) -> None:
+        if self._found(name, revision) is None:
+            return
+        if scope == "write" and not self._writes:
+            return self._refuse(403, "")
+        expires = int(time.time()) + 3600
+        headers = {"X_Xet_Cas_Url": self.hub.url, "X_Xet_Access_Token": scope, "X_Xet_Token_Expiration": str(expires)}
+        answer = {"casUrl": self.hub.url, "accessToken": scope, "exp": expires}
+        self._send(json.dumps(answer).encode(), Content_Type="application/json", **headers)
+
+    def add_xorb(self, digest: str) -> None:
+        new = digest not in self.hub.xet.xorbs
+        self.hub.xet.xorbs[digest] = self.body
+        self._json({"was_inserted": new})
+
+    def add_shard(self) -> None:
+        self.hub.xet.add_shard(self.body)
+        self._json({"result": 1})
+
+    def reconstruction(self, digest: str) -> None:
+        self._json(self.hub.xet.reconstruction(digest, f"{self.hub.url}/xorbs/"))
+
+    def xorb(self, digest: str) -> None:
+        content = self.hub.xet.xorbs[digest]
+        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        part = content[first : last + 1]
+        self._send(part, 206, Content_Range=f"bytes {first}-{first + len(part) - 1}/{len(content)}")
 
     def resolve(self, name: str, revision: str, path: str) -> None:
         if (found := self._found(name, revision)) is None:
@@ -222,8 +279,18 @@ class _Handler(BaseHTTPRequestHandler):
         content = repository.commits[commit].get(path)
         if content is None:
             return self._refuse(404, "EntryNotFound")
-        tag = hashlib.sha256(content).hexdigest() if path in repository.large else _blob(content)
-        self._send(content, ETag=f'"{tag}"', X_Repo_Commit=commit, Accept_Ranges="none")
+        if path not in repository.large:
+            return self._send(content, ETag=f'"{_blob(content)}"', X_Repo_Commit=commit, Accept_Ranges="none")
+        digest = hashlib.sha256(content).hexdigest()
+        self.hub.objects[digest] = content
+        headers = {"X_Linked_Etag": f'"{digest}"', "X_Linked_Size": str(len(content)), "X_Repo_Commit": commit}
+        if (stored := self.hub.xet.hashes.get(digest)) is not None:
+            auth = f"{self.hub.url}/api/models/{name}/xet-read-token/{commit}"
+            headers |= {"X_Xet_Hash": stored, "Link": f'<{auth}>; rel="xet-auth"'}
+        self._send(b"", 302, Location=f"{self.hub.elsewhere}/objects/{digest}", **headers)
+
+    def object(self, digest: str) -> None:
+        self._send(self.hub.objects[digest], ETag=f'"{digest}"', Accept_Ranges="none")
 
 
 def _blob(content: bytes) -> str:
@@ -242,5 +309,11 @@ _ROUTES: tuple[tuple[str, str, Any], ...] = (
     ("POST", f"{_MODEL}/commit/([^/]+)", _Handler.commit),
     ("POST", r"/([^/]+/[^/]+)\.git/info/lfs/objects/batch", _Handler.batch),
     ("PUT", "/objects/([0-9a-f]+)", _Handler.store),
+    ("*", "/objects/([0-9a-f]+)", _Handler.object),
+    ("GET", f"{_MODEL}/xet-(read|write)-token/([^/]+)", _Handler.xet_token),
+    ("POST", "/v1/xorbs/default/([0-9a-f]{64})", _Handler.add_xorb),
+    ("POST", "/v1/shards", _Handler.add_shard),
+    ("GET", "/v1/reconstructions/([0-9a-f]{64})", _Handler.reconstruction),
+    ("GET", "/xorbs/([0-9a-f]{64})", _Handler.xorb),
     ("*", "/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", _Handler.resolve),
 )

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,23 +34,6 @@ from tests.dancfr.outcomes import Command
 ROOT = Path(__file__).resolve().parents[3]
 NETS = FOLDER / "dark-hex3"
 """A packed agent with nets, which has no README.md."""
-
-
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    """A hub with an empty cache and a user who may write."""
-    server = HubServer()
-    monkeypatch.setattr(constants, "ENDPOINT", server.url)
-    monkeypatch.setattr(
-        constants, "HUGGINGFACE_CO_URL_TEMPLATE", f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-    )
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub-cache"))
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True, raising=False)  # old versions lack it
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    fetched.cache_clear()
-    yield server
-    fetched.cache_clear()
-    server.stop()
 
 
 @pytest.fixture(scope="module")
@@ -318,7 +300,7 @@ def test_push_refuses_in_one_line(
     assert "write OWNER/NAME" in refused(str(table), "kuhn")
     assert "--message must not be empty" in refused(str(table), "ada/x", "--message", " ")
     monkeypatch.setenv("HF_TOKEN", "hf_reads")
-    assert "refuses your token (401): run `hf auth login`" in refused(str(table), "ada/x")
+    assert "refuses your token (401: refused): run `hf auth login`" in refused(str(table), "ada/x")
     monkeypatch.delenv("HF_TOKEN")
     before = list(hub.asked)
     assert "there is no token for the Hugging Face hub: run `hf auth login`" in refused(str(table), "ada/x")

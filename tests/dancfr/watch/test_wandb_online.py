@@ -23,7 +23,7 @@ from dancfr.watch.progress import Speed
 from dancfr.watch.tracking import Tracker
 from tests.faults.training import SHORT
 from tests.waiting import wait_for
-from tests.wandb_server import KEY, SentRun, Server, Sweep, serving
+from tests.wandb_server import FEATURES, KEY, SentRun, Server, Sweep, serving
 
 TUNING = Path(__file__).parents[3] / "docs" / "how-to" / "tuning.md"
 SPEED = Speed("traversal/decisions_per_second", "decisions")
@@ -81,7 +81,11 @@ def table(run: SentRun, name: str) -> list[dict[str, Any]]:
     return [dict(zip(stored["columns"], values, strict=True)) for values in stored["data"]]
 
 
-def test_online_run_has_what_the_folder_has(tmp_path: Path, server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("features", [(), FEATURES], ids=["none", "all"])
+def test_online_run_has_what_the_folder_has(
+    features: tuple[str, ...], tmp_path: Path, server: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server.features = features
     path = tmp_path / "a run"
     bound = {"agent": "runs/a", "game": "geister", "exact": False, "exploitability_at_least": 0.25, "value": 0.5}
     with create(path) as run, Tracker(run, "online", SPEED, decisions="samples/decisions") as tracker:
@@ -134,6 +138,34 @@ def test_online_run_has_what_the_folder_has(tmp_path: Path, server: Server, capf
     (game,) = (name for name in record.files if name.startswith("games/leduc-"))
     assert set(record.files) == {"config.json", "metrics.jsonl", "response/exploit.json", game}
     assert record.files["metrics.jsonl"] == run.metrics.path.read_bytes()
+
+
+DENIED = {"errors": [{"message": "permission denied", "path": ["upsertBucket"]}], "data": {"upsertBucket": None}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [
+        (200, DENIED, "has no project for this key there: set WANDB_ENTITY and WANDB_PROJECT; "),
+        (403, {"errors": [{"message": "permission denied"}]}, "set WANDB_ENTITY and WANDB_PROJECT; permission denied"),
+        (404, {"errors": [{"message": "could not find entity nobody"}]}, "could not find entity nobody"),
+        (429, {"error": "rate limit exceeded"}, "takes no more requests of this key for now; "),
+    ],
+    ids=["graphql", "403", "404", "429"],
+)
+def test_refused_run_costs_one_line_that_says_why(
+    status: int, body: dict[str, Any], says: str, tmp_path: Path, server: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The client itself tries 21 times where the server asks to wait."""
+    server.refusals["UpsertBucket"] = (status, body)
+    with create(tmp_path / "run") as run, Tracker(run, "online", SPEED) as tracker:
+        tracker.log(train_row(1))
+    (line,) = capfd.readouterr().err.strip().splitlines()
+    assert line.startswith(f"warning: W&B failed ({server.address} ")
+    assert says in line
+    assert line.endswith("metrics.jsonl has everything")
+    assert [row["iteration"] for row in Run.open(tmp_path / "run").read_metrics()] == [1]
+    assert not server.runs
 
 
 def test_resume_of_a_killed_training_continues_its_wandb_run(tmp_path: Path, server: Server) -> None:
