@@ -200,10 +200,11 @@ def test_a_limit_of_games_ends_a_run_too(tmp_path: Path) -> None:
 
 
 def test_a_lock_of_another_machine_is_not_taken_for_ours(tmp_path: Path) -> None:
-    with trained(tmp_path / "run", iterations=3, saved=3) as run:
-        pass
+    with trained(tmp_path / "run", iterations=3, saved=3) as run, Tracker(run, "off") as tracker:
+        tracker.log(train_row(4, **{"workers/alive": 4, "queue/depth": 8}))
     (run.path / "run.lock").write_text("process 12 on elsewhere.example\n")
     status = Watched(run.path).look()
+    assert "  workers     4 alive, 8 chunks queued, as of the newest row" in describe(status).splitlines()
     assert (status["state"], status["holder"]["host"]) == ("elsewhere", "elsewhere.example")
 
 
