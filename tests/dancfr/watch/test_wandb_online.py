@@ -148,7 +148,7 @@ DENIED = {"errors": [{"message": "permission denied", "path": ["upsertBucket"]}]
     [
         (200, DENIED, "has no project for this key there: set WANDB_ENTITY and WANDB_PROJECT; "),
         (403, {"errors": [{"message": "permission denied"}]}, "set WANDB_ENTITY and WANDB_PROJECT; permission denied"),
-        (404, {"errors": [{"message": "could not find entity nobody"}]}, "could not find entity nobody"),
+        (404, {"errors": [{"message": "could not find entity none"}]}, "could not find entity none"),
         (429, {"error": "rate limit exceeded"}, "takes no more requests of this key for now; "),
     ],
     ids=["graphql", "403", "404", "429"],
