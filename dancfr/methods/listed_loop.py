@@ -130,6 +130,9 @@ class ListedLoop(Loop):
             version, agent = self._fitted[0], self._fitted[2]
         self.store_evaluated(t, agent, {"version": version})
 
+    def store_stopped(self) -> None:
+        self.prepare_evaluation(self.iteration)
+
     def warm_up(self) -> None:
         """Compiles the kernels of the workers by one game."""
         task = SelfPlayTask((self.config.seed, 0, 0), 1, 1)

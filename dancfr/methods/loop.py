@@ -118,6 +118,9 @@ class Loop(ABC):
     def prepare_evaluation(self, t: int) -> None:  # noqa: B027 (some methods do so in every iteration)
         """Sends the policies of iteration t to the evaluation actor."""
 
+    def store_stopped(self) -> None:  # noqa: B027 (some methods need long for it, or have stored it already)
+        """Stores the policies of the iteration at which the run was stopped."""
+
     def warm_up(self) -> None:  # noqa: B027 (some methods compile nothing)
         """Compiles the kernels that the iterations need, by a small amount of work whose results are discarded."""
 
@@ -343,7 +346,8 @@ class Loop(ABC):
     def finish(self) -> Row:
         """Saves and evaluates the last iteration, unless that has been done, and returns the result.
 
-        A run that was stopped is not evaluated, since it will be resumed. Rows and strategies that a longer run would
+        A run that was stopped is not evaluated, since it will be resumed, but where that is quick its strategy is
+        stored, so that it is an agent until then. Rows and strategies that a longer run would
         not have are marked as final, and are removed when the run is resumed.
         """
         newest, failed = checkpoints.listed(self.run), False
@@ -355,6 +359,9 @@ class Loop(ABC):
         if self._evaluated < self.iteration and not self.stop.requested:
             self.settle()
             self.evaluate(self.iteration)
+        elif self._evaluated < self.iteration and self._actors.evaluation is not None and self.ready():
+            self.settle()
+            self.store_stopped()
         self.settle()
         self._collect_evaluations(wait=True)
         self.run.discard_strategies_after(self.iteration)

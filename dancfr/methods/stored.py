@@ -25,7 +25,7 @@ def newest_evaluated(run: Run, wanted: AgentName, every: int) -> StrategyFile:
         every: Iterations between evaluations, 0 without evaluations.
     """
     never = "when it is resumed with evaluation.every=N: it is trained without evaluations"
-    return newest(run, wanted, "evaluation", f"at iteration {every}" if every else never)
+    return newest(run, wanted, "evaluation", f"at iteration {every}, or when it stops" if every else never)
 
 
 def newest(run: Run, wanted: AgentName, stored_with: str | None, first: str) -> StrategyFile:

@@ -110,6 +110,9 @@ class BeliefSearch(Loop):
     def prepare_evaluation(self, t: int) -> None:
         self.store_evaluated(t, join_nets(self.weights), {})
 
+    def store_stopped(self) -> None:
+        self.prepare_evaluation(self.iteration)
+
     def warm_up(self) -> None:
         """Compiles the kernels of the workers by one game with a search."""
         task = BeliefTask((self.config.seed, 0, 0), 1, 1, 1, None)

@@ -178,6 +178,9 @@ class PolicyGradient(Loop):
         stored = pack_nets(_policies(average), _policies(playing), mixed)
         self.store_evaluated(t, stored, {"version": self.version})
 
+    def store_stopped(self) -> None:
+        self.prepare_evaluation(self.iteration)
+
     def warm_up(self) -> None:
         """Plays one game by the nets at hand."""
         task = TrajectoryTask((self.config.seed, 0, 0), ((1, (LEARNER,) * self.actors.players),))

@@ -121,6 +121,9 @@ class ValueFunctions(Loop):
         assert self.weights is not None
         self.store_evaluated(t, self.weights, {})
 
+    def store_stopped(self) -> None:
+        self.prepare_evaluation(self.iteration)
+
     def warm_up(self) -> None:
         """Compiles the kernels of the workers by solving the subgames of one strategy."""
         self.compile_in_workers(ValueSolver.solve, [(ValueTask((self.config.seed, 0, 0), 1, False), None)])

@@ -158,7 +158,9 @@ def value_function(
     if wanted:
         files = [file for file in files if str(file.iteration) == wanted]
     if not files:
-        raise UsageError(f"{name} has no net yet: it gets its first one at iteration {config.evaluation.every}")
+        raise UsageError(
+            f"{name} has no net yet: it gets its first one at iteration {config.evaluation.every}, or when it stops"
+        )
     return load_net(run, config, split, files[-1].iteration)
 
 

@@ -15,7 +15,7 @@ const texts = {
     won: "You have won.", lost_game: "You have lost.", drawn: "A draw.", ended: "The game has ended.", points: "{player}: {points}",
     you: "You", player: "Player {n}", seat: "Seat {n}", "new game": "New game", begin: "Begin", opponent: "{player} is played by", user: "a person",
     invite: "Link for {player}", moves_title: "Moves", first: "First move", back: "One move back", forward: "One move on", last: "Present",
-    "at ply": "Move {ply} of {plies}", play: "Resume", again: "Play again", pause: "Pause", pace: "Seconds a move", choices: "Your choices", hidden: "a hidden move",
+    "at ply": "Move {ply} of {plies}", play: "Resume", again: "Replay", pause: "Pause", pace: "Seconds a move", choices: "Your choices", hidden: "a hidden move",
     looking: "You look at an earlier position. ▶| leads back to the present one.",
     watching: "You are watching.", study_title: "What {player} thinks", value: "Value: {value}", chosen: "played", belief: "Belief", nothing: "Nothing is known of its thoughts.",
     record: "Recorded as {file}", "general.hand": "Hand",

@@ -246,7 +246,7 @@ def test_a_recorded_game_is_replayed(server: Any, page: Any, tmp_path: Path) -> 
     page.get_by_role("button", name="Pause").wait_for()
     pace.fill("0.1")
     pace.press("Tab")  # plays all moves
-    page.get_by_role("button", name="Play again").wait_for()
+    page.get_by_role("button", name="Replay").wait_for()
     page.get_by_text(f"Move {len(moves)} of {len(moves)}").wait_for()
 
 
