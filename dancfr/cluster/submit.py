@@ -84,6 +84,7 @@ def submit(request: SubmitRequest) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="dancfr-") as scratch:
             archive = Path(scratch) / "tree.zip"
             pack(tree, listing, archive)
+            warn(f"sending {archive.stat().st_size / 1000:,.0f} kB: {tree}")
             job = _send(server, request, folder, archive)
     result = {
         "job": job,
@@ -186,7 +187,6 @@ def _send(server: Server, request: SubmitRequest, folder: str, archive: Path | N
     environment: dict[str, Any] = {"env_vars": variables}
     if archive is not None:
         environment["working_dir"] = str(archive)
-        warn(f"sending {archive.stat().st_size / 1000:,.0f} kB: {request.working_dir or _checkout()}")
     with connection(server) as client:
         try:
             job: str = client.submit_job(

@@ -40,6 +40,8 @@ class ListedLoop(Loop):
         run, config, tracker, progress, actors: See `Loop`.
     """
 
+    stored_when_stopped = True
+
     def __init__(
         self, run: Run, config: ListedConfig, tracker: Tracker, progress: Progress, actors: ListedActors
     ) -> None:
@@ -129,9 +131,6 @@ class ListedLoop(Loop):
         if not version and self._fitted is not None:
             version, agent = self._fitted[0], self._fitted[2]
         self.store_evaluated(t, agent, {"version": version})
-
-    def store_stopped(self) -> None:
-        self.prepare_evaluation(self.iteration)
 
     def warm_up(self) -> None:
         """Compiles the kernels of the workers by one game."""

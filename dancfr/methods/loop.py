@@ -65,6 +65,9 @@ class Loop(ABC):
     stored_after_checkpoints = False
     """Whether strategies are stored only after the checkpoint of their iteration, so that one implies the other."""
 
+    stored_when_stopped = False
+    """Whether `prepare_evaluation` stores nets in a moment, so that a stopped run is an agent until it is resumed."""
+
     def __init__(self, run: Run, config: RunConfig, tracker: Tracker, progress: Progress, actors: RunActors) -> None:
         self.run, self.tracker, self.progress = run, tracker, progress
         self._settings, self._actors = config, actors
@@ -117,9 +120,6 @@ class Loop(ABC):
 
     def prepare_evaluation(self, t: int) -> None:  # noqa: B027 (some methods do so in every iteration)
         """Sends the policies of iteration t to the evaluation actor."""
-
-    def store_stopped(self) -> None:  # noqa: B027 (some methods need long for it, or have stored it already)
-        """Stores the policies of the iteration at which the run was stopped."""
 
     def warm_up(self) -> None:  # noqa: B027 (some methods compile nothing)
         """Compiles the kernels that the iterations need, by a small amount of work whose results are discarded."""
@@ -346,9 +346,8 @@ class Loop(ABC):
     def finish(self) -> Row:
         """Saves and evaluates the last iteration, unless that has been done, and returns the result.
 
-        A run that was stopped is not evaluated, since it will be resumed, but where that is quick its strategy is
-        stored, so that it is an agent until then. Rows and strategies that a longer run would
-        not have are marked as final, and are removed when the run is resumed.
+        A run that was stopped is not evaluated, since it will be resumed; see `stored_when_stopped`. Rows and
+        strategies that a longer run would not have are marked as final, and are removed when the run is resumed.
         """
         newest, failed = checkpoints.listed(self.run), False
         if self.iteration and (not newest or newest[-1].iteration != self.iteration):
@@ -356,12 +355,12 @@ class Loop(ABC):
             failed = bool(self._save_failures)
         self._doing = "the last evaluation"
         self._final = {"final": True}
-        if self._evaluated < self.iteration and not self.stop.requested:
+        if self._evaluated < self.iteration:
             self.settle()
-            self.evaluate(self.iteration)
-        elif self._evaluated < self.iteration and self._actors.evaluation is not None and self.ready():
-            self.settle()
-            self.store_stopped()
+            if not self.stop.requested:
+                self.evaluate(self.iteration)
+            elif self.stored_when_stopped and self._actors.evaluation is not None and self.ready():
+                self.prepare_evaluation(self.iteration)
         self.settle()
         self._collect_evaluations(wait=True)
         self.run.discard_strategies_after(self.iteration)

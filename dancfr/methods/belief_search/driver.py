@@ -30,6 +30,7 @@ class BeliefSearch(Loop):
     """A training by depth-limited external sampling with nets."""
 
     method = METHOD
+    stored_when_stopped = True
 
     def __init__(
         self, run: Run, config: BeliefSearchConfig, tracker: Tracker, progress: Progress, placement: Placement
@@ -109,9 +110,6 @@ class BeliefSearch(Loop):
 
     def prepare_evaluation(self, t: int) -> None:
         self.store_evaluated(t, join_nets(self.weights), {})
-
-    def store_stopped(self) -> None:
-        self.prepare_evaluation(self.iteration)
 
     def warm_up(self) -> None:
         """Compiles the kernels of the workers by one game with a search."""

@@ -41,6 +41,7 @@ class PolicyGradient(Loop):
     """A policy-gradient run: the nets that play, their average, former nets, and the fits that are under way."""
 
     method = METHOD
+    stored_when_stopped = True
 
     def __init__(
         self, run: Run, config: PolicyGradientConfig, tracker: Tracker, progress: Progress, placement: Placement
@@ -177,9 +178,6 @@ class PolicyGradient(Loop):
         mixed = self.kept if self.config.average == "mixture" else ()
         stored = pack_nets(_policies(average), _policies(playing), mixed)
         self.store_evaluated(t, stored, {"version": self.version})
-
-    def store_stopped(self) -> None:
-        self.prepare_evaluation(self.iteration)
 
     def warm_up(self) -> None:
         """Plays one game by the nets at hand."""

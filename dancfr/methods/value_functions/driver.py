@@ -32,6 +32,7 @@ class ValueFunctions(Loop):
     """The training of a value function: the net, and the number of samples so far."""
 
     method = METHOD
+    stored_when_stopped = True
 
     def __init__(
         self, run: Run, config: ValueFunctionConfig, tracker: Tracker, progress: Progress, placement: Placement
@@ -120,9 +121,6 @@ class ValueFunctions(Loop):
     def prepare_evaluation(self, t: int) -> None:
         assert self.weights is not None
         self.store_evaluated(t, self.weights, {})
-
-    def store_stopped(self) -> None:
-        self.prepare_evaluation(self.iteration)
 
     def warm_up(self) -> None:
         """Compiles the kernels of the workers by solving the subgames of one strategy."""

@@ -1,10 +1,9 @@
 """Agents of the Hugging Face hub: a stand-in on this machine gets them, and they are fetched, checked and played."""
 
 import json
-import os
 import re
-import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,11 @@ from dancfr.agents.solving import solve
 from dancfr.agents.tournament import tournament
 from dancfr.errors import DancfrError, RunError, UsageError
 from dancfr.games.registry import make_game
+from tests.dancfr.agents.hub_commands import run_command
 from tests.dancfr.agents.hub_server import TOKEN, HubServer, Repository
 from tests.dancfr.agents.test_pack_dream import trained
 from tests.dancfr.outcomes import Command
 
-ROOT = Path(__file__).resolve().parents[3]
 NETS = FOLDER / "dark-hex3"
 """A packed agent with nets, which has no README.md."""
 
@@ -330,20 +329,7 @@ def test_a_refused_front_matter_is_reported(hub: HubServer, table: Path, tmp_pat
 
 
 def test_commands_in_processes_of_their_own(hub: HubServer, table: Path, tmp_path: Path) -> None:
-    environment = os.environ | {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home"), "HF_TOKEN": TOKEN}
-    environment |= {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
-
-    def run(*arguments: str, **more: str) -> tuple[int, dict[str, Any], str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "dancfr", *arguments, "--json"],
-            cwd=tmp_path,
-            env=environment | more,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        return done.returncode, json.loads(done.stdout or "{}"), done.stderr
-
+    run = partial(run_command, hub, tmp_path / "home")
     code, pushed, told = run("push", str(table), "ada/kuhn", "--private")
     assert (code, told) == (0, "")
     assert pushed["agent"] == "hf:ada/kuhn"

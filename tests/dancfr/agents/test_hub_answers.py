@@ -1,10 +1,7 @@
 """Answers of the Hugging Face hub other than success, and its storage of large files: a stand-in on this machine."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +12,11 @@ from dancfr.agents.hub.files import packed_files
 from dancfr.agents.hub.push import PushRequest, push
 from dancfr.agents.pretrained import FOLDER
 from dancfr.errors import DancfrError, RunError, UsageError
-from tests.dancfr.agents.hub_server import TOKEN, HubServer, Refusal
+from tests.dancfr.agents.hub_commands import run_command
+from tests.dancfr.agents.hub_server import HubServer, Refusal
 from tests.dancfr.outcomes import Command
 
 pytest.importorskip("huggingface_hub")
-ROOT = Path(__file__).resolve().parents[3]
 NETS = FOLDER / "dark-hex3"
 LARGE = FOLDER / "geister"
 """A packed agent whose nets are some 20 chunks of Xet."""
@@ -136,22 +133,14 @@ def test_large_files_go_through_xet_and_come_back(hub: HubServer, tmp_path: Path
     pytest.importorskip("hf_xet")
     pytest.importorskip("huggingface_hub.utils._xet", reason="this version does not know Xet")
     hub.lfs = True
-    environment = os.environ | {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "sends"), "HF_TOKEN": TOKEN}
-    environment |= {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
 
-    def run(code: int, *arguments: str, **more: str) -> tuple[dict[str, Any], str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "dancfr", *arguments, "--json"],
-            cwd=tmp_path,
-            env=environment | more,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == code, done.stderr
-        return json.loads(done.stdout or "{}"), done.stderr
+    def run(wanted: int, *arguments: str, home: Path) -> tuple[dict[str, Any], str]:
+        code, result, told = run_command(hub, home, *arguments)
+        assert code == wanted, told
+        return result, told
 
-    pushed, told = run(0, "push", str(agent), "ada/large")
+    cache = tmp_path / "fetches"
+    pushed, told = run(0, "push", str(agent), "ada/large", home=tmp_path / "sends")
     assert told == ""
     assert hub.xet.files, "the nets went to Xet"
     assert not [line for line in hub.asked if line.startswith("PUT ")], "and not to Git LFS"
@@ -161,13 +150,12 @@ def test_large_files_go_through_xet_and_come_back(hub: HubServer, tmp_path: Path
     ]
 
     match = ("evaluate", "hf:ada/large", "--against", "random", "--games", "4")
-    cache = tmp_path / "fetches"
     hub.refusals["/(v[12]/reconstructions|xorbs)/"] = refused(403, "expired")
-    _, told = run(1, *match, HF_HOME=str(cache))
+    _, told = run(1, *match, home=cache)
     assert len(told.splitlines()) == 1, told
     hub.refusals.clear()
     shutil.rmtree(cache)
-    played, told = run(0, *match, HF_HOME=str(cache))
+    played, told = run(0, *match, home=cache)
     assert told == ""
     assert played["commits"] == {"hf:ada/large": pushed["commit"]}
     assert [line for line in hub.asked if line.startswith("GET /xorbs/")], "fetched from Xet"
