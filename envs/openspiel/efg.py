@@ -1,5 +1,8 @@
 """Writes trees in Gambit's extensive-form format, which OpenSpiel plays in C++ (`pyspiel.load_efg_game`)."""
 
+from fractions import Fraction
+from functools import lru_cache
+
 import numpy as np
 
 from envs.extensive import CHANCE
@@ -9,8 +12,10 @@ from envs.tree import Tree
 def to_efg(tree: Tree) -> str:
     """Converts a tree to version 2 of Gambit's extensive-form format (Gambit manual, "Representation of games").
 
-    Actions and outcomes of chance are labelled by number. Probabilities and returns are written without loss of
-    precision; those of two players with a constant sum less `Tree.shift`. Infosets are numbered from 1 for each player.
+    Actions and outcomes of chance are labelled by number, and infosets are numbered from 1 for each player. Returns are
+    written without loss of precision; those of two players with a constant sum less `Tree.shift`. Probabilities are
+    fractions whose sum is exactly 1, as Gambit demands: the simplest ones that round to those of the tree where these
+    have that sum, such as 1/3; else the likeliest outcome takes up what rounding lost.
     """
     players = " ".join(f'"{player}"' for player in range(tree.num_players))
     lines = [f'EFG 2 R "{tree.name.translate(_PLAIN)}" {{ {players} }}']
@@ -25,7 +30,8 @@ def to_efg(tree: Tree) -> str:
         open_nodes.extend(reversed(children))
         if tree.mover[node] == CHANCE:
             chances += 1
-            parts = [f'"{tree.action[child]}" {float(tree.probability[child])!r}' for child in children]
+            chance = fractions_of(tuple(tree.probability[children.start : children.stop].tolist()))
+            parts = [f'"{tree.action[child]}" {part}' for child, part in zip(children, chance, strict=True)]
             lines.append(f'c "" {chances} "" {{ {" ".join(parts)} }} 0')
         elif tree.mover[node] >= 0:
             infoset = tree.infoset[node]
@@ -34,6 +40,25 @@ def to_efg(tree: Tree) -> str:
             ends += 1
             lines.append(f't "" {ends} "" {{ {" ".join(_returns(tree, node))} }}')
     return "\n".join(lines) + "\n"
+
+
+@lru_cache
+def fractions_of(probabilities: tuple[float, ...]) -> list[Fraction]:
+    """Returns fractions near the probabilities of one node, whose sum is exactly 1."""
+    simple = [_simplest(each) for each in probabilities]
+    if sum(simple) == 1:
+        return simple
+    parts = [Fraction(each) for each in probabilities]
+    likeliest = parts.index(max(parts))
+    parts[likeliest] += 1 - sum(parts)
+    return parts
+
+
+def _simplest(number: float) -> Fraction:
+    """Returns a fraction with a small denominator that rounds to a number, or the number's own."""
+    exact = Fraction(number)
+    near = (exact.limit_denominator(10**digits) for digits in range(1, 8))
+    return next((each for each in near if float(each) == number), exact)
 
 
 _PLAIN = str.maketrans('"\n', "' ")
@@ -50,4 +75,4 @@ def _choices(tree: Tree, infoset: int) -> str:
     return " ".join(f'"{tree.slot_action[slot]}"' for slot in slots)
 
 
-__all__ = ["to_efg"]
+__all__ = ["fractions_of", "to_efg"]
