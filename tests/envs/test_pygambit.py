@@ -1,4 +1,4 @@
-"""Games that we write are read by Gambit itself, with the same values and equilibria, and we read those that it writes."""
+"""Games that we write are read by Gambit itself, with the same values and equilibria, and we read what it writes."""
 
 import io
 from pathlib import Path
