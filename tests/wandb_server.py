@@ -120,6 +120,7 @@ class Server:
         away: Whether it answers every call with an error of the server (503).
         features: The `FEATURES` that it says to have.
         refusals: Status and body with which GraphQL calls are refused, by their name.
+        views: Reports, as their clients have sent them.
     """
 
     def __init__(self) -> None:
@@ -130,6 +131,7 @@ class Server:
         self.away = False
         self.features: tuple[str, ...] = ()
         self.refusals: dict[str, tuple[int, Answer]] = {}
+        self.views: list[Answer] = []
         self._calls: dict[str, Callable[[Answer], Answer]] = {
             "ServerFeaturesQuery": lambda _: {"serverInfo": {"features": self._features()}},
             "Viewer": self._viewer,
@@ -145,6 +147,9 @@ class Server:
             "CreateAgent": lambda _: {"createAgent": {"agent": {"id": "agent"}}},
             "Heartbeat": self._heartbeat,
             "OrganizationCoreWeaveOrganizationID": lambda _: {"entity": None},
+            "ProjectInternalId": lambda given: {"project": {"internalId": f"project-{given['projectName']}"}},
+            "GetProjects": self._projects,
+            "upsertView": self._view,
         }
         self.address = ""
 
@@ -255,6 +260,19 @@ class Server:
     def _heartbeat(self, given: Answer) -> Answer:
         commands = self.sweep.commands(busy=bool(json.loads(given["runState"])))
         return {"agentHeartbeat": {"agent": {"id": given["id"]}, "commands": json.dumps(commands)}}
+
+    def _projects(self, given: Answer) -> Answer:
+        rest = {"entityName": given["entity"], "createdAt": "2026-01-01T00:00:00", "isBenchmark": False, "user": None}
+        names = sorted({run.settings["project"] for run in self.runs.values()})
+        nodes = [{"node": {"id": f"project-{name}", "name": name, **rest}} for name in names]
+        return {"models": {"pageInfo": {"endCursor": None, "hasNextPage": False}, "edges": nodes}}
+
+    def _view(self, given: Answer) -> Answer:
+        self.views.append(given)
+        project = {"id": "project", "name": given["projectName"], "entityName": given["entityName"]}
+        kept = {key: given[key] for key in ("name", "displayName", "description", "type", "spec")}
+        view = kept | {"id": f"view-{len(self.views)}", "project": project, "updatedAt": None}
+        return {"upsertView": {"view": view, "inserted": True}}
 
     def _run_files(self, given: Answer) -> Answer:
         files = [{"name": name, "uploadUrl": self._place("run", given["run"], name)} for name in given["files"]]

@@ -1,4 +1,4 @@
-"""Games that we write are read by Gambit itself, with the same values and equilibria, and we read what it writes."""
+"""Games that we write are read by Gambit itself, with the same values and equilibria, and its files are read here."""
 
 import io
 from pathlib import Path

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from dancfr.watch.progress import Speed
 from dancfr.watch.tracking import Tracker
 from tests.faults.training import SHORT
 from tests.waiting import wait_for
-from tests.wandb_server import FEATURES, KEY, SentRun, Server, Sweep, serving
+from tests.wandb_server import FEATURES, SentRun, Server, Sweep
 
 TUNING = Path(__file__).parents[3] / "docs" / "how-to" / "tuning.md"
 SPEED = Speed("traversal/decisions_per_second", "decisions")
@@ -35,19 +34,6 @@ EVALUATED = ("evaluation.every=100000", "evaluation.games=20")
 class Settings(Config):
     iterations: int = 5
     seed: int = 7
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
-    for name in ("WANDB_MODE", "WANDB_PROJECT", "WANDB_ENTITY"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("WANDB_DATA_DIR", "WANDB_CACHE_DIR", "WANDB_CONFIG_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / "wandb-home"))
-    with serving() as stand_in:
-        monkeypatch.setenv("WANDB_BASE_URL", stand_in.address)
-        monkeypatch.setenv("WANDB_API_KEY", KEY)
-        yield stand_in
-    assert not stand_in.unknown, "the client made calls that the stand-in does not know"
 
 
 def create(path: Path) -> Run:
