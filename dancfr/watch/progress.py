@@ -50,7 +50,7 @@ class Speed:
         return float(total) / seconds if isinstance(total, (int, float)) and seconds > 0 else None
 
     def describe(self, value: float) -> str:
-        """Formats a speed, and says what is counted and when: ``123k decisions/s in traversals``."""
+        """Formats a speed with its unit and its part of an iteration: ``123k decisions/s in traversals``."""
         return " ".join(filter(None, (f"{readable(value)} {self.unit}/s", self.during)))
 
 
