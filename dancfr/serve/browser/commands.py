@@ -239,7 +239,7 @@ def _who_plays(wanted: PlayOptions, seats: Sequence[str | None]) -> str:
     if not people:
         return f"{told}; you watch"
     if len(people) > 1:
-        return f"{told}; your page has links for the other people"
+        return f"{told}; your page has links for other people"
     if wanted.agents or wanted.agent is not None:
         return told
     return f"{told}; --agent names another opponent, see `dancfr agents {wanted.game}`"

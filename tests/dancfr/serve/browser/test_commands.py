@@ -84,7 +84,7 @@ def test_a_game_is_played_recorded_and_replayed(processes: Processes, tmp_path: 
         ("kuhn --agent random --seat 1", "kuhn: seat 0 is random, seat 1 is you"),
         (
             "kuhn --agents -,-",
-            "kuhn: seat 0 is you, seat 1 is another person; your page has links for the other people",
+            "kuhn: seat 0 is you, seat 1 is another person; your page has links for other people",
         ),
         ("kuhn --agents random,random", "kuhn: seat 0 is random, seat 1 is random; you watch"),
     ],
