@@ -79,7 +79,7 @@ export function mount(root, api) {
     fill(facts,
       scene.facts && html("div", { class: "general-facts" }, scene.facts.map((fact) => html("div", {},
         html("span", { class: "name" }, heading(fact, view)), content(fact, view)))),
-      scene.text && html("p", { class: "general-text quiet" }, scene.text),
+      scene.text && !scene.facts?.some((fact) => fact.kind === "board") && html("p", { class: "general-text quiet" }, scene.text),
       scene.numbers && numbers(scene));
     const words = say(view);
     if (note.textContent !== words) fill(note, words);

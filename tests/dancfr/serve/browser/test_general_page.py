@@ -116,3 +116,35 @@ def test_rules_are_a_page_of_the_site(serve_page: Serve, page: Any) -> None:
     assert page.locator("table td").count() > 10
     assert {url.partition("#")[0].rpartition("/")[2] for url in asked} == {"rules.html", "style.css"}
     assert page.evaluate("() => getComputedStyle(document.querySelector('td')).borderTopStyle") == "solid"
+
+
+PHONE = {"width": 390, "height": 844}
+WIDE = """() => [...document.querySelectorAll('body *')].filter((element) => !element.closest('.wide')
+    && element.getBoundingClientRect().right > innerWidth + 1).map((element) => element.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (("cheat", "--option", "players=4", "--agent", "random", "--study"), "#study .wide td"),
+        (("guandan", "--agent", "random", "--study"), "#study .wide td"),
+        (("pettingzoo:pettingzoo.classic.tictactoe_v3", "--agent", "random"), ".general-choices button"),
+        (("liars_dice_2d5f", "--agent", "random"), ".general-choices button"),
+    ],
+)
+@pytest.mark.parametrize("size", [PHONE, {"width": 1280, "height": 900}], ids=["phone", "desktop"])
+def test_nothing_is_wider_than_the_window(
+    serve_page: Serve, new_page: Callable[..., Any], arguments: tuple[str, ...], shown: str, size: dict[str, int]
+) -> None:
+    page = new_page(viewport=size)
+    page.goto(serve_page(*arguments, *QUICK))
+    page.locator(shown).first.wait_for()
+    assert page.evaluate(WIDE) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_what_an_agent_thinks_of_guandan_is_in_words(serve_page: Serve, page: Any) -> None:
+    page.goto(serve_page("guandan", "--agent", "random", "--study", *QUICK))
+    moves = page.locator("#study .bar span:first-child")
+    moves.first.wait_for()
+    assert not [words for words in moves.all_inner_texts() if re.search(r"\[|PASS|Single", words)]
