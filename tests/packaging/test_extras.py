@@ -14,7 +14,6 @@ from dancfr.methods import find_preset
 from dancfr.runs.run import Run
 from tests.packaging.dependencies import EXTRAS, PROJECT, ROOT, required_by
 
-
 MODULES = {"markdown-it-py": "markdown_it"}
 """Modules of extras that are not called like their packages."""
 
