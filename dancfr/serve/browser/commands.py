@@ -232,7 +232,7 @@ def default_agent(wanted: PlayOptions) -> str:
 
 
 def _who_plays(wanted: PlayOptions, seats: Sequence[str | None]) -> str:
-    """Says who has which seat, and how another opponent is chosen if the command has not chosen one."""
+    """Describes who has which seat, and how another opponent is chosen if the command has not chosen one."""
     people = [seat for seat, name in enumerate(seats) if name is None]
     names = [name or ("you" if seat == people[0] else "another person") for seat, name in enumerate(seats)]
     told = f"{wanted.game}: {_by_seat(names)}"
@@ -250,7 +250,7 @@ def _by_seat(names: Sequence[str]) -> str:
 
 
 def _kept(records: Path | None) -> str:
-    """Says where games are recorded."""
+    """Describes where games are recorded."""
     return "games are not recorded" if records is None else f"games are recorded in {records}, for `dancfr replay FILE`"
 
 

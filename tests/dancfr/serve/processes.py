@@ -31,7 +31,7 @@ class Process:
 
     @property
     def told(self) -> str:
-        """What was read of standard error so far."""
+        """The part of standard error that has been read."""
         return self._read
 
     def signal(self, number: signal.Signals) -> None:
