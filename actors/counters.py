@@ -26,7 +26,7 @@ COUNTERS = {
 }
 GAUGES = {
     "dancfr_iteration": "Newest iteration of the run.",
-    "dancfr_plies_per_second": "Decisions played, or nodes of the tree visited, per second.",
+    "dancfr_plies_per_second": "Decisions played, or nodes of the tree visited, per second of playing.",
     "dancfr_workers": "Workers alive.",
     "dancfr_queue_depth": "Chunks queued or being played.",
     "dancfr_weights_age": "Fits between the weights that play and the newest weights.",

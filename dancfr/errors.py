@@ -64,6 +64,7 @@ _EXTRAS = {
     **dict.fromkeys(("ray", "torch", "wandb", "requests"), "train"),
     **dict.fromkeys(("matplotlib", "jinja2"), "report"),
     "aiohttp": "serve",
+    "markdown_it": "serve",
     "tensorboard": "tensorboard",
     "onnx": "onnx",
     "huggingface_hub": "hub",

@@ -45,6 +45,8 @@ class GameRecord:
             `envs.adapter.MakesAdapter`; None: agents play variants as they are, or are refused.
         outcomes: Name in figures and colour of each outcome and ending, such as ``win by escape``, in the order of
             stacked bars.
+        uniform: Exploitability of uniform play under the record's own options, where its computation takes long; it is
+            told beside that of agents. None: it is computed, if the game is small enough.
     """
 
     name: str
@@ -63,6 +65,7 @@ class GameRecord:
     belief: TellsBelief | None = None
     adapter: MakesAdapter | None = None
     outcomes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    uniform: float | None = None
 
 
 def options_of(game: "type[DataclassInstance]") -> dict[str, Any]:

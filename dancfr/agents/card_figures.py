@@ -54,7 +54,7 @@ def exploitability(packed: str, source: "Source", request: "PackRequest") -> Exp
         found = evaluate_exactly(packed, make_agent(packed, rules), rules)
         command = shlex.join(["dancfr", "evaluate", shown, "--game", source.game, "--exploitability"])
         value, largest = found.exploitability, found.max_utility
-        return Exploitability(kind="exact", value=value, largest=largest, command=command)
+        return Exploitability(kind="exact", value=value, largest=largest, command=command, uniform=found.uniform)
     if request.response_minutes is None:
         return None
     starts = request.response_starts

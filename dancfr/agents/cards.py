@@ -11,6 +11,7 @@ from dancfr.errors import UsageError, reason
 from dancfr.evaluation.effort import describe_effort
 from dancfr.runs.config import Config
 from dancfr.values import show
+from learners.cfr.exact_evaluation import beside
 
 CARD = "card.json"
 LICENCE = "Apache-2.0"
@@ -73,6 +74,7 @@ class Exploitability(Config):
         minutes: CPU minutes of the response, its measurement included; None for exact values.
         decisions: Decisions of the response in these games, those of all starts together; None for exact values, or if
             not recorded.
+        uniform: Exploitability of uniform play, for comparison; None if it is not known.
     """
 
     kind: Literal["exact", "lower bound"]
@@ -83,6 +85,7 @@ class Exploitability(Config):
     games: int | None = Field(None, ge=0)
     minutes: float | None = Field(None, gt=0)
     decisions: int | None = Field(None, ge=0)
+    uniform: float | None = Field(None, ge=0)
 
 
 class ReadAfter(Config):
@@ -187,7 +190,7 @@ def summary(card: Card) -> str:
     if (found := card.exploitability) is not None:
         exact = found.kind == "exact"
         response = f"a response of {describe_effort(found.minutes, found.decisions)} wins {found.value:+.3f}"
-        parts.append(f"exploitability {found.value:.3g}" if exact else response)
+        parts.append(f"exploitability {found.value:.3g}{beside(found.uniform)}" if exact else response)
     return "; ".join(parts)
 
 
@@ -270,7 +273,7 @@ def _reading(found: ReadAfter) -> str:
 def _bound(found: Exploitability) -> str:
     most = f"of at most {found.largest:g} a game"
     if found.ci95 is None:
-        return f"Exploitability: {found.value:.3g}, exactly, {most}"
+        return f"Exploitability: {found.value:.3g}{beside(found.uniform)}, exactly, {most}"
     low, high = found.ci95
     trained = f", trained on {found.games:,} games," if found.games is not None else ""
     return (

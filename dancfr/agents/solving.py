@@ -224,6 +224,7 @@ def solve(
         except ValueError as error:
             raise UsageError(f"{algorithm}: {error}") from None
         found, policy = _iterate(solver, form, iterations, report)
+    found["uniform_exploitability"] = evaluate_policy(form, tree.uniform()).exploitability
     return _stored(Solution(tree, policy, about | sizes | found, rules), target)
 
 

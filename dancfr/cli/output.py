@@ -174,6 +174,8 @@ def _exploitability(result: Result) -> list[str]:
         f"({result['normalised']['exploitability']:.3g} and {result['normalised']['nash_conv']:.3g} of the largest "
         f"return, {result['max_utility']:g})",
     ]
+    if (uniform := result.get("uniform_exploitability")) is not None:
+        lines.append(f"for comparison: uniform play has an exploitability of {uniform:.4g}")
     if "completed" in result:
         lines.append(
             f"that is of the trunk, cut at {result['limit']}, {result['limit_public_states']} public states; with the "

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from dancfr.cli import output
 from dancfr.evaluation.statistics import describe_share
-from dancfr.watch.progress import NASH_CONV, describe_pace, describe_wins, duration, readable
+from dancfr.watch.progress import NASH_CONV, Speed, describe_pace, describe_wins, duration, readable
 from dancfr.watch.status import OPEN, Status, count
 
 
@@ -61,14 +61,13 @@ def _facts(run: Status) -> dict[str, str]:
         limit += f", or {run['budget']['total']:,} {run['budget']['key'].rpartition('/')[2]}"
     resumed = f"resumed {count(run['resumed'], 'time')}" if run["resumed"] else ""
     pace = "" if run["seconds_each"] is None else describe_pace(run["seconds_each"])
-    rate = "" if run["rate"] is None else f"{readable(run['rate']['value'])} {run['rate']['unit']}/s"
     exact = [f"{row['nash_conv']:.4g} of {of} at iteration {row['iteration']}" for of, row in run["nash_conv"].items()]
     fills = [f"{key.removesuffix('fill').rstrip('_')} {100 * fill:.0f} % full" for key, fill in run["buffers"].items()]
     return {
         "now": _step(run),
         "iterations": f"{run['iteration']} of {run['iterations']}{limit}",
-        "trained": _joined(duration(run["elapsed_s"]), resumed),
-        "pace": _joined(pace, rate),
+        "trained": _joined(duration(run["elapsed_s"]), "without evaluations and checkpoints", resumed),
+        "pace": _joined(pace, _rate(run["rate"])),
         "copy of": run["origin"]["path"] if run["origin"] else "",
         "left": _time(run["eta_s"]),
         "newest row": "" if run["row_age_s"] is None else f"{_time(run['row_age_s'])} ago",
@@ -82,6 +81,14 @@ def _facts(run: Status) -> dict[str, str]:
         "disk": f"{readable(run['disk']['bytes'])}B used, {readable(run['disk']['free_bytes'])}B free",
         "W&B": _wandb(run),
     }
+
+
+def _rate(rate: Status | None) -> str:
+    """Describes the speed of the part of an iteration that it belongs to, and the speed of the whole training."""
+    if rate is None:
+        return ""
+    part = Speed("", rate["unit"], rate["during"]).describe(rate["value"])
+    return part if rate["overall"] is None else f"{part}, {readable(rate['overall'])}/s over all of the training"
 
 
 def _step(run: Status) -> str:

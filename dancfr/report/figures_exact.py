@@ -7,7 +7,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dancfr.errors import UsageError
+from dancfr.evaluation.exploitability import uniform_nash_conv
 from dancfr.evaluation.statistics import over_iterations
+from dancfr.games.registry import make_game
 from dancfr.report.history import History, Settings
 from dancfr.report.plots import Line, Panel, Plot, draw_lines
 
@@ -41,8 +44,21 @@ def nash_conv_curves(settings: Settings, published: Published) -> Plot | None:
     panels = [Panel(title, "decisions", "NashConv", lines, log=True)]
     dotted = " Dotted: published figures." if any(line.dash for line in lines) else ""
     bands = next((f" Band: {line.band.means}." for line in lines if line.band.known), "")
-    note = f"Exact, in the unit of the game.{bands}{dotted}"
+    note = f"Exact, in the unit of the game.{_uniform(settings)}{bands}{dotted}"
     return draw_lines("nash-conv", title, note, panels, "NashConv", note)
+
+
+def _uniform(settings: Settings) -> str:
+    """A sentence on uniform play, if all runs are of one game in which its NashConv is quick to compute or known."""
+    runs = [run.config for members in settings.values() for run in members]
+    games = [(config.get("game"), config.get("game_options")) for config in runs]
+    if not games or any(game != games[0] for game in games):
+        return ""
+    try:
+        found = uniform_nash_conv(make_game(str(games[0][0]), **(games[0][1] or {})))
+    except UsageError:  # a game of another version, or of a package that is not installed
+        return ""
+    return "" if found is None else f" Uniform play has a NashConv of {found:.4g}."
 
 
 def _decisions(runs: Sequence[History], iterations: NDArray[np.float64]) -> NDArray[np.float64]:

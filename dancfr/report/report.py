@@ -135,7 +135,7 @@ def runs_table(settings: Settings) -> Table:
     for setting, runs in settings.items():
         for run in runs:
             config, method = run.config, method_named(run.method)
-            samples, rate = run.last(method.samples), run.last(method.speed.key)
+            samples, speed = run.last(method.samples), run.last(method.speed.key)
             rows.append(
                 (
                     run.name,
@@ -145,13 +145,16 @@ def runs_table(settings: Settings) -> Table:
                     duration(run.seconds),
                     number(run.seconds / run.iterations) if run.iterations else "",
                     f"{samples:,}" if samples is not None else "",
-                    number(rate) if rate is not None else "",
+                    method.speed.describe(speed) if speed is not None else "",
                     f"{run.info.get('version', '')} {str(run.info.get('git_revision') or '')[:10]}".strip(),
                 )
             )
     columns = ("run", "setting", "seed", "iterations", "training", "s per iteration", "samples")
-    caption = "Training time does not include evaluations and checkpoints."
-    return Table("Runs", caption, (*columns, "decisions/s", "dancfr"), tuple(rows))
+    caption = (
+        "Training time does not include evaluations and checkpoints. The speed is that of the newest iteration, in the "
+        "part of it that is named."
+    )
+    return Table("Runs", caption, (*columns, "speed", "dancfr"), tuple(rows))
 
 
 def evaluation_tables(settings: Settings) -> list[Table]:

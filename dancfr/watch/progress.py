@@ -30,15 +30,28 @@ class Speed:
     Attributes:
         key: Key of a training row, such as ``traversal/decisions_per_second``.
         unit: The things that are counted, such as ``decisions``.
+        during: The part of an iteration whose time is counted, such as ``in traversals``; empty: the whole iteration.
+        total: Key of a training row that counts the same things since the start of the run; empty: rows have none.
     """
 
     key: str
     unit: str
+    during: str = ""
+    total: str = ""
 
     def of(self, row: Mapping[str, Any]) -> float | None:
         """Returns the speed in a training row; None if the row does not contain it."""
         speed = row.get(self.key)
         return float(speed) if isinstance(speed, (int, float)) else None
+
+    def overall(self, row: Mapping[str, Any], seconds: float) -> float | None:
+        """Returns the mean speed over `seconds` of training that end with a row; None if the row has no total."""
+        total = row.get(self.total)
+        return float(total) / seconds if isinstance(total, (int, float)) and seconds > 0 else None
+
+    def describe(self, value: float) -> str:
+        """Formats a speed with its unit and its part of an iteration: ``123k decisions/s in traversals``."""
+        return " ".join(filter(None, (f"{readable(value)} {self.unit}/s", self.during)))
 
 
 @dataclass(frozen=True)
@@ -345,9 +358,9 @@ def describe_wins(latest: Mapping[str, float]) -> str:
 
 
 def describe_speed(row: Mapping[str, Any], speed: Speed | None) -> str:
-    """Formats the speed in a training row: ``123k decisions/s``, ``4.5M nodes/s``; empty if the row has none."""
+    """Formats the speed in a training row, see `Speed.describe`; empty if the row has none."""
     value = None if speed is None else speed.of(row)
-    return f"{readable(value)} {speed.unit}/s" if speed and value else ""
+    return speed.describe(value) if speed and value else ""
 
 
 def describe_workers(row: Mapping[str, Any]) -> str:

@@ -80,8 +80,7 @@ class Watched:
         except OSError as error:
             raise UsageError(f"cannot read {run.metrics.path}: {reason(error)}") from None
         record, checkpoint = self._record, self._checkpoint(run, thorough)
-        newest, speed = record.newest, facts.speed
-        rate = None if speed is None else speed.of(newest)
+        newest = record.newest
         evaluated = ("policy", "opponent", "iteration", "win_rate", "ci95", "games")
         exact = ("iteration", "nash_conv")
         standing = self._standing(run, facts)
@@ -111,7 +110,7 @@ class Watched:
             "queue_depth": newest.get("queue/depth") if trains else None,
             "weights_age": newest.get(facts.age) if trains and facts.age is not None else None,
             "speed": {key: value for key, value in newest.items() if key.endswith("s_per_second")},
-            "rate": None if speed is None or rate is None else {"value": rate, "unit": speed.unit},
+            "rate": _rate(facts.speed, newest, record.elapsed_s),
             "disk": {
                 "bytes": _size(self.path),
                 "checkpoint_bytes": 0 if checkpoint is None else checkpoint["bytes"],
@@ -236,6 +235,15 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[Path], bool]:
         found += inner or [path]
         several = several or bool(inner)
     return found, several
+
+
+def _rate(speed: Speed | None, newest: Mapping[str, Any], elapsed_s: float) -> Status | None:
+    """Returns the speed of the newest iteration, and the mean over the training; None if the row has no speed."""
+    value = None if speed is None else speed.of(newest)
+    if speed is None or value is None:
+        return None
+    overall = speed.overall(newest, elapsed_s)
+    return {"value": value, "unit": speed.unit, "during": speed.during, "overall": overall}
 
 
 def _wandb(path: Path) -> Status | None:

@@ -20,14 +20,14 @@ GAMES = (
         DarkHex,
         "Dark hex on 3x3: after a failed try the player tries again",
         fixed=_FIXED,
-        about=_ABOUT,
+        about=_ABOUT | {"uniform": 0.9164},
     ),
     variant(
         "dark_hex3_abrupt",
         DarkHex,
         "Dark hex on 3x3 in which a failed try ends the turn",
         fixed=_FIXED,
-        about=_ABOUT,
+        about=_ABOUT | {"uniform": 0.7626},
         abrupt=True,
     ),
 )

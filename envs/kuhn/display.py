@@ -3,7 +3,7 @@
 import numpy as np
 
 from envs.display import Plain
-from envs.facts import POKER_FACES, each_player, hand
+from envs.facts import each_player, hand
 from envs.general_display import GeneralDisplay
 from envs.kuhn.game import Kuhn
 
@@ -12,12 +12,7 @@ class KuhnDisplay(GeneralDisplay[Kuhn]):
     """Shows Kuhn poker on the general page."""
 
     def facts(self, state: np.void, viewer: int | None) -> list[Plain]:
-        named = self.game.cards == len(POKER_FACES)
-
-        def face(card: int) -> str:
-            return POKER_FACES[card] if named else str(card + 1)
-
-        hands = [hand(p, card, viewer, face) for p, card in each_player(state["cards"])]
+        hands = [hand(p, card, viewer, self.game.face) for p, card in each_player(state["cards"])]
         played = state["actions"][: state["length"]]
         bets = [1 + sum(int(action) for action in played[player::2]) for player in (0, 1)]
         return [*hands, {"key": "pot", "kind": "number", "value": sum(bets)}]

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.extensive import CHANCE, FactoredGame, check_types, one_hot
+from envs.facts import POKER_FACES
 from envs.game import GameSpec, Packed, States
 from envs.kuhn import rules
 
@@ -120,13 +121,18 @@ class Kuhn(FactoredGame):
 
     def describe(self, state: np.void, view: int | None = None) -> str:
         cards = [
-            "?" if card == rules.NONE or view == 1 - p else str(int(card)) for p, card in enumerate(state["cards"])
+            "?" if card == rules.NONE or view == 1 - p else self.face(int(card))
+            for p, card in enumerate(state["cards"])
         ]
         played = " ".join(ACTIONS[a] for a in state["actions"][: state["length"]])
         return f"cards {cards[0]} {cards[1]}: {played or 'no action yet'}"
 
     def describe_hand(self, state: np.void, player: int) -> str:
-        return str(int(state["cards"][player]))
+        return self.face(int(state["cards"][player]))
+
+    def face(self, card: int) -> str:
+        """The name of a card: jack, queen and king where there are three, else a number from 1."""
+        return POKER_FACES[card] if self.cards == len(POKER_FACES) else str(card + 1)
 
     def describe_action(self, action: int) -> str:
         return ACTIONS[action]

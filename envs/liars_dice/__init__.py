@@ -17,7 +17,13 @@ GAMES = (
     variant("liars_dice", LiarsDice, "Liar's dice with one die of six faces each", about=_ABOUT),
     variant("liars_dice5", LiarsDice, "Liar's dice with one die of five faces each", _SIZE, _ABOUT, faces=5),
     variant(
-        "liars_dice_2d5f", LiarsDice, "Liar's dice with two dice of five faces each", _SIZE, _ABOUT, dice=2, faces=5
+        "liars_dice_2d5f",
+        LiarsDice,
+        "Liar's dice with two dice of five faces each",
+        _SIZE,
+        _ABOUT | {"uniform": 0.8906},
+        dice=2,
+        faces=5,
     ),
 )
 """The records of the games of this room."""

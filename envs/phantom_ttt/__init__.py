@@ -18,14 +18,14 @@ GAMES = (
         PhantomTicTacToe,
         "Phantom tic-tac-toe: after a failed try the player tries again",
         fixed=("abrupt",),
-        about=_ABOUT,
+        about=_ABOUT | {"uniform": 0.7887},
     ),
     variant(
         "phantom_ttt_abrupt",
         PhantomTicTacToe,
         "Phantom tic-tac-toe in which a failed try ends the turn",
         fixed=("abrupt",),
-        about=_ABOUT,
+        about=_ABOUT | {"uniform": 0.6193},
         abrupt=True,
     ),
 )

@@ -1,12 +1,12 @@
 """The display of games of placement: the board as a viewer sees it."""
 
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from envs.display import Plain
 from envs.general_display import GeneralDisplay
-from envs.placement.game import PlacementGame
+from envs.placement.game import FAILED, PlacementGame
 
 Placement = TypeVar("Placement", bound=PlacementGame)
 
@@ -25,6 +25,14 @@ class PlacementDisplay(GeneralDisplay[Placement]):
         ]
         signs = self.game.rows_of(state, viewer)
         return [{"key": "board", "kind": "board", "rows": signs, "names": names, "slanted": self.slanted}]
+
+    def event(self, before: np.void, action: Any, after: np.void, viewer: int | None) -> Plain:
+        """See `GeneralDisplay.event`. A try that failed has a note, and says whether the turn is over."""
+        found = super().event(before, action, after, viewer)
+        player = self.game.to_move(np.array([before]))[0]
+        if found.get("hidden") or self.game.private(np.array([after]), int(player))[0] != FAILED:
+            return found
+        return found | {"note": "taken", "then": "over" if self.game.abrupt else "again"}
 
 
 __all__ = ["PlacementDisplay"]

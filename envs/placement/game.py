@@ -16,6 +16,9 @@ from envs.placement import rules
 from envs.placement.exact import evaluate, outcomes
 from envs.placement.ranking import MOST_RANKED, Ranking, in_slots, listed, rank
 
+PLACED, FAILED = 1, 2
+"""Outcomes of a try in `PlacementGame.private`."""
+
 
 @dataclass(frozen=True)
 class PlacementGame(FactoredGame):
@@ -93,13 +96,13 @@ class PlacementGame(FactoredGame):
         return np.asarray(states["mover"] == OVER).astype(np.int64)
 
     def private(self, states: States, player: int) -> NDArray[np.int64]:
-        """The outcome of the player's last try: 1 if it placed a stone, 2 if it failed, 0 before the first one.
+        """The outcome of the player's last try: `PLACED` or `FAILED`; 0 before the first one.
 
         It stays the same while the opponent moves, of which the player is told nothing.
         """
         tried = states["tried"][:, player].astype(np.int64)
         last = states["tries"][np.arange(len(states)), player, np.maximum(tried, 1) - 1]
-        return np.where(tried > 0, 1 + (last & rules.FAILED > 0), 0)
+        return np.where(tried > 0, np.where(last & rules.FAILED > 0, FAILED, PLACED), 0)
 
     def utilities(self, states: States) -> NDArray[np.float64]:
         winner = states["winner"]

@@ -23,6 +23,11 @@ def gains_table(values: Sequence[float], best: Sequence[float], gains: Sequence[
     return html_table(("player", "all play this", "answering best", "gain"), rows, caption)
 
 
+def beside(uniform: float | None) -> str:
+    """Names the exploitability of uniform play, if it is known, in brackets after that of a policy."""
+    return "" if uniform is None else f" (of uniform play {uniform:.4g})"
+
+
 class Evaluation(NamedTuple):
     """Value and exploitability of a policy of both players, in the game's own unit.
 
@@ -32,6 +37,7 @@ class Evaluation(NamedTuple):
         max_utility: Largest absolute return of the game, less `shift`.
         shift: Half of what the returns of both players sum to, see `Tree`.
         rules: What the game is called in texts, such as ``kuhn, cards=4``; may be empty.
+        uniform: Exploitability of uniform play, a yardstick; None if it was not computed.
     """
 
     value: float
@@ -39,6 +45,7 @@ class Evaluation(NamedTuple):
     max_utility: float
     shift: float = 0.0
     rules: str = ""
+    uniform: float | None = None
 
     @property
     def gains(self) -> tuple[float, float]:
@@ -60,8 +67,8 @@ class Evaluation(NamedTuple):
         first, second = self.gains
         rules = f"{self.rules}: " if self.rules else ""
         return (
-            f"Evaluation({rules}value {self.value:+.6g}, exploitability {self.exploitability:.6g}, "
-            f"NashConv {self.nash_conv:.6g}, gains {first:.6g} and {second:.6g})"
+            f"Evaluation({rules}value {self.value:+.6g}, exploitability {self.exploitability:.6g}"
+            f"{beside(self.uniform)}, NashConv {self.nash_conv:.6g}, gains {first:.6g} and {second:.6g})"
         )
 
     def _repr_html_(self) -> str:
@@ -81,6 +88,7 @@ class Evaluation(NamedTuple):
             },
             "max_utility": self.max_utility,
             "returns_sum": 2 * self.shift,
+            **({} if self.uniform is None else {"uniform_exploitability": self.uniform}),
         }
 
 

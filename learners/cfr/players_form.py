@@ -29,12 +29,14 @@ class PlayersEvaluation:
         best_responses: Return of each player who answers best to the others' policies.
         max_utility: Largest absolute return of the game.
         rules: What the game is called in texts, such as ``kuhn, cards=4``; may be empty.
+        uniform: Exploitability of uniform play, a yardstick; None if it was not computed.
     """
 
     values: tuple[float, ...]
     best_responses: tuple[float, ...]
     max_utility: float
     rules: str = ""
+    uniform: float | None = None
 
     @property
     def value(self) -> float:
@@ -75,6 +77,7 @@ class PlayersEvaluation:
             "gains": list(self.gains),
             "normalised": {"exploitability": self.exploitability / unit, "nash_conv": self.nash_conv / unit},
             "max_utility": self.max_utility,
+            **({} if self.uniform is None else {"uniform_exploitability": self.uniform}),
         }
 
 

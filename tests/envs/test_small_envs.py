@@ -29,7 +29,7 @@ def test_views_hide_what_the_player_has_not_seen(game: FactoredGame) -> None:
 @pytest.mark.parametrize(
     ("module", "actions", "texts"),
     [
-        (kuhn, (0, 1, 1), ("cards 2 1: pass bet bet", "cards 2 ?: pass bet bet", "cards ? 1: pass bet bet")),
+        (kuhn, (0, 1, 1), ("cards K Q: pass bet bet", "cards K ?: pass bet bet", "cards ? Q: pass bet bet")),
         (
             leduc,
             (1, 1, 2, 1),

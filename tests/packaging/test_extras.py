@@ -14,6 +14,9 @@ from dancfr.methods import find_preset
 from dancfr.runs.run import Run
 from tests.packaging.dependencies import EXTRAS, PROJECT, ROOT, required_by
 
+MODULES = {"markdown-it-py": "markdown_it"}
+"""Modules of extras that are not called like their packages."""
+
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -105,7 +108,7 @@ def test_command_that_needs_an_extra_names_it(plain: Path, tmp_path: Path, words
 
 def test_table_of_extras_is_that_of_pyproject() -> None:
     stated = {
-        Requirement(text).name.lower(): extra
+        MODULES.get(name := Requirement(text).name.lower(), name): extra
         for extra in ("train", "report", "serve", "tensorboard", "tune", "hub", "onnx", "notebook")
         for text in EXTRAS[extra]
     }

@@ -33,6 +33,7 @@ from dancfr.serve.network import check_listening, check_port, is_loopback, join_
 from dancfr.serve.origins import read_public_url
 from dancfr.serve.position import Position, replayed
 from dancfr.values import show
+from dancfr.watch.status import count
 from envs.agent import Agent
 from envs.game import GameBase
 
@@ -118,7 +119,7 @@ def play(wanted: PlayOptions) -> Plain:
             room.watch()
         return room
 
-    return _serve(make_room, wanted.page)
+    return _serve(make_room, wanted.page, _who_plays(wanted, seats), _kept(wanted.records))
 
 
 def replay(file: Path, page: PageOptions) -> Plain:
@@ -165,7 +166,8 @@ def replay(file: Path, page: PageOptions) -> Plain:
         room.show(position, steps, names)
         return room
 
-    return _serve(make_room, page)
+    about = f"{header.game}, {count(len(steps), 'move')}: {_by_seat(names)}"
+    return _serve(make_room, page, about, "what is played from here on is not recorded")
 
 
 def _steps(start: Position, actions: Sequence[Any], times: Sequence[int]) -> list[Step]:
@@ -229,7 +231,38 @@ def default_agent(wanted: PlayOptions) -> str:
     return list(bots(game))[-1]
 
 
-def _serve(make_room: Callable[[Executor], Room], page: PageOptions) -> Plain:
+def _who_plays(wanted: PlayOptions, seats: Sequence[str | None]) -> str:
+    """Describes who has which seat, and how another opponent is chosen if the command has not chosen one."""
+    people = [seat for seat, name in enumerate(seats) if name is None]
+    names = [name or ("you" if seat == people[0] else "another person") for seat, name in enumerate(seats)]
+    told = f"{wanted.game}: {_by_seat(names)}"
+    if not people:
+        return f"{told}; you watch"
+    if len(people) > 1:
+        return f"{told}; your page has links for other people"
+    if wanted.agents or wanted.agent is not None:
+        return told
+    return f"{told}; --agent names another opponent, see `dancfr agents {wanted.game}`"
+
+
+def _by_seat(names: Sequence[str]) -> str:
+    return ", ".join(f"seat {seat} is {name}" for seat, name in enumerate(names))
+
+
+def _kept(records: Path | None) -> str:
+    """Describes where games are recorded."""
+    return "games are not recorded" if records is None else f"games are recorded in {records}, for `dancfr replay FILE`"
+
+
+def _serve(make_room: Callable[[Executor], Room], page: PageOptions, about: str, kept: str) -> Plain:
+    """Serves a room until a signal.
+
+    Args:
+        make_room: Makes the room, given the thread of the agents.
+        page: How to listen.
+        about: The game and its players, for the terminal.
+        kept: What is recorded.
+    """
     token = secrets.token_urlsafe(18)
     public = read_public_url(page.public_url)
     address = ""
@@ -243,8 +276,11 @@ def _serve(make_room: Callable[[Executor], Room], page: PageOptions) -> Plain:
             warn(f"--host {page.host}: anyone who knows the address with its token can take a seat")
         if public is not None:
             warn(f"listening on {here}, which is where {public} has to lead")
-        warn(f"the page: {address}\nCtrl-C ends the server")
-        if page.open_browser and _has_browser():
+        opens = page.open_browser and _has_browser()
+        how = "it opens in your browser" if opens else "open this address in a browser"
+        warn(f"{about}\nthe page: {address}\n{how}; {kept}")
+        warn("Ctrl-C here ends the server; a page that was closed can be opened again until then")
+        if opens:
             webbrowser.open(address)
 
     async def main(stop: asyncio.Event) -> Plain:
@@ -297,7 +333,7 @@ def _has_browser() -> bool:
 
 def describe(result: Plain) -> str:
     """The result in one line."""
-    return f"{result['tables']} tables, {result['finished']} games finished"
+    return f"{count(result['tables'], 'table')}, {count(result['finished'], 'game')} finished"
 
 
 __all__ = ["PageOptions", "PlayOptions", "describe", "leave_agents", "play", "replay"]

@@ -24,8 +24,8 @@ T = TypeVar("T")
 
 GAME = "game"
 """Where a page finds the files of its game."""
-RULES = "rules.txt"
-"""The rules among these."""
+RULES = "rules.html"
+"""The page of the rules among these."""
 
 _SWEEP_S = 30.0
 
@@ -80,7 +80,7 @@ class Room:
 
     Attributes:
         page: The game's module for the browser; None if the general page shows it.
-        rules: Text of the game's rules; None if there is none.
+        rules: Markdown of the game's rules, with a section of this name; None if there is none.
 
     Raises:
         UsageError: see `page_of`.
@@ -112,7 +112,7 @@ class Room:
             "type": "hello",
             "game": settings.name,
             "page": GENERAL if self.page is None else f"{GAME}/{self.page.name}",
-            "rules": None if self.rules is None else f"{GAME}/{RULES}",
+            "rules": None if self.rules is None else f"{GAME}/{RULES}#rules",
             "players": self.game.spec.num_players,
             "teams": list(self.game.spec.teams),
             "agents": list(settings.agents),

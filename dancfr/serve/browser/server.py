@@ -26,6 +26,7 @@ from dancfr.serve.browser.messages import (
     read_message,
 )
 from dancfr.serve.browser.room import GAME, RULES, Room
+from dancfr.serve.browser.rules_page import rules_page
 from dancfr.serve.browser.table import Plain, Table
 from dancfr.serve.browser.thread import AgentThread
 from dancfr.serve.messages import ProtocolError
@@ -41,7 +42,6 @@ _TYPES = {
     ".css": "text/css",
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
-    ".md": "text/plain",  # which browsers show; they would save text/markdown
 }
 
 _POLICY = (
@@ -185,7 +185,9 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
         return _file(PAGE / "index.html")
 
     async def rules(_: web.Request) -> web.StreamResponse:
-        return refusal(404, "there is no such page") if room.rules is None else _file(room.rules)
+        if room.rules is None:
+            return refusal(404, "there is no such page")
+        return _answer(rules_page(room.rules).encode(), _TYPES[".html"])
 
     def files_of(folder: Path | None) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def answer(request: web.Request) -> web.StreamResponse:
@@ -217,9 +219,13 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
 
 
 def _file(file: Path) -> web.Response:
+    return _answer(file.read_bytes(), _TYPES.get(file.suffix, "application/octet-stream"))
+
+
+def _answer(body: bytes, content_type: str) -> web.Response:
     return web.Response(
-        body=file.read_bytes(),
-        content_type=_TYPES.get(file.suffix, "application/octet-stream"),
+        body=body,
+        content_type=content_type,
         charset="utf-8",
         headers={
             "Cache-Control": "no-store",

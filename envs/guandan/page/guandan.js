@@ -15,6 +15,11 @@ await style(new URL("guandan.css", import.meta.url));
 
 let combined = false; // how the hand is sorted; kept when the language changes
 
+/** A play in words, for what an agent thinks. */
+export function move(choice, api) {
+  return told(read(choice.play), (key, values) => api.t(`guandan.${key}`, values));
+}
+
 /** An event in words, for the list of moves. */
 export function describe(event, api) {
   const t = (key, values) => api.t(`guandan.${key}`, values);

@@ -403,8 +403,8 @@ def test_the_hand_of_the_opponent_in_kuhn_follows_from_its_bet(strategy: Path) -
         assert found.beliefs is not None
         if card == 2:
             assert found.beliefs["kind"] == "tracked"
-            assert found.beliefs["hands"]["2"] == pytest.approx(bets[1] / sum(bets))
-            assert found.beliefs["hands"]["0"] == pytest.approx(bets[0] / sum(bets))
+            assert found.beliefs["hands"]["K"] == pytest.approx(bets[1] / sum(bets))
+            assert found.beliefs["hands"]["J"] == pytest.approx(bets[0] / sum(bets))
 
 
 def test_the_values_of_the_first_hands_in_kuhn_make_the_value_of_the_strategy(strategy: Path) -> None:

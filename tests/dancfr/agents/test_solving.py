@@ -66,8 +66,9 @@ def test_a_solution_is_told_to_people_too(command: Command) -> None:
     assert lines[0].startswith("kuhn: 58 nodes, 6 and 6 infosets, 11 public states; tree of ")
     assert lines[1].startswith("cfr+: 20 iterations, ")
     assert lines[3].startswith("exploitability 0.010109, NashConv 0.0202")
-    assert lines[4].startswith("last iterate: exploitability ")
-    assert lines[5] == "kuhn.safetensors"
+    assert lines[4] == "for comparison: uniform play has an exploitability of 0.4583"
+    assert lines[5].startswith("last iterate: exploitability ")
+    assert lines[6] == "kuhn.safetensors"
     assert outcome.err.splitlines()[-1] == "iteration 20: exploitability 0.010109"
 
 

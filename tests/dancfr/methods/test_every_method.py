@@ -35,7 +35,9 @@ def test_a_method_goes_all_the_way(method: Method, tmp_path: Path) -> None:
 
     train = Run.open(whole).read_metrics("train")
     assert [row["iteration"] for row in train] == [1, 2]
-    assert describe_speed(train[-1], method.speed).endswith(f"{method.speed.unit}/s")
+    assert describe_speed(train[-1], method.speed).endswith(f" {method.speed.unit}/s {method.speed.during}")
+    assert method.speed.during
+    assert not method.speed.total or method.speed.overall(train[-1], 1.0)
     for key in filter(None, (method.samples, method.plies)):
         assert train[-1][key] > 0
     if method.age is not None:

@@ -207,7 +207,7 @@ def test_a_run_of_dmc_shows_its_curves_and_what_its_actors_and_learner_did(dmc_r
     )
     assert "Decisions in self-play, per second over iteration: guandan-dmc-quick goes from 9000 to 9000" in alts
     assert "guandan-dmc-quick: training, wall time 12 seconds, self-play 10 seconds, Q-network 8.4 seconds" in alts
-    assert "16,0009000" in page.text.replace("\n", ""), "samples and decisions a second"
+    assert "16,0009k decisions/s in self-play" in page.text.replace("\n", ""), "samples and speed"
 
 
 def test_runs_of_several_methods_have_figures_of_their_own(dmc_run: Path, write_run: Any, tmp_path: Path) -> None:

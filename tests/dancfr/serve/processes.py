@@ -29,6 +29,11 @@ class Process:
                 return found
         raise AssertionError(f"the process ended without a line like {pattern!r}: {self._read}")
 
+    @property
+    def told(self) -> str:
+        """The part of standard error that has been read."""
+        return self._read
+
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 

@@ -11,7 +11,7 @@ import pytest
 from dancfr.watch import progress as module
 from dancfr.watch.progress import Budget, Progress, Speed, Steps, describe_wins, duration, readable
 
-DECISIONS = Speed("traversal/decisions_per_second", "decisions")
+DECISIONS = Speed("traversal/decisions_per_second", "decisions", "in traversals")
 
 
 def test_without_a_terminal_lines_come_now_and_then(
@@ -27,12 +27,12 @@ def test_without_a_terminal_lines_come_now_and_then(
             progress.advance(iteration, float(iteration), row, {"average/rush": 0.961} if iteration > 15 else {})
         progress.event("worker 1 died")
     assert capsys.readouterr().err.splitlines() == [
-        "iteration 1  1:59 min left  123k decisions/s",
-        "iteration 11/100  1:29 min left  1.0 s each  123k decisions/s",
-        "iteration 21/100  1:19 min left  1.0 s each  123k decisions/s  wins of average: rush 96 %",
-        "iteration 31/100  1:09 min left  1.0 s each  123k decisions/s",
+        "iteration 1  1:59 min left  123k decisions/s in traversals",
+        "iteration 11/100  1:29 min left  1.0 s each  123k decisions/s in traversals",
+        "iteration 21/100  1:19 min left  1.0 s each  123k decisions/s in traversals  wins of average: rush 96 %",
+        "iteration 31/100  1:09 min left  1.0 s each  123k decisions/s in traversals",
         "worker 1 died",
-        "iteration 40/100  1:00 min left  1.0 s each  123k decisions/s",
+        "iteration 40/100  1:00 min left  1.0 s each  123k decisions/s in traversals",
     ]
 
 

@@ -24,6 +24,7 @@ from dancfr.runs.checkpoints import writing
 from dancfr.runs.config import Config
 from dancfr.runs.run import Run
 from dancfr.runs.step import write_step
+from dancfr.watch.progress import Speed
 from dancfr.watch.status import Facts, Watched
 from dancfr.watch.tracking import Tracker
 from tests.dancfr.outcomes import Command, refused
@@ -89,16 +90,26 @@ def test_a_run_that_trains_is_told_of_and_left_alone(tmp_path: Path, command: Co
     assert 0 <= told["checkpoint"]["age_s"] < 60
     assert (told["strategies"]["stored"], told["strategies"]["newest"]) == (2, 10)
     assert told["disk"]["bytes"] == sum(size for name, (size, _) in before.items() if Path(name).is_file())
-    assert told["rate"] == {"value": 1234, "unit": "decisions"}
+    assert told["rate"] == {"value": 1234, "unit": "decisions", "during": "in self-play", "overall": None}
     assert told["warnings"] == []
     for line in (
         f"run: quick (dmc), running: process {os.getpid()} on {socket.gethostname()} holds its lock",
-        "  pace        2.0 s each, 1.2k decisions/s",
+        "  trained     24 s, without evaluations and checkpoints",
+        "  pace        2.0 s each, 1.2k decisions/s in self-play",
         "  left        16 s",
         "  buffers     25 % full",
         "  agent   random   70.0 [10.0, 90.0]          10     10",
     ):
         assert line in text.splitlines(), text
+
+
+def test_the_speed_of_all_training_is_told_beside_that_of_its_part(tmp_path: Path) -> None:
+    """1,234 decisions a second are played in traversals, but 1,200 are all that 24 s of training have."""
+    speed = Speed("selfplay/decisions_per_second", "decisions", "in traversals", "samples/values")
+    with trained(tmp_path / "run", iterations=12, saved=10) as run:
+        told = Watched(run.path, lambda _: Facts(speed)).look()
+    assert told["rate"] == {"value": 1234, "unit": "decisions", "during": "in traversals", "overall": 50}
+    assert "2.0 s each, 1.2k decisions/s in traversals, 50/s over all of the training" in describe(told)
 
 
 def test_a_run_before_its_first_iteration_says_what_it_does(tmp_path: Path, command: Command) -> None:

@@ -151,4 +151,5 @@ def test_random_agent_plays_uniformly() -> None:
     game = SMALL["dark_hex-2x3"]
     found = evaluate_exactly("random", make_bot("random", game), game)
     assert (found.value, *found.best_responses) == pytest.approx((0.6, 1.0, -0.25), abs=1e-6)
+    assert found.uniform == found.exploitability
     assert json.dumps(found.as_dict())

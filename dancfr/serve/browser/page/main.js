@@ -3,6 +3,7 @@
 import { connect } from "./connection.js";
 import { fill, html } from "./draw.js";
 import { add, known, languages, text } from "./texts.js";
+import { shortNames } from "./names.js";
 import { makeStudy } from "./study.js";
 
 const element = (id) => document.getElementById(id);
@@ -41,11 +42,16 @@ function keyInAddress() {
 function name(player) {
   if (table && player === table.you) return t("you");
   const agent = table?.names[player];
-  return agent && agent !== "user" ? `${agent.replace(/^pretrained:/, "")} (${player})` : t("player", { n: player });
+  return agent && agent !== "user" ? `${short(agent).replace(/^pretrained:/, "")} (${player})` : t("player", { n: player });
+}
+
+/** The name of an agent without the folders above its own, as far as other agents are not called the same. */
+function short(agent) {
+  return shortNames([...(hello?.agents ?? []), ...(table?.names ?? [])]).get(agent) ?? agent;
 }
 
 const api = {
-  t, name, known,
+  t, name, known, short,
   lang: () => language,
   move: (choice) => (module.move ? module.move(choice, api) : known(`move.${choice.label}`) ? t(`move.${choice.label}`) : choice.label),
   belief: (found) => module.belief?.(found, api),
@@ -153,7 +159,8 @@ addEventListener("hashchange", () => {
 
 function describe(event) {
   if (module.describe) return module.describe(event, api);
-  return event.hidden ? t("hidden") : api.move(event);
+  if (event.hidden) return t("hidden");
+  return event.note ? t(`note.${event.note}`, { move: api.move(event) }) : api.move(event);
 }
 
 /** What does not change with the game. */
@@ -185,7 +192,12 @@ function newGame() {
   const form = element("new");
   const selects = hello.seats.map((agent, seat) => html("select", { name: `seat-${seat}` },
     html("option", { value: "", selected: agent === null }, t("user")),
-    hello.agents.map((each) => html("option", { value: each, selected: each === agent }, each))));
+    hello.agents.map((each) => html("option", { value: each, selected: each === agent, title: each }, short(each)))));
+  for (const select of selects) {
+    const tell = () => { select.title = select.value; };
+    select.onchange = tell;
+    tell();
+  }
   form.onsubmit = (event) => {
     event.preventDefault();
     hello.seats = selects.map((select) => select.value || null);
@@ -238,7 +250,7 @@ function drawSeats() {
     return html("p", {}, html("a", { href: link, target: "_blank" }, t("invite", { player: t("player", { n: player }) })));
   });
   fill(element("seats"), html("ul", {}, table.names.map((_, player) =>
-    html("li", { class: player === table.mover ? "moves" : null, "aria-current": player === table.mover ? "true" : null }, `${player}: ${name(player)}`))),
+    html("li", { class: player === table.mover ? "moves" : null, "aria-current": player === table.mover ? "true" : null, title: table.names[player] || null }, `${player}: ${name(player)}`))),
   table.you === null && html("p", { class: "quiet" }, t("watching")), invitations,
   table.record && html("p", { class: "quiet" }, t("record", { file: table.record })));
 }

@@ -67,7 +67,7 @@ export function makeStudy(root, { api, ask, branch }) {
     if (insight.failed) return html("p", {}, insight.failed);
     const searched = insight.source === "search";
     return [
-      html("h2", {}, api.t("study_title", { player: insight.agent })),
+      html("h2", { title: insight.agent }, api.t("study_title", { player: api.short(insight.agent) })),
       html("p", { class: "quiet" }, [api.t(`source.${insight.source}`, { draws: insight.draws }),
         insight.value !== null && ` ${api.t("value", { value: insight.value.toFixed(2) })} ${api.t(`value_from.${insight.value_from}`)}`]),
       html("div", { role: "list" }, insight.moves.map((move) => bar(move, searched))),

@@ -20,7 +20,7 @@ const texts = {
     watching: "You are watching.", study_title: "What {player} thinks", value: "Value: {value}", chosen: "played", belief: "Belief", nothing: "Nothing is known of its thoughts.",
     record: "Recorded as {file}", "general.hand": "Hand",
     "general.rounds": "Rounds", "general.prize": "Prize", "general.won": "Won by", "general.neither": "neither",
-    "general.yours": "yours", "general.of": "{player}", "general.hidden": "hidden card", "general.cell": "cell {at} of {cells}", "general.seen": "What {player} sees: the numbers that are not 0",
+    "general.yours": "yours", "general.of": "{player}", "general.hidden": "hidden card", "general.cell": "cell {at} of {cells}", "general.seen": "Seen by {player}: the numbers that are not 0",
   },
   ja: {
     inside: "中をのぞく", worth: "評価{value}", tries: "試行{count}回", found: "探索の結論", left_out: "ほか{count}手",

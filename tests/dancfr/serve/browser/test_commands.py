@@ -71,9 +71,40 @@ def test_a_game_is_played_recorded_and_replayed(processes: Processes, tmp_path: 
     (file,) = tmp_path.glob("*.jsonl")
     assert [player.version for player in read_record(file).header.players] == ["", "random"]
     process, address, token = start(processes, "replay", str(file), "--json")
+    assert f"leduc, {len(read_record(file).moves)} moves: seat 0 is user, seat 1 is random\n" in process.told
     assert asyncio.run(use_page(address, token, 0)) == ["hello", "table"]
     process.signal(signal.SIGTERM)
     assert process.result()["tables"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first"),
+    [
+        ("kuhn", "kuhn: seat 0 is you, seat 1 is random; --agent names another opponent, see `dancfr agents kuhn`"),
+        ("kuhn --agent random --seat 1", "kuhn: seat 0 is random, seat 1 is you"),
+        (
+            "kuhn --agents -,-",
+            "kuhn: seat 0 is you, seat 1 is another person; your page has links for other people",
+        ),
+        ("kuhn --agents random,random", "kuhn: seat 0 is random, seat 1 is random; you watch"),
+    ],
+)
+def test_the_terminal_tells_who_plays_where_and_how_it_ends(
+    processes: Processes, tmp_path: Path, arguments: str, first: str
+) -> None:
+    recorded = "--seat" in arguments
+    process, address, token = start(
+        processes, "play", *arguments.split(), "--records", str(tmp_path) if recorded else "none"
+    )
+    process.wait_for("Ctrl-C")
+    process.signal(signal.SIGINT)
+    kept = f"games are recorded in {tmp_path}, for `dancfr replay FILE`" if recorded else "games are not recorded"
+    assert process.end()[1].splitlines() == [
+        first,
+        f"the page: {address}/?token={token}",
+        f"open this address in a browser; {kept}",
+        "Ctrl-C here ends the server; a page that was closed can be opened again until then",
+    ]
 
 
 def test_a_killed_server_has_lost_nothing(processes: Processes, tmp_path: Path) -> None:
@@ -115,7 +146,7 @@ def test_the_command_ends_while_an_agent_searches(processes: Processes) -> None:
 
     asyncio.run(begin())
     process.signal(signal.SIGINT)
-    assert process.end()[0] == "1 tables, 0 games finished\n"
+    assert process.end()[0] == "1 table, 0 games finished\n"
 
 
 def test_cards_are_dealt_anew_each_time(processes: Processes, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from dancfr.games.registry import GAMES, all_games, make_game
 from dancfr.runs.recorded_games import read_record
 from dancfr.serve.browser.displays import page_of
 from dancfr.serve.browser.messages import MOST_BYTES
+from dancfr.serve.browser.rules_page import rules_page
 from dancfr.serve.browser.server import PAGE
 from dancfr.serve.position import replayed
 from tests.dancfr.serve.browser.pages import LIMIT_S, TOKEN, Client, Pages, with_pages
@@ -160,10 +161,13 @@ def test_page_leads_to_the_rules_of_its_game(game: str) -> None:
     async def use(pages: Pages) -> None:
         rules = (await pages.open()).received[0]["rules"]
         async with pages.session.get(f"{pages.address}/{rules}") as answer:
-            assert (answer.status, answer.content_type) == (200, "text/plain")
+            assert (answer.status, answer.content_type) == (200, "text/html")
             folder = all_games()[game].page
             assert folder is not None
-            assert await answer.text() == (folder.parents[1] / "README.md").read_text()
+            assert await answer.text() == rules_page(folder.parents[1] / "README.md")
+        async with pages.session.get(f"{pages.address}/game/{folder.name}") as other:
+            for name in ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cache-Control"):
+                assert answer.headers[name] == other.headers[name]
 
     with_pages(use, game=game)
 
@@ -171,7 +175,7 @@ def test_page_leads_to_the_rules_of_its_game(game: str) -> None:
 def test_game_of_another_package_has_no_rules() -> None:
     async def use(pages: Pages) -> None:
         assert (await pages.open()).received[0]["rules"] is None
-        async with pages.session.get(f"{pages.address}/game/rules.txt") as answer:
+        async with pages.session.get(f"{pages.address}/game/rules.html") as answer:
             assert answer.status == 404
 
     with_pages(use, game="pettingzoo:classic/tictactoe-v3")
