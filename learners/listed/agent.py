@@ -10,6 +10,7 @@ from envs.insight import Insight, limited, normalised, with_gaps
 from envs.ragged import best_rows, take_lists
 from learners.listed.critic import CriticInference
 from learners.listed.decisions import DecisionEncoder, settle_without_net
+from learners.listed.rollouts import roll_out
 from learners.listed.settings import Outputs, QNetworkSettings
 from learners.networks.q_inference import QForward, QInference
 from learners.networks.settings import Weights
@@ -74,10 +75,18 @@ class QAgent:
         Raises:
             GameOver: One of the games has ended.
         """
+        return self.choose(states)[0]
+
+    def choose(self, states: States) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+        """The actions as `act` has them, `[n]` records, and which m decisions needed the net, `int64[m]`.
+
+        Raises:
+            GameOver: One of the games has ended.
+        """
         actions, asked, lists, values = self.decide(states)
         if len(asked):
             actions[asked] = lists.rows[best_rows(lists.offsets, values)]
-        return actions
+        return actions, asked
 
     def decide(self, states: States) -> tuple[NDArray[np.void], NDArray[np.int64], Ragged, NDArray[np.float32]]:
         """Makes the decisions that need no net, and evaluates the others.
@@ -134,14 +143,15 @@ class QAgent:
 
     def critic_value(self, states: States, rng: np.random.Generator) -> tuple[float | None, str | None]:
         """The mean value of a critic that sees all hands, over likely deals of those that the player of a position,
-        `[1]`, does not see, and ``critic``; twice None without a critic or deals."""
+        `[1]`, does not see, and ``critic``; twice None without a critic or deals. Moves without a choice are played
+        first."""
         game = self._game
         if self.critic is None or not isinstance(game, Redeals) or not isinstance(game, FullView):
             return None, None
         dealt = np.repeat(states, DEALS)
         movers = self._game.to_move(dealt)
         redeal_by_belief(game, dealt, movers, rng.integers(0, 2**64, DEALS, np.uint64))
-        values = self.critic(self._game.observe(dealt, movers), game.observe_hidden(dealt, movers))
+        values = roll_out(self._game, self, dealt, movers, None, depth=0, trace=1.0)
         return limited(float(values.mean()), self._game), "critic"
 
     def with_search(self, game: GameBase, settings: RolloutSettings) -> Agent:

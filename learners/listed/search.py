@@ -11,18 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.agent import copy_with
-from envs.capabilities import Redeals, full_view, redeal_by_belief
+from envs.capabilities import Redeals, redeal_by_belief
 from envs.game import GameBase, ListedGame, States
 from envs.insight import Insight, normalised, with_gaps
 from learners.listed.agent import QAgent, places
 from learners.listed.proposals import propose
+from learners.listed.rollouts import roll_out
 from learners.search.search import Candidates
 from learners.search.settings import RolloutSettings
 
 ROWS = 4096
 """Roll-outs in lock step, about; of more decisions than that, some are searched after the others."""
-
-_TO_THE_END = 1_000_000
 
 
 @runtime_checkable
@@ -69,7 +68,7 @@ class DealSearch:
 
     def __init__(self, agent: QAgent, game: GameBase, settings: RolloutSettings) -> None:
         self.name = agent.name
-        self.agent, self.settings, self._critic = agent, settings, agent.critic
+        self.agent, self.settings = agent, settings
         self._enter(game)
 
     def __copy__(self) -> "DealSearch":
@@ -163,38 +162,15 @@ class DealSearch:
             longest = max(longest, perf_counter() - began)
 
     def _roll_out(self, states: States, actions: NDArray[np.void], deals: NDArray[np.uint64]) -> NDArray[np.float32]:
-        """Plays an action in each of M states under a deal, continues with the net, and gives the return of the round.
-
-        With `trace` below 1 it is the lambda-return of the critic's values at all depths, see
-        `learners.search.rollouts.roll_out`.
-        """
+        """Plays an action in each of M states under a deal, continues with the net, and gives the return of the round;
+        see `learners.listed.rollouts.roll_out`."""
         game, settings = self._game, self.settings
         players = game.to_move(states)
         if settings.doubt < 1:
             redeal_by_belief(game, states, players, deals)
         else:
             game.redeal(states, players, deals)
-        before, rows = game.rounds(states), np.arange(len(states))
-        returns, weight = np.zeros(len(states), np.float32), 1.0
-        depth = settings.depth if self._critic is not None else _TO_THE_END
-        idle = np.random.default_rng(0)  # the net draws nothing
-        for ply in range(depth + 1):
-            game.step(states, actions)
-            over = game.rounds(states) > before[rows]
-            if over.any():
-                ended = rows[over]
-                won = game.round_returns(states[over])[np.arange(len(ended)), players[ended]]
-                returns[ended] += np.float32(weight) * won
-                states, rows = states[~over], rows[~over]
-                if not len(rows):
-                    break
-            if self._critic is not None and (settings.trace < 1 or ply == depth):
-                share = 1.0 if ply == depth else 1 - settings.trace
-                returns[rows] += np.float32(weight * share) * self._values(states, players[rows])
-                weight *= settings.trace
-            if ply < depth:
-                actions = self.agent.act(states, rows, idle)
-        return returns
+        return roll_out(game, self.agent, states, players, actions, settings.depth, settings.trace)
 
     def think(self, states: States, rng: np.random.Generator) -> Insight:
         """See `envs.insight.Thinks`; `QAgent.think`."""
@@ -227,19 +203,7 @@ class DealSearch:
             value_from=value_from,
         )
 
-    def _values(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
-        """The critic's values of states to the teams of `players`, `float32[m]`."""
-        game, critic, full = self._game, self._critic, self._full
-        assert critic is not None
-        assert full is not None
-        movers = game.to_move(states)
-        values = critic(game.observe(states, movers), full.observe_hidden(states, movers))
-        teams = np.array(game.spec.teams or range(game.spec.num_players))
-        limit = np.float32(game.spec.max_return)
-        return np.clip(np.where(teams[movers] == teams[players], values, -values), -limit, limit)
-
     def _enter(self, game: GameBase) -> None:
         if not isinstance(game, RedealtGame):
             raise ValueError(f"search has to deal the hidden cards, which {game.spec.name} cannot do")
         self._game: RedealtGame = game
-        self._full = None if self._critic is None else full_view(game)

@@ -1,0 +1,87 @@
+"""Roll-outs of games with listed actions: every seat plays by the net, and a critic values where they end.
+
+`M` roll-outs in lock step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.capabilities import full_view
+from envs.game import ListedGame, States
+from learners.listed.critic import CriticInference
+
+if TYPE_CHECKING:
+    from learners.listed.agent import QAgent
+
+
+def roll_out(
+    game: ListedGame,
+    agent: QAgent,
+    states: States,
+    players: NDArray[np.int8],
+    actions: NDArray[np.void] | None,
+    depth: int,
+    trace: float,
+) -> NDArray[np.float32]:
+    """Plays an action in each of M states, continues with the net, and gives the return of the round.
+
+    After `depth` plies stands the value of the critic; an agent without one plays each round to its end. Of the states
+    on the way the critic values those alone whose decision needs the net: it was trained on no others, and is wrong
+    about a player who has nothing left but to pass. So a roll-out that would end at such a state goes on to the next
+    decision of the net. With `trace` below 1 the return is the lambda-return of the values on the way, see
+    `learners.search.rollouts.roll_out`.
+
+    Args:
+        game: The rules.
+        agent: Plays all seats.
+        states: `[M]` records, in which the roll-outs are played.
+        players: Whose return counts, `int8[M]`.
+        actions: The first action of each, `[M]` records; None: the states stand as after it.
+        depth: Plies after the first action.
+        trace: Lambda, from 0 to 1.
+
+    Returns:
+        The returns, `float32[M]`.
+    """
+    critic = agent.critic
+    returns, weight = np.zeros(len(states), np.float32), np.ones(len(states), np.float32)
+    rows, before, ply = np.arange(len(states)), game.rounds(states), 0
+    while len(rows):
+        if actions is not None:
+            game.step(states, actions)
+            over = game.rounds(states) > before[rows]
+            if over.any():
+                ended = rows[over]
+                won = game.round_returns(states[over])[np.arange(len(ended)), players[ended]]
+                returns[ended] += weight[ended] * won
+                states, rows = states[~over], rows[~over]
+                if not len(rows):
+                    break
+        actions, asked = agent.choose(states)
+        last = ply >= depth
+        if critic is not None and (last or trace < 1) and len(asked):
+            at = rows[asked]
+            share = weight[at] * np.float32(1 if last else 1 - trace)
+            returns[at] += share * _values(game, critic, states[asked], players[at])
+            weight[at] *= np.float32(trace)
+        if critic is not None and last:
+            left = np.ones(len(rows), bool)
+            left[asked] = False
+            states, rows, actions = states[left], rows[left], actions[left]
+        ply += 1
+    return returns
+
+
+def _values(
+    game: ListedGame, critic: CriticInference, states: States, players: NDArray[np.int8]
+) -> NDArray[np.float32]:
+    """The critic's values of states to the teams of `players`, `float32[m]`."""
+    movers = game.to_move(states)
+    values = critic(game.observe(states, movers), full_view(game).observe_hidden(states, movers))
+    teams = np.array(game.spec.teams or range(game.spec.num_players))
+    limit = np.float32(game.spec.max_return)
+    return np.clip(np.where(teams[movers] == teams[players], values, -values), -limit, limit)

@@ -1,0 +1,82 @@
+"""Roll-outs of a Q-net in GuanDan against a plain loop, and the decisions at which its critic is asked."""
+
+import numpy as np
+import pytest
+
+from envs.guandan import GuanDan
+from learners.listed.agent import QAgent
+from learners.listed.rollouts import roll_out
+from tests.learners.listed.test_search import GAME, agent, positions
+
+
+def plain(net: QAgent, state: np.ndarray, player: int, action: np.ndarray | None, depth: int, trace: float) -> float:
+    """The return of one roll-out, as the words of `roll_out` have it."""
+    assert net.critic is not None
+    state, found, weight, ply = state.copy(), 0.0, 1.0, 0
+    before = GAME.rounds(state)
+    while True:
+        if action is not None:
+            GAME.step(state, action)
+            if GAME.rounds(state) > before:
+                return found + weight * float(GAME.round_returns(state)[0, player])
+        action = net.act(state, np.zeros(1, np.int64), np.random.default_rng(0))
+        legal = net.network.list_choices(GAME, state)
+        if len(legal.rows) > 1:  # a decision
+            mover = GAME.to_move(state)
+            value = float(net.critic(GAME.observe(state, mover), GAME.observe_hidden(state, mover))[0])
+            value = min(max(value, -GAME.spec.max_return), GAME.spec.max_return)
+            value = value if (int(mover[0]) - player) % 2 == 0 else -value
+            if ply >= depth:
+                return found + weight * value
+            found += weight * (1 - trace) * value
+            weight *= trace
+        ply += 1
+
+
+@pytest.mark.parametrize("depth", [0, 3, 8])
+@pytest.mark.parametrize("trace", [1.0, 0.6])
+@pytest.mark.parametrize("plies", [20, 60])
+def test_roll_outs_are_those_of_a_plain_loop(plies: int, trace: float, depth: int) -> None:
+    net = agent()
+    states = positions(plies, games=40)
+    players = (GAME.to_move(states) + np.arange(len(states)) % 4).astype(np.int8) % 4
+    actions = net.act(states, np.arange(len(states)), np.random.default_rng(0))
+    assert len(states) > 10
+    for first in (actions, None):
+        found = roll_out(GAME, net, states.copy(), players, first, depth, trace)
+        expected = [
+            plain(net, states[b : b + 1], int(players[b]), None if first is None else first[b : b + 1], depth, trace)
+            for b in range(len(states))
+        ]
+        assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_critic_is_never_asked_about_a_player_without_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    net, seen = agent(), 0
+    original = GuanDan.observe_hidden
+
+    def watching(game: GuanDan, states: np.ndarray, players: np.ndarray) -> np.ndarray:
+        nonlocal seen
+        assert (np.diff(net.network.list_choices(game, states).offsets) > 1).all()
+        seen += len(states)
+        return original(game, states, players)
+
+    monkeypatch.setattr(GuanDan, "observe_hidden", watching)
+    states = positions(40, games=200)
+    settled = np.diff(net.network.list_choices(GAME, states).offsets) == 1
+    assert 20 < settled.sum() < len(states) - 20, "both kinds of positions"
+    net.begin(GAME, len(states), np.random.default_rng(0))
+    roll_out(GAME, net, states.copy(), GAME.to_move(states), None, 4, 0.5)
+    for b in np.flatnonzero(settled)[:5]:
+        value, value_from = net.critic_value(states[b : b + 1], np.random.default_rng(1))
+        assert value_from == "critic"
+        assert value is not None
+        assert abs(value) <= GAME.spec.max_return
+    assert seen > 200
+
+
+def test_without_a_critic_every_round_is_played_to_its_end() -> None:
+    net = agent(with_critic=False)
+    states = positions(30, games=40)
+    found = roll_out(GAME, net, states.copy(), GAME.to_move(states), None, 0, 0.5)
+    assert set(np.abs(found)) == {0.0, 1.0, 2.0, 3.0}, "what a round can bring; 0 is a draw"
