@@ -31,8 +31,8 @@ def roll_out(
 
     After `depth` plies stands the value of the critic; an agent without one plays each round to its end. Of the states
     on the way the critic values those alone whose decision needs the net: it was trained on no others, and is wrong
-    about a player who has nothing left but to pass. So a roll-out that would end at such a state goes on to the next
-    decision of the net. With `trace` below 1 the return is the lambda-return of the values on the way, see
+    about a player who has nothing left but to pass. So a roll-out that would end at such a state continues to the
+    next decision of the net. With `trace` below 1 the return is the lambda-return of the values on the way, see
     `learners.search.rollouts.roll_out`.
 
     Args:
