@@ -147,7 +147,7 @@ class Loop(ABC):
         """Shows how many kernels were compiled, if any. It is not recorded, since it depends on the cache."""
         if count := len(set(kernels)):
             what = "a kernel" if count == 1 else f"{count} kernels"
-            self.progress.event(f"compiled {what} in {seconds:.1f} s, before the clock started")
+            self.progress.result(f"compiled {what} in {seconds:.1f} s, before the clock started")
 
     # Iterations
 

@@ -1,4 +1,4 @@
-"""Games that we write are read by Gambit itself, with the same values and equilibria, and we read what it writes."""
+"""Games that we write are read by Gambit itself, with the same values and equilibria, and we read its files."""
 
 import io
 from pathlib import Path
