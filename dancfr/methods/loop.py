@@ -27,7 +27,7 @@ from dancfr.methods.settings import RunConfig
 from dancfr.methods.stopping import Stop
 from dancfr.methods.streams import Stream
 from dancfr.runs import checkpoints
-from dancfr.runs.checkpoints import reading as reading  # drivers of other packages import it from here
+from dancfr.runs.checkpoints import reading
 from dancfr.runs.run import Run
 from dancfr.watch.progress import COMPILING, NASH_CONV, Progress
 from dancfr.watch.tracking import Tracker
