@@ -339,6 +339,12 @@ class RayRuntime:
 
     def shutdown(self) -> None:
         """See `Runtime.shutdown`. A Ray that this runtime has joined, or that the caller had started, keeps running."""
+        try:
+            self._shut_down()
+        finally:
+            self._watchdog.take_leave()
+
+    def _shut_down(self) -> None:
         import ray
 
         if not ray.is_initialized():
@@ -347,6 +353,7 @@ class RayRuntime:
         if self._watchdog.lost:  # Ray cannot stop actors any more; they end with the Ray of their machines
             self._handles.clear()
         self.stop_all()
+        self._watchdog.take_leave()
         if self._owner:
             cluster.leave()
 

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+from actors.last_words import LastWords
 from actors.runtime import RayLost
 
 LOOK_EVERY_S = 2.0
@@ -16,6 +17,11 @@ OWN_LOST_AFTER_S = 5.0
 """The same for a Ray that this process has started: no network lies between."""
 END_AFTER_S = 20.0
 """Further time in which the driver has to end by itself."""
+
+_KILLED = (
+    "the training ended early, and so did the Ray that it had started: it was killed, or `ray stop` in another "
+    "terminal ended every Ray of the machine; continue with --resume"
+)
 
 
 class Watchdog:
@@ -41,6 +47,7 @@ class Watchdog:
         host, _, port = address.rpartition(":")
         self._where = host.strip("[]"), int(port)
         self._lost_after_s, self._end_after_s = lost_after_s, end_after_s
+        self._last_words = LastWords(f"dancfr: {_KILLED}") if own else None
         self._ended = threading.Event()
         self.lost = False
         threading.Thread(target=self._look, name="ray-watchdog", daemon=True).start()
@@ -51,13 +58,18 @@ class Watchdog:
             raise self.error()
 
     def error(self) -> RayLost:
-        """Returns the error that says that Ray is lost, and what to do."""
+        """Returns the error that reports the loss of Ray, with the cure."""
         return RayLost(self._message())
 
     def stop(self) -> None:
         """Ends the watch. Once the service has been lost, the process is still ended in time."""
         if not self.lost:
             self._ended.set()
+
+    def take_leave(self) -> None:
+        """To be called before Ray is stopped: the end of this process needs no explanation any more."""
+        if self._last_words is not None:
+            self._last_words.stop()
 
     def _message(self) -> str:
         if self._own:
@@ -85,6 +97,7 @@ class Watchdog:
         self.lost = True
         time.sleep(self._end_after_s)
         try:
+            self.take_leave()
             print(f"dancfr: {self._message()}", file=sys.stderr, flush=True)
         finally:
             os._exit(1)

@@ -26,7 +26,7 @@ def test_the_ray_of_the_training_is_ended(lost: str, how: signal.Signals, longer
     print(f"the driver ended {took:.1f} s after {lost}")
     assert took < 60
     (line,) = [line for line in run.told().splitlines() if line.startswith("dancfr:")]
-    assert "the Ray that this command has started is gone (`ray stop`" in line
+    assert "`ray stop` in another terminal" in line
     assert "--resume" in line
     more = rows(tmp_path / "run", "train")[-1]["iteration"] + 5
     with training(tmp_path / "run", f"iterations={more}", "--workers", "2", "--resume") as again:
