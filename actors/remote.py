@@ -192,7 +192,8 @@ class RayRuntime:
         joined = ray.get_runtime_context().gcs_address
         if self._owner and choice.address is not None:
             self._say(f"Ray: joined {joined}{choice.reason}")
-        self._watchdog = Watchdog(joined)
+        self._local = self._owner and choice.address is None
+        self._watchdog = Watchdog(joined, own=self._local)
         try:
             self._await_workers(workers)
         except ResourcesMissing:
@@ -225,6 +226,8 @@ class RayRuntime:
             try:
                 return check()
             except ResourcesMissing as error:
+                if self._local and not self._cpus():  # the machine's own node has ended, and will not come back
+                    raise self._watchdog.error() from error
                 if time.monotonic() >= deadline:
                     raise
                 if tries == 0:
@@ -336,6 +339,12 @@ class RayRuntime:
 
     def shutdown(self) -> None:
         """See `Runtime.shutdown`. A Ray that this runtime has joined, or that the caller had started, keeps running."""
+        try:
+            self._shut_down()
+        finally:
+            self._watchdog.take_leave()
+
+    def _shut_down(self) -> None:
         import ray
 
         if not ray.is_initialized():
@@ -344,6 +353,7 @@ class RayRuntime:
         if self._watchdog.lost:  # Ray cannot stop actors any more; they end with the Ray of their machines
             self._handles.clear()
         self.stop_all()
+        self._watchdog.take_leave()
         if self._owner:
             cluster.leave()
 

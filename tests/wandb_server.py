@@ -140,6 +140,7 @@ class Server:
             "CreateRunFiles": self._run_files,
             "ArtifactType": lambda _: {"project": None},
             "CreateArtifact": self._create_artifact,
+            "ArtifactByID": self._artifact,
             "CreateArtifactManifest": self._artifact_manifest,
             "CreateArtifactFiles": self._artifact_files,
             "CommitArtifact": self._commit,
@@ -286,6 +287,30 @@ class Server:
         number = str(len(self.artifacts) - 1)
         artifact = {"id": number, "state": "PENDING", "artifactSequence": {"latestArtifact": None}}
         return {"createArtifact": {"artifact": artifact}}
+
+    def _artifact(self, given: Answer) -> Answer:
+        found = self.artifacts[int(given["id"])]
+        collection = {"id": "collection", "name": found.name, "project": _project("dancfr") | {"internalId": "1"}}
+        about = {"description": None, "metadata": None, "historyStep": None, "commitHash": None, "updatedAt": None}
+        return {
+            "artifact": {
+                **about,
+                "id": given["id"],
+                "artifactSequence": {"__typename": "ArtifactSequence", **collection},
+                "versionIndex": 0,
+                "artifactType": {"name": found.type},
+                "ttlDurationSeconds": -2,
+                "ttlIsInherited": True,
+                "tags": [],
+                "state": "COMMITTED" if found.committed else "PENDING",
+                "size": sum(map(len, found.files.values())),
+                "digest": "",
+                "digestAlgorithm": None,
+                "fileCount": len(found.files),
+                "createdAt": "2026-01-01T00:00:00",
+                "aliases": [],
+            }
+        }
 
     def _artifact_manifest(self, given: Answer) -> Answer:
         place = self._place("manifest", given["artifactID"], "manifest.json")

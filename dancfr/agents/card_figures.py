@@ -1,7 +1,8 @@
 """The figures of a packed agent that `dancfr pack` measures for its card."""
 
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.cards import Exploitability, Match, Readability, ReadAfter
@@ -11,9 +12,11 @@ from dancfr.agents.match_rules import match_rules
 from dancfr.agents.pretrained import PREFIX
 from dancfr.agents.team_response import has_teams
 from dancfr.errors import UsageError
-from dancfr.evaluation.exploitability import evaluate_exactly
+from dancfr.evaluation.exploitability import evaluate_exactly, uniform_nash_conv
+from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH
+from dancfr.runs.run import Run
 from envs.capabilities import ExactGame
 from envs.game import GameBase
 
@@ -46,15 +49,41 @@ def is_exact(rules: GameBase, source: "Source") -> bool:
     return source.info is None or isinstance(rules, ExactGame)
 
 
-def exploitability(packed: str, source: "Source", request: "PackRequest") -> Exploitability | None:
-    """The exact exploitability, see `is_exact`, or the return of a trained response if one is wanted."""
+def recorded(run: Run, wanted: AgentName, iteration: int) -> dict[str, Any] | None:
+    """The exact evaluation of an agent in the record of its run, None if there is none of the form that its name asks
+    for.
+
+    Args:
+        run: The run.
+        wanted: Name of the agent.
+        iteration: Iteration of its nets.
+    """
+    policy = {(): "average", (("average", "last"),): "last"}.get(wanted.query)
+    rows = [row for row in run.read_metrics("exploitability") if row["iteration"] == iteration]
+    return next((row for row in reversed(rows) if row["policy"] == policy), None)
+
+
+def exploitability(
+    packed: str, source: "Source", request: "PackRequest", known: Mapping[str, Any] | None
+) -> Exploitability | None:
+    """The exact exploitability, see `is_exact`, or the return of a trained response if one is wanted.
+
+    Args:
+        packed: Folder of the packed agent.
+        source: The agent.
+        request: The request.
+        known: An exact evaluation of the same weights, see `recorded`; None: it is computed.
+    """
     shown = f"{PREFIX}{request.wanted_name}"
     rules, _ = match_rules(source.game, (packed,))
     if is_exact(rules, source):
-        found = evaluate_exactly(packed, make_agent(packed, rules), rules)
+        found = evaluate_exactly(packed, make_agent(packed, rules), rules).as_dict() if known is None else known
         command = shlex.join(["dancfr", "evaluate", shown, "--game", source.game, "--exploitability"])
-        value, largest = found.exploitability, found.max_utility
-        return Exploitability(kind="exact", value=value, largest=largest, command=command, uniform=found.uniform)
+        value, largest = found["exploitability"], found["max_utility"]
+        uniform = found.get("uniform_exploitability")
+        if known is not None and (nash_conv := uniform_nash_conv(rules)) is not None:  # records have no yardstick
+            uniform = nash_conv / rules.spec.num_players
+        return Exploitability(kind="exact", value=value, largest=largest, command=command, uniform=uniform)
     if request.response_minutes is None:
         return None
     starts = request.response_starts

@@ -1,7 +1,6 @@
 """Exact best responses: those of `dancfr exploit --exact`, and `--beside-exact`, which calibrates trained ones."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -27,7 +26,7 @@ from learners.exact_response.mini_geister import SOLVED, best_response, solves
 TRAINED = "leave out --exact for a trained lower bound"
 
 
-def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = warn) -> dict[str, Any]:
+def exploit_exactly(request: ExploitRequest) -> dict[str, Any]:
     """Computes the returns of best responses in both seats; returns the result of `dancfr exploit --json`.
 
     The intervals of the result are bounds of numerical error, not confidence intervals.
@@ -54,7 +53,8 @@ def exploit_exactly(request: ExploitRequest, report: Callable[[str], None] = war
         interval = [found.value, min(found.value + found.error, rules.spec.max_return)]
         seats[name] = {"value": found.value, "ci95": interval, "by_colours": list(found.by_colours)}
         corners, most = corners + found.corners, max(most, found.most)
-        report(f"moving {name}: {found.value:+.6f} a game")
+        if request.options.progress:
+            warn(f"moving {name}: {found.value:+.6f} a game")
     low, high = (sum(part["ci95"][end] for part in seats.values()) / 2 for end in (0, 1))
     return {
         "agent": request.agent,
@@ -93,9 +93,10 @@ def exploit_beside_exact(request: ExploitRequest) -> dict[str, Any]:
     """
     _, rules, _ = _rules(request)
     if solves(rules):
-        exact = exploit_exactly(replace(request, **_NOT_TRAINED))["exploitability"]
+        exact = exploit_exactly(_not_trained(request))["exploitability"]
     else:
-        exact = evaluate_exactly(request.agent, request.make_agent(request.agent, rules), rules).exploitability
+        agent, progress = request.make_agent(request.agent, rules), request.options.progress
+        exact = evaluate_exactly(request.agent, agent, rules, progress).exploitability
     result = exploit(request)
     share = result["exploitability_lower_bound"] / exact if exact > 0 else None
     result |= {"exact_exploitability": float(exact), "found_share": share}
@@ -106,14 +107,16 @@ def exploit_beside_exact(request: ExploitRequest) -> dict[str, Any]:
 
 
 _CALIBRATION = ("exact_exploitability", "found_share")
-_NOT_TRAINED: dict[str, Any] = {
-    **dict.fromkeys(("minutes", "games", "eval_games", "out")),
-    **dict.fromkeys(("starts", "known", "overrides"), ()),
-    "options": TrainOptions(inline=True),
-    "exact": True,
-    "beside_exact": False,
-}
-"""Fields of a request for a trained response that one for an exact response leaves out."""
+
+
+def _not_trained(request: ExploitRequest) -> ExploitRequest:
+    """The request for an exact response, without the fields of a trained one."""
+    left_out: dict[str, Any] = {
+        **dict.fromkeys(("minutes", "games", "eval_games", "out")),
+        **dict.fromkeys(("starts", "known", "overrides"), ()),
+    }
+    options = TrainOptions(inline=True, progress=request.options.progress)
+    return replace(request, **left_out, options=options, exact=True, beside_exact=False)
 
 
 def _rules(request: ExploitRequest) -> tuple[str, GameBase, dict[str, Any]]:

@@ -119,6 +119,7 @@ class Source:
         info: Content of the packed ``config.json``; None for a tabular strategy.
         files: The files by their paths in the packed folder; arrays of nets are float32.
         exact: See `Packed`.
+        recorded: The exact evaluation of these nets in the record of the run, if it has one.
     """
 
     game: str
@@ -128,6 +129,7 @@ class Source:
     info: Mapping[str, Any] | None
     files: Mapping[str, PackedFile]
     exact: bool
+    recorded: Mapping[str, Any] | None = None
 
 
 def pack(request: PackRequest) -> dict[str, Any]:
@@ -143,6 +145,7 @@ def pack(request: PackRequest) -> dict[str, Any]:
     _check(request, source)
     with new_folder(request.folder) as aside:
         precision, packed = _write(aside, request, source), str(agent_in(aside))
+        known = source.recorded if precision is None else None  # half precision has another exploitability
         card = Card(
             name=request.wanted_name,
             game=source.game,
@@ -151,14 +154,16 @@ def pack(request: PackRequest) -> dict[str, Any]:
             training=source.training,
             packed=_command(request),
             strength=tuple(card_figures.match(packed, source.game, name, request) for name in request.against),
-            exploitability=card_figures.exploitability(packed, source, request),
+            exploitability=card_figures.exploitability(packed, source, request, known),
             readability=card_figures.readability(packed, source.game, request) if request.readable else None,
             precision=earlier.precision if earlier is not None and earlier.precision is not None else precision,
         )
         write_json(aside / CARD, card.model_dump(mode="json"))
         (aside / README).write_text(readme(aside, card), encoding="utf-8")
     size = sum(file.stat().st_size for file in request.folder.rglob("*") if file.is_file())
-    return {"agent": request.agent, "folder": str(request.folder), "bytes": size, "card": card.model_dump(mode="json")}
+    origin = None if card.exploitability is None else "computed" if known is None else "record"
+    about = {"agent": request.agent, "folder": str(request.folder), "bytes": size, "exploitability": origin}
+    return about | {"card": card.model_dump(mode="json")}
 
 
 def _source(request: PackRequest) -> tuple[Source, Card | None]:
@@ -212,6 +217,7 @@ def _from_run(wanted: AgentName, request: PackRequest, earlier: Card | None) -> 
         info=info | {"config": packed.config},
         files=packed.files,
         exact=packed.exact,
+        recorded=card_figures.recorded(run, wanted, packed.iteration) if request.nets is None else None,
     )
 
 

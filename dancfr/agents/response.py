@@ -14,6 +14,7 @@ from dancfr.arguments import checked
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import name_of
 from dancfr.evaluation.effort import describe_effort
+from dancfr.methods.options import TrainOptions
 from dancfr.notebooks import BAND, axes_for, frame
 from dancfr.runs.keys import settings_of
 from envs.agent import Agent
@@ -127,6 +128,7 @@ def best_response(
     options: Mapping[str, Any] | Sequence[str] = (),
     known: Sequence[str] = (),
     out: str | os.PathLike[str] | None = None,
+    progress: bool = True,
 ) -> Response:
     """Trains a best response against a frozen agent and measures its winnings: a lower bound of exploitability.
 
@@ -144,6 +146,7 @@ def best_response(
         options: Options of the game, by name or as ``key=value``.
         known: Agents that are measured beside the responses.
         out: Folder for the run with result, figure and nets; None stores nothing. For agents with a name.
+        progress: Show progress on standard error.
 
     Raises:
         UsageError: a name is unknown, no game is named, the game is not two-player zero-sum, or a number is out of
@@ -169,6 +172,7 @@ def best_response(
         eval_games=eval_games,
         known=tuple(known),
         out=None if out is None else Path(out),
+        options=TrainOptions(inline=True, progress=progress),
         objects={} if isinstance(frozen, str) else {name: frozen},
     )
     respond = exploit_exactly if exact else exploit_beside_exact if beside_exact else exploit

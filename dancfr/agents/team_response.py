@@ -8,6 +8,7 @@ the response wins bounds what a best response of two seats that share a policy w
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,6 @@ from dancfr.methods.best_response.config import FRESH, RESULT
 from dancfr.methods.candidate_policy import METHOD
 from dancfr.methods.candidate_policy.config import QUICK, CandidatePolicyConfig
 from dancfr.methods.launch import TrainRequest, train
-from dancfr.methods.options import TrainOptions
 from dancfr.methods.settings import EvaluationSettings
 from dancfr.runs.folder import write_json
 from dancfr.runs.run import Run
@@ -76,7 +76,7 @@ def exploit_team(
     request.make_agent(request.agent, rules)  # reports a wrong name before the training starts
     with tempfile.TemporaryDirectory() as folder:
         path = request.out or Path(folder) / "run"
-        inline = TrainOptions(inline=True, make_agent=request.make_agent, kept=request.out is not None)
+        inline = replace(request.options, make_agent=request.make_agent, kept=request.out is not None)
         clocks = perf_counter(), process_time()
         result = train(TrainRequest(PRESET, request.overrides, path, "off", inline, base=config))
         run = Run.open(path)

@@ -192,7 +192,7 @@ def describe_exploit(result: Result) -> str:
     seats = ", ".join(f"{part['value']:+.4f} moving {name}" for name, part in result["seats"].items())
     if "win_rate" in result:  # a team's response
         least, most = map(_percent, result["win_rate_ci95"])
-        seats = f"{_percent(result['win_rate'])} of {result['eval_games']:,} games, {least} to {most}"
+        seats = f"{_percent(result['win_rate'])} of them won, {least} to {most}"
     if result["exact"]:
         return (
             f"a best response to {result['agent']} wins {result['value']:+.5f} a game ({seats}), "
@@ -203,8 +203,9 @@ def describe_exploit(result: Result) -> str:
 
     effort = describe_effort(result["cpu_seconds"] / 60, result["decisions"])
     lines = [
-        f"a response to {result['agent']} wins {result['value']:+.4f} a game (95 % interval {low:+.4f} to {high:+.4f}; "
-        f"{seats}), trained on {result['games']:,} games: {effort}, all starts and the measurement included",
+        f"a response to {result['agent']} wins {result['value']:+.4f} a game (95 % interval {low:+.4f} to {high:+.4f} "
+        f"in {result['eval_games']:,} games; {seats}), trained on {result['games']:,} games: {effort}, all starts and "
+        "the measurement included",
         f"exploitability is at least {result['exploitability_at_least']:.4f} with 97.5 % confidence; the estimate of "
         f"that bound is {result['exploitability_lower_bound']:.4f}, of NashConv {result['nash_conv_lower_bound']:.4f} "
         f"(largest return {result['max_return']:g})",

@@ -92,6 +92,9 @@ def _describe(result: output.Result) -> str:
 
     card = Card.from_json(result["card"], result["folder"])
     lines = [f"{result['folder']}: {result['bytes']:,} bytes", f"  {summary(card)}"]
+    if (bound := card.exploitability) is not None and bound.kind == "exact":
+        origin = "as in the record of the run" if result["exploitability"] == "record" else "computed for this card"
+        lines.append(f"  exploitability {bound.value:.6g}, {origin}")
     if (read := card.readability) is not None and read.plies:
         last = read.plies[-1]
         right, chance = f"{100 * last.accuracy:.1f} %", f"{100 * last.chance:.1f} %"

@@ -64,8 +64,8 @@ def train(request: TrainRequest) -> dict[str, Any]:
     if options.tensorboard:
         with naming_extras():
             import tensorboard  # noqa: F401 (a process of its own uses it)
-    if fresh is not None:
-        _note_other_game(request.base or preset.config, fresh, request.overrides)
+    if fresh is not None and options.notes:
+        note_other_game(request.base or preset.config, fresh, request.overrides)
     with catching() as stop:
         run, config = _resume(request, preset, method) if fresh is None else _start(request, preset, method, fresh)
         with (
@@ -95,7 +95,7 @@ def _configured(base: Config, request: TrainRequest) -> Config:
     return config
 
 
-def _note_other_game(base: Config, config: Config, overrides: Sequence[str]) -> None:
+def note_other_game(base: Config, config: Config, overrides: Sequence[str]) -> None:
     """Reports the settings that a configuration loses where `game=` names another game than its own."""
     if not isinstance(base, RunConfig) or not isinstance(config, RunConfig) or base.game == config.game:
         return

@@ -27,7 +27,7 @@ from dancfr.methods.settings import RunConfig
 from dancfr.methods.stopping import Stop
 from dancfr.methods.streams import Stream
 from dancfr.runs import checkpoints
-from dancfr.runs.checkpoints import reading as reading  # drivers of other packages import it from here
+from dancfr.runs.checkpoints import reading
 from dancfr.runs.run import Run
 from dancfr.watch.progress import COMPILING, NASH_CONV, Progress
 from dancfr.watch.tracking import Tracker
@@ -147,7 +147,7 @@ class Loop(ABC):
         """Shows how many kernels were compiled, if any. It is not recorded, since it depends on the cache."""
         if count := len(set(kernels)):
             what = "a kernel" if count == 1 else f"{count} kernels"
-            self.progress.event(f"compiled {what} in {seconds:.1f} s, before the clock started")
+            self.progress.result(f"compiled {what} in {seconds:.1f} s, before the clock started")
 
     # Iterations
 

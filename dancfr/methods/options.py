@@ -23,6 +23,7 @@ class TrainOptions:
         resume: Continue from the newest checkpoint of the run.
         kept: Whether the run's folder outlives the command; if not, no message suggests resuming it.
         progress: Show progress on standard error.
+        notes: Report the settings of the preset that another game leaves out.
         dashboard: Serve the dashboard, if Ray is started on this machine.
         tensorboard: Write the run's record for TensorBoard, into the folder ``tensorboard`` of the run.
         on_row: Function that gets each row of the record once it is written. An exception that it raises ends the
@@ -38,6 +39,7 @@ class TrainOptions:
     resume: bool = False
     kept: bool = True
     progress: bool = True
+    notes: bool = True
     dashboard: bool = False
     tensorboard: bool = False
     on_row: Callable[[Mapping[str, Any]], None] | None = None

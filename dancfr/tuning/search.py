@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from dancfr.agents.by_name import make_agent
 from dancfr.errors import RunError, UsageError, naming_extras, reason, warn
 from dancfr.methods import find_preset, method_of
-from dancfr.methods.launch import check_options
+from dancfr.methods.launch import check_options, note_other_game
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.stopping import OutOfTime, Stop, catching
 from dancfr.report.report import prepare
@@ -102,6 +102,7 @@ def tune(request: SearchRequest) -> dict[str, Any]:
         if (begun := len(study.get_trials(deepcopy=False))) > plan.trials:
             raise UsageError(f"the search in {folder} has begun {begun} trials: --trials must be that many or more")
         plan.write(folder)
+        note_other_game(find_preset(plan.preset).config, plan.config, plan.overrides)  # here, not for each run
         stopped = not _search(request, plan, study, options)
         comparison = None
         result = summary(plan, study)
@@ -197,7 +198,7 @@ def _validated(values: dict[str, Any]) -> Plan:
 
 def _options(request: SearchRequest) -> TrainOptions:
     """Returns the options of trainings; trials in parallel are the workers of Ray."""
-    options = replace(request.options, resume=False, make_agent=make_agent)
+    options = replace(request.options, resume=False, notes=False, make_agent=make_agent)
     if request.parallel < 1:
         raise UsageError(f"--parallel must be at least 1, got {request.parallel}")
     if request.parallel == 1:
@@ -233,7 +234,7 @@ def _search(request: SearchRequest, plan: Plan, study: "optuna.Study", options: 
     with catching("stopping before the next trial") as stop:
         tasks = _tasks(until, plan, study, stop)
         if request.parallel > 1:
-            return _search_in_parallel(request, plan, study, options, tasks, stop, waiting, left)
+            return _search_in_parallel(request, plan, study, options, tasks, stop, left)
         for task in tasks:
             try:
                 _note(plan, run_trial(request.folder, task, options, warn), left)
@@ -250,14 +251,12 @@ def _search_in_parallel(
     options: TrainOptions,
     tasks: Iterator[Task],
     stop: Stop,
-    waiting: int,
     left: TimeLeft,
 ) -> bool:
     """See `_search`. After a signal, trials that do not end within the notice are left to be resumed."""
-    most = min(request.parallel, waiting)
-    if not most:
+    if not left.trials:
         return True
-    folder = str(request.folder.resolve())
+    folder, most = str(request.folder.resolve()), min(request.parallel, left.trials)
     stop.then = "stopping after the trials under way, if they end soon"
     calls = ((folder, task.index, task.number, task.until) for task in tasks)
     try:

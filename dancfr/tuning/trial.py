@@ -194,5 +194,5 @@ class TrialTrainer:
 
     def train(self, folder: str, index: int, number: int | None, until: float | None) -> tuple[Any, None]:
         """Trains a trial to its end; returns the result of `run_trial`."""
-        options = TrainOptions(device=self._device, inline=True, progress=False, make_agent=make_agent)
+        options = TrainOptions(device=self._device, inline=True, progress=False, notes=False, make_agent=make_agent)
         return run_trial(Path(folder), Task(index, number, until), options, lambda _: None), None

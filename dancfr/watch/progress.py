@@ -212,6 +212,11 @@ class Progress(_Shown):
         """Shows an event that the user should know of, such as the death of a worker, on a line of its own."""
         self._say(str(text))
 
+    def result(self, text: object) -> None:
+        """Shows a result on the way, such as a point of a curve, if progress is shown."""
+        if self._enabled:
+            self._say(str(text))
+
     def resumed(self, iteration: int, seconds: float = 0.0) -> None:
         """Shows that the run continues after `iteration`, with `seconds` of training behind it."""
         if self._enabled and iteration:

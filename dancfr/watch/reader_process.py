@@ -15,6 +15,9 @@ from actors.packages import python_path
 from dancfr.errors import reason, warn
 from dancfr.runs.run import Run
 
+NOTE = "note: "
+"""Begins the lines on standard error that the training is to show as warnings, although the program has not failed."""
+
 FINISH_TIMEOUT_S = 60.0
 """The end of a training waits at most this long for each of its readers."""
 
@@ -66,6 +69,9 @@ class ReaderProcess:
         else:
             if self._process.returncode != 0:
                 self._give_up(self._last_line())
+            for line in self._lines():
+                if line.startswith(NOTE):
+                    warn(f"warning: {self._name}: {line.removeprefix(NOTE)}; {self._record} has everything")
 
     def _give_up(self, why: str) -> None:
         self._process = None
@@ -73,9 +79,11 @@ class ReaderProcess:
 
     def _last_line(self) -> str:
         """Returns the last line that the process wrote to standard error, which says why it ended."""
-        if self._errors is not None:
-            self._errors.seek(0)
-            lines = self._errors.read().decode(errors="replace").strip().splitlines()
-            if lines:
-                return lines[-1]
-        return "its process ended"
+        return (self._lines() or ["its process ended"])[-1]
+
+    def _lines(self) -> list[str]:
+        """Returns the lines that the process has written to standard error."""
+        if self._errors is None:
+            return []
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace").strip().splitlines()

@@ -6,9 +6,12 @@ Everything here is made from the run's folder; `dancfr.watch.wandb_reader` decid
 import json
 import re
 import shutil
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
 
 from dancfr.runs import checkpoints
 from dancfr.runs.recorded_games import is_record
@@ -133,8 +136,12 @@ def _artifact(run: Run, live: Any, kind: str, **about: Any) -> Any:
     return wandb.Artifact(f"{name}-{live.id}-{kind}", type=kind, metadata=about)
 
 
-def send_checkpoint(run: Run, live: Any, checkpoint: checkpoints.Checkpoint) -> None:
-    """Sends a checkpoint's manifest and the strategies up to it as an artifact; the buffers stay on the disk."""
+def send_checkpoint(run: Run, live: Any, checkpoint: checkpoints.Checkpoint) -> Any:
+    """Sends a checkpoint's manifest and the strategies up to it as an artifact; the buffers stay on the disk.
+
+    Returns:
+        The artifact; None if a file was removed meanwhile.
+    """
     artifact = _artifact(run, live, "checkpoint", iteration=checkpoint.iteration)
     manifest = run.path / "wandb" / f"manifest-{checkpoint.iteration:06d}.json"
     stored = [file.path for file in run.list_strategies() if file.iteration <= checkpoint.iteration]
@@ -144,12 +151,12 @@ def send_checkpoint(run: Run, live: Any, checkpoint: checkpoints.Checkpoint) -> 
         for path in stored:  # W&B need not copy a file that does not change
             artifact.add_file(str(path), name=f"strategies/{path.name}", policy="immutable", skip_cache=True)
     except (OSError, ValueError):
-        return  # the run has removed a file meanwhile; the next checkpoint is sent instead
-    live.log_artifact(artifact, aliases=["latest", f"iteration-{checkpoint.iteration}"])
+        return None  # the run has removed a file meanwhile; the next checkpoint is sent instead
+    return live.log_artifact(artifact, aliases=["latest", f"iteration-{checkpoint.iteration}"])
 
 
-def send_record(run: Run, live: Any) -> None:
-    """Sends the record of the run as an artifact: its `FILES`, those of responses, and recorded games.
+def send_record(run: Run, live: Any) -> Any:
+    """Sends the record of the run as an artifact: its `FILES`, those of responses, and recorded games; returns it.
 
     Copies are sent, beside the rows of this piece, because the run may continue before an offline piece is sent.
     """
@@ -166,4 +173,24 @@ def send_record(run: Run, live: Any) -> None:
             artifact.add_file(str(copies / name), name=name, policy="immutable", skip_cache=True)
         except (OSError, ValueError):
             continue  # the file has been removed meanwhile
-    live.log_artifact(artifact, aliases=["latest"])
+    return live.log_artifact(artifact, aliases=["latest"])
+
+
+def refused(artifacts: Iterable[Any], seconds: float) -> dict[str, list[str]]:
+    """Returns the names of the artifacts that the server has refused, by its reason.
+
+    Args:
+        artifacts: Artifacts that were sent.
+        seconds: Time to wait for all of them; one that is still under way then is not refused.
+    """
+    until, found = time.monotonic() + seconds, dict[str, list[str]]()
+    for artifact in artifacts:
+        try:
+            artifact.wait(timeout=max(int(until - time.monotonic()), 1))
+        except ValidationError:  # it was taken, and the answer about it is not understood
+            continue
+        except ValueError as error:
+            found.setdefault(" ".join(str(error).split()), []).append(artifact.name)
+        except Exception:  # it takes longer, or is there but cannot be read back
+            continue
+    return found

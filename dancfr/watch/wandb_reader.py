@@ -28,14 +28,18 @@ from dancfr.runs.run import Run
 from dancfr.watch.beside import ignore_signals, until_the_end
 from dancfr.watch.following import Row, Tail, evaluated, is_number
 from dancfr.watch.progress import Speed
+from dancfr.watch.reader_process import NOTE
 from dancfr.watch.tracking import server
-from dancfr.watch.wandb_page import Curves, send_checkpoint, send_record, tables
+from dancfr.watch.wandb_page import Curves, refused, send_checkpoint, send_record, tables
 
 FILE = "wandb.json"
 """The file in a run's folder with the ``id`` of its W&B run, and the names of its offline ``pieces``, oldest first."""
 
 INIT_TIMEOUT_S = 30.0
 """Time after which W&B gives up on a server that does not answer; the variable WANDB_INIT_TIMEOUT overrides it."""
+
+REFUSAL_S = 20.0
+"""Time to wait at the end for the server's answers about artifacts."""
 
 SUMMARIES = (
     (r"evaluation/.*/win_rate", "max,last"),
@@ -72,6 +76,7 @@ class Reader:
         self._decisions: dict[int, float] = {}  # until the end of an iteration
         self._curves = Curves()
         self._checkpoint = 0
+        self._artifacts: list[Any] = []
         for axis in AXES:
             live.define_metric(axis, hidden=True)
 
@@ -90,13 +95,18 @@ class Reader:
         due = bool(stored) and stored[-1].iteration > self._checkpoint
         if due:
             self._checkpoint = stored[-1].iteration
-            send_checkpoint(self._run, self._live, stored[-1])
+            self._artifacts.append(send_checkpoint(self._run, self._live, stored[-1]))
         if (due or last) and (charts := self._curves.draw()):
             self._live.log(charts)
         if last:
             if made := tables(self._run, self._decisions):
                 self._live.log(made)
-            send_record(self._run, self._live)
+            self._artifacts.append(send_record(self._run, self._live))
+
+    def refusals(self) -> list[str]:
+        """Returns a line for each reason why the server has refused artifacts."""
+        found = refused([artifact for artifact in self._artifacts if artifact is not None], REFUSAL_S)
+        return [f"{server()} does not take {', '.join(names)}: {why}" for why, names in found.items()]
 
     def _send(self, row: Row) -> None:
         """Sends a row, unless W&B has it already."""
@@ -212,6 +222,8 @@ def main(path: str, mode: str, key: str = "", unit: str = "", decisions: str = "
     note_piece(run, live)
     exit_code = until_the_end(reader.update)
     reader.update(last=True)
+    for line in reader.refusals() if mode == "online" else ():
+        print(f"{NOTE}{line}", file=sys.stderr, flush=True)
     live.finish(exit_code=exit_code)
 
 

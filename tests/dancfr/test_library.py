@@ -208,6 +208,16 @@ def test_wrong_values_are_refused_in_one_line_with_the_cure(call: Callable[[], A
     assert len(str(refused.value)) < 400
 
 
+@pytest.mark.parametrize("options", [{"games": 2}, {"games": 2, "beside_exact": True}, {"minutes": 0.01}])
+def test_best_response_is_silent_without_progress(options: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+    more = options | {"game": "kuhn", "eval_games": 20}
+    shown = dancfr.best_response("random", **more)
+    assert "moving first" in capfd.readouterr().err
+    silent = dancfr.best_response("random", **more, progress=False)
+    assert capfd.readouterr() == ("", "")
+    assert shown.found["starts"] == silent.found["starts"]
+
+
 @pytest.mark.parametrize(
     ("call", "arguments", "told"),
     [

@@ -24,11 +24,13 @@ import zipfile
 from pathlib import Path
 
 from packaging.metadata import Metadata
+from packaging.version import Version
 
 from tests.packaging.bill import Unusable, bill_of_materials
 from tests.packaging.dependencies import PROJECT, ROOT
 
 PACKAGES = ("actors", "dancfr", "envs", "learners")
+UNRELEASED = "Unreleased"
 
 
 class NotReleasable(Exception):
@@ -48,7 +50,7 @@ def main() -> int:
     shutil.rmtree(given.out, ignore_errors=True)  # files of an earlier call are not those of a commit that is refused
     try:
         version = check_commit(given.tag)
-        notes = changes(version, released=given.tag is not None)
+        notes = changes(version, tagged=given.tag is not None)
         given.out.mkdir(parents=True)
         with tempfile.TemporaryDirectory() as scratch:
             tree = Path(scratch) / f"dancfr-{version}"
@@ -71,7 +73,7 @@ def main() -> int:
     for path in sorted(given.out.iterdir()):
         print(f"{path.stat().st_size:>12,}  {path.name}")
     if given.tag is None:
-        print(f"a trial: these files may differ from those of version {version}; TAG=v{version} builds a release")
+        print("a trial: these files may differ from those of the release, which TAG=v... builds")
     return 0
 
 
@@ -97,30 +99,47 @@ def check_commit(tag: str | None) -> str:
     if git("status", "--porcelain"):
         raise NotReleasable("there are changes that are not committed (git status): commit or stash them first")
     version = str(PROJECT["version"])
+    if tag is not None and Version(version).is_devrelease:
+        raise NotReleasable(f"pyproject.toml has the version {version} of a checkout: set that of the release")
     if tag is not None and tag != f"v{version}":
         raise NotReleasable(f"the tag is {tag}, but pyproject.toml has version {version}: the tag must be v{version}")
     for existing in git("tag", "--points-at", "HEAD", "v*").split():
         if existing != f"v{version}":
             raise NotReleasable(f"this commit is tagged {existing}, but pyproject.toml has version {version}")
     cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
-    if cited is None or cited[1] != version:
-        raise NotReleasable(f"CITATION.cff does not have version {version}")
+    wanted = released() if Version(version).is_devrelease else version
+    if cited is None or cited[1] != wanted:
+        raise NotReleasable(f"CITATION.cff does not have version {wanted}")
     return version
 
 
-def changes(version: str, released: bool) -> str:
-    """Returns the section of a version in the changelog.
+def sections() -> dict[str, tuple[str, str]]:
+    """Returns the date after the title and the text of each section of the changelog, by title, newest first."""
+    found = re.findall(r"^## (\S+)([^\n]*)\n(.*?)(?=^## |\Z)", (ROOT / "CHANGELOG.md").read_text(), re.M | re.S)
+    return {title: (date, text.strip()) for title, date, text in found}
+
+
+def released() -> str:
+    """Returns the newest version that the changelog says was released."""
+    return next(title for title in sections() if title != UNRELEASED)
+
+
+def changes(version: str, tagged: bool) -> str:
+    """Returns the section of a version in the changelog; of the version of a checkout, the unreleased changes.
 
     Raises:
         NotReleasable: there is none with a date, or a version is released while changes are listed as unreleased.
     """
-    sections = dict(re.findall(r"^## (\S+)([^\n]*\n.*?)(?=^## |\Z)", (ROOT / "CHANGELOG.md").read_text(), re.M | re.S))
-    title, _, text = sections.get(version, "").partition("\n")
-    if not re.fullmatch(r" - \d{4}-\d{2}-\d{2}", title) or not text.strip():
+    found = sections()
+    _, unreleased = found.get(UNRELEASED, ("", ""))
+    if Version(version).is_devrelease:
+        return unreleased + "\n"
+    date, text = found.get(version, ("", ""))
+    if not re.fullmatch(r" - \d{4}-\d{2}-\d{2}", date) or not text:
         raise NotReleasable(f"CHANGELOG.md needs a section `## {version} - YYYY-MM-DD` with the changes")
-    if released and sections.get("Unreleased", "").strip():
+    if tagged and unreleased:
         raise NotReleasable(f"CHANGELOG.md lists unreleased changes: move them to the section of {version}")
-    return text.strip() + "\n"
+    return text + "\n"
 
 
 def unpack_commit(tree: Path) -> None:

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from tests.packaging import bill
 from tests.packaging.bill import Unusable, bill_of_materials
-from tests.packaging.dependencies import ROOT, pinned_versions, required_by, stated_by
-from tests.packaging.release import Wrong, check_wheel, files
+from tests.packaging.dependencies import PROJECT, ROOT, pinned_versions, required_by, stated_by
+from tests.packaging.release import UNRELEASED, Wrong, check_wheel, files, released, sections
 from tests.packaging.test_repository import repository_files
 
 VERSION = "9.8.7"
@@ -45,7 +46,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         target = copy / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
-    version = re.compile(r'^version( = "|: )[\d.]+', re.MULTILINE)
+    version = re.compile(r'^version( = "|: )[\w.]+', re.MULTILINE)
     for name in ("pyproject.toml", "CITATION.cff"):
         (copy / name).write_text(version.sub(rf"version\g<1>{VERSION}", (copy / name).read_text()))
     change(copy / "CHANGELOG.md", "## Unreleased\n", f"## Unreleased\n\n## {VERSION} - 2026-12-01\n\n- Released.\n")
@@ -91,6 +92,14 @@ def test_files_of_a_release_are_complete_and_checked(tree: Path, tmp_path: Path)
         archive.writestr("dancfr/left_behind.py", "")
     with pytest.raises(Wrong, match=r"surplus \['dancfr/left_behind.py'\]"):
         check_wheel(out / wheel, tree, VERSION)
+
+
+def test_checkout_is_told_apart_from_the_release_before_it() -> None:
+    version, cited = Version(PROJECT["version"]), yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
+    changed = bool(sections()[UNRELEASED][1])
+    assert version.is_devrelease == changed, "0.5.0.dev0 after the release of 0.4.0"
+    assert released() == cited
+    assert Version(cited) < version if changed else Version(cited) == version
 
 
 def test_bill_of_materials_depends_on_its_time_alone() -> None:
@@ -140,8 +149,12 @@ def test_commit_that_cannot_be_released_is_refused(tree: Path, tmp_path: Path) -
         change(tree / "CITATION.cff", f"version: {VERSION}", "version: 0.0.1")
         git(tree, "commit", "-a", "-q", "-m", "Forget the citation")
         refused("CITATION.cff does not have version")
+        change(tree / "pyproject.toml", f'version = "{VERSION}"', f'version = "{VERSION}.dev0"')
+        git(tree, "commit", "-a", "-q", "-m", "Work on")
+        refused("the version 9.8.7.dev0 of a checkout", "--tag", "v9.8.7")
     finally:
         change(tree / "CITATION.cff", "version: 0.0.1", f"version: {VERSION}")
+        (tree / "pyproject.toml").write_text((tree / "pyproject.toml").read_text().replace(".dev0", ""))
         (tree / "CHANGELOG.md").write_text(log)
         git(tree, "commit", "-a", "-q", "-m", "Release it after all")
 

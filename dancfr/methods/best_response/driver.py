@@ -209,7 +209,7 @@ class BestResponse(Loop):
         others = [
             f"{self.config.starts[each.member]} {each.value:+.3f}" for each in newest if each.member != best.member
         ]
-        self.progress.event(
+        self.progress.result(
             f"{self.games:,} games, {self.elapsed():.0f} s: {max(means):+.3f} a game "
             f"({best.values[0]:+.3f} moving first, {best.values[1]:+.3f} second), "
             f"from {self.config.starts[best.member]}" + (f"; {', '.join(others)}" if others else "")
@@ -252,7 +252,7 @@ class BestResponse(Loop):
                 self.playing[member] = net
         counts = len(self.candidates), len(self.curve)
         self.look(self.iteration + 1)  # dropped below: a resumed run measures its own points
-        self.progress.event("choosing among the best nets of the curve, then measuring by fresh games")
+        self.progress.result("choosing among the best nets of the curve, then measuring by fresh games")
         config, most = self.config, self.actors.game.spec.max_return
         chosen = [self.choose(seat, max(config.eval_games // 8, 1)) for seat in PLAYERS]
         returns = [

@@ -138,9 +138,9 @@ def test_a_strategy_is_packed_with_its_exact_exploitability(table: Path, tmp_pat
 
 def test_nets_have_their_exact_exploitability_where_no_tree_is_needed(tmp_path: Path) -> None:
     settings = ["game=dark_hex", "game_options.rows=2", "game_options.columns=2", "iterations=1", "samples=none"]
-    settings += ["games=64", "chunk=64", "network.width=16", "evaluation.games=20"]
+    settings += ["games=64", "chunk=64", "network.width=16", "evaluation.games=20", "evaluation.exploitability=true"]
     train(TrainRequest("dark-hex3-policy-gradient", settings, tmp_path / "run", "off", INLINE))
-    pack(PackRequest(str(tmp_path / "run"), tmp_path / "packed"))
+    assert pack(PackRequest(str(tmp_path / "run"), tmp_path / "packed"))["exploitability"] == "computed"
     found = read_card(tmp_path / "packed").exploitability
     assert found is not None
     assert found.kind == "exact"
@@ -148,6 +148,14 @@ def test_nets_have_their_exact_exploitability_where_no_tree_is_needed(tmp_path: 
     rules = make_game("dark_hex", rows=2, columns=2)
     expected = evaluate_exactly("packed", make_agent(str(tmp_path / "packed"), rules), rules)
     assert found.value == expected.exploitability > 0
+    single = pack(PackRequest(str(tmp_path / "run"), tmp_path / "single", precision="single"))
+    (row,) = Run.open(tmp_path / "run").read_metrics("exploitability")
+    assert (single["exploitability"], row["policy"]) == ("record", "average")
+    assert single["card"]["exploitability"]["value"] == row["exploitability"]
+    whole = evaluate_exactly("single", make_agent(str(tmp_path / "single"), rules), rules)
+    assert whole.exploitability == pytest.approx(row["exploitability"], abs=1e-12)
+    last = pack(PackRequest(f"{tmp_path / 'run'}?average=last", tmp_path / "last", precision="single"))
+    assert last["exploitability"] == "computed", "the record has an evaluation of the average alone"
     with pytest.raises(UsageError, match="exploitability of an agent of dark_hex is computed exactly"):
         pack(PackRequest(str(tmp_path / "run"), tmp_path / "bounded", response_minutes=1))
 

@@ -26,6 +26,7 @@ def found(command: Command, *words: str) -> dict[str, Any]:
     """The object that a search prints."""
     outcome = command(*words, "--inline", "--json")
     assert outcome.code == 0, outcome.err
+    assert outcome.err.count("game=kuhn: options, curriculum and opponents of leduc are left out") == 1
     result: dict[str, Any] = json.loads(outcome.out)
     return result
 

@@ -154,6 +154,28 @@ def test_refused_run_costs_one_line_that_says_why(
     assert not server.runs
 
 
+def test_refused_artifact_costs_one_line_that_names_it(
+    tmp_path: Path, server: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
+    reason = {
+        "errors": [{"message": "no artifacts here", "path": ["createArtifact"]}],
+        "data": {"createArtifact": None},
+    }
+    server.refusals["CreateArtifact"] = (200, reason)
+    with create(tmp_path / "a run") as run, Tracker(run, "online", SPEED) as tracker:
+        tracker.log(train_row(1))
+        run.save_strategy(0, 1, {"w": np.zeros(3)}, {})
+        with writing(run, 1) as folder:
+            (folder / "buffer").write_bytes(b"large")
+    sent = only_run(server)
+    (line,) = capfd.readouterr().err.strip().splitlines()
+    names = ", ".join(f"a-run-{sent.settings['name']}-{kind}" for kind in ("checkpoint", "record"))
+    assert line.startswith(f"warning: W&B: {server.address} does not take {names}: ")
+    assert "no artifacts here" in line
+    assert line.endswith("metrics.jsonl has everything")
+    assert (sent.exit_code, sent_iterations(sent)) == (0, [1])
+
+
 def test_resume_of_a_killed_training_continues_its_wandb_run(tmp_path: Path, server: Server) -> None:
     path = tmp_path / "run"
     command = [

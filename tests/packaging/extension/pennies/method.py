@@ -7,12 +7,13 @@ from pydantic import Field
 
 from dancfr.evaluation.server import NewestNets
 from dancfr.methods.curves import APART_KEYS, Curves, Metric
-from dancfr.methods.loop import Loop, reading, timed
+from dancfr.methods.loop import Loop, timed
 from dancfr.methods.method import Method, Preset
 from dancfr.methods.recovery import run_to_end
 from dancfr.methods.run_actors import RunActors
 from dancfr.methods.settings import EvaluationSettings, RunConfig
 from dancfr.methods.stored import newest, trained_game
+from dancfr.runs.checkpoints import reading
 from dancfr.watch.progress import Speed
 from envs.agent import Agent
 from pennies.game import Pennies
