@@ -9,7 +9,10 @@ import psutil
 
 _PROGRAM = """
 import os, select, sys
-node = os.pidfd_open(int(sys.argv[1]))
+try:
+    node = os.pidfd_open(int(sys.argv[1]))
+except OSError:  # the kernel does not offer it, or the node is gone already
+    sys.exit()
 waiting = select.poll()
 waiting.register(0, select.POLLIN)
 waiting.register(node, select.POLLIN)
@@ -44,6 +47,6 @@ class LastWords:
 
     def stop(self) -> None:
         """Ends the small process: from now on this one reports its end itself. May be called twice."""
-        if self._process is not None:
-            self._process.communicate(b".")
-            self._process = None
+        process, self._process = self._process, None  # two threads may end the training
+        if process is not None:
+            process.communicate(b".")

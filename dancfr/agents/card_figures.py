@@ -1,5 +1,6 @@
 """The figures of a packed agent that `dancfr pack` measures for its card."""
 
+import math
 import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH
 from dancfr.runs.run import Run
+from dancfr.watch.following import is_number
 from envs.capabilities import ExactGame
 from envs.game import GameBase
 
@@ -59,8 +61,18 @@ def recorded(run: Run, wanted: AgentName, iteration: int) -> dict[str, Any] | No
         iteration: Iteration of its nets.
     """
     policy = {(): "average", (("average", "last"),): "last"}.get(wanted.query)
-    rows = [row for row in run.read_metrics("exploitability") if row["iteration"] == iteration]
-    return next((row for row in reversed(rows) if row["policy"] == policy), None)
+    rows = run.read_metrics("exploitability")
+    found = [row for row in rows if row.get("iteration") == iteration and row.get("policy") == policy]
+    return found[-1] if policy and found and _is_sound(found[-1]) else None
+
+
+def _is_sound(row: Mapping[str, Any]) -> bool:
+    """Whether an exact evaluation of two players agrees with itself, as a record that was not written by hand does."""
+    numbers: list[Any] = [row.get(key) for key in ("exploitability", "nash_conv", "max_utility")]
+    if not all(map(is_number, numbers)):
+        return False
+    value, nash_conv, largest = map(float, numbers)
+    return 0 <= value <= 2 * largest and math.isclose(nash_conv, 2 * value, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def exploitability(

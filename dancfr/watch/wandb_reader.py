@@ -231,13 +231,13 @@ def explained(error: Exception) -> str:
     """Returns the cause of an error of W&B, in one line; its own words name neither the server nor a wrong setting."""
     text = " ".join(str(error).split())[:300] or type(error).__name__
     where = server()
-    if re.search(r"error 40[13]\b|API key", text):
+    if re.search(r"error 40[13]\b|API key|verify credentials", text):
         return f"{where} does not accept the key: set WANDB_API_KEY or run `wandb login`; {text}"
     if re.search(r"permission denied|find entity|HTTP 404", text):
         return f"{where} has no project for this key there: set WANDB_ENTITY and WANDB_PROJECT; {text}"
     if re.search(r"HTTP 429", text):
         return f"{where} takes no more requests of this key for now; {text}"
-    if re.search(r"deadline exceeded|timed out", text):
+    if re.search(r"deadline exceeded|timed out|did not respond in time", text):
         return f"no answer from {where}"
     return text
 

@@ -123,7 +123,7 @@ def _blocks(v2: Any, runs: Any) -> list[Any]:
 
 if __name__ == "__main__":
     try:
-        if not 2 <= len(sys.argv) <= 3:
+        if not 2 <= len(sys.argv) <= 3 or sys.argv[1].startswith("-"):
             raise UsageError("write ENTITY/PROJECT, and a title if you like")
         print(save_report(*sys.argv[1:]))
     except DancfrError as failure:

@@ -1,5 +1,6 @@
 """Writes trees in Gambit's extensive-form format, which OpenSpiel plays in C++ (`pyspiel.load_efg_game`)."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
@@ -13,9 +14,9 @@ def to_efg(tree: Tree) -> str:
     """Converts a tree to version 2 of Gambit's extensive-form format (Gambit manual, "Representation of games").
 
     Actions and outcomes of chance are labelled by number, and infosets are numbered from 1 for each player. Returns are
-    written without loss of precision; those of two players with a constant sum less `Tree.shift`. Probabilities are
-    fractions whose sum is exactly 1, as Gambit demands: the simplest ones that round to those of the tree where these
-    have that sum, such as 1/3; else the likeliest outcome takes up what rounding lost.
+    written without loss of precision; those of two players with a constant sum less `Tree.shift`. The sum of
+    probabilities is exactly 1, as Gambit demands: they are the simplest fractions that round to those of the tree where
+    these have that sum, such as 1/3; else decimals, of which the likeliest takes up what rounding lost.
     """
     players = " ".join(f'"{player}"' for player in range(tree.num_players))
     lines = [f'EFG 2 R "{tree.name.translate(_PLAIN)}" {{ {players} }}']
@@ -30,7 +31,7 @@ def to_efg(tree: Tree) -> str:
         open_nodes.extend(reversed(children))
         if tree.mover[node] == CHANCE:
             chances += 1
-            chance = fractions_of(tuple(tree.probability[children.start : children.stop].tolist()))
+            chance = chances_of(tuple(tree.probability[children.start : children.stop].tolist()))
             parts = [f'"{tree.action[child]}" {part}' for child, part in zip(children, chance, strict=True)]
             lines.append(f'c "" {chances} "" {{ {" ".join(parts)} }} 0')
         elif tree.mover[node] >= 0:
@@ -43,15 +44,16 @@ def to_efg(tree: Tree) -> str:
 
 
 @lru_cache
-def fractions_of(probabilities: tuple[float, ...]) -> list[Fraction]:
-    """Returns fractions near the probabilities of one node, whose sum is exactly 1."""
+def chances_of(probabilities: tuple[float, ...]) -> list[str]:
+    """Returns fractions or decimals near the probabilities of one node, whose sum is exactly 1."""
     simple = [_simplest(each) for each in probabilities]
     if sum(simple) == 1:
-        return simple
-    parts = [Fraction(each) for each in probabilities]
-    likeliest = parts.index(max(parts))
-    parts[likeliest] += 1 - sum(parts)
-    return parts
+        return list(map(str, simple))
+    with localcontext(prec=_DIGITS):  # decimals, since OpenSpiel reads no fractions of large numbers
+        parts = [Decimal(repr(each)) for each in probabilities]
+        likeliest = parts.index(max(parts))
+        parts[likeliest] += 1 - sum(parts)
+        return [f"{each:f}" for each in parts]
 
 
 def _simplest(number: float) -> Fraction:
@@ -61,7 +63,10 @@ def _simplest(number: float) -> Fraction:
     return next((each for each in near if float(each) == number), exact)
 
 
-_PLAIN = str.maketrans('"\n', "' ")
+_DIGITS = 400
+"""Enough for sums of any two probabilities."""
+
+_PLAIN = str.maketrans('"\n\r\\', "'  /")
 
 
 def _returns(tree: Tree, node: int) -> list[str]:
@@ -75,4 +80,4 @@ def _choices(tree: Tree, infoset: int) -> str:
     return " ".join(f'"{tree.slot_action[slot]}"' for slot in slots)
 
 
-__all__ = ["fractions_of", "to_efg"]
+__all__ = ["chances_of", "to_efg"]

@@ -62,7 +62,7 @@ def roll_out(
                 if not len(rows):
                     break
         actions, asked = agent.choose(states)
-        last = ply >= depth
+        last = ply >= depth or trace == 0  # no weight is left then
         if critic is not None and (last or trace < 1) and len(asked):
             at = rows[asked]
             share = weight[at] * np.float32(1 if last else 1 - trace)

@@ -1,6 +1,8 @@
 """Games that we write are read by Gambit itself, with the same values and equilibria, and its files are read here."""
 
 import io
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,13 @@ pytest.importorskip("pyspiel")
 pytest.importorskip("pygambit")
 
 import pygambit as gambit
+import pyspiel
 
 from envs.goofspiel import Goofspiel
 from envs.kuhn import Kuhn
 from envs.leduc import Leduc
 from envs.openspiel import openspiel_tree, to_efg
-from envs.openspiel.efg import fractions_of
+from envs.openspiel.efg import chances_of
 from envs.oshi_zumo import OshiZumo
 from envs.tree import Tree
 from learners.cfr.exact_evaluation import evaluate_policy
@@ -159,11 +162,43 @@ def test_published_games_that_do_not_fit_are_refused(name: str) -> None:
         general(PUBLISHED[name].read_text())
 
 
-def test_chances_that_no_simple_fractions_have_are_still_exact() -> None:
-    """Random chances, and some whose decimals do not sum to 1 exactly."""
-    chances = np.random.default_rng(5).dirichlet(np.ones(10)).tolist()
-    for drawn in (tuple(chances), (0.1 + 0.2, 0.3, 0.4), (1e-9, 1 - 1e-9)):
-        written = fractions_of(drawn)
-        assert sum(written) == 1
-        assert [float(each) for each in written] == pytest.approx(drawn, abs=1e-15)
-    assert list(map(str, fractions_of((1 / 3, 1 / 3, 1 / 3)))) == ["1/3"] * 3
+CHANCES = [
+    tuple(np.random.default_rng(5).dirichlet(np.ones(10)).tolist()),
+    (0.1 + 0.2, 0.3, 0.4),
+    (1e-9, 1 - 1e-9),
+    (1e-300, 1.0),
+    (1 / np.pi, 1 - 1 / np.pi),
+    (float(np.float32(1 / 3)), 1 - float(np.float32(1 / 3))),
+    (1 / 3, 1 / 3, 1 / 3 - 1e-10),
+]
+"""Chances whose simplest fractions do not sum to 1, or hardly."""
+
+
+@pytest.mark.parametrize("chances", CHANCES)
+def test_odd_chances_are_read_by_both(chances: tuple[float, ...]) -> None:
+    written = chances_of(chances)
+    assert sum(map(Fraction, written)) == 1
+    assert [float(Fraction(each)) for each in written] == pytest.approx(chances, abs=2e-10)
+    outcomes = " ".join(f'"{i}" {each}' for i, each in enumerate(written))
+    ends = "".join(f't "" {i + 1} "" {{ {i} {-i} }}\n' for i in range(len(written)))
+    first = 'p "" 1 1 "" { "0" } 0\np "" 2 1 "" { "0" } 0\n'
+    text = f'EFG 2 R "chance" {{ "0" "1" }}\n{first}c "" 1 "" {{ {outcomes} }} 0\n{ends}'
+    value = sum(i * each for i, each in enumerate(chances))
+    assert next(payoff for _, payoff in read(text).mixed_behavior_profile(rational=False).payoffs) == pytest.approx(
+        value
+    )
+    policy = pyspiel.UniformRandomPolicy(pyspiel.load_efg_game(text))
+    returns = pyspiel.expected_returns(pyspiel.load_efg_game(text).new_initial_state(), policy, -1, False)
+    assert returns[0] == pytest.approx(value, abs=1e-9)
+
+
+def test_simple_chances_stay_simple() -> None:
+    assert chances_of((1 / 3, 1 / 3, 1 / 3)) == ["1/3"] * 3
+    assert chances_of((0.25, 0.75)) == ["1/4", "3/4"]
+
+
+@pytest.mark.parametrize("title", ["a\\", 'say "x"', "two\nlines\r", "Ünïcode"])
+def test_any_title_is_read_by_both(title: str) -> None:
+    text = to_efg(replace(tree_of(Kuhn()), name=title))
+    assert len(list(read(text).players)) == 2
+    assert pyspiel.load_efg_game(text).num_players() == 2

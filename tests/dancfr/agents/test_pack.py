@@ -154,6 +154,13 @@ def test_nets_have_their_exact_exploitability_where_no_tree_is_needed(tmp_path: 
     assert single["card"]["exploitability"]["value"] == row["exploitability"]
     whole = evaluate_exactly("single", make_agent(str(tmp_path / "single"), rules), rules)
     assert whole.exploitability == pytest.approx(row["exploitability"], abs=1e-12)
+    record = tmp_path / "run" / "metrics.jsonl"
+    written = record.read_text()
+    for number, wrong in enumerate(({"exploitability": 0.0}, {"exploitability": None}, {"policy": None})):
+        record.write_text(written + json.dumps(row | wrong) + "\n")
+        again = pack(PackRequest(str(tmp_path / "run"), tmp_path / f"wrong{number}", precision="single"))
+        assert again["card"]["exploitability"]["value"] == pytest.approx(row["exploitability"], abs=1e-12)
+    record.write_text(written)
     last = pack(PackRequest(f"{tmp_path / 'run'}?average=last", tmp_path / "last", precision="single"))
     assert last["exploitability"] == "computed", "the record has an evaluation of the average alone"
     with pytest.raises(UsageError, match="exploitability of an agent of dark_hex is computed exactly"):

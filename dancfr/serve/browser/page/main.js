@@ -202,6 +202,7 @@ function newGame() {
     event.preventDefault();
     hello.seats = selects.map((select) => select.value || null);
     server.send({ type: "new", agents: hello.seats });
+    scrollTo(0, 0); // on a phone the form lies below the board
   };
   fill(form, html("h2", {}, t("new game")),
     selects.map((select, seat) => html("label", {}, t("opponent", { player: t("seat", { n: seat }) }), select)),
