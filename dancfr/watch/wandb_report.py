@@ -88,9 +88,8 @@ def save_report(project: str, title: str = "Runs of dancfr") -> str:
     if not 0 < len(title) <= 128:
         raise UsageError("a title has 1 to 128 characters")
     try:
-        from wandb_workspaces.reports import v2
-
         import wandb
+        from wandb_workspaces.reports import v2
     except ModuleNotFoundError:
         raise UsageError("a report needs wandb-workspaces: pip install wandb-workspaces") from None
     try:
