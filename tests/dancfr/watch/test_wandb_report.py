@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("wandb_workspaces")
 
-from dancfr.errors import RunError, UsageError
+from dancfr.errors import UsageError
 from dancfr.watch.wandb_report import SECTIONS, TABLES, save_report
 from tests.wandb_server import ENTITY, Server
 
@@ -53,27 +53,35 @@ def test_report_of_a_real_run_has_its_metrics_in_panels(tmp_path: Path, server: 
     assert [table for table in TABLES if table not in named] == []
 
 
-def test_wrong_project_is_refused_and_not_made(server: Server) -> None:
-    for project, says in {
-        "dancfr": "write the project as ENTITY/PROJECT, got 'dancfr'",
-        f"{ENTITY}/": "write the project as ENTITY/PROJECT",
-        f"{ENTITY}/elsewhere": f"no project of {ENTITY} named 'elsewhere'",
-    }.items():
-        with pytest.raises(UsageError, match=re.escape(says)):
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "write ENTITY/PROJECT, and a title if you like"),
+        (("--help",), "write ENTITY/PROJECT, and a title if you like"),
+        ((f"{ENTITY}/elsewhere",), f"no project of {ENTITY} named 'elsewhere'"),
+    ],
+)
+def test_wrong_arguments_are_refused_and_nothing_is_made(arguments: tuple[str, ...], says: str, server: Server) -> None:
+    """In processes of their own: W&B's service would outlive the test."""
+    done = run_module(*arguments)
+    (line,) = done.stderr.strip().splitlines()
+    assert (done.returncode, line.startswith(f"dancfr: {says}")) == (2, True), line
+    assert not server.views
+
+
+def test_incomplete_names_are_refused() -> None:
+    for project in ("dancfr", f"{ENTITY}/", "/dancfr", f"{ENTITY}/dancfr/x"):
+        with pytest.raises(UsageError, match=re.escape(f"write the project as ENTITY/PROJECT, got {project!r}")):
             save_report(project)
     with pytest.raises(UsageError, match="a title has 1 to 128 characters"):
         save_report(PROJECT, "x" * 129)
-    done = run_module()
-    assert (done.returncode, done.stderr) == (2, "dancfr: write ENTITY/PROJECT, and a title if you like\n")
-    assert not server.views
 
 
 def test_refusal_of_the_server_is_told_in_one_line(server: Server) -> None:
     server.refusals["GetProjects"] = (403, {"errors": [{"message": "permission denied"}]})
-    with pytest.raises(RunError, match="permission denied"):
-        save_report(PROJECT)
     done = run_module(PROJECT)
     (line,) = done.stderr.strip().splitlines()
     assert done.returncode == 1
     assert line.startswith("dancfr: ")
     assert server.address in line
+    assert "permission denied" in line
