@@ -4,11 +4,11 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from dancfr.errors import warn
+from dancfr.watch.terminal import Shown, Terminal
 
 LINE_EVERY_S = 10.0
 """Minimum interval between two lines of progress, if standard error is not a terminal."""
@@ -82,56 +82,7 @@ class Budget:
         return min(float(row.get(self.key, 0)) / self.total, 1.0)
 
 
-class _Terminal:
-    """A bar at the bottom of the terminal with the phase, the fraction done, and the state of the run."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-        from rich.progress import Progress as Bar
-        from rich.table import Column
-
-        console = Console(stderr=True)
-        self._bar = Bar(
-            TextColumn("{task.description:<10}", markup=False, table_column=Column(no_wrap=True, min_width=10)),
-            BarColumn(bar_width=24 if console.width >= 100 else 12),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[state]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
-            console=console,
-        )
-        self._task = self._bar.add_task("", total=1.0, state="")
-        self._bar.start()
-
-    def update(self, **fields: Any) -> None:
-        """Changes the ``description``, the fraction ``completed`` or the ``state``."""
-        self._bar.update(self._task, **fields)
-
-    def say(self, text: str) -> None:
-        """Prints a line above the bar."""
-        with suppress(OSError, ValueError):  # the terminal is gone, and the training continues
-            self._bar.console.print(text, markup=False, highlight=False)
-
-    def close(self) -> None:
-        """Stops updating the bar, and leaves it on the screen."""
-        with suppress(OSError, ValueError):
-            self._bar.stop()
-
-
-class _Shown:
-    """A context manager that may have a bar on the terminal, and ends it."""
-
-    _terminal: _Terminal | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._terminal is not None:
-            self._terminal.close()
-            self._terminal = None
-
-
-class Progress(_Shown):
+class Progress(Shown):
     """Shows the progress of a run. A context manager; a terminal that disappears does not end the training.
 
     Args:
@@ -165,7 +116,7 @@ class Progress(_Shown):
 
     def __enter__(self) -> Self:
         if self._enabled and sys.stderr.isatty():
-            self._terminal = _Terminal()
+            self._terminal = Terminal()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -283,7 +234,7 @@ class Progress(_Shown):
             self._terminal.say(text)
 
 
-class Steps(_Shown):
+class Steps(Shown):
     """The progress of one piece of work: a bar on a terminal, otherwise a line every ten seconds.
 
     Args:
@@ -294,7 +245,7 @@ class Steps(_Shown):
         self._what = what
         self._said = time.monotonic()
         if sys.stderr is not None and sys.stderr.isatty():
-            self._terminal = _Terminal()
+            self._terminal = Terminal()
 
     def __call__(self, done: float) -> None:
         """Shows the fraction that is done."""

@@ -29,18 +29,21 @@ class Section(NamedTuple):
     panels: dict[str, str]
 
 
+STRENGTH = {"Share of games won": r"evaluation/.+/win_rate", "NashConv": r"evaluation/.+/nash_conv"}
+"""Panels of learning curves."""
+
 SECTIONS = (
     Section(
         "How good the policies are",
         "Win rates and, where it is computed exactly, NashConv, over the decisions played in training.",
         "evaluation/decisions",
-        {"Share of games won": r"evaluation/.+/win_rate", "NashConv": r"evaluation/.+/nash_conv"},
+        STRENGTH,
     ),
     Section(
         "How long it takes",
         "The same over seconds of training.",
         "evaluation/elapsed_s",
-        {"Share of games won": r"evaluation/.+/win_rate", "NashConv": r"evaluation/.+/nash_conv"},
+        STRENGTH,
     ),
     Section(
         "Throughput", "What workers and learners do in a second.", "iteration", {"Speeds": r".+_per_second(_each)?"}

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from envs.extensive import CHANCE
+from envs.openspiel.gambit import quoted
 from envs.tree import Tree
 
 
@@ -19,7 +20,7 @@ def to_efg(tree: Tree) -> str:
     these have that sum, such as 1/3; else decimals, of which the likeliest takes up what rounding lost.
     """
     players = " ".join(f'"{player}"' for player in range(tree.num_players))
-    lines = [f'EFG 2 R "{tree.name.translate(_PLAIN)}" {{ {players} }}']
+    lines = [f"EFG 2 R {quoted(tree.name)} {{ {players} }}"]
     starts = np.concatenate([[0], np.cumsum(tree.num_infosets)])
     number = np.arange(1, len(tree.player) + 1) - starts[tree.player]
     choices = [_choices(tree, infoset) for infoset in range(len(tree.player))]
@@ -65,8 +66,6 @@ def _simplest(number: float) -> Fraction:
 
 _DIGITS = 400
 """Enough for sums of any two probabilities."""
-
-_PLAIN = str.maketrans('"\n\r\\', "'  /")
 
 
 def _returns(tree: Tree, node: int) -> list[str]:

@@ -16,7 +16,7 @@ EFG = "EFG "
 """The beginning of a game in this format."""
 
 _TOKEN = re.compile(r'[\s,]*(?:"((?:[^"\\]|\\.)*)"|([{}]|[^\s{}",]+)|("))', re.DOTALL)
-_PLAIN = str.maketrans('"\n\\', "' /")  # OpenSpiel reads no escapes
+_PLAIN = str.maketrans('"\n\r\\', "'  /")  # OpenSpiel reads no escapes
 _NEAR = 1e-5  # as OpenSpiel compares the sum of probabilities with 1
 
 Payoffs = tuple[float, ...]
@@ -151,13 +151,13 @@ def for_openspiel(text: str) -> str:
     nodes = list(_nodes(reader, len(players)))
     reader.end()
     numbers = _numbered(nodes)
-    lines = [f"EFG 2 R {_quoted(title)} {{ {' '.join(map(_quoted, players))} }}"]
+    lines = [f"EFG 2 R {quoted(title)} {{ {' '.join(map(quoted, players))} }}"]
     for count, node in enumerate(nodes, 1):
-        infoset, name = node.infoset, _quoted(node.name)
+        infoset, name = node.infoset, quoted(node.name)
         if infoset is None:
             lines.append(f't {name} {count} "" {{ {" ".join(map(repr, node.payoffs))} }}')
         elif infoset.player:
-            label, choices = _quoted(infoset.name), " ".join(_distinct(infoset.labels))
+            label, choices = quoted(infoset.name), " ".join(_distinct(infoset.labels))
             number = numbers[infoset.player, infoset.number]
             lines.append(f"p {name} {infoset.player} {number} {label} {{ {choices} }} 0")
         else:
@@ -241,15 +241,16 @@ def _distinct(labels: Sequence[str]) -> list[str]:
     """Returns labels in quotes; equal ones get their place behind them."""
     found: dict[str, None] = {}  # in order, and quick to search: there may be many outcomes of chance
     for place, label in enumerate(labels, 1):
-        quoted = _quoted(label)
-        while quoted in found:
-            quoted = f"{quoted[:-1]} ({place}){quoted[-1]}"
-        found[quoted] = None
+        told = quoted(label)
+        while told in found:
+            told = f"{told[:-1]} ({place}){told[-1]}"
+        found[told] = None
     return list(found)
 
 
-def _quoted(label: str) -> str:
+def quoted(label: str) -> str:
+    """Returns a label in quotes, without the characters that readers of this format refuse."""
     return f'"{label.translate(_PLAIN)}"'
 
 
-__all__ = ["EFG", "BadGambit", "for_openspiel"]
+__all__ = ["EFG", "BadGambit", "for_openspiel", "quoted"]

@@ -88,6 +88,19 @@ class QAgent:
             actions[asked] = lists.rows[best_rows(lists.offsets, values)]
         return actions, asked
 
+    def settle(self, states: States) -> tuple[NDArray[np.void], NDArray[np.int64], Ragged]:
+        """Makes the decisions that need no net; the results are the first three of `decide`.
+
+        Raises:
+            GameOver: One of the games has ended.
+        """
+        choices = self.network.list_choices(self._game, states)
+        if (np.diff(choices.offsets) == 0).any():
+            raise GameOver(f"{self.name} has no move in a game that has ended")
+        chosen, asked = settle_without_net(self._game, states, choices, self.learn_scripted)
+        lists, _ = take_lists(choices, asked)
+        return choices.rows[chosen], asked, lists
+
     def decide(self, states: States) -> tuple[NDArray[np.void], NDArray[np.int64], Ragged, NDArray[np.float32]]:
         """Makes the decisions that need no net, and evaluates the others.
 
@@ -98,18 +111,14 @@ class QAgent:
         Raises:
             GameOver: One of the games has ended.
         """
-        choices = self.network.list_choices(self._game, states)
-        if (np.diff(choices.offsets) == 0).any():
-            raise GameOver(f"{self.name} has no move in a game that has ended")
-        chosen, asked = settle_without_net(self._game, states, choices, self.learn_scripted)
-        lists, _ = take_lists(choices, asked)
+        actions, asked, lists = self.settle(states)
         if not len(asked):
-            return choices.rows[chosen], asked, lists, np.empty(0, np.float32)
+            return actions, asked, lists, np.empty(0, np.float32)
         undecided = states[asked]
         packed = self._game.observe(undecided, self._game.to_move(undecided))
         notes = self._encode.appraise(packed, lists.offsets, lists.rows)
         features, vectors = self._encode(packed, lists.offsets, lists.rows, notes)
-        return choices.rows[chosen], asked, lists, self._forward(features, lists.offsets, vectors)
+        return actions, asked, lists, self._forward(features, lists.offsets, vectors)
 
     def think(self, states: States, rng: np.random.Generator) -> Insight:
         """See `envs.insight.Thinks`. Actions that differ in nothing but their reading count as the one considered."""

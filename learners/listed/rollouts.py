@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.capabilities import full_view
+from envs.capabilities import FullView, full_view
 from envs.game import ListedGame, States
 from learners.listed.critic import CriticInference
 
@@ -47,7 +47,7 @@ def roll_out(
     Returns:
         The returns, `float32[M]`.
     """
-    critic = agent.critic
+    critic, full = agent.critic, None if agent.critic is None else full_view(game)
     returns, weight = np.zeros(len(states), np.float32), np.ones(len(states), np.float32)
     rows, before, ply = np.arange(len(states)), game.rounds(states), 0
     while len(rows):
@@ -61,14 +61,14 @@ def roll_out(
                 states, rows = states[~over], rows[~over]
                 if not len(rows):
                     break
-        actions, asked = agent.choose(states)
-        last = ply >= depth or trace == 0  # no weight is left then
-        if critic is not None and (last or trace < 1) and len(asked):
+        last = critic is not None and (ply >= depth or trace == 0)  # no weight is left then
+        actions, asked = agent.settle(states)[:2] if last else agent.choose(states)
+        if critic is not None and full is not None and (last or trace < 1) and len(asked):
             at = rows[asked]
             share = weight[at] * np.float32(1 if last else 1 - trace)
-            returns[at] += share * _values(game, critic, states[asked], players[at])
+            returns[at] += share * _values(game, full, critic, states[asked], players[at])
             weight[at] *= np.float32(trace)
-        if critic is not None and last:
+        if last:
             left = np.ones(len(rows), bool)
             left[asked] = False
             states, rows, actions = states[left], rows[left], actions[left]
@@ -77,11 +77,11 @@ def roll_out(
 
 
 def _values(
-    game: ListedGame, critic: CriticInference, states: States, players: NDArray[np.int8]
+    game: ListedGame, full: FullView, critic: CriticInference, states: States, players: NDArray[np.int8]
 ) -> NDArray[np.float32]:
     """The critic's values of states to the teams of `players`, `float32[m]`."""
     movers = game.to_move(states)
-    values = critic(game.observe(states, movers), full_view(game).observe_hidden(states, movers))
+    values = critic(game.observe(states, movers), full.observe_hidden(states, movers))
     teams = np.array(game.spec.teams or range(game.spec.num_players))
     limit = np.float32(game.spec.max_return)
     return np.clip(np.where(teams[movers] == teams[players], values, -values), -limit, limit)
