@@ -118,18 +118,9 @@ class LiarsDice(FactoredGame):
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
         """The player, the player's dice of each face as a thermometer, the actions made, and who made the last."""
-        rows, dice = len(packed), packed[:, 1 : 1 + self.dice]
-        counts = (dice[:, :, None] == np.arange(1, self.faces + 1)).sum(axis=1)
-        made = np.unpackbits(packed[:, 1 + self.dice :], axis=1, count=self.bids + 1, bitorder="little")
-        actions = made.sum(axis=1)
-        mine = (actions % 2 == 1) == (packed[:, 0] == 0)  # player 0 makes the first action, and then every other one
-        out = np.zeros((rows, *self.spec.shapes["flat"]), np.float32)
-        out[np.arange(rows), packed[:, 0]] = 1
-        out[:, 2 : 2 + self.dice * self.faces] = (counts[:, :, None] > np.arange(self.dice)).reshape(rows, -1)
-        out[:, 2 + self.dice * self.faces : -2] = made
-        out[:, -2] = (actions > 0) & mine
-        out[:, -1] = (actions > 0) & ~mine
-        return out
+        encoded = np.zeros((len(packed), *self.spec.shapes["flat"]), np.float32)
+        rules.encode(np.ascontiguousarray(packed), self.dice, self.faces, encoded)
+        return encoded
 
     def describe(self, state: np.void, view: int | None = None) -> str:
         hands = [self.describe_hand(state, p) if view in (None, p) else "?" for p in (0, 1)]

@@ -65,3 +65,34 @@ def legal(states, out):
         for action in range(bids):
             out[b, action] = running and action >= first
         out[b, bids] = running and opened
+
+
+@kernel
+def encode(packed, dice, faces, encoded):
+    """Writes `LiarsDice.encode` into zeros.
+
+    Args:
+        packed: Player, hand and the actions made, `uint8[B, P]`, see `LiarsDice.observe`.
+        dice: Dice of a player.
+        faces: Faces of a die.
+        encoded: `float32[B, 2 + dice * faces + bids + 1 + 2]`.
+    """
+    hand, bids, actor = 2, 2 + dice * faces, encoded.shape[1] - 2
+    for b in range(packed.shape[0]):
+        player = packed[b, 0]
+        encoded[b, player] = 1
+        for number in range(dice):
+            die = packed[b, 1 + number]
+            if die == 0:
+                break
+            place = hand + (die - 1) * dice
+            while encoded[b, place] != 0:
+                place += 1
+            encoded[b, place] = 1
+        actions = 0
+        for bid in range(actor - bids):
+            if packed[b, 1 + dice + bid // 8] >> (bid % 8) & 1:
+                encoded[b, bids + bid] = 1
+                actions += 1
+        if actions > 0:  # player 0 makes the first action, and then every other one
+            encoded[b, actor + (actions % 2 != 1 - player)] = 1

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.capabilities import check_infosets, check_policies
-from envs.extensive import OVER, FactoredGame, check_types, one_hot
+from envs.extensive import OVER, FactoredGame, check_types
 from envs.game import GameSpec, Packed, States
 from envs.placement import rules
 from envs.placement.exact import evaluate, outcomes
@@ -119,12 +119,9 @@ class PlacementGame(FactoredGame):
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
         """One-hot player, own stones, known stones of the opponent, and the cell of each try in order, one-hot."""
-        tries = packed[:, 1:]
-        made = tries != rules.NONE
-        cells = one_hot(np.where(made, tries & 0x7F, rules.NONE), self.spec.num_actions)
-        failed = (made & (tries & rules.FAILED > 0))[..., None]
-        own, known = (cells * ~failed).sum(axis=1), (cells * failed).sum(axis=1)
-        return np.concatenate([one_hot(packed[:, 0], 2), own, known, cells.reshape(len(packed), -1)], axis=1)
+        encoded = np.zeros((len(packed), *self.spec.shapes["flat"]), np.float32)
+        rules.encode(np.ascontiguousarray(packed), encoded)
+        return encoded
 
     def describe(self, state: np.void, view: int | None = None) -> str:
         """The rows of the board: x and o are stones of players 0 and 1, dots look empty."""

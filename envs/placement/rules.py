@@ -72,3 +72,23 @@ def legal(states, out):
             seen = s.stones[s.mover] | s.known[s.mover]
         for cell in range(out.shape[1]):
             out[b, cell] = s.mover >= 0 and (seen >> cell) & 1 == 0
+
+
+@kernel
+def encode(packed, encoded):
+    """Writes the ones of `PlacementGame.encode` into zeros.
+
+    Args:
+        packed: Player and tries, `uint8[B, 1 + cells]`, see `PlacementGame.observe`.
+        encoded: `float32[B, 2 + 2 * cells + cells * cells]`.
+    """
+    cells = packed.shape[1] - 1
+    for b in range(packed.shape[0]):
+        encoded[b, packed[b, 0]] = 1
+        for number in range(cells):
+            tried = packed[b, 1 + number]
+            if tried == NONE:
+                break
+            cell = np.int64(tried & ~FAILED & 0xFF)
+            encoded[b, 2 + cell + (cells if tried & FAILED else 0)] = 1
+            encoded[b, 2 + (2 + number) * cells + cell] = 1
