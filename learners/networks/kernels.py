@@ -136,6 +136,24 @@ def sparse_layer(place, value, matrix, first, begin, end, bias, out):
 
 
 @fast
+def sparse_layer_gradient(upper, place, value, first, weight):
+    """Backward pass of `sparse_layer` for one net and one view, without the ReLU.
+
+    Args:
+        upper: Gradient with respect to the result, `[m, H]`.
+        place, value, first: See `sparse_layer`.
+        weight: Gradient with respect to the matrix, `[I, H]`, is added to this.
+    """
+    for b in range(upper.shape[0]):
+        for k in range(place.shape[1]):
+            factor = value[b, k]
+            if factor != 0:
+                row = first + place[b, k]
+                for j in range(upper.shape[1]):
+                    weight[row, j] += factor * upper[b, j]
+
+
+@fast
 def action_layer(base, offsets, place, value, matrix, first, tanh, out):
     """First layer of a Q-network: the sum of the state's part and the rows of the matrix for the action's entries.
 

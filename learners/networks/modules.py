@@ -8,8 +8,8 @@ matrix products over patches train faster than torch's convolutions.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
+from itertools import chain, pairwise
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -22,9 +22,11 @@ from envs.sparse import Sparse
 from learners.data_parallel import BatchNorm
 from learners.devices import send
 from learners.networks.arrays import View
-from learners.networks.kernels import chosen_outputs, chosen_outputs_gradient
+from learners.networks.operations import SPARSE_SHARE, ChosenOutputs, SparseInputs, SparseLayer
 from learners.networks.settings import CONV_CHANNELS, CONV_KERNEL, MANY_OUTPUTS, NetworkSettings, Weights
 
+Inputs = Tensor | SparseInputs
+"""A view as a `ValueNet` reads it, see `ValueNet.tensors`."""
 TRUNK_ROWS, GPU_TRUNK_ROWS = 256, 65_536
 """Rows per pass through a trunk. Its intermediate results then stay in the second-level cache of a CPU, and fill a
 GPU."""
@@ -123,19 +125,20 @@ class ValueNet(nn.Module):
         else:
             self.trunk = None
             size = views * self.inputs
+        self._skips_zeros = self.trunk is None and size != settings.width  # no skip connection needs all inputs
         sizes = [size] + [settings.width] * settings.depth
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
         self.norm = _norm(settings)
         self.out = nn.Linear(settings.width, spec.slots[settings.outputs] + more)
 
-    def forward(self, views: Sequence[Tensor], slots: Tensor | None = None, needed: Tensor | None = None) -> Tensor:
+    def forward(self, views: Sequence[Inputs], slots: Tensor | None = None, needed: Tensor | None = None) -> Tensor:
         """Computes the outputs, or the values of actions.
 
         On a CPU, gradients are identical in every run. On CUDA, atomic operations add up the gradients of an output
         that belongs to several actions of a row, in no fixed order.
 
         Args:
-            views: `V` views `[B, *shape]` in the network's encoding, see `tensors`.
+            views: `V` views, `[B, *shape]` in the network's encoding or sparse, see `tensors`.
             slots: Output slots of each action, from `Game.output_slots`, `int16[B, A, K]`; None for all outputs.
             needed: Actions whose value is needed, `bool[B, A]`.
 
@@ -143,28 +146,36 @@ class ValueNet(nn.Module):
             The value of each needed action, which is the sum of its outputs, and 0 for the others, `float32[B, A]`; or
             all outputs, `[B, S]`.
         """
-        x = self.trunk(views) if self.trunk is not None else _beside([view.flatten(1) for view in views])
-        for layer in self.hidden:
+        hidden: list[Any] = list(self.hidden)
+        if isinstance(views[0], SparseInputs):
+            first = hidden.pop(0)
+            x = torch.relu_(SparseLayer.apply(first.weight, first.bias, *chain.from_iterable(views)))
+        else:
+            dense = cast("Sequence[Tensor]", views)
+            x = self.trunk(dense) if self.trunk is not None else _beside([view.flatten(1) for view in dense])
+        for layer in hidden:
             y = layer(x)
             x = torch.relu_(y.add_(x) if y.shape == x.shape else y)
         x = self.norm(x)
         if slots is None or needed is None:
             found: Tensor = self.out(x)
             return found
-        if x.device.type == "cpu" and x.dtype == torch.float32 and self.out.out_features >= MANY_OUTPUTS:
-            chosen: Tensor = ChosenOutputs.apply(x, self.out.weight, self.out.bias, slots, needed)
+        if x.device.type == "cpu" and self.out.out_features >= MANY_OUTPUTS:
+            chosen: Tensor = ChosenOutputs.apply(x.float(), self.out.weight, self.out.bias, slots, needed)
             return chosen
         return sum_outputs(self.out(x).float(), slots, needed)
 
-    def tensors(self, views: Sequence[View]) -> list[Tensor]:
+    def tensors(self, views: Sequence[View]) -> list[Inputs]:
         """Converts views from `inference.encoder` to the input of `forward`, on the network's device."""
         device = self.out.weight.device
-        return [self._dense(view, device) for view in views]
+        return [self._inputs(view, device) for view in views]
 
-    def _dense(self, view: View, device: torch.device) -> Tensor:
+    def _inputs(self, view: View, device: torch.device) -> Inputs:
         if not isinstance(view, Sparse):
             return send(view[0], device)
         place, value = (send(array, device) for array in view)
+        if device.type == "cpu" and self._skips_zeros and place.shape[1] <= SPARSE_SHARE * self.inputs:
+            return SparseInputs(place, value)
         return torch.zeros(len(place), self.inputs, device=device).scatter_add_(1, place.long(), value)
 
     def inference_weights(self) -> Weights:
@@ -205,34 +216,6 @@ class ValueNet(nn.Module):
                     raise ValueError(f"{name} has {matrix.shape} weights, expected {tuple(layer.weight.shape)}")
                 layer.weight.copy_(torch.from_numpy(matrix.copy()))
                 layer.bias.copy_(torch.from_numpy(bias.copy()))
-
-
-class ChosenOutputs(torch.autograd.Function):
-    """Output layer on a CPU that computes only the outputs of the needed actions, and only their gradients.
-
-    The arguments are x `[B, H]`, weight `[S, H]`, bias `[S]`, and slots and needed as in `ValueNet.forward`.
-
-    This is the only part of training that does not use torch's operations: a game may have hundreds of outputs, of
-    which a row needs a few. With all outputs, `geister-quick` trained on 28 % fewer rows per second.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, slots: Tensor, needed: Tensor) -> Tensor:
-        """Returns the values, `float32[B, A]`."""
-        values = torch.empty(needed.shape)
-        hidden, matrix, offset = (tensor.detach().contiguous().numpy()[None] for tensor in (x, weight, bias))
-        chosen_outputs(hidden, matrix, offset, slots.numpy(), needed.numpy(), values.numpy()[None])
-        ctx.save_for_backward(x, weight, slots, needed)
-        return values
-
-    @staticmethod
-    def backward(ctx: Any, *upper: Tensor) -> Any:
-        """Returns the gradients with respect to x, weight and bias."""
-        x, weight, slots, needed = ctx.saved_tensors
-        results = torch.empty_like(x), torch.zeros_like(weight), torch.zeros(len(weight))
-        arrays = [tensor.detach().contiguous().numpy() for tensor in (upper[0], x, weight, slots, needed, *results)]
-        chosen_outputs_gradient(*arrays)
-        return *results, None, None
 
 
 def sum_outputs(outputs: Tensor, slots: Tensor, needed: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from envs.game import GameSpec
 from learners.networks.arrays import View
-from learners.networks.modules import ValueNet
+from learners.networks.modules import Inputs, ValueNet
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.critic import NAME, policy_alone
 
@@ -33,12 +33,12 @@ class PolicyWithCritic(nn.Module):
         self.critic.out = nn.Linear(network.width, 1)
         _scaled(self.critic)
 
-    def forward(self, views: Sequence[Tensor], slots: Tensor, needed: Tensor) -> Tensor:
+    def forward(self, views: Sequence[Inputs], slots: Tensor, needed: Tensor) -> Tensor:
         """The outputs of the policy net, `[B, A + 1]` as those of `ValueNet.forward`, and the critic's value behind
         them; `views` are those of all players, the mover's first."""
         return torch.cat([self.policy(views[:1], slots, needed), self.critic(views).to(torch.float32)], dim=1)
 
-    def tensors(self, views: Sequence[View]) -> list[Tensor]:
+    def tensors(self, views: Sequence[View]) -> list[Inputs]:
         """See `ValueNet.tensors`."""
         return self.policy.tensors(views)
 

@@ -9,7 +9,8 @@ from torch.nn import functional
 
 from envs.geister import Geister
 from learners.networks.inference import encoder
-from learners.networks.modules import TRUNK_ROWS, ChosenOutputs, ValueNet, sum_outputs, tanh
+from learners.networks.modules import TRUNK_ROWS, ValueNet, sum_outputs, tanh
+from learners.networks.operations import ChosenOutputs, SparseInputs
 from learners.networks.settings import NetworkSettings
 from tests.envs.geister_positions import random_positions
 
@@ -104,6 +105,24 @@ def test_both_ways_to_outputs_are_the_same(outputs):
     for result in (ChosenOutputs.apply(x, weight, bias, *tensors), sum_outputs(net.out(x), *tensors)):
         inputs = torch.autograd.grad((result - torch.from_numpy(target)).square().sum(), (x, weight, bias))
         found.append([result, *inputs])
+    for one, two in zip(*found, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-5 * float(two.detach().abs().max()))
+
+
+@pytest.mark.parametrize("views", [1, 2])
+@pytest.mark.parametrize("length", [2, 60])
+def test_sparse_inputs_give_the_values_and_gradients_of_all_inputs(length, views):
+    torch.manual_seed(2)
+    game, rows = Geister(), 90
+    net = ValueNet(NetworkSettings(width=40, depth=2, outputs="move"), game.spec, views)
+    states = random_positions(game, rows, length, seed=6)
+    packed = [game.observe(states, np.full(rows, who, np.int8)) for who in range(views)]
+    sparse = net.tensors([encoder(game, net.settings)(one) for one in packed])
+    assert all(isinstance(one, SparseInputs) for one in sparse)
+    found = []
+    for inputs in (sparse, [torch.from_numpy(game.encode(one, "flat")) for one in packed]):
+        values = net(inputs)
+        found.append([values, *torch.autograd.grad(values.square().sum(), list(net.parameters()))])
     for one, two in zip(*found, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-5 * float(two.detach().abs().max()))
 
