@@ -41,6 +41,15 @@ class Terse(Protocol):
         ...
 
 
+@runtime_checkable
+class Secretive(Protocol):
+    """A display of a game in which a player is not even told of every decision of the others."""
+
+    def told(self, before: np.void, action: Any, after: np.void, player: int) -> bool:
+        """Whether a player is told, before the next own decision, that this one was made."""
+        ...
+
+
 def offered(display: Display, states: States) -> list[Any]:
     """The choices of the player to move as a page gets them."""
     return display.offer(states) if isinstance(display, Terse) else display.choices(states)

@@ -29,10 +29,18 @@ class PlacementDisplay(GeneralDisplay[Placement]):
     def event(self, before: np.void, action: Any, after: np.void, viewer: int | None) -> Plain:
         """See `GeneralDisplay.event`. A try that failed has a note, and says whether the turn is over."""
         found = super().event(before, action, after, viewer)
-        player = self.game.to_move(np.array([before]))[0]
-        if found.get("hidden") or self.game.private(np.array([after]), int(player))[0] != FAILED:
+        if found.get("hidden") or not self._failed(before, after):
             return found
         return found | {"note": "taken", "then": "over" if self.game.abrupt else "again"}
+
+    def told(self, before: np.void, action: Any, after: np.void, player: int) -> bool:
+        """See `envs.display.Secretive`. A try that failed is not told of, but if it has lost the turn."""
+        own = self.game.to_move(np.array([before]))[0] == player
+        return bool(own or self.game.abrupt or not self._failed(before, after))
+
+    def _failed(self, before: np.void, after: np.void) -> bool:
+        player = int(self.game.to_move(np.array([before]))[0])
+        return bool(self.game.private(np.array([after]), player)[0] == FAILED)
 
 
 __all__ = ["PlacementDisplay"]

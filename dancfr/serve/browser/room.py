@@ -143,12 +143,12 @@ class Room:
         """Opens a table that continues from an earlier position of another one, with a user in one seat.
 
         Raises:
-            UsageError: the game that is played must not be looked into, or there is no such position or seat.
+            UsageError: the game that is played must not be looked into, or there is no such seat.
         """
         if not table.studied:
             raise UsageError("another line can be played once the game has ended, or with --study")
-        if ply > table.position.ply or seat >= len(table.seats):
-            raise UsageError(f"there is no ply {ply} or no seat {seat}")
+        if seat >= len(table.seats):
+            raise UsageError(f"there is no seat {seat}")
         offered = self.settings.agents
         sitting = [each.agent for each in table.seats if each.agent in offered]
         agents: list[str | None] = [

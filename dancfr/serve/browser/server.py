@@ -132,15 +132,13 @@ class Page:
         elif isinstance(message, Pace):
             self._table.set_pace(message.seconds, message.paused)
         elif isinstance(message, Branch):
-            self._enter(*self._room.branch(self._table, message.ply, message.seat))
+            self._enter(*self._room.branch(self._table, self._table.ply_at(self._seat, message.ply), message.seat))
         elif isinstance(message, Look):
             self._look(self._table, message.ply)
 
     def _look(self, table: Table, ply: int) -> None:
         """Answers with the position immediately, and with an agent's thoughts as soon as they are known."""
-        found = table.look(self._seat, ply)
-        if found is None:
-            raise UsageError(f"there are {table.position.ply} moves, and this is number {ply}")
+        at, found = table.ply_at(self._seat, ply), table.look(self._seat, ply)
         if self._looking is not None:
             self._looking.cancel()  # the page is interested in the last one only
         self.send(found)
@@ -148,7 +146,7 @@ class Page:
             return
 
         async def think() -> None:
-            insight = await self._room.consult(table, ply)
+            insight = await self._room.consult(table, at)
             if insight is not None:
                 self.send({**found, "insight": insight})
 

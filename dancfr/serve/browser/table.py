@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import time
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -10,10 +11,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dancfr.agents.insight import bring
-from dancfr.errors import one_line, warn
+from dancfr.errors import UsageError, one_line, warn
 from dancfr.runs.recorded_games import Writer
 from dancfr.serve.browser.displays import Display, offered
 from dancfr.serve.position import Position, agent_stream, plain_action
+from envs.display import Secretive
 from envs.game import States
 
 Plain = dict[str, Any]
@@ -96,7 +98,10 @@ class Table:
         self._agents: dict[int, Any] = {}
         self._streams = [agent_stream(position.seed, player) for player in range(len(self.seats))]
         self._pace, self._paused, self._study = pace, False, study
-        self._steps = list(steps)
+        self._steps: list[Step] = []
+        self._told: list[list[int]] = [[] for _ in self.seats]  # by player: plies of the decisions that are told
+        for step, after in zip(steps, [*(step.states for step in steps[1:]), position.states], strict=False):
+            self._add(step, after)
         self._onlookers: dict[Onlooker, int | None] = {}
         self._wake = asyncio.Event()
         self._asked_at = time.monotonic()
@@ -149,12 +154,16 @@ class Table:
         self.used = time.monotonic()
 
     def play(self, seat: int | None, ply: int, choice: int) -> str:
-        """Plays a user's choice; returns why it cannot be played, or nothing."""
+        """Plays a user's choice after the `ply` decisions that the user was told of.
+
+        Returns:
+            Why it cannot be played, or nothing.
+        """
         if seat is None or self.seats[seat].agent is not None:
             return "you only watch at this table"
         if self.position.over or self.failed:
             return "the game has ended"
-        if ply != self.position.ply or seat != self.position.mover:
+        if ply != len(self._plies(seat)) or seat != self.position.mover:
             return "it is not your turn"
         if choice >= len(self.position.actions):
             return f"there are {len(self.position.actions)} choices, and this is number {choice}"
@@ -178,14 +187,32 @@ class Table:
         self._wake.set()
         self._tell(self.position.ply)
 
-    def look(self, seat: int | None, ply: int) -> Plain | None:
-        """The position before decision `ply` with the move that led to it; None if there is none."""
-        if ply > self.position.ply:
-            return None
+    def look(self, seat: int | None, told: int) -> Plain:
+        """The position after the first `told` decisions that a seat is told of, with the move that led to it.
+
+        Raises:
+            UsageError: there are fewer.
+        """
         viewer = self.viewer_of(seat)
-        scene = self._display.scene(self.states(ply)[0], viewer)
-        event = self._event(ply - 1, viewer) if ply > 0 else None
-        return {"type": "at", "ply": ply, "scene": scene, "event": event, "insight": None}
+        scene = self._display.scene(self.states(self.ply_at(seat, told))[0], viewer)
+        event = self._event(told - 1, viewer) if told > 0 else None
+        return {"type": "at", "ply": told, "scene": scene, "event": event, "insight": None}
+
+    def ply_at(self, seat: int | None, told: int) -> int:
+        """The ply of the next decision that a seat is told of after `told` others.
+
+        Raises:
+            UsageError: there are fewer.
+        """
+        plies = [*self._plies(seat), self.position.ply]
+        if told >= len(plies):
+            raise UsageError(f"there are {len(plies) - 1} moves, and this is number {told}")
+        return plies[told]
+
+    def _plies(self, seat: int | None) -> Sequence[int]:
+        """Plies of the decisions that a seat is told of."""
+        viewer = self.viewer_of(seat)
+        return range(self.position.ply) if viewer is None else self._told[viewer]
 
     def states(self, ply: int) -> States:
         """The state before decision `ply`, `[1]`."""
@@ -229,32 +256,46 @@ class Table:
         before, player = position.states, position.mover
         taken = round(1000 * (time.monotonic() - self._asked_at)) if ms is None else ms
         position.play(action)
-        self._steps.append(Step(before, player, action, taken))
+        self._add(Step(before, player, action, taken), position.states)
         self._asked_at = self.used = time.monotonic()
-        label = str(self._event(position.ply - 1, None)["label"])
+        label = str(self._display.event(before[0], action, position.states[0], None)["label"])
         self._writer.move(position.ply - 1, player, plain_action(action), label, taken)
         if position.over:
             self._writer.end(str(position.ending), position.returns, position.ply)
         # At the end the moves are told again from the first one, since now nothing about them is hidden.
         self._tell(0 if position.over else position.ply - 1)
 
-    def _event(self, ply: int, viewer: int | None) -> Plain:
+    def _add(self, step: Step, after: States) -> None:
+        """Writes down a move, for those who are told of it."""
+        for player, plies in enumerate(self._told):
+            display = self._display
+            if not isinstance(display, Secretive) or display.told(step.states[0], step.action, after[0], player):
+                plies.append(len(self._steps))
+        self._steps.append(step)
+
+    def _event(self, number: int, viewer: int | None) -> Plain:
+        """The event of a move, of which a viewer is told after `number` others."""
+        ply = self._plies(viewer)[number]
         step = self._steps[ply]
         event = self._display.event(step.states[0], step.action, self.states(ply + 1)[0], viewer)
         # How long another player has thought may tell what the cards are, such as that there was no choice.
         time_taken = {"ms": step.ms} if viewer in (None, step.player) else {}
-        return {"ply": ply, "player": step.player, **time_taken, **event}
+        return {"ply": number, "player": step.player, **time_taken, **event}
 
     def _tell(self, since: int) -> None:
+        """Sends what there is from ply `since` on to all who are told of it, or of nothing new."""
         messages: dict[int | None, Plain] = {}
         for onlooker, seat in list(self._onlookers.items()):
+            if since < self.position.ply and bisect_left(self._plies(seat), since) == len(self._plies(seat)):
+                continue
             if seat not in messages:
                 messages[seat] = self._message(seat, since)
             onlooker.send(messages[seat])
 
     def _message(self, seat: int | None, since: int) -> Plain:
         """The game as a seat sees it, with the events from ply `since` on."""
-        position, viewer = self.position, self.viewer_of(seat)
+        position, viewer, plies = self.position, self.viewer_of(seat), self._plies(seat)
+        first = bisect_left(plies, since)
         asked = seat is not None and seat == position.mover and self.seats[seat].agent is None and not self.failed
         return {
             "type": "table",
@@ -263,7 +304,7 @@ class Table:
             "names": [each.agent or "" for each in self.seats],
             "users": [each.agent is None for each in self.seats],
             "invitations": self._invitations(seat),
-            "ply": position.ply,
+            "ply": len(plies),
             "scene": self._display.scene(position.states[0], viewer),
             "mover": position.mover,
             "choices": offered(self._display, position.states) if asked else [],
@@ -271,8 +312,8 @@ class Table:
             "returns": position.returns if position.over else None,
             "ending": position.ending,
             "failed": self.failed,
-            "since": since,
-            "events": [self._event(ply, viewer) for ply in range(since, position.ply)],
+            "since": first,
+            "events": [self._event(number, viewer) for number in range(first, len(plies))],
             "open": self.open,
             "study": self.studied,
             "record": None if self._writer.path is None else self._writer.path.name,

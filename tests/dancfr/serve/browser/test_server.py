@@ -100,6 +100,37 @@ def test_nobody_sees_how_long_another_player_thought_before_the_end() -> None:
     with_pages(use, "goofspiel")
 
 
+@pytest.mark.parametrize(("game", "told"), [("phantom_ttt", False), ("phantom_ttt_abrupt", True)])
+def test_a_user_is_told_of_the_opponents_failed_tries_only_where_they_lose_the_turn(game: str, told: bool) -> None:
+    failed = 0
+
+    async def use(pages: Pages) -> None:
+        nonlocal failed
+        for seed in range(6):
+            client = await pages.open()
+            await client.send(type="new", agents=["random", None])
+            last = await client.finish(randomly(seed))
+            events: list[Any] = []
+            for message in client.received[1:]:
+                if message["over"]:
+                    break
+                assert message["since"] <= len(events), "every message follows from those before it"
+                events = events[: message["since"]] + message["events"]
+                assert message["ply"] == len(events) == len({event["ply"] for event in events})
+                assert message["mover"] == 0 or events[-1]["player"] == 0 or "note" in events[-1]
+            theirs = [event for event in last["events"][:-1] if event["player"] == 0]
+            failed += sum("note" in event for event in theirs)
+            seen = [event for event in events if event["player"] == 0]
+            assert all(event["hidden"] and not event["label"] and "note" not in event for event in seen)
+            assert len(seen) <= len(theirs) + 1 if told else len(seen) <= sum("note" not in e for e in theirs) + 1
+            client.received.clear()
+            await client.send(type="look", ply=last["ply"] + 1)
+            assert (await client.next("error"))["text"].startswith(f"there are {last['ply']} moves, and this is")
+
+    with_pages(use, game)
+    assert failed > 3
+
+
 def test_requests_that_are_no_http_are_refused_in_silence(capfd: pytest.CaptureFixture[str]) -> None:
     async def use(pages: Pages) -> None:
         host, port = pages.address.removeprefix("http://").split(":")
