@@ -283,7 +283,7 @@ class Table:
         return {"ply": number, "player": step.player, **time_taken, **event}
 
     def _tell(self, since: int) -> None:
-        """Sends what there is from ply `since` on to all who are told of it, or of nothing new."""
+        """Sends the state and the moves from ply `since` on, but not to those who are told of none of these moves."""
         messages: dict[int | None, Plain] = {}
         for onlooker, seat in list(self._onlookers.items()):
             if since < self.position.ply and bisect_left(self._plies(seat), since) == len(self._plies(seat)):
