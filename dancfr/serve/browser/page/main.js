@@ -198,15 +198,25 @@ function newGame() {
     select.onchange = tell;
     tell();
   }
+  const begin = html("button", { type: "submit", class: "main", onblur: () => ask(false) });
+  let asked = false;
+  const ask = (again) => {
+    asked = again;
+    fill(begin, t(again ? "give up" : "begin"));
+  };
+  ask(false);
   form.onsubmit = (event) => {
     event.preventDefault();
+    const playing = table && table.you !== null && !table.over && !table.failed && table.events.some(({ player }) => player === table.you);
+    if (playing && !asked) return ask(true);
+    ask(false);
     hello.seats = selects.map((select) => select.value || null);
     server.send({ type: "new", agents: hello.seats });
     scrollTo(0, 0); // on a phone the form lies below the board
   };
   fill(form, html("h2", {}, t("new game")),
     selects.map((select, seat) => html("label", {}, t("opponent", { player: t("seat", { n: seat }) }), select)),
-    html("button", { type: "submit", class: "main" }, t("begin")));
+    begin);
 }
 
 /** Everything that changes with the game. */

@@ -73,6 +73,25 @@ def test_a_stone_is_placed_by_a_click_on_its_cell(serve_page: Serve, page: Any) 
     expect(page.locator(".general-cells i").nth(4)).to_have_text("x")
 
 
+def test_a_game_that_is_played_is_given_up_only_when_asked_twice(serve_page: Serve, page: Any) -> None:
+    page.goto(serve_page("phantom_ttt", "--agent", "random", *QUICK))
+    begin = page.locator("#new button")
+    begin.click()  # nothing has been played
+    page.locator(".general-cells .choice").nth(4).click()
+    expect(page.locator(".general-cells i").nth(4)).to_have_text("x")
+    address = page.url
+    begin.click()
+    expect(begin).to_have_text("Give up this game and begin")
+    page.locator("#language").focus()
+    expect(begin).to_have_text("Begin")
+    expect(page).to_have_url(address)
+    expect(page.locator(".general-cells i").nth(4)).to_have_text("x")
+    begin.click()
+    begin.click()
+    expect(page).not_to_have_url(address)
+    expect(page.locator("#events li")).to_have_count(0)
+
+
 def test_a_pettingzoo_environment(serve_page: Serve, page: Any) -> None:
     page.goto(serve_page("pettingzoo:pettingzoo.classic.tictactoe_v3", "--agent", "random", *QUICK))
     page.get_by_text("the numbers that are not 0").first.wait_for()
