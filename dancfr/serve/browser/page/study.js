@@ -62,12 +62,13 @@ export function makeStudy(root, { api, ask, branch }) {
     drawLines();
   }
 
-  function thoughts(insight) {
+  function thoughts(insight, { table, ply }) {
     if (!insight) return html("p", { class: "quiet" }, "…");
     if (insight.failed) return html("p", {}, insight.failed);
     const searched = insight.source === "search";
+    const yours = table.you !== null && table.you === (table.events[ply]?.player ?? table.mover);
     return [
-      html("h2", { title: insight.agent }, api.t("study_title", { player: api.short(insight.agent) })),
+      html("h2", { title: insight.agent }, api.t(yours ? "study_yours" : "study_title", { player: api.short(insight.agent) })),
       html("p", { class: "quiet" }, [api.t(`source.${insight.source}`, { draws: insight.draws }),
         insight.value !== null && ` ${api.t("value", { value: insight.value.toFixed(2) })} ${api.t(`value_from.${insight.value_from}`)}`]),
       html("div", { role: "list" }, insight.moves.map((move) => bar(move, searched))),

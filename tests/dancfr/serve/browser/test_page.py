@@ -199,7 +199,8 @@ def test_the_page_speaks_other_languages(serve_page: Serve, page: Any, language:
 def test_thoughts_are_shown_with_study(serve_page: Serve, page: Any) -> None:
     """Exact probabilities and values; the panel follows the position that is looked at."""
     page.goto(serve_page("leduc", "--agent", "pretrained:leduc", "--study", *QUICK))
-    page.get_by_text("What").filter(has_text="thinks").wait_for()
+    title = page.locator("#study h2").first
+    expect(title).to_have_text("What pretrained:leduc would do in your place")
     expect(page.locator("#study .bar .number").first).to_have_text(re.compile("%$"))
     expect(page.locator("#study")).to_contain_text("Value:")
     expect(page.locator("#study")).to_contain_text("Belief")
@@ -209,8 +210,10 @@ def test_thoughts_are_shown_with_study(serve_page: Serve, page: Any) -> None:
     expect(page.locator("[data-study=collect]")).to_be_hidden()
     page.locator("#study svg polyline").wait_for()
     page.get_by_role("button", name="First move").click()
-    page.get_by_text("What").filter(has_text="thinks").wait_for()
+    expect(title).to_have_text("What pretrained:leduc would do in your place")
     expect(page.locator("#study .bar.chosen")).to_have_count(1)  # not yet in what was thought before the move
+    page.get_by_role("button", name="One move on").click()
+    expect(title).to_have_text("What pretrained:leduc thinks")
     page.get_by_role("button", name="Seat 1").click()
     page.wait_for_function("() => /Your move|is thinking/.test(document.querySelector('#status').textContent)")
     expect(page.locator("#seats li").nth(1)).to_have_text("1: You")
