@@ -32,7 +32,9 @@ def start(processes: Processes, *arguments: str) -> tuple[Process, str, str]:
     [
         ("geister", "pretrained:geister"),
         ("phantom_ttt", "pretrained:phantom-ttt"),
+        ("phantom_ttt_abrupt", "pretrained:phantom-ttt-abrupt"),
         ("dark_hex3", "pretrained:dark-hex3"),
+        ("dark_hex3_abrupt", "pretrained:dark-hex3-abrupt"),
         ("liars_dice_2d5f", "pretrained:liars-dice-2d5f"),
         ("kuhn", "random"),
     ],
