@@ -98,7 +98,8 @@ class ListedTrainingSettings(Settings):
         trace: Lambda of the estimates of advantages by the critic's values; 1 subtracts its value from the return.
         critic_width: Units of each hidden layer of the critic.
         critic_depth: Number of hidden layers of the critic.
-        bf16: Run the network in bfloat16 (autocast), for GPUs; the weights stay float32.
+        bf16: Run the network in bfloat16 (autocast), for GPUs and for CPUs with instructions for it; the weights stay
+            float32.
     """
 
     anneal: ClassVar[bool] = False

@@ -46,7 +46,8 @@ class PolicyTrainingSettings(Settings):
         trace: Lambda of the generalised advantage estimate (Schulman et al. 2016); 1: returns without bootstrapping.
         normalise: Divide advantages by their root mean square over the minibatch.
         clip: Maximum norm of the gradient.
-        bf16: Run the network in bfloat16 (autocast), for GPUs; the weights stay float32.
+        bf16: Run the network in bfloat16 (autocast), for GPUs and for CPUs with instructions for it; the weights stay
+            float32.
     """
 
     optimiser: ClassVar[Optimiser] = "adam"
