@@ -35,6 +35,28 @@ def test_tree_has_a_public_state_for_each_set_of_bids(dice: int, faces: int) -> 
     assert tree.num_nodes == 1 + hands + hands**2 * (2 * sets - 1)
 
 
+@pytest.mark.parametrize(("dice", "faces"), [(1, 3), (2, 2), (1, 4)])
+def test_encoding_shows_dice_as_thermometers_actions_and_who_made_the_last(dice: int, faces: int) -> None:
+    game, seen = LiarsDice(dice, faces), set()
+    bids, actor = 2 + dice * faces, game.spec.shapes["flat"][0] - 2
+    for packed in tree_of(game).observed:
+        player, hand, bits = (
+            int(packed[0]),
+            packed[1 : 1 + dice].tolist(),
+            np.unpackbits(packed[1 + dice :], bitorder="little"),
+        )
+        made = np.flatnonzero(bits).tolist()
+        counts = Counter(die - 1 for die in hand)
+        ones = [player, *(2 + face * dice + count for face in counts for count in range(counts[face]))]
+        ones += [bids + action for action in made]
+        if made:
+            last = (len(made) - 1) % 2  # player 0 makes the first action
+            ones.append(actor + (last != player))
+        assert np.flatnonzero(game.encode(packed[None])[0]).tolist() == sorted(ones)
+        seen.add((player, len(made) % 2))
+    assert len(seen) > 1
+
+
 VALUES = [(1, 2, 1 / 2), (1, 3, 1 / 9), (1, 4, 1 / 16), (1, 5, 1 / 125), (2, 2, 7 / 8)]
 
 

@@ -30,6 +30,16 @@ def test_infosets_are_those_of_an_enumeration(game: PlacementGame) -> None:
     assert set(rows) == expected
 
 
+@ON_SMALL
+def test_encoding_names_own_and_known_stones_and_the_tries_in_order(game: PlacementGame) -> None:
+    cells = game.spec.num_actions
+    for player, tries in sorted({position.known for position in positions(game) if position.mover >= 0}):
+        ones = [player] + [2 + failed * cells + cell for cell, failed in tries]
+        ones += [2 + 2 * cells + number * cells + cell for number, (cell, _) in enumerate(tries)]
+        packed = np.frombuffer(as_bytes(game, player, tries), np.uint8)[None]
+        assert np.flatnonzero(game.encode(packed)[0]).tolist() == sorted(ones)
+
+
 COUNTS = {
     "phantom_ttt": 5_990_669,
     "phantom_ttt_abrupt": 23_310_269,
