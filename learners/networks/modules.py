@@ -168,13 +168,17 @@ class ValueNet(nn.Module):
     def tensors(self, views: Sequence[View]) -> list[Inputs]:
         """Converts views from `inference.encoder` to the input of `forward`, on the network's device."""
         device = self.out.weight.device
-        return [self._inputs(view, device) for view in views]
+        skips = device.type == "cpu" and self._skips_zeros and all(self._mostly_zero(view) for view in views)
+        return [self._inputs(view, device, skips) for view in views]
 
-    def _inputs(self, view: View, device: torch.device) -> Inputs:
+    def _mostly_zero(self, view: View) -> bool:
+        return isinstance(view, Sparse) and view.place.shape[1] <= SPARSE_SHARE * self.inputs
+
+    def _inputs(self, view: View, device: torch.device, skips: bool) -> Inputs:
         if not isinstance(view, Sparse):
             return send(view[0], device)
         place, value = (send(array, device) for array in view)
-        if device.type == "cpu" and self._skips_zeros and place.shape[1] <= SPARSE_SHARE * self.inputs:
+        if skips:
             return SparseInputs(place, value)
         return torch.zeros(len(place), self.inputs, device=device).scatter_add_(1, place.long(), value)
 

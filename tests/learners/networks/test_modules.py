@@ -8,9 +8,10 @@ import torch
 from torch.nn import functional
 
 from envs.geister import Geister
+from envs.sparse import Sparse
 from learners.networks.inference import encoder
 from learners.networks.modules import TRUNK_ROWS, ValueNet, sum_outputs, tanh
-from learners.networks.operations import ChosenOutputs, SparseInputs
+from learners.networks.operations import SPARSE_SHARE, ChosenOutputs, SparseInputs
 from learners.networks.settings import NetworkSettings
 from tests.envs.geister_positions import random_positions
 
@@ -125,6 +126,20 @@ def test_sparse_inputs_give_the_values_and_gradients_of_all_inputs(length, views
         found.append([values, *torch.autograd.grad(values.square().sum(), list(net.parameters()))])
     for one, two in zip(*found, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-5 * float(two.detach().abs().max()))
+
+
+def test_views_of_which_one_is_not_sparse_are_all_dense():
+    """The sparse form of a history is as wide as its longest row."""
+    game, rows = Geister(), 30
+    net = ValueNet(NetworkSettings(width=40, depth=2, outputs="move"), game.spec, views=2)
+    states = random_positions(game, rows, 20, seed=7)
+    packed = [game.observe(states, np.full(rows, who, np.int8)) for who in (0, 1)]
+    narrow, other = (encoder(game, net.settings)(one) for one in packed)
+    more = int(SPARSE_SHARE * net.inputs)
+    wide = Sparse(*(np.pad(array, ((0, 0), (0, more))) for array in other))
+    found = net.tensors([narrow, wide])
+    assert all(isinstance(one, torch.Tensor) for one in found)
+    torch.testing.assert_close(net(found), net(net.tensors([narrow, other])), rtol=1e-4, atol=1e-5)
 
 
 def test_batch_normalisation_keeps_torchs_running_moments():
