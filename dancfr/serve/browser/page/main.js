@@ -207,7 +207,7 @@ function newGame() {
   ask(false);
   form.onsubmit = (event) => {
     event.preventDefault();
-    const playing = table && table.you !== null && !table.over && !table.failed && table.events.some(({ player }) => player === table.you);
+    const playing = table && !table.over && !table.failed && table.events.some(({ player }) => player === table.you);
     if (playing && !asked) return ask(true);
     ask(false);
     hello.seats = selects.map((select) => select.value || null);

@@ -66,7 +66,7 @@ export function makeStudy(root, { api, ask, branch }) {
     if (!insight) return html("p", { class: "quiet" }, "…");
     if (insight.failed) return html("p", {}, insight.failed);
     const searched = insight.source === "search";
-    const yours = table.you !== null && table.you === (table.events[ply]?.player ?? table.mover);
+    const yours = table.you === (table.events[ply]?.player ?? table.mover);
     return [
       html("h2", { title: insight.agent }, api.t(yours ? "study_yours" : "study_title", { player: api.short(insight.agent) })),
       html("p", { class: "quiet" }, [api.t(`source.${insight.source}`, { draws: insight.draws }),

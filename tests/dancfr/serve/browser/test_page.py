@@ -81,7 +81,7 @@ def test_a_game_that_is_played_is_given_up_only_when_asked_twice(serve_page: Ser
     expect(page.locator(".general-cells i").nth(4)).to_have_text("x")
     address = page.url
     begin.click()
-    expect(begin).to_have_text("Give up this game and begin")
+    expect(begin).to_have_text("Give up and begin")
     page.locator("#language").focus()
     expect(begin).to_have_text("Begin")
     expect(page).to_have_url(address)
@@ -200,7 +200,7 @@ def test_thoughts_are_shown_with_study(serve_page: Serve, page: Any) -> None:
     """Exact probabilities and values; the panel follows the position that is looked at."""
     page.goto(serve_page("leduc", "--agent", "pretrained:leduc", "--study", *QUICK))
     title = page.locator("#study h2").first
-    expect(title).to_have_text("What pretrained:leduc would do in your place")
+    expect(title).to_have_text("What pretrained:leduc would do here")
     expect(page.locator("#study .bar .number").first).to_have_text(re.compile("%$"))
     expect(page.locator("#study")).to_contain_text("Value:")
     expect(page.locator("#study")).to_contain_text("Belief")
@@ -210,7 +210,7 @@ def test_thoughts_are_shown_with_study(serve_page: Serve, page: Any) -> None:
     expect(page.locator("[data-study=collect]")).to_be_hidden()
     page.locator("#study svg polyline").wait_for()
     page.get_by_role("button", name="First move").click()
-    expect(title).to_have_text("What pretrained:leduc would do in your place")
+    expect(title).to_have_text("What pretrained:leduc would do here")
     expect(page.locator("#study .bar.chosen")).to_have_count(1)  # not yet in what was thought before the move
     page.get_by_role("button", name="One move on").click()
     expect(title).to_have_text("What pretrained:leduc thinks")

@@ -72,7 +72,7 @@ def check_page(page: Any, address: str, below: str, other: Any) -> None:
     play_a_move(page)
     page.get_by_label("is played by").nth(1).select_option(label="a person")
     page.get_by_role("button", name="Begin").click()
-    page.get_by_role("button", name="Give up this game and begin").click()
+    page.get_by_role("button", name="Give up and begin").click()
     link = page.get_by_role("link", name="Link for Player 1").get_attribute("href")
     assert link.startswith(f"{below}/?token=")
     other.goto(link)
