@@ -45,11 +45,11 @@ class SparseLayer(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *upper: Tensor) -> Any:
         """Returns the gradients with respect to weight and bias."""
-        views = ctx.saved_tensors
-        weight = torch.zeros(ctx.inputs, upper[0].shape[1])
+        views, gradient = ctx.saved_tensors, upper[0].contiguous()
+        weight = torch.zeros(ctx.inputs, gradient.shape[1])
         for first, place, value in _views(views, ctx.inputs):
-            sparse_layer_gradient(upper[0].contiguous().numpy(), place, value, first, weight.numpy())
-        return weight.t(), upper[0].sum(0), *[None] * len(views)
+            sparse_layer_gradient(gradient.numpy(), place, value, first, weight.numpy())
+        return weight.t(), gradient.sum(0), *[None] * len(views)
 
 
 def _views(views: Sequence[Tensor], inputs: int) -> Iterator[tuple[int, NDArray[np.int16], NDArray[np.float32]]]:

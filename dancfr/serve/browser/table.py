@@ -204,10 +204,10 @@ class Table:
         Raises:
             UsageError: there are fewer.
         """
-        plies = [*self._plies(seat), self.position.ply]
-        if told >= len(plies):
-            raise UsageError(f"there are {len(plies) - 1} moves, and this is number {told}")
-        return plies[told]
+        plies = self._plies(seat)
+        if told > len(plies):
+            raise UsageError(f"there are {len(plies)} moves, and this is number {told}")
+        return plies[told] if told < len(plies) else self.position.ply
 
     def _plies(self, seat: int | None) -> Sequence[int]:
         """Plies of the decisions that a seat is told of."""
