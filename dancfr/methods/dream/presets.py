@@ -45,9 +45,10 @@ and does not mention again. docs/results/dream-paper-readings.md has every state
 BOUNDED = SamplingSettings(epsilon=0.1, ratio_bound=1.0, inverse_bound=4.0, clip_baseline=True)
 """The exploration of `PAPER`, with bounds on the ratios of the recursion and on baselines."""
 
-ESCHER = SamplingSettings(estimator="history", epsilon=1.0)
-"""Sampling of ESCHER (McAleer et al. 2022): the traverser plays uniformly at random, and no sample is divided by the
-probability of what was sampled."""
+ESCHER = SamplingSettings(estimator="history", epsilon=1.0, clip_baseline=True)
+"""Sampling of ESCHER (McAleer et al. 2023): the traverser plays uniformly at random, and no sample is divided by the
+probability of what was sampled. Values of histories beyond the largest return, which nothing would correct, are
+limited to it."""
 
 QUICK = DreamConfig(
     game="geister",
