@@ -14,7 +14,7 @@ import numpy as np
 
 from envs.compiled import fast, kernel
 from envs.guandan.beliefs.knowledge import MOST, OTHERS, PLACES, place_of_card
-from envs.guandan.inputs.deals import following, redeal_into, unit
+from envs.guandan.inputs.deals import following, redeal_into, redeal_often, unit
 from envs.guandan.inputs.prospects import unseen_cards
 from envs.guandan.rules.cards import card_words, count_of
 from envs.guandan.rules.state import SEATS
@@ -259,11 +259,75 @@ def draw_counts(free, room, factors, layers, seed, counts):
 
 
 @kernel
+def prepare(knowledge, scores, b, factors, layers):
+    """Prepares draws of the deals of decision b, see `draw_hands`.
+
+    Returns:
+        Whether any deal agrees with all plays; in the view of a client that has missed some, none may.
+    """
+    free, room = knowledge.free[b].astype(np.int64), knowledge.room[b].astype(np.int64)
+    write_factors(knowledge.free[b], knowledge.known[b], knowledge.most[b], scores[b], factors)
+    return free.sum() == room.sum() and np.isfinite(sum_forwards(free, room, factors, layers))
+
+
+@kernel
+def draw_hands(state, me, knowledge, b, factors, layers, scratch, seed, low, high):
+    """Draws a deal of the cards that a player does not see; within a place the free cards are dealt at random.
+
+    Args:
+        state: Of the table.
+        me: Whose view is kept.
+        knowledge: Of the players of all tables, see `knowledge.learn`.
+        b: Index of this table.
+        factors, layers: From `prepare`.
+        scratch: See `new_scratch`.
+        seed: State of a generator.
+        low, high: Hands, words of multisets by seat, `uint64[4]`; those of the others are written.
+
+    Returns:
+        The new state of the generator.
+    """
+    counts, cards = scratch
+    level = np.int64(state.level)
+    free, room = knowledge.free[b].astype(np.int64), knowledge.room[b].astype(np.int64)
+    left_low, left_high = unseen_cards(state, me)  # before the hands, which may be those of the state, are written
+    seed = draw_counts(free, room, factors, layers, seed, counts)
+    for other in range(OTHERS):
+        seat = (me + 1 + other) % SEATS
+        low[seat], high[seat] = knowledge.low[b, other], knowledge.high[b, other]
+        left_low -= knowledge.low[b, other]
+        left_high -= knowledge.high[b, other]
+    for place in range(PLACES):
+        n = np.int64(0)
+        for index in range(54):
+            if place_of_card(index, level) == place:
+                for _ in range(count_of(left_low, left_high, index)):
+                    cards[n] = index
+                    n += 1
+        for other in range(OTHERS):
+            seat = (me + 1 + other) % SEATS
+            for _ in range(counts[other, place]):
+                seed = following(seed)
+                k = np.int64((seed >> np.uint64(33)) % np.uint64(n))
+                card_low, card_high = card_words(cards[k])
+                low[seat] += card_low
+                high[seat] += card_high
+                n -= 1
+                cards[k] = cards[n]
+    return seed
+
+
+@kernel
+def new_scratch():
+    """Scratch of `draw_hands`: the cards of each place in each hand, and those of a place that are not dealt yet."""
+    return np.zeros((OTHERS, PLACES), np.int64), np.zeros(MOST, np.int64)
+
+
+@kernel
 def deal_into(states, players, knowledge, scores, seeds):
     """Deals the cards that `players`, `int64[B]`, do not see to the others, in place.
 
-    Each deal is drawn from the distribution of its scores. Within a place the free cards are dealt at random. In the
-    view of a client that has missed plays, no deal may agree with all; then the cards are dealt as by `inputs.deals`.
+    Each deal is drawn from the distribution of its scores, or, if none agrees with all plays, as by `inputs.deals`.
 
     Args:
         states: `[B]` records.
@@ -272,36 +336,31 @@ def deal_into(states, players, knowledge, scores, seeds):
         scores: `float64[B, 3, 16, STEPS]`.
         seeds: Of the deals, `uint64[B]`.
     """
-    layers, factors = new_layers(), new_factors()
-    counts, cards = np.zeros((OTHERS, PLACES), np.int64), np.zeros(MOST, np.int64)
+    layers, factors, scratch = new_layers(), new_factors(), new_scratch()
     for b in range(states.shape[0]):
-        state, me, seed, level = states[b], players[b], seeds[b], np.int64(states[b].level)
-        free, room = knowledge.free[b].astype(np.int64), knowledge.room[b].astype(np.int64)
-        write_factors(knowledge.free[b], knowledge.known[b], knowledge.most[b], scores[b], factors)
-        if free.sum() != room.sum() or not np.isfinite(sum_forwards(free, room, factors, layers)):
+        state = states[b]
+        if prepare(knowledge, scores, b, factors, layers):
+            draw_hands(state, players[b], knowledge, b, factors, layers, scratch, seeds[b], state.low, state.high)
+        else:
             redeal_into(states[b : b + 1], players[b : b + 1], seeds[b : b + 1])
+
+
+@kernel
+def deal_often(states, players, knowledge, scores, seeds, low, high):
+    """Draws many deals of each table, as `deal_into` draws one.
+
+    Args:
+        states, players, knowledge, scores: See `deal_into`.
+        seeds: One for all deals of a table, `uint64[B]`.
+        low, high: Hands by deal and seat, words of multisets, `uint64[B, D, 4]`; those of the others are written.
+    """
+    layers, factors, scratch = new_layers(), new_factors(), new_scratch()
+    for b in range(states.shape[0]):
+        if not prepare(knowledge, scores, b, factors, layers):
+            redeal_often(states[b : b + 1], players[b : b + 1], seeds[b : b + 1], low[b : b + 1], high[b : b + 1])
             continue
-        seed = draw_counts(free, room, factors, layers, seed, counts)
-        low, high = unseen_cards(state, me)
-        for other in range(OTHERS):
-            seat = (me + 1 + other) % SEATS
-            state.low[seat], state.high[seat] = knowledge.low[b, other], knowledge.high[b, other]
-            low -= knowledge.low[b, other]
-            high -= knowledge.high[b, other]
-        for place in range(PLACES):
-            n = np.int64(0)
-            for index in range(54):
-                if place_of_card(index, level) == place:
-                    for _ in range(count_of(low, high, index)):
-                        cards[n] = index
-                        n += 1
-            for other in range(OTHERS):
-                seat = (me + 1 + other) % SEATS
-                for _ in range(counts[other, place]):
-                    seed = following(seed)
-                    k = np.int64((seed >> np.uint64(33)) % np.uint64(n))
-                    card_low, card_high = card_words(cards[k])
-                    state.low[seat] += card_low
-                    state.high[seat] += card_high
-                    n -= 1
-                    cards[k] = cards[n]
+        seed = seeds[b]
+        for d in range(low.shape[1]):
+            seed = draw_hands(
+                states[b], players[b], knowledge, b, factors, layers, scratch, seed, low[b, d], high[b, d]
+            )

@@ -1,9 +1,12 @@
-"""The bot `counter`: deals the unseen cards at random, and plays each of its candidates out in many such deals.
+"""The bots `counter` and `reader`: deal the unseen cards many times, and play all candidates out in each of the deals.
 
-It only counts cards: every sampled deal agrees with its hand, the cards played and the number of cards of each seat.
+`counter` only counts cards: every deal agrees with its hand, the cards played and the number of cards of each seat, and
+all of these are alike likely. `reader` draws deals from the belief that comes with the program (`beliefs.net`), which
+has learned what others hold from how they play.
+
 In a deal, all hands are played by fixed groups (`playouts`). The candidates are the plays that leave the cheapest
 hands by usual prices (`tribute.USUAL_PRICES`), one of each set that differs only in suits, and a pass; the one with the
-most points on average over the same deals is played. It shares with `planner` how hands are split, and no weights.
+most points on average over the same deals is played. They share with `planner` how hands are split, and no weights.
 """
 
 from typing import NamedTuple
@@ -13,18 +16,20 @@ from numpy.typing import NDArray
 
 from envs.compiled import kernel
 from envs.game import States
+from envs.guandan.beliefs.net import HandsBelief, shipped_belief
+from envs.guandan.beliefs.placements import deal_often
 from envs.guandan.bots.bot import GuanDanBot
 from envs.guandan.bots.planner import copy_action
 from envs.guandan.bots.playouts import FIELDS, PLAYED, group_hand, next_mover, play_out
 from envs.guandan.inputs.candidates import MOST_CANDIDATES, new_notes, note_plan, pick_candidates
-from envs.guandan.inputs.deals import deal, list_unseen
+from envs.guandan.inputs.deals import redeal_often
 from envs.guandan.inputs.layout import MOST_PLAYS, write_split
 from envs.guandan.inputs.splits import new_desk, split
 from envs.guandan.inputs.tribute import USUAL_PRICES, tribute_choice
 from envs.guandan.rules.cards import PASS, action_dtype
 from envs.guandan.rules.comparison import bomb_class, value_of
 from envs.guandan.rules.generation import LONGEST, plays
-from envs.guandan.rules.state import NOBODY, PLAY, SEATS
+from envs.guandan.rules.state import PLAY, SEATS
 
 DEALS, TRIED = 160, 10
 """Deals for a decision, and candidates that are played out in each of them."""
@@ -37,8 +42,6 @@ class Scratch(NamedTuple):
         tried, after: Rows of the candidates, and the prices of the hands that they leave, `[10]`.
         points: Sums of the points of team 0 after each candidate, `float64[10]`.
         own, number: Groups of the bot's hand after each candidate, `int16[10, 28, 5]`, and their numbers.
-        cards: Indices of the unseen cards, `int64[108]`.
-        low, high: Hands of a deal, words of multisets, `uint64[4]`.
         groups, counts: Groups of these hands, `int16[4, 28, 5]`, and their numbers.
         played, left_groups, left, order, beat: Of a play-out, see `play_out`.
     """
@@ -48,9 +51,6 @@ class Scratch(NamedTuple):
     points: NDArray[np.float64]
     own: NDArray[np.int16]
     number: NDArray[np.int64]
-    cards: NDArray[np.int64]
-    low: NDArray[np.uint64]
-    high: NDArray[np.uint64]
     groups: NDArray[np.int16]
     counts: NDArray[np.int64]
     played: NDArray[np.int16]
@@ -68,9 +68,6 @@ def _new_scratch():
         np.zeros(TRIED),
         np.zeros((TRIED, MOST_PLAYS, FIELDS), np.int16),
         np.zeros(TRIED, np.int64),
-        np.zeros(108, np.int64),
-        np.zeros(SEATS, np.uint64),
-        np.zeros(SEATS, np.uint64),
         np.zeros((SEATS, MOST_PLAYS, FIELDS), np.int16),
         np.zeros(SEATS, np.int64),
         np.zeros((SEATS, MOST_PLAYS, FIELDS), np.int16),
@@ -104,19 +101,17 @@ def _pick(state, me, rows, start, end, desk, notes, plan, price, tried, after):
 
 
 @kernel
-def _deal_groups(scratch, unseen, state, me, level, desk, plan, price, seed):
-    """Deals the unseen cards and splits the hands of the others; returns the new state of the generator."""
-    seed = deal(scratch.cards, unseen, state, me, scratch.low, scratch.high, seed)
+def _group_others(scratch, me, low, high, level, desk, plan, price):
+    """Splits the hands of the others in a deal."""
     for step in range(1, SEATS):
         seat = (me + step) % SEATS
         groups = scratch.groups[seat]
         groups[:, PLAYED] = 1
-        scratch.counts[seat] = group_hand(desk, scratch.low[seat], scratch.high[seat], level, price, plan, groups)
-    return seed
+        scratch.counts[seat] = group_hand(desk, low[seat], high[seat], level, price, plan, groups)
 
 
 @kernel
-def _choose(state, seed, deals, scratch, desk, notes, plan, rows, price, out):
+def _choose(state, deals_low, deals_high, scratch, desk, notes, plan, rows, price, out):
     """Writes the action of the player to move into `out`, `[1]` records."""
     me, level = np.int64(state.to_move), np.int64(state.level)
     low, high = state.low[me], state.high[me]
@@ -137,10 +132,9 @@ def _choose(state, seed, deals, scratch, desk, notes, plan, rows, price, out):
             copy_action(row, out)
             return
         scratch.number[k] = group_hand(desk, low - row.low, high - row.high, level, price, plan, scratch.own[k])
-    unseen = list_unseen(state, me, scratch.cards)
     scratch.points[:] = 0
-    for _ in range(deals):
-        seed = _deal_groups(scratch, unseen, state, me, level, desk, plan, price, seed)
+    for d in range(deals_low.shape[0]):
+        _group_others(scratch, me, deals_low[d], deals_high[d], level, desk, plan, price)
         for k in range(n):
             scratch.points[k] += _after(scratch, state, rows[scratch.tried[k]], k, me, level)
     best = 0
@@ -174,13 +168,12 @@ def _after(scratch, state, row, k, me, level):
 
 
 @kernel
-def choose_counted(states, seeds, deals, price, rows, actions):
-    """Writes the actions of the bot at tables in the playing phase; other tables are skipped.
+def choose_counted(states, low, high, price, rows, actions):
+    """Writes the actions of a bot at tables in the playing phase.
 
     Args:
-        states: `[B]` records.
-        seeds: Of the deals at each table, `uint64[B]`.
-        deals: Deals for each decision.
+        states: `[B]` records, all of them in this phase.
+        low, high: Hands by deal and seat, words of multisets, `uint64[B, D, 4]`.
         price: Prices of plays, see `splits.PRICES`.
         rows: Scratch, action records, `[LONGEST]`.
         actions: Action records, `[B]`; written.
@@ -188,8 +181,7 @@ def choose_counted(states, seeds, deals, price, rows, actions):
     desk, notes, scratch = new_desk(), new_notes(MOST_CANDIDATES), _new_scratch()
     plan = np.zeros_like(rows[:MOST_PLAYS])
     for b in range(states.shape[0]):
-        if states[b].to_move != NOBODY and states[b].phase == PLAY:
-            _choose(states[b], seeds[b], deals, scratch, desk, notes, plan, rows, price, actions[b : b + 1])
+        _choose(states[b], low[b], high[b], scratch, desk, notes, plan, rows, price, actions[b : b + 1])
 
 
 class CounterBot(GuanDanBot):
@@ -213,12 +205,46 @@ class CounterBot(GuanDanBot):
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
         actions = np.zeros(len(states), action_dtype)
         seeds = rng.integers(0, 2**64, len(states), np.uint64)
-        choose_counted(states, seeds, self.deals, USUAL_PRICES, np.empty(LONGEST, action_dtype), actions)
-        tributes = np.flatnonzero(states["phase"] != PLAY)
-        if len(tributes):
-            legal = self.game.legal(states[tributes])
-            actions[tributes] = legal.rows[tribute_choice(states[tributes], legal)]
+        playing = states["phase"] == PLAY
+        if playing.any():
+            found, rows = states[playing], np.empty(LONGEST, action_dtype)
+            low, high = (np.zeros((len(found), self.deals, SEATS), np.uint64) for _ in range(2))
+            self.deal(found, seeds[playing], low, high)
+            chosen = np.zeros(len(found), action_dtype)
+            choose_counted(found, low, high, USUAL_PRICES, rows, chosen)
+            actions[playing] = chosen
+        if not playing.all():
+            legal = self.game.legal(states[~playing])
+            actions[~playing] = legal.rows[tribute_choice(states[~playing], legal)]
         return actions
 
+    def deal(
+        self, states: States, seeds: NDArray[np.uint64], low: NDArray[np.uint64], high: NDArray[np.uint64]
+    ) -> None:
+        """Writes the hands of the other seats, `uint64[B, D, 4]`, as the player to move may suppose them."""
+        redeal_often(states, states["to_move"], seeds, low, high)
 
-__all__ = ["DEALS", "CounterBot", "choose_counted"]
+
+class ReaderBot(CounterBot):
+    """The same in deals drawn from a belief about the hands.
+
+    Args:
+        deals: Deals for each decision.
+        belief: The one that comes with the program if None.
+    """
+
+    name = "reader"
+
+    def __init__(self, deals: int = DEALS, belief: HandsBelief | None = None) -> None:
+        super().__init__(deals)
+        self.belief = belief or shipped_belief()
+
+    def deal(
+        self, states: States, seeds: NDArray[np.uint64], low: NDArray[np.uint64], high: NDArray[np.uint64]
+    ) -> None:
+        players = states["to_move"].astype(np.int64)
+        knowledge, scores = self.belief.judge(states, players)
+        deal_often(states, players, knowledge, scores, seeds, low, high)
+
+
+__all__ = ["DEALS", "CounterBot", "ReaderBot", "choose_counted"]

@@ -1,8 +1,8 @@
-"""The bots of GuanDan: `random`, `greedy`, `planner` and `counter`.
+"""The bots of GuanDan: `random`, `greedy`, `planner`, `counter` and `reader`.
 
 `greedy` plays the weakest action that beats the last move, even its partner's, and passes only if there is none. It
 plays bombs after all other actions, and actions with wild cards after those without. As a leader it plays all cards of
-its weakest rank with fewer than four cards. Like `planner` and `counter` it chooses tributes by
+its weakest rank with fewer than four cards. Like the others it chooses tributes by
 `tribute.tribute_choice`; `random` chooses them at random.
 
 The bots use only what their seat knows: its hand, the cards played, the number of cards of the others, the level, and
@@ -18,7 +18,7 @@ from envs.agent import ListedAgent
 from envs.compiled import kernel
 from envs.game import ListedGame, States
 from envs.guandan.bots.bot import GuanDanBot
-from envs.guandan.bots.counter import CounterBot
+from envs.guandan.bots.counter import CounterBot, ReaderBot
 from envs.guandan.bots.planner import PlannerBot
 from envs.guandan.inputs.tribute import tribute_choice
 from envs.guandan.rules.cards import JOKER_RANK, PASS, TRIPS, count_of
@@ -120,7 +120,8 @@ BOTS: dict[str, Callable[[], ListedAgent]] = {
     "greedy": GreedyBot,
     "planner": PlannerBot,
     "counter": CounterBot,
+    "reader": ReaderBot,
 }
 """The bots of GuanDan by their names on the command line."""
 
-__all__ = ["BOTS", "CounterBot", "GreedyBot", "PlannerBot", "RandomBot", "choose_greedy"]
+__all__ = ["BOTS", "CounterBot", "GreedyBot", "PlannerBot", "RandomBot", "ReaderBot", "choose_greedy"]

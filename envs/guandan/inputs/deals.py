@@ -75,4 +75,21 @@ def redeal_into(states, players, seeds):
         deal(cards, unseen, state, me, state.low, state.high, seeds[b])
 
 
-__all__ = ["deal", "following", "list_unseen", "redeal_into", "unit"]
+@kernel
+def redeal_often(states, players, seeds, low, high):
+    """Deals the cards that players do not see many times.
+
+    Args:
+        states, players: See `redeal_into`.
+        seeds: One for all deals of a table, `uint64[B]`.
+        low, high: Hands by deal and seat, words of multisets, `uint64[B, D, 4]`; those of the others are written.
+    """
+    cards = np.zeros(108, np.int64)
+    for b in range(states.shape[0]):
+        state, me, seed = states[b], np.int64(players[b]), seeds[b]
+        unseen = list_unseen(state, me, cards)
+        for d in range(low.shape[1]):
+            seed = deal(cards, unseen, state, me, low[b, d], high[b, d], seed)
+
+
+__all__ = ["deal", "following", "list_unseen", "redeal_into", "redeal_often", "unit"]
