@@ -167,7 +167,7 @@ PRESETS = (
     Preset(
         "geister-escher",
         PAPER.varied(sampling=ESCHER, traversals=3840, baseline_games=3840),
-        "ESCHER on Geister: history values in the place of importance weights, with nets and games of paper 000",
+        "ESCHER on Geister: history values instead of importance weights, with nets and games of paper 000",
     ),
     Preset("geister-quick", QUICK, "a Geister agent in 5 minutes on 2 cores"),
     Preset(
