@@ -230,20 +230,20 @@ class ReaderBot(CounterBot):
 
     Args:
         deals: Deals for each decision.
-        belief: The one that comes with the program if None.
+        belief: None: the one that comes with the program, which is not sent along with the bot.
     """
 
     name = "reader"
 
     def __init__(self, deals: int = DEALS, belief: HandsBelief | None = None) -> None:
         super().__init__(deals)
-        self.belief = belief or shipped_belief()
+        self.belief = belief
 
     def deal(
         self, states: States, seeds: NDArray[np.uint64], low: NDArray[np.uint64], high: NDArray[np.uint64]
     ) -> None:
         players = states["to_move"].astype(np.int64)
-        knowledge, scores = self.belief.judge(states, players)
+        knowledge, scores = (self.belief or shipped_belief()).judge(states, players)
         deal_often(states, players, knowledge, scores, seeds, low, high)
 
 
