@@ -346,7 +346,7 @@ def test_a_run_of_dmc_cannot_play_another_game_and_is_listed_for_its_own(dmc_run
     with pytest.raises(UsageError, match="was trained on guandan, not on geister: `dancfr agents geister`"):
         make_agent(str(dmc_run), FULL)
     listed = list_agents(GUANDAN, dmc_run.parent)
-    bots = ["random", "greedy", "planner", "counter"]
+    bots = ["random", "greedy", "planner", "counter", "reader"]
     assert [entry["name"] for entry in listed if entry["kind"] != "pretrained"] == [*bots, str(dmc_run)]
     assert listed[-1]["iterations"] == 4
 
