@@ -120,9 +120,11 @@ def test_the_workflow_runs_targets_of_the_makefile_on_every_python_that_is_state
     assert jobs["check"]["strategy"]["matrix"]["python"] == stated
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_the_citation_is_of_the_newest_release() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert (citation["version"], citation["license"]) == (PROJECT["version"], PROJECT["license"])
+    newest = re.search(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert (citation["version"], citation["license"]) == (newest[1], PROJECT["license"])
     assert {"cff-version", "message", "title", "authors"} <= citation.keys()
 
 
