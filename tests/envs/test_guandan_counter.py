@@ -67,10 +67,6 @@ def hands_of(bot: CounterBot, states: Any, deals: int) -> tuple[Any, Any]:
     return low, high
 
 
-def words(state: Any, name: str) -> list[int]:
-    return [int(each) for each in state[name]]
-
-
 @pytest.mark.parametrize("bot", [CounterBot, ReaderBot])
 def test_its_deals_have_the_unseen_cards_and_the_numbers_of_each_seat(bot: type[CounterBot]) -> None:
     _, states, *_ = some_states()
@@ -80,7 +76,7 @@ def test_its_deals_have_the_unseen_cards_and_the_numbers_of_each_seat(bot: type[
         me = int(state["to_move"])
         others = [seat for seat in range(SEATS) if seat != me]
         for name, hands in (("low", low), ("high", high)):
-            true = sum(words(state, name)[seat] for seat in others)
+            true = sum(int(state[name][seat]) for seat in others)
             for d in range(5):
                 assert sum(int(hands[b, d, seat]) for seat in others) == true
         for d in range(5):

@@ -203,6 +203,7 @@ class CounterBot(GuanDanBot):
         self.deals = deals
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
+        """See `envs.agent.Agent.act`."""
         actions = np.zeros(len(states), action_dtype)
         seeds = rng.integers(0, 2**64, len(states), np.uint64)
         playing = states["phase"] == PLAY

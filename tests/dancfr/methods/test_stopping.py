@@ -4,6 +4,8 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -29,29 +31,31 @@ def test_the_first_signal_sets_the_flag_and_the_second_aborts(
         assert not fresh.requested
 
 
-def test_sighup_stops_and_never_counts_as_the_second_signal(capfd: pytest.CaptureFixture[str]) -> None:
-    """A closed terminal sends it twice, and the end of a session SIGTERM with it."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
+@contextmanager
+def hang_up(handler: signal.Handlers) -> Iterator[None]:
+    """Sets the handler that a process has before a training begins."""
+    before = signal.signal(signal.SIGHUP, handler)
     try:
-        with catching() as stop:
-            for number in (signal.SIGHUP, signal.SIGHUP, signal.SIGTERM, signal.SIGHUP):
-                os.kill(os.getpid(), number)
-                assert stop.requested
-            assert capfd.readouterr().err.startswith("SIGHUP: stopping")
-            with pytest.raises(KeyboardInterrupt):
-                os.kill(os.getpid(), signal.SIGTERM)
+        yield
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_sighup_stops_and_never_counts_as_the_second_signal(capfd: pytest.CaptureFixture[str]) -> None:
+    """A closed terminal sends it twice, and the end of a session SIGTERM with it."""
+    with hang_up(signal.SIG_DFL), catching() as stop:  # the tests may run under nohup
+        for number in (signal.SIGHUP, signal.SIGHUP, signal.SIGTERM, signal.SIGHUP):
+            os.kill(os.getpid(), number)
+            assert stop.requested
+        assert capfd.readouterr().err.startswith("SIGHUP: stopping")
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_sighup_stays_ignored_under_nohup() -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with catching() as stop:
-            os.kill(os.getpid(), signal.SIGHUP)
-            assert not stop.requested
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    with hang_up(signal.SIG_IGN), catching() as stop:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert not stop.requested
 
 
 @pytest.mark.parametrize("then", ["stopping before an iteration begins", "stopping after this iteration"])
