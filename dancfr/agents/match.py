@@ -17,6 +17,7 @@ from dancfr.evaluation.arena import MatchResult, name_of
 from dancfr.evaluation.arena import play as play_games
 from dancfr.evaluation.exploitability import evaluate_exactly
 from dancfr.evaluation.reading import Reading, read_play, require_readable
+from dancfr.evaluation.statistics import describe_mean
 from dancfr.games.registry import describe_rules, is_registered, make_game, record_of, rules_made_with
 from dancfr.notebooks import percent
 from envs.agent import Agent
@@ -90,7 +91,7 @@ class Match:
             f"Match({self.agent} against {self.against} in {describe_rules(self.game, self.options)}: "
             f"{100 * self.win_rate:.1f} % of {self.result.games:,} games won, "
             f"95 % interval {100 * low:.1f} to {100 * high:.1f} %, "
-            f"mean return {self.mean_return:+.3g} ± {1.96 * self.result.return_error:.2g}{exact})"
+            f"mean return {describe_mean(self.mean_return, *self.result.mean_return_ci95)}{exact})"
         )
 
     def _repr_html_(self) -> str:

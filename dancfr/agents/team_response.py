@@ -18,7 +18,6 @@ import numpy as np
 from dancfr.agents.by_name import make_agent
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.arena import MatchResult, play
-from dancfr.evaluation.statistics import bounded_moments
 from dancfr.methods.best_response.config import FRESH, RESULT
 from dancfr.methods.candidate_policy import METHOD
 from dancfr.methods.candidate_policy.config import QUICK, CandidatePolicyConfig
@@ -148,8 +147,7 @@ def _measured(request: "ExploitRequest", rules: GameBase, run: Run, start: str, 
     points = [(t, _match(request, rules, run, t, few, (seed, _CURVE, t))) for t in (stored[i] for i in places)]
     final = _match(request, rules, run, last, games, (seed, _FINAL))
     curve = [_point(rows[t], found, cores) for t, found in [*points, (last, final)]]
-    most = rules.spec.max_return
-    low, high = _interval(final, most)
+    low, high = final.mean_return_ci95
     decisions = int(rows[last][METHOD.samples])
     return {
         "games": last * int(run.info["config"]["games"]),
@@ -162,7 +160,7 @@ def _measured(request: "ExploitRequest", rules: GameBase, run: Run, start: str, 
         "exploitability_lower_bound": max(final.mean_return, 0.0),
         "exploitability_at_least": max(low, 0.0),
         "nash_conv_lower_bound": max(2 * final.mean_return, 0.0),
-        "max_return": most,
+        "max_return": rules.spec.max_return,
         "eval_games": games,
         "curve": [],
         "start_curves": [{"start": start, "curve": curve}],
@@ -174,14 +172,6 @@ def _match(
 ) -> MatchResult:
     response = make_agent(f"{run.path}@{iteration}", rules)
     return play(rules, (response, request.make_agent(request.agent, rules)), games, np.random.default_rng(seed))
-
-
-def _interval(found: MatchResult, most: float) -> tuple[float, float]:
-    """95 % interval of the mean return over deals, which holds the mean."""
-    deals, mean = found.games // 2, found.mean_return
-    squares = found.return_error**2 * deals * max(deals - 1, 1) + deals * mean**2
-    interval = bounded_moments(deals, mean, squares, most)
-    return min(interval.low, mean), max(interval.high, mean)
 
 
 def _point(row: Mapping[str, Any], found: MatchResult, cores: float) -> list[float]:

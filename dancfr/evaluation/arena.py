@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.sides import Sides, sides_of
-from dancfr.evaluation.statistics import sweeps, wilson
+from dancfr.evaluation.statistics import bounded_mean, sweeps, wilson
 from envs.agent import Agent
 from envs.game import GameBase, IllegalAction, States
 from learners.cfr.agent import UnknownInfostate
@@ -91,8 +91,10 @@ class MatchResult:
             {...}}``. The keys are ``"seats 0 and 2"`` and ``"seats 1 and 3"`` in games of teams, and ``"seat 0"`` to
             ``"seat P-1"`` in games of P > 2 players without teams.
         mean_return: Mean return in the game's unit.
+        mean_return_ci95: Its 95 % interval, over deals if they were played twice, see
+            `dancfr.evaluation.statistics.bounded_mean`.
         return_error: Standard error of the mean return, over deals if they were played twice; 0 for a single game or
-            deal.
+            deal, and where all returns are equal.
         mean_plies: Mean number of decisions of all players per game.
         seconds: Wall-clock seconds of play.
         deals: Results by deal, if deals were played twice.
@@ -108,6 +110,7 @@ class MatchResult:
     categories: dict[str, int]
     seats: dict[str, dict[str, float]]
     mean_return: float
+    mean_return_ci95: tuple[float, float]
     return_error: float
     mean_plies: float
     seconds: float
@@ -124,11 +127,6 @@ class MatchResult:
     def ci95(self) -> tuple[float, float]:
         """Wilson 95 % interval of the win rate."""
         return wilson(self.wins, self.games)
-
-    @property
-    def mean_return_ci95(self) -> tuple[float, float]:
-        """95 % interval of the mean return."""
-        return self.mean_return - 1.96 * self.return_error, self.mean_return + 1.96 * self.return_error
 
     @property
     def games_per_second(self) -> float:
@@ -297,8 +295,17 @@ def _joined(parts: list[Record]) -> Record:
 
 
 def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
-    """Summarises the games of a match."""
-    sides = sides_of(game)
+    """Summarises the games of a match.
+
+    Raises:
+        RunError: a return exceeds the largest that the game declares.
+    """
+    sides, most = sides_of(game), game.spec.max_return
+    largest = float(np.abs(record.value).max())
+    if largest > most * (1 + 1e-6):
+        raise RunError(
+            f"{game.spec.name}: a return of {largest:g} exceeds spec.max_return={most:g}: declare the largest return"
+        )
     pairs, counts = np.unique(np.stack([record.outcome + 1, record.ending]), axis=1, return_counts=True)
     categories = Counter(
         {f"{OUTCOMES[o]} by {game.spec.endings[e]}": int(n) for (o, e), n in zip(pairs.T, counts, strict=True)}
@@ -309,6 +316,7 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
     twice = len(record.value) // 2 if sides.copies == 2 else 0
     values = record.value[: 2 * twice].reshape(-1, 2).mean(axis=1) if twice else record.value
     won = (record.outcome[: 2 * twice].reshape(-1, 2) > 0).sum(axis=1)
+    interval = bounded_mean(values, most)
     return MatchResult(
         games=int(total["games"]),
         wins=int(total["wins"]),
@@ -317,6 +325,7 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
         categories=dict(categories.most_common()),
         seats=seats,
         mean_return=float(record.value.mean()),
+        mean_return_ci95=(interval.low, interval.high),
         return_error=float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0,
         mean_plies=float(record.plies.mean()),
         seconds=seconds,

@@ -85,29 +85,19 @@ class BoundedMean:
 def bounded_mean(returns: ArrayLike, most: float) -> BoundedMean:
     """Returns the mean of independent returns in [-`most`, `most`], with its 95 % interval.
 
+    The interval is the normal interval after adding two returns at each bound; for wins and losses this is the interval
+    of Agresti and Coull (1998). Without the added returns, the interval of a sample of equal returns would be a point.
+
     Raises:
         ValueError: there are no returns, or a return is out of bounds.
     """
     values = np.asarray(returns, np.float64)
     if not len(values) or np.abs(values).max() > most * (1 + 1e-6):
         raise ValueError(f"expected at least one return, all from {-most:g} to {most:g}, got {len(values)} returns")
-    return bounded_moments(len(values), float(values.mean()), float(np.square(values).sum()), most)
-
-
-def bounded_moments(count: int, mean: float, squares: float, most: float) -> BoundedMean:
-    """Returns the mean with its 95 % interval of independent returns in [-`most`, `most`], from their moments.
-
-    The interval is the normal interval after adding two returns at each bound; for wins and losses this is the interval
-    of Agresti and Coull (1998). Without the added returns, the interval of a sample of equal returns would be a point.
-
-    Args:
-        count: Number of returns.
-        mean: Their mean.
-        squares: The sum of their squares.
-        most: The bound.
-    """
-    padded = count + 4
+    count, padded = len(values), len(values) + 4
+    mean = float(values.mean())
     middle = count * mean / padded
+    squares = float(np.square(values).sum())
     variance = max((squares + 4 * most**2 - padded * middle**2) / (padded - 1), 0.0)
     error = math.sqrt(variance / padded)
     low, high = max(middle - 1.96 * error, -most), min(middle + 1.96 * error, most)

@@ -1,13 +1,13 @@
 """Tests of matches in lock step: seats, symmetry, determinism, and agents that break the rules."""
 
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dancfr.errors import UsageError
+from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.arena import AgentError, Record, play, summary
+from dancfr.evaluation.statistics import wilson
 from envs.game import States
 from envs.geister import Geister
 from envs.players import RandomAgent
@@ -102,14 +102,27 @@ def test_a_match_without_games_and_one_object_in_both_seats_are_refused() -> Non
         play(MINI, (agent, agent), 2, np.random.default_rng(0))
 
 
-def test_the_interval_of_the_mean_return_is_that_of_a_mean() -> None:
-    value = np.array([2.0, -1.0, 0.5, 0.5])
-    outcome = np.sign(value).astype(np.int8)
-    record = Record(np.zeros(4, np.int8), outcome, value, np.ones(4, np.int8), np.full(4, 10, np.int32))
-    found: Any = summary(FULL, record, 1.0).as_dict()
-    error = np.sqrt(((value - 0.5) ** 2).sum() / 3 / 4)
-    assert found["mean_return"] == pytest.approx(0.5)
-    assert found["mean_return_ci95"] == pytest.approx([0.5 - 1.96 * error, 0.5 + 1.96 * error])
-    one = Record(*(array[:1] for array in (record.seat, outcome, value, record.ending, record.plies)))
-    single: Any = summary(FULL, one, 1.0).as_dict()
-    assert single["mean_return_ci95"] == [2.0, 2.0]
+def test_the_interval_of_the_mean_return_holds_when_almost_all_games_end_alike() -> None:
+    def interval(*value: float) -> tuple[float, float]:
+        """The interval of the mean of these returns, a game each."""
+        return summary(FULL, returns(*value), 1.0).mean_return_ci95
+
+    low, high = interval(*[1.0] * 398, *[-1.0] * 2)
+    assert high < 1.0, "where 0.99 + 1.96 standard errors is beyond the largest return"
+    assert (low, high) == pytest.approx([2 * end - 1 for end in wilson(398, 400)], abs=0.006)
+    assert 0.97 < interval(*[1.0] * 400)[0] < 0.99, "where the standard error is 0"
+    assert interval(1.0)[0] < 0, "since one game says little"
+    half = 1.96 * np.sqrt(0.125 / 2000)
+    assert interval(*[0.5, -0.5, 0.0, 0.0] * 500) == pytest.approx([-half, half], rel=0.02)
+
+
+def test_a_return_beyond_the_declared_one_is_named() -> None:
+    with pytest.raises(RunError, match=r"a return of 2 exceeds spec\.max_return=1"):
+        summary(FULL, returns(2.0, -1.0), 1.0)
+
+
+def returns(*value: float) -> Record:
+    """Games in the first seat with these returns."""
+    values, games = np.array(value), len(value)
+    outcome = np.sign(values).astype(np.int8)
+    return Record(np.zeros(games, np.int8), outcome, values, np.ones(games, np.int8), np.full(games, 10, np.int32))
