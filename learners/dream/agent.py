@@ -176,9 +176,13 @@ class DreamAgent:
             at = np.flatnonzero(mover == player)
             if len(at):
                 weight = nets.log_weight + (nets.log_reach[games[at]] if self.average in ("exact", "sampled") else 0)
-                policy = _mix(np.atleast_2d(weight), self._played_policies(nets, packed[at], legal[at]))
-                found[at] = policy if self.average == "sampled" else apply_threshold(policy, self.threshold)
+                found[at] = self._average(np.atleast_2d(weight), self._played_policies(nets, packed[at], legal[at]))
         return found
+
+    def _average(self, log_weight: NDArray[np.float64], played: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The average policy `float32[B, A]` of what `_played_policies` returns, with the threshold once."""
+        policy = _mix(log_weight, played)
+        return policy if self.average == "sampled" else apply_threshold(policy, self.threshold)
 
     def _played_policies(self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_]) -> NDArray[np.float32]:
         """The policy of every network, `float32[T, B, A]`; with the threshold if networks play singly (``sampled``)."""
@@ -190,16 +194,17 @@ class DreamAgent:
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float32]:
         """Policy `float32[B, A]` at the infostates of B new games, where every own reach probability is 1.
 
-        With ``sampled``, this is the average over the networks. The state of the games in play is neither used nor
-        changed.
+        With ``sampled``, this is the average over the networks, each with the threshold. The state of the games in play
+        is neither used nor changed.
         """
         nets = self._players[player]
-        return apply_threshold(_mix(nets.log_weight[None], self._all_policies(nets, packed, legal)), self.threshold)
+        return self._average(nets.log_weight[None], self._played_policies(nets, packed, legal))
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """The policy of both players at every infoset of a game tree, `float64[S]` for `S` slots (infoset, action).
 
-        With ``sampled``, this is the average over the networks, the policy that the draws play.
+        With ``sampled``, this is the average over the networks, each with the threshold: the policy that the draws
+        play.
 
         Raises:
             OtherRules: The infostates of the tree are not those of the game that the networks were trained on.
@@ -209,11 +214,11 @@ class DreamAgent:
         table = np.zeros(legal.shape, np.float32)
         for player, nets in enumerate(self._players):
             own = np.flatnonzero(tree.player == player)
-            policies = self._all_policies(nets, tree.observed[own], legal[own])
+            policies = self._played_policies(nets, tree.observed[own], legal[own])
             log_weight = np.tile(nets.log_weight, (len(own), 1))
             if self.average in ("exact", "sampled"):
                 log_weight += own_log_reach(tree, own, policies)
-            table[own] = apply_threshold(_mix(log_weight, policies), self.threshold)
+            table[own] = self._average(log_weight, policies)
         policy = tree.to_slots(table)
         return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
 

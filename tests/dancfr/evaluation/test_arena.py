@@ -1,6 +1,5 @@
 """Tests of matches in lock step: seats, symmetry, determinism, and agents that break the rules."""
 
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -41,6 +41,16 @@ def met(plain, strategies):
     return np.unique(np.concatenate(found))
 
 
+def net_tables(game, tree, strategies, player, threshold=0.0):
+    """The policy of each net of a player with a threshold, by infostate."""
+    return [
+        by_infostate(
+            game, tree, DreamAgent(game, NET, {0: [one], 1: [one]}, "last", threshold=threshold).tree_policy(tree)
+        )
+        for one in strategies[player]
+    ]
+
+
 @pytest.mark.parametrize("average", ["exact", "sampled", "paper", "last"])
 @pytest.mark.parametrize("name", GAMES)
 def test_the_policy_on_a_tree_is_the_average_by_brute_force(name, average):
@@ -83,6 +93,27 @@ def test_a_threshold_cuts_the_average_and_not_the_nets(name, average, threshold)
     np.testing.assert_allclose(by_infostate(game, tree, whole)[own], merged[own], atol=2e-5)
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_a_threshold_cuts_the_nets_where_they_play_singly(name):
+    game, threshold = GAMES[name], 0.71
+    tree, plain, strategies = tree_of_table(game), Tree(game), make_strategies(game)
+    found = DreamAgent(game, NET, strategies, "sampled", threshold=threshold).tree_policy(tree)
+    nets = {player: net_tables(game, tree, strategies, player, threshold) for player in (0, 1)}
+    averages = [plain.average(nets[player], np.arange(1.0, len(nets[player]) + 1), player) for player in (0, 1)]
+    seen = [plain.infostate[plain.game.player == player] for player in (0, 1)]
+    own = np.unique(
+        np.concatenate(
+            [
+                states[sum(plain.reach({player: each})[plain.game.player == player] for each in nets[player]) > 0]
+                for player, states in enumerate(seen)
+            ]
+        )
+    )
+    np.testing.assert_allclose(by_infostate(game, tree, found)[own], plain.merge(*averages)[own], atol=2e-5)
+    cut = DreamAgent(game, NET, strategies, "exact", threshold=threshold).tree_policy(tree)
+    assert np.abs(found - cut).max() > 0.05, "the average with the threshold is another policy"
+
+
 @pytest.mark.parametrize("power", [0.0, 3.0])
 def test_the_power_of_the_weights_counts(power):
     game = GAMES["ragged"]
@@ -90,10 +121,7 @@ def test_the_power_of_the_weights_counts(power):
     found = DreamAgent(game, NET, strategies, "exact", average_power=power).tree_policy(tree)
     weighed = []
     for player in (0, 1):
-        policies = [
-            by_infostate(game, tree, DreamAgent(game, NET, {0: [one], 1: [one]}, "last").tree_policy(tree))
-            for one in strategies[player]
-        ]
+        policies = net_tables(game, tree, strategies, player)
         weighed.append(plain.average(policies, np.arange(1.0, len(policies) + 1) ** power, player))
     wanted, own = plain.merge(*weighed), met(plain, strategies)
     np.testing.assert_allclose(by_infostate(game, tree, found)[own], wanted[own], atol=2e-5)
