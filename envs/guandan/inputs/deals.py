@@ -1,7 +1,7 @@
 """Random deals of the cards that a player does not see.
 
-Every deal agrees with the player's hand, the cards played and the number of cards of each seat; all of them are alike
-likely.
+Every deal agrees with the player's hand, the cards played, the number of cards of each seat and the tributes that have
+been announced and not yet changed hands; all of them are alike likely.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from envs.compiled import kernel
 from envs.guandan.inputs.prospects import unseen_cards
 from envs.guandan.rules.cards import card_words, count_of
-from envs.guandan.rules.state import SEATS
+from envs.guandan.rules.state import PAY, SEATS
 
 _MULTIPLIER, _INCREMENT = np.uint64(0xD1342543DE82EF95), np.uint64(0x9E3779B97F4A7C15)
 
@@ -27,8 +27,18 @@ def unit(seed):
 
 
 @kernel
+def announced(state, seat):
+    """Returns the index of the tribute that a seat has announced while the other payer chooses, or -1."""
+    if state.phase == PAY:
+        for i in range(np.int64(state.settled)):
+            if state.payer[i] == seat:
+                return np.int64(state.paid[i])
+    return np.int64(-1)
+
+
+@kernel
 def deal(cards, unseen, state, me, low, high, seed):
-    """Deals unseen cards to the others; returns the new state of the generator."""
+    """Deals the cards of `list_unseen` to the others; returns the new state of the generator."""
     for i in range(unseen - 1, 0, -1):
         seed = following(seed)
         j = np.int64((seed >> np.uint64(33)) % np.uint64(i + 1))
@@ -39,7 +49,11 @@ def deal(cards, unseen, state, me, low, high, seed):
     for step in range(1, SEATS):
         seat = (me + step) % SEATS
         low[seat], high[seat] = np.uint64(0), np.uint64(0)
-        for _ in range(state.left[seat]):
+        more, held = np.int64(state.left[seat]), announced(state, seat)
+        if held >= 0:
+            low[seat], high[seat] = card_words(held)
+            more -= 1
+        for _ in range(more):
             card_low, card_high = card_words(cards[at])
             low[seat] += card_low
             high[seat] += card_high
@@ -49,8 +63,14 @@ def deal(cards, unseen, state, me, low, high, seed):
 
 @kernel
 def list_unseen(state, me, cards):
-    """Writes the indices of the unseen cards; returns their number."""
+    """Writes the indices of the unseen cards but for announced tributes; returns their number."""
     low, high = unseen_cards(state, me)
+    for seat in range(SEATS):
+        held = announced(state, seat)
+        if seat != me and held >= 0:
+            card_low, card_high = card_words(held)
+            low -= card_low
+            high -= card_high
     n = 0
     for index in range(54):
         for _ in range(count_of(low, high, index)):

@@ -6,6 +6,9 @@ import pytest
 from actors.dmc import DmcPlayer
 from envs.guandan import GuanDan
 from envs.guandan.bots.planner import PlannerBot
+from envs.guandan.rules.cards import count_of
+from envs.guandan.rules.state import GIVE_BACK, PAY
+from envs.ragged import choose_rows
 from learners.listed.agent import QAgent
 from learners.listed.critic import CriticInference, without_critic
 from learners.listed.network import QWithCritic
@@ -64,6 +67,27 @@ def test_deals_keep_what_the_player_sees_and_the_sizes_of_hands(plies):
     again = states.copy()
     GAME.redeal(again, players, np.arange(len(states), dtype=np.uint64))
     assert (again == dealt).all()
+
+
+def test_an_announced_tribute_stays_with_its_payer():
+    """The first of two payers has named its card, which changes hands when the second has named one too."""
+    states = positions(0, games=400)
+    states = states[(states["phase"] == PAY) & (states["tributes"] == 2)]
+    play_at_random(states)
+    assert len(states) > 20
+    assert (states["settled"] == 1).all()
+    dealt = states.copy()
+    GAME.redeal(dealt, GAME.to_move(states), np.arange(len(states), dtype=np.uint64))
+    play_at_random(dealt)
+    assert (dealt["phase"] == GIVE_BACK).all()
+    for state in dealt:
+        held = [sum(count_of(state["low"][s], state["high"][s], index) for index in range(54)) for s in range(4)]
+        assert held == state["left"].tolist()
+
+
+def play_at_random(states):
+    legal = GAME.legal(states)
+    GAME.step(states, legal.rows[choose_rows(legal.offsets, np.random.default_rng(2).random(len(states)))])
 
 
 def test_every_unseen_card_is_dealt_to_every_seat_alike():
