@@ -17,7 +17,7 @@ from envs.insight import Insight, normalised, with_gaps
 from learners.listed.agent import QAgent, places
 from learners.listed.proposals import propose
 from learners.listed.rollouts import roll_out
-from learners.search.search import Candidates
+from learners.search.search import Candidates, run_rounds
 from learners.search.settings import RolloutSettings
 
 ROWS = 4096
@@ -113,7 +113,7 @@ class DealSearch:
             part = slice(first, first + step)
             at = asked[part]
             until = started + (settings.ms or 0.0) / 1000 * min(first + step, len(asked))
-            candidates = Candidates.of(policy[part], settings.candidates, settings.temperature)
+            candidates = Candidates.of(policy[part], settings)
             self._search(states[at], lists.rows[proposals[part]], candidates, seeds[at], until)
             actions[at] = lists.rows[proposals[part][np.arange(len(at)), candidates.best()]]
             mean, count = candidates.means()  # by probability, not by proposal
@@ -129,7 +129,7 @@ class DealSearch:
         seeds: NDArray[np.int64],
         until: float,
     ) -> None:
-        """Rounds of roll-outs until the budget is used or one candidate is left, as `learners.search.search` has them.
+        """Rounds of roll-outs, see `learners.search.search.run_rounds`.
 
         Args:
             states: `[n]` records; what is hidden in them is not read.
@@ -138,28 +138,19 @@ class DealSearch:
             seeds: Seed of each decision, `int64[n]`.
             until: When to stop, as `time.perf_counter` counts, where the settings give no number of roll-outs.
         """
-        settings = self.settings
         generators = [np.random.Generator(np.random.Philox(key=int(seed))) for seed in seeds]
-        budget = settings.search if settings.search is not None else np.iinfo(np.int64).max
-        worlds = max(1, min(settings.worlds, budget // candidates.actions.shape[1]))
-        used, longest = np.zeros(len(states), np.int64), 0.0
-        while True:
-            cost = candidates.live.sum(axis=1) * worlds
-            open_ones = candidates.open & ((used == 0) | (used + cost <= budget))
-            began = perf_counter()
-            if not open_ones.any() or (settings.search is None and longest and began + longest > until):
-                return
+
+        def play(decisions: NDArray[np.bool_], worlds: int) -> None:
             deals = np.zeros((len(states), worlds), np.uint64)
-            for g in np.flatnonzero(open_ones).tolist():
+            for g in np.flatnonzero(decisions).tolist():
                 deals[g] = generators[g].integers(0, 2**64, worlds, np.uint64)
-            games, tried = np.nonzero(candidates.live & open_ones[:, None])
+            games, tried = np.nonzero(candidates.live & decisions[:, None])
             first = actions[games, candidates.actions[games, tried]]
             row = np.repeat(games, worlds)
             returns = self._roll_out(states[row], np.repeat(first, worlds), deals[games].reshape(-1))
             candidates.add(games, tried, returns.reshape(-1, worlds))
-            candidates.give_up(open_ones, settings.confidence)
-            used[open_ones] += cost[open_ones]
-            longest = max(longest, perf_counter() - began)
+
+        run_rounds(candidates, self.settings, until, play)
 
     def _roll_out(self, states: States, actions: NDArray[np.void], deals: NDArray[np.uint64]) -> NDArray[np.float32]:
         """Plays an action in each of M states under a deal, continues with the net, and gives the return of the round;

@@ -3,7 +3,7 @@
 `n` games in a batch, `C` candidates, `W` worlds of a round.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
@@ -61,11 +61,12 @@ class Candidates:
         self.returns = np.zeros((*self.actions.shape, 0), np.float32)
 
     @classmethod
-    def of(cls, policy: NDArray[np.float32], count: int, temperature: float) -> "Candidates":
-        """The `count` actions with the highest probabilities."""
+    def of(cls, policy: NDArray[np.float32], settings: RolloutSettings) -> "Candidates":
+        """The actions with the highest probabilities; not more than there are roll-outs."""
+        count = min(settings.candidates, settings.search or settings.candidates)
         actions = np.argsort(-policy, axis=1, kind="stable")[:, :count]
         probability = np.take_along_axis(policy, actions, axis=1).astype(np.float64)
-        bonus = np.where(probability > 0, temperature * np.log(np.maximum(probability, 1e-30)), -np.inf)
+        bonus = np.where(probability > 0, settings.temperature * np.log(np.maximum(probability, 1e-30)), -np.inf)
         return cls(actions, bonus, probability > 0)
 
     @property
@@ -83,14 +84,16 @@ class Candidates:
         """Gives up the candidates that are clearly behind the best one.
 
         All candidates were tried in the same worlds with the same draws, so it is the difference of two candidates in
-        each world whose standard error counts.
+        each world whose standard error counts. After a single world there is none, and no candidate is given up.
         """
+        if self.returns.shape[2] < 2:
+            return
         games = np.flatnonzero(decisions)
         returns, live, bonus = self.returns[games], self.live[games], self.bonus[games]
         best = np.argmax(self._scores(games), axis=1)[:, None]
         ahead = np.take_along_axis(returns, best[:, :, None], axis=1) - returns  # [n, C, N]
         count = ahead.shape[2]
-        error = np.sqrt(ahead.var(axis=2) / max(1, count - 1))
+        error = np.sqrt(ahead.var(axis=2) / (count - 1))
         lead = ahead.mean(axis=2) + np.take_along_axis(bonus, best, axis=1) - bonus
         behind = lead > confidence * error  # never the best one, whose lead is 0
         self.live[games] = live & ~behind
@@ -128,18 +131,37 @@ def search(game: HiddenGame, agent: Evaluator, settings: RolloutSettings, roots:
     Returns:
         The candidates with their returns; `Candidates.best` are the actions to play.
     """
-    candidates = Candidates.of(roots.policy, settings.candidates, settings.temperature)
+    candidates = Candidates.of(roots.policy, settings)
+
+    def play(decisions: NDArray[np.bool_], worlds: int) -> None:
+        _round(game, agent, settings, roots, candidates, decisions, worlds)
+
+    run_rounds(candidates, settings, until, play)
+    return candidates
+
+
+def run_rounds(
+    candidates: Candidates, settings: RolloutSettings, until: float, play: Callable[[NDArray[np.bool_], int], None]
+) -> None:
+    """Tries candidates in rounds until the budget of each decision is used or one candidate is left.
+
+    Args:
+        candidates: Those of n decisions.
+        settings: See there; `ms` is not read.
+        until: When to stop, as `time.perf_counter` counts, where the settings give no number of roll-outs.
+        play: Rolls out the live candidates of a mask of decisions, `bool[n]`, in a number of worlds, the same for all
+            of a decision, and adds the returns.
+    """
     budget = settings.search if settings.search is not None else np.iinfo(np.int64).max
     worlds = max(1, min(settings.worlds, budget // candidates.actions.shape[1]))
-    used = np.zeros(len(roots.states), np.int64)
-    longest = 0.0
+    used, longest = np.zeros(len(candidates.actions), np.int64), 0.0
     while True:
         cost = candidates.live.sum(axis=1) * worlds
-        decisions = candidates.open & ((used == 0) | (used + cost <= budget))
+        decisions = candidates.open & (used + cost <= budget)
         started = perf_counter()
         if not decisions.any() or (settings.search is None and longest and started + longest > until):
-            return candidates
-        _round(game, agent, settings, roots, candidates, decisions, worlds)
+            return
+        play(decisions, worlds)
         candidates.give_up(decisions, settings.confidence)
         used[decisions] += cost[decisions]
         longest = max(longest, perf_counter() - started)

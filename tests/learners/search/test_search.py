@@ -225,18 +225,33 @@ def test_roll_outs_are_those_of_a_plain_loop() -> None:
 
 
 def test_candidates_that_are_clearly_behind_are_given_up() -> None:
-    candidates = Candidates.of(np.array([[0.1, 0.2, 0.7, 0.0]], np.float32), 4, 0.0)
+    candidates = Candidates.of(np.array([[0.1, 0.2, 0.7, 0.0]], np.float32), RolloutSettings(search=64, temperature=0))
     np.testing.assert_array_equal(candidates.actions[0], [2, 1, 0, 3])
     np.testing.assert_array_equal(candidates.live[0], [True, True, True, False])
     noise = np.linspace(-0.5, 0.5, 8, dtype=np.float32)  # common to all candidates: it does not count
     tried = np.stack([noise - 0.4, noise + 0.01 * noise[::-1], noise]).astype(np.float32)
-    candidates.add(np.zeros(3, np.int64), np.arange(3), tried)
+    candidates.add(np.zeros(3, np.int64), np.arange(3), tried[:, :1])
+    candidates.give_up(np.array([True]), 2.0)
+    np.testing.assert_array_equal(candidates.live[0], [True, True, True, False], "one world has no standard error")
+    candidates.add(np.zeros(3, np.int64), np.arange(3), tried[:, 1:])
     candidates.give_up(np.array([True]), 2.0)
     np.testing.assert_array_equal(candidates.live[0], [False, True, True, False])
     assert candidates.best()[0] in (0, 1)
 
 
-def test_a_number_of_roll_outs_is_not_exceeded(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("settings", "count"),
+    [
+        ({"search": 100, "worlds": 8}, 96),
+        ({"search": 3}, 3),
+        ({"search": 1}, 0),
+        ({"search": 5, "candidates": 1000}, 5),
+        ({"search": 30, "worlds": 1}, 28),
+    ],
+)
+def test_a_number_of_roll_outs_is_not_exceeded(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, int], count: int
+) -> None:
     played: list[int] = []
 
     def counted(game: Any, agent: Any, states: States, *rest: Any) -> Any:
@@ -245,5 +260,6 @@ def test_a_number_of_roll_outs_is_not_exceeded(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("learners.search.search.roll_out", counted)
     states = FULL.reset(1, np.random.default_rng(7))
-    searcher(FULL, 1, search=100, worlds=8, confidence=100).act(states, np.zeros(1, np.int64), np.random.default_rng(0))
-    assert sum(played) == 96
+    found = searcher(FULL, 1, confidence=100, **settings)
+    found.act(states, np.zeros(1, np.int64), np.random.default_rng(0))
+    assert sum(played) == count
