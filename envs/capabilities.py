@@ -166,6 +166,23 @@ def redeal_by_belief(game: Redeals, states: States, players: NDArray[np.int8], s
 
 
 @runtime_checkable
+class Rounds(Protocol):
+    """A game of several rounds, in which `spec.max_return` is the largest return of a round.
+
+    Attributes:
+        largest_return: Largest absolute return of a whole game.
+    """
+
+    @property
+    def largest_return(self) -> float: ...
+
+
+def largest_return(game: GameBase) -> float:
+    """Returns the largest absolute return of a whole game."""
+    return game.largest_return if isinstance(game, Rounds) else game.spec.max_return
+
+
+@runtime_checkable
 class Situations(Redeals, Protocol):
     """A game that sorts decisions by situation and writes them down, for the comparison of two agents.
 

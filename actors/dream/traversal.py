@@ -28,7 +28,7 @@ from learners.dream.settings import SamplingSettings
 from learners.networks.inference import encoder, make_forward
 from learners.networks.settings import NetworkSettings, Weights
 from learners.regret_matching import sample_actions
-from learners.samples import advantage_dtype, pack_mask, policy_dtype, transition_dtype
+from learners.samples import advantage_dtype, pack_mask, policy_rows, transition_dtype
 
 BASELINE_BATCH = {"cpu": 512, "cuda": 65_536}
 """Rows for which the baseline net is evaluated at a time; more would leave the second-level cache of a CPU."""
@@ -138,7 +138,9 @@ class DreamTraverser(Traverser):
         """
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         returns, endings = self._play(task, weights, rng)
-        rows = self._rows
+        returned, rows = float(returns[:, task.traverser].mean()), self._rows
+        if self.baseline_network is not None:  # what one player gains is what the other loses
+            returns -= returns.mean(axis=1, keepdims=True)
         self._evaluate_baseline(task, weights)
         advantages, squares = self._advantages(task, returns[:, task.traverser].copy())
         transitions = self._transitions(returns) if self.baseline_network is not None else None
@@ -152,7 +154,7 @@ class DreamTraverser(Traverser):
             "decisions": rows.length,
             "games": task.games,
             "plies": rows.length / task.games,
-            "returns": float(returns[:, task.traverser].mean()),
+            "returns": returned,
             "endings": np.bincount(endings, minlength=len(self.game.spec.endings)).tolist(),
             "log_weights": log_moments(log_weight),
             "advantage_rows": len(advantages),
@@ -223,29 +225,29 @@ class DreamTraverser(Traverser):
     def _evaluate_baseline(self, task: TraversalTask, weights: TraversalWeights) -> None:
         """Writes the baseline Q of the acting player for every row: for actions that the recursion uses, else 0.
 
-        The recursion uses all legal actions of the traverser and, unless `sampling.baseline_at` leaves out the other
-        player's decisions, those of the other player with a positive policy.
+        The recursion uses all legal actions of the traverser and, unless `sampling.baseline_at` or the estimator leaves
+        out the other player's decisions, those of the other player with a positive policy.
         """
-        rows, settings = self._rows, self.baseline_network
+        rows, settings, sampling = self._rows, self.baseline_network, self.sampling
+        rows["baseline"][:] = 0
         if weights.baseline is None or settings is None:
-            rows["baseline"][:] = 0
             return
         encode = encoder(self.game, settings)
         net = make_forward(settings, [weights.baseline], self._device)
-        rows_at_once = BASELINE_BATCH[self._device]
-        for start in range(0, rows.length, rows_at_once):
-            batch = slice(start, start + rows_at_once)
-            part = rows["infostates"][batch]
-            actor, other = np.ascontiguousarray(part[:, 0]), np.ascontiguousarray(part[:, 1])
-            views = [encode(actor), encode(other)]
+        needed = rows["actor"][:, None] == task.traverser
+        if sampling.baseline_at == "all" and sampling.estimator != "history":
+            needed = needed | (rows["policy"] > 0)
+        needed = needed & rows["legal"]
+        used, rows_at_once = np.flatnonzero(needed.any(axis=1)), BASELINE_BATCH[self._device]
+        for start in range(0, len(used), rows_at_once):
+            at = used[start : start + rows_at_once]
+            actor, other = rows["infostates"][at, 0], rows["infostates"][at, 1]
             slots = self.game.output_slots(actor, settings.outputs, other)
-            mine = rows["actor"][batch] == task.traverser
-            other_needed = (rows["policy"][batch] > 0) & (self.sampling.baseline_at == "all")
-            needed = rows["legal"][batch] & (other_needed | mine[:, None])
-            values = net.action_values(views, slots, needed, rows["baseline"][None, batch])
-            if self.sampling.clip_baseline:
+            values = net.action_values([encode(actor), encode(other)], slots, needed[at])[0]
+            if sampling.clip_baseline:
                 largest = self.game.spec.max_return
                 values.clip(-largest, largest, out=values)
+            rows["baseline"][at] = values
 
     def _advantages(self, task: TraversalTask, returns: NDArray[np.float32]) -> tuple[NDArray[np.void], float]:
         """Returns the samples of the traverser, and the sum of their squared advantages."""
@@ -287,12 +289,9 @@ class DreamTraverser(Traverser):
         """Returns the policies of the other player, as samples of the average policy."""
         rows = self._rows
         at = np.flatnonzero(rows["actor"] != task.traverser)
-        samples = np.empty(len(at), policy_dtype(self.game.spec))
-        samples["infostate"] = rows["infostates"][at, 0]
-        samples["policy"] = rows["policy"][at]
-        samples["legal"] = pack_mask(rows["legal"][at])
-        samples["iteration"] = task.iteration
-        return samples
+        return policy_rows(
+            self.game.spec, rows["infostates"][at, 0], rows["policy"][at], rows["legal"][at], task.iteration
+        )
 
     def _transitions(self, returns: NDArray[np.float32]) -> NDArray[np.void]:
         """Returns every decision with its successor in the same game, as samples of the baseline net."""

@@ -1,7 +1,6 @@
 """Exact best responses: those of `dancfr exploit --exact`, and `--beside-exact`, which calibrates trained ones."""
 
 import json
-from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -14,7 +13,6 @@ from dancfr.evaluation.exploitability import evaluate_exactly
 from dancfr.games.registry import make_game
 from dancfr.methods.best_response.config import RESULT, BestResponseConfig
 from dancfr.methods.best_response.result import SEATS
-from dancfr.methods.options import TrainOptions
 from dancfr.runs.folder import write_json
 from dancfr.runs.metrics import plain
 from dancfr.runs.run import Run
@@ -34,14 +32,19 @@ def exploit_exactly(request: ExploitRequest) -> dict[str, Any]:
     Raises:
         UsageError: the game is not Mini Geister, the agent is not memoryless, or a name is unknown.
     """
-    started = perf_counter()
     game, rules, options = _rules(request)
+    if request.out is not None:
+        raise UsageError("--exact writes no curve and no nets: leave out --out")
+    return _best_responses(request, game, rules, options)
+
+
+def _best_responses(request: ExploitRequest, game: str, rules: GameBase, options: dict[str, Any]) -> dict[str, Any]:
+    """The result of `exploit_exactly` under these rules."""
     if not solves(rules):
         tree = "dancfr evaluate --exploitability is for games with a tree, and "
         cure = f"{tree if isinstance(rules, FactoredGame) else ''}{TRAINED}"
         raise UsageError(f"--exact is for {SOLVED}, not for {rules.spec.name}: {cure}")
-    if request.out is not None:
-        raise UsageError("--exact writes no curve and no nets: leave out --out")
+    started = perf_counter()
     agent = request.make_agent(request.agent, rules)
     seats: dict[str, dict[str, Any]] = {}
     corners = most = 0
@@ -91,9 +94,9 @@ def exploit_beside_exact(request: ExploitRequest) -> dict[str, Any]:
         UsageError: see `exploit` and `exploit_exactly`; or neither of them nor a walk over the game's tree or its
             histories is possible.
     """
-    _, rules, _ = _rules(request)
+    game, rules, options = _rules(request)
     if solves(rules):
-        exact = exploit_exactly(_not_trained(request))["exploitability"]
+        exact = _best_responses(request, game, rules, options)["exploitability"]
     else:
         agent, progress = request.make_agent(request.agent, rules), request.options.progress
         exact = evaluate_exactly(request.agent, agent, rules, progress).exploitability
@@ -107,16 +110,6 @@ def exploit_beside_exact(request: ExploitRequest) -> dict[str, Any]:
 
 
 _CALIBRATION = ("exact_exploitability", "found_share")
-
-
-def _not_trained(request: ExploitRequest) -> ExploitRequest:
-    """The request for an exact response, without the fields of a trained one."""
-    left_out: dict[str, Any] = {
-        **dict.fromkeys(("minutes", "games", "eval_games", "out")),
-        **dict.fromkeys(("starts", "known", "overrides"), ()),
-    }
-    options = TrainOptions(inline=True, progress=request.options.progress)
-    return replace(request, **left_out, options=options, exact=True, beside_exact=False)
 
 
 def _rules(request: ExploitRequest) -> tuple[str, GameBase, dict[str, Any]]:

@@ -25,6 +25,7 @@ from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.settings import EvaluationSettings
 from dancfr.runs.folder import write_json
 from dancfr.runs.run import Run
+from envs.capabilities import largest_return
 from envs.game import GameBase, ListedGame
 from learners.listed.settings import QNetworkSettings
 
@@ -107,13 +108,14 @@ def _configured(
             )
     start = request.starts[0] if request.starts else FRESH
     own: dict[str, Any] = {} if start == FRESH else {"start": start, "network": _network_of(start, rules)}
-    games = QUICK.games if request.games is None else min(QUICK.games, request.games)
+    iterations = QUICK.iterations if request.games is None else math.ceil(request.games / QUICK.games)
+    games = QUICK.games if request.games is None else request.games // iterations  # not more than asked for
     config = QUICK.varied(
         game=game,
         game_options=dict(options),
         seed=request.seed or 0,
         minutes=minutes,
-        iterations=QUICK.iterations if request.games is None else math.ceil(request.games / games),
+        iterations=iterations,
         games=games,
         opponents={request.agent: 1.0},
         evaluation=EvaluationSettings(every=EVERY, opponents=("random",), games=2),  # stores the nets
@@ -160,7 +162,7 @@ def _measured(request: "ExploitRequest", rules: GameBase, run: Run, start: str, 
         "exploitability_lower_bound": max(final.mean_return, 0.0),
         "exploitability_at_least": max(low, 0.0),
         "nash_conv_lower_bound": max(2 * final.mean_return, 0.0),
-        "max_return": rules.spec.max_return,
+        "max_return": largest_return(rules),
         "eval_games": games,
         "curve": [],
         "start_curves": [{"start": start, "curve": curve}],

@@ -128,7 +128,7 @@ class TrainedRun:
     def name(self, iteration: int | None = None, **options: Any) -> str:
         """Returns the name of an agent of the run, such as ``runs/x@40?average=exact``."""
         at = "" if iteration is None else f"@{iteration}"
-        return f"{self.path}{at}" + "&".join(f"{'&' if i else '?'}{k}={v}" for i, (k, v) in enumerate(options.items()))
+        return f"{self.path}{at}" + "".join(f"{'&' if i else '?'}{k}={v}" for i, (k, v) in enumerate(options.items()))
 
     @checked
     def agent(self, game: GameBase | None = None, iteration: int | None = None, **options: Any) -> Agent:

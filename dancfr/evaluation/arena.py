@@ -18,6 +18,7 @@ from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.sides import Sides, sides_of
 from dancfr.evaluation.statistics import bounded_mean, sweeps, wilson
 from envs.agent import Agent
+from envs.capabilities import largest_return
 from envs.game import GameBase, IllegalAction, States
 from learners.cfr.agent import UnknownInfostate
 
@@ -92,7 +93,7 @@ class MatchResult:
             ``"seat P-1"`` in games of P > 2 players without teams.
         mean_return: Mean return in the game's unit.
         mean_return_ci95: Its 95 % interval, over deals if they were played twice, see
-            `dancfr.evaluation.statistics.bounded_mean`.
+            `dancfr.evaluation.statistics.bounded_mean`. A last deal that was played only once is left out.
         return_error: Standard error of the mean return, over deals if they were played twice; 0 for a single game or
             deal, and where all returns are equal.
         mean_plies: Mean number of decisions of all players per game.
@@ -300,12 +301,10 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
     Raises:
         RunError: a return exceeds the largest that the game declares.
     """
-    sides, most = sides_of(game), game.spec.max_return
+    sides, most = sides_of(game), largest_return(game)
     largest = float(np.abs(record.value).max())
     if largest > most * (1 + 1e-6):
-        raise RunError(
-            f"{game.spec.name}: a return of {largest:g} exceeds spec.max_return={most:g}: declare the largest return"
-        )
+        raise RunError(f"{game.spec.name}: a return of {largest:g} exceeds the largest that it declares, {most:g}")
     pairs, counts = np.unique(np.stack([record.outcome + 1, record.ending]), axis=1, return_counts=True)
     categories = Counter(
         {f"{OUTCOMES[o]} by {game.spec.endings[e]}": int(n) for (o, e), n in zip(pairs.T, counts, strict=True)}

@@ -221,6 +221,11 @@ class GuanDan(Playable):
             value = states["points"] * self.finished(states)
         return value.astype(np.float32)[:, None] * _SIGNS
 
+    @property
+    def largest_return(self) -> float:
+        """See `envs.capabilities.Rounds`."""
+        return 1.0 if self.length == "match" else self.spec.max_return
+
     def rounds(self, states: States) -> NDArray[np.int64]:
         """Rounds that have ended at each table, `int64[B]`."""
         return states["number"].astype(np.int64) + self.finished(states)

@@ -28,7 +28,7 @@ from learners.deep_cfr.settings import Importance
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import unpack_mask
 from learners.settings import TrainingSettings
-from learners.storage import arrays_under
+from learners.storage import ForeignState, arrays_under
 
 ROWS_AT_ONCE = 16_384
 """Rows for which a net is evaluated at a time."""
@@ -131,6 +131,8 @@ class BootstrappedAdvantageLearner(AdvantageLearner):
     def load_state_arrays(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
         super().load_state_arrays({n: a for n, a in arrays.items() if not n.startswith("prediction.")}, meta)
         if self.prediction is not None:
+            if "prediction" not in meta:
+                raise ForeignState("the saved state has no prediction net: it was trained with another bootstrap")
             self.prediction.load_state_arrays(arrays_under(arrays, "prediction"), meta["prediction"])
 
 

@@ -180,7 +180,7 @@ class DreamAgent:
         return found
 
     def _average(self, log_weight: NDArray[np.float64], played: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The average policy `float32[B, A]` of what `_played_policies` returns, with the threshold once."""
+        """The average policy `float32[B, A]` of policies from `_played_policies`, with the threshold once."""
         policy = _mix(log_weight, played)
         return policy if self.average == "sampled" else apply_threshold(policy, self.threshold)
 

@@ -13,7 +13,8 @@ class RolloutSettings(Settings):
     Attributes:
         search: Roll-outs of a decision, of all its candidates together. The result depends on the seed alone.
         ms: Milliseconds of a decision, instead of `search`. Games that are played together share their time.
-        candidates: Actions that are tried: those with the highest probability in the agent's policy.
+        candidates: Actions that are tried, at most one for each roll-out: those with the highest probability in the
+            agent's policy.
         depth: Plies of a roll-out after the candidate. At its end stands the value of the position.
         trace: Lambda: the return of a roll-out is an average of the values at all depths, in which each ply counts
             this share of the ply before; 1: the value at the end alone.

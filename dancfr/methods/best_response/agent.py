@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from dancfr.errors import RunError, UsageError, reason
@@ -16,7 +17,7 @@ from dancfr.methods.packed import Packed, PackedFile, refuse_nets
 from dancfr.methods.stored import check_weights, newest, policy_net_shapes, trained_game
 from dancfr.runs.folder import write_json
 from dancfr.runs.metrics import plain
-from dancfr.runs.run import Run
+from dancfr.runs.run import Run, StrategyFile
 from envs.agent import Adapted, Agent
 from envs.game import Game, GameBase, numbered
 from learners.networks.settings import NetworkSettings, Weights
@@ -77,7 +78,7 @@ def starting_net(name: str, agent: Agent) -> tuple[NetworkSettings, Weights]:
 
 
 def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
-    """The response that a finished run has chosen, or its nets after an iteration of the curve.
+    """The response that a finished run has chosen, or the best one at a point of the curve.
 
     Raises:
         UsageError: the run is of another game or has no nets yet, or a file is damaged.
@@ -87,14 +88,13 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
         return load_file(str(run.path / NETS), game)
     config = run.config_as(BestResponseConfig)
     trained_on = numbered(trained_game(wanted.base, config, game))
-    file = newest(run, wanted, None, "at the first point of its curve")
-    weights, meta = run.load_strategy(file.player, file.iteration)
+    file, weights, meta = _best_of_newest(run, wanted)
     network = _network(meta, str(file.path))
     return PolicyAgent(trained_on, network, [_check(weights, network, trained_on, str(file.path))], wanted.text, 0.5)
 
 
 def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
-    """The packed agent of a name: the nets of both seats, or those after an iteration.
+    """The packed agent of a name: the nets of both seats, or the best at a point of the curve.
 
     Raises:
         UsageError: see `load_agent`; or a number of nets is given.
@@ -107,9 +107,18 @@ def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
         stored = run.list_strategies()
         files = {NETS: PackedFile(widened(arrays), about)}
         return Packed(config, stored[-1].iteration if stored else 0, files)
-    file = newest(run, wanted, None, "at the first point of its curve")
-    arrays, meta = run.load_strategy(file.player, file.iteration)
+    file, arrays, meta = _best_of_newest(run, wanted)
     return Packed.of(config, file, arrays, meta)
+
+
+def _best_of_newest(run: Run, wanted: AgentName) -> tuple[StrategyFile, dict[str, Any], dict[str, Any]]:
+    """The file, the arrays and the metadata of the response with the greatest mean return at the newest point of the
+    curve up to the iteration of a name; the last one in folders of version 0.3, which do not tell them."""
+    last = newest(run, wanted, None, "at the first point of its curve")
+    found = [file for file in run.list_strategies() if file.iteration == last.iteration]
+    loaded = [(file, *run.load_strategy(file.player, file.iteration)) for file in found]
+    values = [float(meta.get("value", 0.0)) for _, _, meta in loaded]
+    return loaded[len(values) - 1 - int(np.argmax(values[::-1]))]
 
 
 def load_file(path: str | os.PathLike[str], game: GameBase) -> SeatedAgents:

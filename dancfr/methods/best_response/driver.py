@@ -180,7 +180,7 @@ class BestResponse(Loop):
 
     def start_fits(self, t: int) -> None:
         """Starts the fits of the responses; they are waited for after the next games."""
-        done = self.config.part_done(t - 1, self.samples, self.elapsed())
+        done = min(max(self.spent(), self.config.part_done(t - 1, self.samples, self.elapsed())), 1.0)
         for member in self.trained:
             seed = (self.config.seed, t, member, Stream.FIT)
             self._fitting[member] = self.actors.learner.call_pair(
@@ -195,10 +195,11 @@ class BestResponse(Loop):
         for member in self.trained:
             net, version = policy_alone(self.playing[member]), self._next_version()
             network = self.actors.networks[member]
-            self.run.save_strategy(member, t, net, {"games": self.games, "network": network.model_dump(mode="json")})
             weights = TrajectoryWeights(version, network, (net,), threshold=THRESHOLDS[0])
             found = self.actors.measure(weights, (self.config.seed, LOOK, t, member), games, PLAYERS)
             values = [float(each.mean()) for each in found]
+            about = {"games": self.games, "network": network.model_dump(mode="json"), "value": sum(values) / 2}
+            self.run.save_strategy(member, t, net, about)
             effort = replace(self.efforts[member])
             self.candidates.append(Candidate(member, t, self.games, effort, (values[0], values[1]), net))
             means.append(sum(values) / 2)
@@ -348,6 +349,7 @@ class BestResponse(Loop):
             "trained": self.trained,
             "chunk": self._chunk,
             "next_look": self._next_look,
+            "game_s": self._game_s,
             "curve": self.curve,
             "fitted": None if self._fitted is None else [self._fitted[0], sorted(self._fitted[1])],
             "candidates": [
@@ -371,6 +373,7 @@ class BestResponse(Loop):
             self.games, self.samples = int(state["games"]), int(state["samples"])
             self.trained = [int(member) for member in state["trained"]]
             self._chunk, self._next_look = [int(n) for n in state["chunk"]], int(state["next_look"])
+            self._game_s = float(state.get("game_s", 0.0))  # absent before version 0.4
             self.curve = [[int(games), float(seconds), float(value)] for games, seconds, value in state["curve"]]
             fitted = state["fitted"]
             known = [(int(m), int(t), int(g), (float(v[0]), float(v[1]))) for m, t, g, v, *_ in state["candidates"]]

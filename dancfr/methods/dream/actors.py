@@ -172,7 +172,8 @@ def _check_memory(config: DreamConfig, game: Game) -> None:
     rows += config.policies * policy_dtype(game.spec).itemsize * config.policy_net
     needed, there = game.spec.num_players * rows, psutil.virtual_memory().total
     if needed > there:
+        sizes = ", ".join(["reservoir", *["circular"] * config.baseline, *["policies"] * config.policy_net])
         raise UsageError(
             f"the buffers would take {needed / 2**30:,.1f} GiB when full, this machine has {there / 2**30:,.1f} GiB: "
-            "lower reservoir or circular, or join a cluster with --address"
+            f"lower {sizes}, or join a cluster with --address"
         )

@@ -126,6 +126,8 @@ class DreamConfig(RunConfig):
             raise ValueError(
                 "policy_net=true requires sampling.opponent_epsilon=0, as the opponent's moves are samples"
             )
+        if self.policy_net and self.history + self.uniform:
+            raise ValueError("policy_net=true requires history=0 and uniform=0, whose moves are not of the newest nets")
         if self.baseline_games and not self.baseline:
             raise ValueError("baseline_games must be 0 with baseline=false, as it trains the baseline nets")
         if self.sampling.estimator == "history" and not self.baseline_games:
@@ -137,7 +139,7 @@ class DreamConfig(RunConfig):
         return self
 
     @model_validator(mode="after")
-    def _buffers_hold_a_batch(self) -> "DreamConfig":
+    def _own_buffers_hold_a_batch(self) -> "DreamConfig":
         if self.reservoir < self.advantage_training.batch:
             raise ValueError(
                 f"reservoir must be at least advantage_training.batch={self.advantage_training.batch}, "

@@ -57,24 +57,26 @@ class Dream(Loop):
         regret matching turns it into the policy of iteration t + 1. With `config.baseline_games`, as in ESCHER, the
         baseline net comes first and is fitted to games of its own."""
         for t, row in self.iterations():
-            row["player"] = self.config.updated_players(t)[0]
+            parts: list[Row] = []
             for players in self.config.turns(t):
                 if self.config.baseline_games:
                     self.sample_transitions(t, players)
                     self.start_baseline_fits(t, players)
-                for traverser in players:
-                    self.traverse(t, traverser, row)
+                parts += [self.traverse(t, traverser) for traverser in players]
                 if not self.config.baseline_games:
                     self.start_baseline_fits(t, players)
-                nets = self.fit_advantages(t, players, row)
+                nets, metrics = self.fit_advantages(t, players)
+                parts.append(metrics)
                 self.publish(t, players, nets)
             if self.evaluation_due(t):
                 self.evaluate(t)
+            row |= _of_players(self.config.updated_players(t), parts)
             row |= {f"samples/{name}": self.samples[key] for name, key in SAMPLES.items()}
 
-    def traverse(self, t: int, traverser: int, row: Row) -> None:
-        """Samples traversals, and adds their samples to the buffers."""
-        config = self.config
+    def traverse(self, t: int, traverser: int) -> Row:
+        """Samples traversals, and adds their samples to the buffers; returns their metrics, and those of the baseline
+        net if it is new."""
+        config, row = self.config, Row()
         self.progress.phase("traversal")
         started = perf_counter()
         with timed(row, "traversal"):
@@ -89,6 +91,7 @@ class Dream(Loop):
             "traversal/mean_plies": decisions / config.traversals,
             "traversal/advantage_rms": sum(each["advantage_rms"] for each in stats) / len(stats),
         }
+        return row
 
     def sample_transitions(self, t: int, players: tuple[int, ...]) -> None:
         """Plays games by the policies that are about to be traversed, for transitions alone."""
@@ -143,12 +146,13 @@ class Dream(Loop):
                 LearnerServer.fit, player, self.config.own_count(t), buffer, seed
             )
 
-    def fit_advantages(self, t: int, players: tuple[int, ...], row: Row) -> list[Weights]:
-        """Fits the players' advantage nets to their reservoirs, and returns the new nets."""
+    def fit_advantages(self, t: int, players: tuple[int, ...]) -> tuple[list[Weights], Row]:
+        """Fits the players' advantage nets to their reservoirs; returns the new nets and the metrics of the fits."""
         self.progress.phase("training")
+        row = Row()
         nets = self._fit("advantages", players, t, Stream.ADVANTAGE_FIT, row, "advantage")
         row["buffer/advantage_fill"] = self._fill("advantages", players[0])
-        return nets
+        return nets, row
 
     def publish(self, t: int, players: tuple[int, ...], nets: Sequence[Weights]) -> None:
         """Stores the players' new nets, and lets opponents and evaluations play by them from now on."""
@@ -296,6 +300,16 @@ def draw_former(former: list[int], count: int, power: float, rng: np.random.Gene
 
 def _chunk_sizes(games: int, chunk: int) -> list[int]:
     return [min(chunk, games - start) for start in range(0, games, chunk)]
+
+
+def _of_players(updated: tuple[int, ...], parts: list[Row]) -> Row:
+    """The metrics of an iteration from those of its players: sums of seconds and steps, means of the rest."""
+    row = Row(player=updated[0]) if len(updated) == 1 else Row()
+    for key in dict.fromkeys(key for part in parts for key in part):
+        values = [part[key] for part in parts if key in part]
+        added = key.startswith("time/") or key.endswith("_steps")
+        row[key] = sum(values) if added else sum(values) / len(values)
+    return row
 
 
 def _fit_metrics(kind: str, metrics: list[dict[str, float]]) -> dict[str, float]:

@@ -79,6 +79,7 @@ def test_a_result_is_its_agent_in_its_game(solution: Solution, run: TrainedRun) 
         assert dancfr.exploitability(agent, "kuhn") == dancfr.exploitability(agent, Kuhn(cards=4))
     assert dancfr.exploitability(solution).nash_conv == pytest.approx(solution.nash_conv, abs=1e-12)
     assert dancfr.exploitability(run) == dancfr.exploitability(run.name())
+    assert run.name(1, average="exact", threshold=0.5) == f"{run.name()}@1?average=exact&threshold=0.5"
     found = dancfr.tournament([run, solution], games=4, report=lambda line: None).as_dict()
     assert (found["agents"], found["game_options"]["cards"]) == ([run.name(), "lp"], 4)
     with pytest.raises(UsageError, match="lp is named twice"):

@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.arena import AgentError, Record, play, summary
 from dancfr.evaluation.statistics import wilson
+from envs.capabilities import largest_return
 from envs.game import States
 from envs.geister import Geister
+from envs.guandan import GuanDan
 from envs.players import RandomAgent
 
 FULL = Geister(ply_limit=300)
@@ -115,8 +117,17 @@ def test_the_interval_of_the_mean_return_holds_when_almost_all_games_end_alike()
     assert interval(*[0.5, -0.5, 0.0, 0.0] * 500) == pytest.approx([-half, half], rel=0.02)
 
 
+@pytest.mark.parametrize(("length", "most"), [("round", 3.0), ("match", 1.0)])
+def test_whole_matches_are_worth_1_though_their_rounds_are_worth_3(length: str, most: float) -> None:
+    game = GuanDan(length=length)
+    assert largest_return(game) == most
+    assert summary(game, returns(*[1.0] * 200), 1.0).mean_return_ci95[1] == pytest.approx(
+        1.0 if most == 1 else 1.08, abs=0.01
+    )
+
+
 def test_a_return_beyond_the_declared_one_is_named() -> None:
-    with pytest.raises(RunError, match=r"a return of 2 exceeds spec\.max_return=1"):
+    with pytest.raises(RunError, match="a return of 2 exceeds the largest that it declares, 1"):
         summary(FULL, returns(2.0, -1.0), 1.0)
 
 

@@ -115,6 +115,19 @@ def test_simultaneous_updates_train_both_players_in_each_iteration(tmp_path: Pat
     assert len(stored(tmp_path / "both")) == 4
 
 
+@pytest.mark.parametrize("updates", ["simultaneous", "in-turn"])
+def test_metrics_of_an_iteration_that_trains_both_players_are_those_of_both(tmp_path: Path, updates: str) -> None:
+    run_training(tmp_path / "both", tiny("iterations=2", f"updates={updates}"))
+    run_training(tmp_path / "one", tiny("iterations=2"))
+    (_, both), (_, one) = (rows(tmp_path / name, "train") for name in ("both", "one"))
+    assert "player" not in both
+    assert one["player"] == 1
+    steps = {"learner/advantage_steps": 3, "learner/baseline_steps": 2}  # of a fit
+    assert {key: both[key] for key in steps} == {key: 2 * count for key, count in steps.items()}
+    assert one["learner/advantage_steps"] == 3
+    assert both.keys() - {"learner/baseline_steps"} >= one.keys() - {"player"}
+
+
 def test_without_baseline_there_is_no_baseline_learner(tmp_path: Path) -> None:
     run_training(tmp_path / "plain", tiny("iterations=2", "baseline=false"))
     files = {file.name for file in (tmp_path / "plain" / "checkpoints" / "000002").iterdir()}

@@ -1,4 +1,4 @@
-"""Tests of the starts of `dancfr exploit`: which continue, the cost of each, and bounds that show their cost."""
+"""Tests of the starts of `dancfr exploit`: which continue, the cost and schedule of each, and bounds that show it."""
 
 import json
 from itertools import pairwise
@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 
+from dancfr.agents.by_name import make_agent
 from dancfr.agents.exploit import ExploitRequest, exploit
 from dancfr.evaluation.effort import count, describe_curve, describe_effort
+from dancfr.games.registry import make_game
 from dancfr.methods.best_response.config import FRESH, BestResponseConfig
 from dancfr.methods.best_response.starts import Effort, read_efforts, survivors
+from dancfr.runs.run import Run
+from learners.policy_gradient.agent import PolicyAgent
+from learners.policy_gradient.settings import PolicyTrainingSettings
 from tests.dancfr.outcomes import refused
 
 SMALL = ("rows=2048", "chunk=1024", "training.batch=128", "network.width=32")
@@ -77,6 +82,49 @@ def test_efforts_survive_a_resume(tmp_path: Path, command: Any) -> None:
     assert looks
     for row in looks:
         assert row["response/value"] == max(row[key] for key in row if key.startswith("response/start"))
+
+
+def test_a_point_of_the_curve_plays_the_best_response_at_it(tmp_path: Path, command: Any) -> None:
+    out, kuhn = tmp_path / "response", make_game("kuhn")
+    begun = ["exploit", "random", "--game", "kuhn", "--seed", "3", "--eval-games", "40", "--out", str(out), *SMALL]
+    assert command(*begun, "--games", "6000").code == 0
+    run = Run.open(out)
+    compared = set()
+    for t in {file.iteration for file in run.list_strategies()}:
+        loaded = {
+            file.player: run.load_strategy(file.player, t) for file in run.list_strategies() if file.iteration == t
+        }
+        best = max(loaded, key=lambda member: loaded[member][1]["value"])
+        agent = make_agent(f"{out}@{t}", kuhn)
+        assert isinstance(agent, PolicyAgent)
+        assert all((agent.weights[0][name] == array).all() for name, array in loaded[best][0].items())
+        compared |= {best} if len(loaded) > 1 else set()
+    assert compared == {0, 1}, "either start is the better one at some point"
+
+
+def test_the_exact_value_beside_a_continued_response_is_of_its_rules(tmp_path: Path, command: Any) -> None:
+    rest = ["--eval-games", "40", "--beside-exact", "--out", str(tmp_path / "response"), "--json"]
+    begun = ["exploit", "random", "--game", "mini-geister", "--ply-limit", "8", "--games", "400", "--seed", "1", *SMALL]
+    first = json.loads(command(*begun, *rest).out)
+    again = json.loads(command("exploit", "random", "--games", "800", "--resume", *rest).out)
+    assert (again["games"], again["exact_exploitability"]) == (800, first["exact_exploitability"])
+
+
+def test_schedules_follow_a_budget_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[float] = []
+    real = PolicyTrainingSettings.at
+
+    def told(self: PolicyTrainingSettings, name: Any, *where: Any) -> float:
+        value = real(self, name, *where)
+        rates.extend([value] if name == "learning_rate" else [])
+        return value
+
+    monkeypatch.setattr(PolicyTrainingSettings, "at", told)
+    overrides = (*SMALL, "training.learning_rate=0.01", "training.learning_rate_end=0.001", "training.schedule=none")
+    exploit(ExploitRequest("random", "kuhn", games=8000, seed=1, eval_games=40, overrides=overrides))
+    assert 0.009 < rates[0] < 0.01
+    assert all(before >= after for before, after in pairwise(rates[1::2]))
+    assert rates[-1] < 0.002
 
 
 def test_efforts_of_older_checkpoints_are_estimated_by_iterations() -> None:

@@ -11,6 +11,7 @@ from learners.cfr.sequence_form import sequence_form
 from learners.deep_cfr.bootstrapped import BootstrappedAdvantageLearner, discount
 from learners.networks.settings import NetworkSettings
 from learners.settings import TrainingSettings
+from learners.storage import ForeignState
 from tests.games import TreeGame, kuhn, random_game
 from tests.learners.cfr.oracle import PlainCfr, tree_of_table
 from tests.learners.dream.test_learners import advantages_of, samples
@@ -169,6 +170,12 @@ def test_a_restored_learner_continues_bit_for_bit(predictive: bool) -> None:
     expected, found = whole.weights(), restored.weights()
     assert all(np.array_equal(expected[key], found[key]) for key in expected)
     assert any((expected[key] != halves.weights()[key]).any() for key in expected)
+
+
+def test_a_state_without_a_prediction_is_refused() -> None:
+    plain, predictive = (learner(GAMES["ragged"], each, 1.5) for each in (False, True))
+    with pytest.raises(ForeignState, match="no prediction net: it was trained with another bootstrap"):
+        predictive.load_state_arrays(*plain.state_arrays())
 
 
 def test_discounts_of_dcfr_plus() -> None:
