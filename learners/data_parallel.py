@@ -84,6 +84,10 @@ class Ranks:
         """The sum of `values` over all processes; may reuse their memory."""
         return values
 
+    def mean(self, values: Tensor) -> Tensor:
+        """The mean of `values` of all processes, such as a statistic of a minibatch."""
+        return values.mean()
+
     def log_mean(self, logs: NDArray[np.floating[Any]]) -> float:
         """Logarithm of the mean of exp(`logs`) over all processes."""
         total = np.logaddexp.reduce(logs.astype(np.float64)) if len(logs) else -np.inf
@@ -132,6 +136,11 @@ class ProcessRanks(Ranks):
         shared = values.to(self._device)
         dist.all_reduce(shared)
         return shared.to(values.device)
+
+    def mean(self, values: Tensor) -> Tensor:
+        """See `Ranks.mean`."""
+        sums = self.sum(torch.stack([values.double().sum(), values.new_tensor(len(values)).double()]))
+        return (sums[0] / sums[1]).to(values.dtype)
 
     @contextmanager
     def checked(self) -> Iterator[None]:

@@ -74,6 +74,16 @@ class Trainer:
         if self.settings.weight_average:
             self._average = _RunningAverage(self.net, self.settings.weight_average)
 
+    def start_from(self, weights: Weights) -> None:
+        """Replaces the initial weights, and those of the running average.
+
+        Raises:
+            ValueError: they are of another network.
+        """
+        self.net.load_inference_weights(weights)
+        if self._average is not None:
+            self._average = _RunningAverage(self.net, self.settings.weight_average)
+
     def join(self, ranks: Ranks) -> None:
         """Makes every later fit one of several processes that hold the same net, each of which trains on its part of a
         minibatch. To be called in all of them before the first fit."""

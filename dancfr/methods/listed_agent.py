@@ -132,7 +132,8 @@ def starting_net(name: str, agent: Agent, config: ListedConfig) -> Weights:
             len(critic[f"{NAME}.0.w"]), config.training
         ):
             weights |= critic
-    return weights | {part: weights[part] * np.float32(config.start_scale) for part in ("out.w", "out.b")}
+    scale = np.float32(1 if agent.outputs == "logits" else config.start_scale)
+    return weights | {part: weights[part] * scale for part in ("out.w", "out.b")}
 
 
 def _shapes(game: ListedGame, network: QNetworkSettings) -> dict[str, tuple[int, ...]]:

@@ -64,7 +64,7 @@ class ListedConfig(RunConfig):
 
     @property
     def start_scale(self) -> float:
-        """Factor of the outputs of the net with which training begins."""
+        """Factor of the outputs of a value net with which training begins."""
         return 1.0
 
     @model_validator(mode="after")

@@ -76,7 +76,8 @@ class CandidatePolicyLearner(ListedLearner[CandidatePolicyTrainingSettings]):
         self, part: NDArray[np.void], fresh: NDArray[np.bool_], iteration: int, tallies: Tensor
     ) -> list[Callable[[], Tensor]]:
         """Returns functions that compute the summands of a minibatch's loss and add to the tallies."""
-        scale = 1 / max(float(np.sqrt(np.square(part["advantage"], dtype=np.float64).mean())), 1e-6)
+        square = self.trainer.ranks.mean(torch.from_numpy(np.square(part["advantage"], dtype=np.float64)))
+        scale = 1 / max(float(square) ** 0.5, 1e-6)
         starts = range(0, len(part), self._rows)
         slices = [slice(start, start + self._rows) for start in starts]
         return [partial(self._loss, part[s], fresh[s], scale, len(part), iteration, tallies) for s in slices]

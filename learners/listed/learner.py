@@ -48,7 +48,7 @@ class ListedLearner(NetLearner, Generic[Training]):
         self._encode = DecisionEncoder(game, network.encoding_of(game.spec))
         self.trainer = Trainer(self.build, training, device or torch.device("cpu"), seed)
         if start is not None:
-            self.trainer.net.load_inference_weights(start)
+            self.trainer.start_from(start)
         self._rows = CPU_ROWS if self.trainer.device.type == "cpu" else training.batch
 
     @cached_property

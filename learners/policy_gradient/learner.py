@@ -65,7 +65,7 @@ class PolicyLearner(NetLearner):
         build = partial(policy_net, network, game.spec, self._critic)
         self.trainer = Trainer(build, training, device or torch.device("cpu"), seed)
         if start is not None:
-            self.trainer.net.load_inference_weights(start)
+            self.trainer.start_from(start)
         self._spread: float | None = None  # root mean square of the values that the first fit learned
         self._magnet: nn.Module | None = None
         if training.magnet:
@@ -132,7 +132,7 @@ class PolicyLearner(NetLearner):
             to(np.ascontiguousarray(part[name])) for name in ("action", "advantage", "target", "log_probability")
         )
         if training.normalise:
-            advantage = advantage / advantage.square().mean().sqrt().clamp(min=1e-6)
+            advantage = advantage / trainer.ranks.mean(advantage.square()).sqrt().clamp(min=1e-6)
         moved = logs.gather(1, action.long()[:, None])[:, 0] - played
         policy_loss, clipped = ppo_loss(moved, advantage, training.ratio_clip)
         value_loss = (values - target).square()

@@ -63,7 +63,7 @@ def starting_net(name: str, agent: Agent) -> tuple[NetworkSettings, Weights]:
     An agent that is shown less than the game has may offer itself `with_inputs` for all of it.
 
     Raises:
-        UsageError: the agent has no policy net, or one for each player.
+        UsageError: the agent has no policy net, or one for each player, or batch normalisation.
     """
     if isinstance(agent, Adapted):
         agent = agent.with_inputs()
@@ -74,6 +74,8 @@ def starting_net(name: str, agent: Agent) -> tuple[NetworkSettings, Weights]:
             f"starts: {name} has no policy net that plays both seats: name {FRESH} or a policy-gradient run with "
             "nets=shared"
         )
+    if agent.network.norm == "batch":
+        raise UsageError(f"starts: {name} has network.norm=batch, and no training can begin with such a net")
     return agent.network, agent.weights[0]
 
 

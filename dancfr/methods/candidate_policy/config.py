@@ -17,7 +17,7 @@ class CandidatePolicyConfig(ListedConfig):
 
     Attributes:
         start_temperature: Divisor of the values of a net when the training starts from a value net, which gives the
-            logits; 1 when it starts from a policy.
+            logits. A policy is taken as it is.
     """
 
     start_temperature: float = Field(0.2, gt=0)

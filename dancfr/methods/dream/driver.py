@@ -55,7 +55,7 @@ class Dream(Loop):
         with baselines. Its baseline net is fitted to the transitions, and its advantage net to the sampled advantages
         of all iterations, or of this one and to the last net (`config.bootstrap`). The new advantage net is published;
         regret matching turns it into the policy of iteration t + 1. With `config.baseline_games`, as in ESCHER, the
-        baseline net comes first and is fitted to games of its own."""
+        baseline net comes first and is fitted to games by the newest policies and to former traversals."""
         for t, row in self.iterations():
             parts: list[Row] = []
             for players in self.config.turns(t):

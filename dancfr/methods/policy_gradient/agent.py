@@ -159,7 +159,9 @@ def _agent(
     average_agent = partial(_net_agent, game, config, weights, name, threshold)
     if average == "mixture" and kept:
         agents = [_net_agent(game, config, nets, f"{name}, fit {version}", threshold) for version, nets in kept]
-        return PolicyMixture(agents, [version**config.average_power for version, _ in kept], average_agent(), name)
+        newest = max(version for version, _ in kept)
+        shares = [(version / newest) ** config.average_power for version, _ in kept]  # a power alone may overflow
+        return PolicyMixture(agents, shares, average_agent(), name)
     return average_agent() if average == "weights" else _net_agent(game, config, last, name, threshold)
 
 

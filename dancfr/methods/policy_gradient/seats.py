@@ -13,7 +13,8 @@ Table = tuple[tuple[int, tuple[int, ...]], ...]
 def tables_of(games: int, chunk: int, shares: Sequence[float], players: int, rng: np.random.Generator) -> list[Table]:
     """Divides the games of an iteration into chunks, and seats the opponents.
 
-    An opponent takes one seat, each seat equally often; fractions of games are rounded at random, without bias.
+    An opponent takes one seat, each seat equally often; fractions of games are rounded at random, without bias, and all
+    together, so that games are never too few for the last opponent (systematic sampling).
 
     Args:
         games: Number of games.
@@ -26,16 +27,17 @@ def tables_of(games: int, chunk: int, shares: Sequence[float], players: int, rng
 
 
 def _table(games: int, shares: Sequence[float], players: int, rng: np.random.Generator) -> Table:
-    rows: list[tuple[int, tuple[int, ...]]] = []
-    left = games
-    for number, share in enumerate(shares, LEARNER + 1):
-        wanted = np.full(players, share * games / players)
-        counts = np.floor(wanted + rng.random(players)).astype(int)
-        for seat in rng.permutation(players).tolist():
-            count = min(int(counts[seat]), left)
-            left -= count
-            if count:
-                rows.append((count, tuple(number if p == seat else LEARNER for p in range(players))))
+    seats = [(number, seat) for number in range(LEARNER + 1, LEARNER + 1 + len(shares)) for seat in range(players)]
+    order = rng.permutation(len(seats))
+    wanted = np.repeat(np.asarray(shares, np.float64), players)[order] * games / players
+    ends = np.minimum(np.floor(np.cumsum(wanted) + rng.random()), games).astype(int)
+    counts = np.diff(ends, prepend=0).tolist()
+    rows = [
+        (count, tuple(number if p == seat else LEARNER for p in range(players)))
+        for count, (number, seat) in zip(counts, (seats[i] for i in order), strict=True)
+        if count
+    ]
+    left = games - sum(counts)
     if left:
         rows.append((left, (LEARNER,) * players))
     return tuple(rows)

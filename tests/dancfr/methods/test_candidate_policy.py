@@ -53,6 +53,10 @@ def test_training_begins_with_the_net_of_another_run(tmp_path: Path) -> None:
         assert begun.keys() == last.keys()
         for key, array in last.items():
             assert np.allclose(begun[key], array * (scale if key.startswith("out.") else 1), atol=1e-6)
+    again = f"start={tmp_path / 'policy'}"
+    run_preset(tmp_path / "again", POLICY, tiny(*still[:-1], again, *same, "start_temperature=0.5"))
+    logits, _ = load_state(tmp_path / "again" / "strategies" / "p0-000001.safetensors")
+    assert np.allclose(logits["out.w"], last["out.w"] * 2, atol=1e-6), "a policy has logits already"
     run_preset(tmp_path / "critic", POLICY, tiny(*still, *same, "training.critic_width=8"))
     begun, _ = load_state(tmp_path / "critic" / "strategies" / "p0-000001.safetensors")
     assert np.allclose(begun["state.w"], last["state.w"], atol=1e-6)

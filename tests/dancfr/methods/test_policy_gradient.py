@@ -176,3 +176,12 @@ def test_opponents_sit_in_every_seat_equally_often() -> None:
         for seat in range(3):
             seats = tuple(party if player == seat else 0 for player in range(3))
             assert counts[seats] / 20_000 == pytest.approx(share / 3, abs=0.006)
+
+
+def test_opponents_of_all_games_have_all_of_few_games() -> None:
+    rng, counts = np.random.default_rng(4), np.zeros(3)
+    for table in tables_of(20_000, 2, [0.5, 0.5], 2, rng):
+        for games, seats in table:
+            counts[max(seats)] += games
+    assert counts[0] == 0, "none is left for self-play"
+    assert counts[1] / 20_000 == pytest.approx(0.5, abs=0.02)  # 5 standard errors

@@ -61,6 +61,14 @@ def probabilities(learner: CandidatePolicyLearner) -> NDArray[np.float64]:
     return grown / np.repeat(np.add.reduceat(grown, offsets[:-1]), np.diff(offsets))
 
 
+@pytest.mark.parametrize("average", [0.0, 3.0])
+def test_a_learner_with_a_start_plays_by_it_before_its_first_fit(average):
+    start = CandidatePolicyLearner(GAME, NET, training(), seed=1).weights()
+    found = CandidatePolicyLearner(GAME, NET, training(weight_average=average), seed=2, start=start).weights()
+    assert found.keys() == start.keys()
+    assert all((found[name] == array).all() for name, array in start.items())
+
+
 def test_logarithms_of_policies_are_torchs():
     counts = [3, 1, 5]
     logits = torch.randn(9, generator=torch.Generator().manual_seed(1)) * 30
