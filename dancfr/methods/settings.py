@@ -73,7 +73,7 @@ class Resources(Config):
     """Resources of the actors, and time limits for replacing lost ones.
 
     Results do not depend on these settings, with two exceptions: `buffer_shards` changes which rows are drawn and kept,
-    and `learners`, like the device, changes the order of floating-point sums.
+    and `learners`, like the device, changes the order of floating-point sums, and with `training.hide` the draws.
 
     Attributes:
         worker_cpus: CPUs per worker; a fraction lets several workers share a CPU.
