@@ -89,10 +89,10 @@ class ListedConfig(RunConfig):
         except ValueError as error:
             raise UsageError(str(error)) from None
         encoding = self.network.encoding_of(game.spec)
-        if self.tribute == "learnt" and not encoding.startswith(("tribute", "ranks")):
+        if self.tribute == "learnt" and not encoding.startswith(("tribute", "ranks", "plans")):
             raise UsageError(
                 f"tribute=learnt needs an encoding that distinguishes tributes from plays, got {encoding}: "
-                "set network.encoding=tribute or ranks"
+                "set network.encoding=tribute, ranks or plans"
             )
         if self.trace is not None and not isinstance(game, FullView):
             raise UsageError(f"a critic needs a game that shows it all cards, unlike {self.game}")

@@ -30,6 +30,11 @@ def tiny(*overrides: str) -> CandidatePolicyConfig:
     return config
 
 
+def test_tributes_are_learnt_with_the_inputs_of_the_presets(tmp_path: Path) -> None:
+    config = tiny("iterations=1", "tribute=learnt", "network.encoding=plans")
+    assert run_preset(tmp_path / "learnt", POLICY, config)["iterations"] == 1
+
+
 def test_rows_describe_the_policy(tmp_path: Path) -> None:
     config = tiny("iterations=3", "network.tower=1", "network.tower_width=16")
     result = run_preset(tmp_path / "whole", POLICY, config)
