@@ -22,7 +22,7 @@ class Metric:
         unit: Unit of the values, for the headings of the table.
         keys: Key of a training row for each panel, by the panel's title.
         note: Text below the figure.
-        by_player: Draw a line for each player, instead of one for all.
+        by_player: Draw a line for each player whose rows there are, instead of one for all.
         total: Sum the rows of one iteration, instead of averaging them.
         log: Use a logarithmic axis if all values are positive.
         percent: Whether values are fractions, shown in percent.

@@ -269,8 +269,8 @@ def metric_figure(settings: Settings, metric: Metric, method: str = "") -> Plot 
         lines = []
         for i, (setting, members) in enumerate(settings.items()):
             runs = [run for run in members if metric.applies_to(run.config)]
-            players = sorted({p for run in runs for p in run.players()}) if metric.by_player else [None]
-            for player in players:
+            named = sorted({p for run in runs for p in run.players()}) if metric.by_player else []
+            for player in named or (None,):
                 curves = [c for run in runs if len((c := run.metric(key, player, metric.total))[0])]
                 if curves:
                     band = over_iterations(curves)
