@@ -354,13 +354,18 @@ class Run:
         """Removes the last strategy before `iteration` if it was stored only because the run had ended there.
 
         Returns:
-            Whether there was one.
+            Whether there was one; a file that cannot be read stays, since it does not say what it was stored for.
         """
         earlier = [entry for entry in self.list_strategies() if entry.iteration < iteration]
-        if not earlier or not self.load_strategy(earlier[-1].player, earlier[-1].iteration)[1].get("final"):
+        if not earlier:
             return False
-        earlier[-1].path.unlink()
-        return True
+        try:
+            _, about = self.load_strategy(earlier[-1].player, earlier[-1].iteration)
+        except (OSError, UsageError):
+            return False
+        if about.get("final"):
+            earlier[-1].path.unlink()
+        return bool(about.get("final"))
 
     def discard_strategies_after(self, iteration: int) -> int:
         """Removes the strategies after `iteration`, where the run continues, and returns their number."""

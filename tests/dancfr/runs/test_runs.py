@@ -277,6 +277,17 @@ def test_strategies_are_listed_loaded_and_discarded(tmp_path: Path) -> None:
             run.save_strategy(0, 9, {}, {})
 
 
+def test_the_strategy_of_an_earlier_end_is_discarded_unless_it_cannot_be_read(tmp_path: Path) -> None:
+    with create(tmp_path / "a") as run:
+        assert not run.discard_final_strategy_before(9)
+        for iteration in (1, 2, 3):
+            run.save_strategy(0, iteration, {"w": np.zeros(3)}, {"final": iteration > 1})
+        assert run.discard_final_strategy_before(4)
+        os.truncate(run.list_strategies()[-1].path, 30)
+        assert not run.discard_final_strategy_before(4)
+        assert [file.iteration for file in run.list_strategies()] == [1, 2]
+
+
 def test_a_strategy_of_another_iteration_or_player_is_refused(tmp_path: Path) -> None:
     with create(tmp_path / "a") as run:
         for player, iteration in ((0, 1), (1, 2)):
