@@ -142,8 +142,7 @@ class Run:
     def close(self) -> None:
         """Writes the waiting rows of the record and unlocks the folder."""
         if self._lock is not None:
-            if not self.is_taken():
-                self.metrics.flush()
+            self.flush_metrics()
             self._lock.release()
             self._lock = None
 
@@ -255,6 +254,11 @@ class Run:
         self.require_lock()
         self.metrics.append(row)
 
+    def flush_metrics(self) -> None:
+        """Writes the waiting rows, unless another training has locked the folder, whose record it now is."""
+        if not self.is_taken():
+            self.metrics.flush()
+
     def read_metrics(self, kind: str | None = None) -> list[dict[str, Any]]:
         """All rows of the record, or those of one `kind`, without torn lines.
 
@@ -268,6 +272,7 @@ class Run:
 
     def truncate_metrics(self, iteration: int, finals: bool = True) -> int:
         """Drops the rows after `iteration` and returns their number, see `MetricsLog.truncate`."""
+        self.require_lock()
         try:
             return self.metrics.truncate(iteration, finals)
         except OSError as error:
