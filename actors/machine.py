@@ -102,7 +102,7 @@ def _folder() -> str | None:
             f"sockets fit: {cure}"
         )
     within = folder / "ray"
-    there = next(path for path in (within, *within.parents) if path.exists())
+    there = next(path for path in (within, *within.parents) if os.path.exists(path))
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         return f"{there}, where Ray keeps its files, is not a folder that this user may write to: {cure}"
     return None

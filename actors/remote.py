@@ -165,7 +165,7 @@ class RayRuntime:
         self.parallel, self.processes = True, True
         self.patience_s, self._gpu_patience_s = patience_s, gpu_patience_s
         self._say = say or (lambda line: None)
-        self._requested: list[dict[str, float]] = []
+        self._requested = False  # of the autoscaler
         self.dashboard_url: str | None = None
         self._handles: dict[str, tuple[RayHandle[Any], float, float]] = {}  # by actor name: handle, CPUs, GPUs
         self._actors = itertools.count(1)
@@ -196,7 +196,7 @@ class RayRuntime:
         self._watchdog = Watchdog(joined, own=self._local)
         try:
             self._await_workers(workers)
-        except ResourcesMissing:
+        except BaseException:
             self.shutdown()
             raise
         self.workers = workers or max(self._cpus(), 1)
@@ -220,11 +220,13 @@ class RayRuntime:
 
     def _patiently(self, check: Callable[[], None], patience_s: float, bundles: list[dict[str, float]]) -> None:
         """Repeats a check that raises ResourcesMissing until it passes or `patience_s` seconds have passed. Before the
-        first wait it asks the autoscaler, if there is one, for machines that also hold these bundles of resources."""
+        first wait it asks the autoscaler, if there is one, for machines that also hold these bundles of resources; when
+        the check passes, it withdraws the request, since a machine with running objects stays anyway."""
         deadline = time.monotonic() + patience_s
         for tries in itertools.count():
             try:
-                return check()
+                check()
+                return self._request([])
             except ResourcesMissing as error:
                 if self._local and not self._cpus():  # the machine's own node has ended, and will not come back
                     raise self._watchdog.error() from error
@@ -232,13 +234,21 @@ class RayRuntime:
                     raise
                 if tries == 0:
                     self._say(f"{error}; waiting up to {patience_s:g} s for them")
-                    if bundles:
-                        from ray.autoscaler.sdk import request_resources
-
-                        self._requested += bundles
-                        request_resources(bundles=self._requested)
+                    self._request(bundles)
             time.sleep(min(1.0, max(0.05, patience_s)))
             self.check()
+
+    def _request(self, bundles: list[dict[str, float]]) -> None:
+        """Asks the autoscaler for machines that hold these bundles beside this run's objects. This replaces the request
+        before; no bundles withdraw it."""
+        if not (bundles or self._requested):
+            return
+        from ray.autoscaler.sdk import request_resources
+
+        # The autoscaler takes a request for all that is to run, what runs already included.
+        held = [{"CPU": cpus, "GPU": gpus} for _, cpus, gpus in self._handles.values() if cpus or gpus]
+        request_resources(bundles=[*held, *bundles] if bundles else [])
+        self._requested = bool(bundles)
 
     def start(
         self,
@@ -352,6 +362,8 @@ class RayRuntime:
         self._watchdog.stop()
         if self._watchdog.lost:  # Ray cannot stop actors any more; they end with the Ray of their machines
             self._handles.clear()
+        else:
+            self._request([])
         self.stop_all()
         self._watchdog.take_leave()
         if self._owner:

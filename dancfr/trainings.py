@@ -92,21 +92,24 @@ def in_parallel(
         options: Where to train.
 
     Raises:
-        RunError: a training failed, or there is no Ray.
+        UsageError: there are fewer CPUs than workers, or no GPU although the options ask for one.
+        RunError: a training failed, no worker could be started, or there is no Ray.
     """
     with one_line_errors():
         runtime = make_runtime(options)
-    try:
-        size = min(runtime.workers, most)
-        gpus = 0.0 if options.device == "cpu" else min(runtime.gpus / size, 1.0)
-        device = "cuda" if gpus else "cpu"
-        pool = WorkerPool(runtime, kind, (device,), size, gpus=gpus, depth=1, deadline_s=None, max_failures=1)
-        for _, result, _ in pool.run(method, tasks):
-            yield result
-    except ChunkFailed as error:
-        raise RunError(f"a training failed: {error}") from error
-    finally:
-        runtime.shutdown()
+        try:
+            if options.device == "cuda" and not runtime.gpus:
+                raise UsageError("Ray has no GPU for --device cuda: add a machine that has one, or use --device cpu")
+            size = min(runtime.workers, most)
+            gpus = 0.0 if options.device == "cpu" else min(runtime.gpus / size, 1.0)
+            device = "cuda" if gpus else "cpu"
+            pool = WorkerPool(runtime, kind, (device,), size, gpus=gpus, depth=1, deadline_s=None, max_failures=1)
+            for _, result, _ in pool.run(method, tasks):
+                yield result
+        except ChunkFailed as error:
+            raise RunError(f"a training failed: {error}") from error
+        finally:
+            runtime.shutdown()
 
 
 def train_run(path: Path, preset: str, overrides: Sequence[str], options: TrainOptions) -> None:

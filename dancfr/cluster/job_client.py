@@ -188,6 +188,7 @@ def connection(server: Server) -> Iterator[Any]:
     """
     import logging
 
+    import aiohttp
     import requests
     from ray.exceptions import RayError
     from ray.job_submission import JobSubmissionClient
@@ -205,7 +206,7 @@ def connection(server: Server) -> Iterator[Any]:
     try:
         with variables(environment):
             yield Client(server.address, headers=dict(server.headers))
-    except (ConnectionError, RuntimeError, RayError, requests.exceptions.RequestException) as error:
+    except (ConnectionError, RuntimeError, RayError, requests.RequestException, aiohttp.ClientError) as error:
         if isinstance(error, RuntimeError) and "does not exist" in str(error):
             raise UsageError(f"{server.address} has no such job: `dancfr jobs` lists its jobs") from None
         if "No available agent" in str(error):
@@ -278,15 +279,17 @@ def follow(server: Server, job: str) -> str:
         RunError: The job failed. The message says how its command ended and has the last line of its output, which is
             the cause only if the command could still write one.
     """
+    import aiohttp
+
     with connection(server) as client:
-        shown = 0
+        copied = _Copied()
         if _name(client.get_job_status(job)) == "PENDING":
             warn(f"waiting for {job} to start")
         while (status := _name(client.get_job_status(job))) not in _ENDED:
-            with suppress(RuntimeError, OSError):  # the connection was lost, and may be back
-                shown = asyncio.run(_tail(client, job, shown))
+            with suppress(RuntimeError, OSError, aiohttp.ClientError):  # the connection was lost, and may be back
+                asyncio.run(_tail(client, job, copied))
             time.sleep(0.3)
-        asyncio.run(_tail(client, job, shown))
+        asyncio.run(_tail(client, job, copied))
         found = client.get_job_info(job)
     if status == "FAILED":
         lines = [line for line in (found.message or "").splitlines() if line.strip()]
@@ -305,16 +308,23 @@ def _end(code: int | None, last: str) -> str:
     return f"its command was killed by {names[number]}{memory}; the last line of its log is: {last}"
 
 
-async def _tail(client: Any, job: str, shown: int) -> int:
-    """Copies the output of a job from character `shown` on, as it grows; returns the number of characters copied."""
+@dataclass
+class _Copied:
+    """The number of characters of a job's output that were copied, which is known even if a connection breaks."""
+
+    characters: int = 0
+
+
+async def _tail(client: Any, job: str, copied: _Copied) -> None:
+    """Copies the output of a job from the first character not yet `copied` on, as it grows."""
     position = 0
     async for text in client.tail_job_logs(job):
-        if position + len(text) > shown:
-            new = text[max(shown - position, 0) :]
+        new = text[max(copied.characters - position, 0) :]
+        position += len(text)
+        if new:
             with suppress(OSError, ValueError):
                 os.write(2, new.encode())
-        position += len(text)
-    return max(shown, position)
+            copied.characters = position
 
 
 def _name(status: Any) -> str:

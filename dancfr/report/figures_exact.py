@@ -20,7 +20,11 @@ Published = Mapping[str, Mapping[float, float]]
 
 def wanted_nash_conv(settings: Settings, published: Published | None = None) -> tuple[str, str, partial[Plot | None]]:
     """Returns the request for the figure `nash_conv_curves`, for `dancfr.report.figures.build`."""
-    return "NashConv", "rows of exact evaluations", partial(nash_conv_curves, settings, published or {})
+    exact = any(len(run.nash_conv()[0]) for members in settings.values() for run in members)
+    missing = (
+        "rows with samples/decisions of the iterations of exact evaluations" if exact else "rows of exact evaluations"
+    )
+    return "NashConv", missing, partial(nash_conv_curves, settings, published or {})
 
 
 def nash_conv_curves(settings: Settings, published: Published) -> Plot | None:

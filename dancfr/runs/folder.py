@@ -32,7 +32,9 @@ def refuse_content(path: Path) -> None:
 
 
 def runs_below(path: Path) -> list[Path]:
-    """Returns the folders of runs directly below a folder, in the order of their names."""
+    """Returns the folders of runs directly below a folder, in the order of their names; none if it cannot be read."""
+    if not os.path.isdir(path):
+        return []
     return sorted(file.parent for file in path.glob("*/config.json"))
 
 

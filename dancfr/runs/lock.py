@@ -27,6 +27,10 @@ _UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
 _NOTE = re.compile(r"process (\d+) on (\S+)")
 
 
+class InUse(UsageError):
+    """Another process has locked the folder."""
+
+
 @dataclass(frozen=True)
 class Lock:
     """A lock that this process holds, by a file descriptor and perhaps a claim."""
@@ -51,7 +55,7 @@ def take_lock(path: Path) -> Lock:
     """Locks a folder until `Lock.release`. However the process ends, a lock of `flock` is released.
 
     Raises:
-        UsageError: another process holds the lock.
+        InUse: another process holds the lock.
         OSError: the folder cannot be written.
     """
     descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
@@ -60,7 +64,7 @@ def take_lock(path: Path) -> Lock:
     except BlockingIOError:
         holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "another process"
         os.close(descriptor)
-        raise UsageError(f"{path} is in use by {holder}: wait for it, stop it, or choose another folder") from None
+        raise InUse(f"{path} is in use by {holder}: wait for it, stop it, or choose another folder") from None
     except BaseException:
         os.close(descriptor)
         raise
@@ -122,7 +126,7 @@ def _claim(path: Path) -> Path:
     Of two processes that claim it at the same time, each sees the claim of the other, and one or both give up.
 
     Raises:
-        UsageError: another process has claimed it.
+        InUse: another process has claimed it.
         OSError: the folder cannot be written.
     """
     claim = path / f"{LOCK}-{uuid.uuid4().hex[:8]}"
@@ -134,7 +138,7 @@ def _claim(path: Path) -> Path:
         if not _has_ended(note):
             claim.unlink()
             holder = note.splitlines()[0] if note else "another process"
-            raise UsageError(
+            raise InUse(
                 f"{path} is in use by {holder}: wait for it, stop it, or choose another folder; "
                 f"if it has ended, remove {other}"
             )

@@ -49,7 +49,14 @@ class MetricsLog:
         self._warned = False
 
     def sync(self) -> None:
-        """Flushes the rows to the disk, so that a power cut cannot lose rows of iterations before a checkpoint."""
+        """Flushes all rows to the disk, so that a power cut cannot lose rows of iterations before a checkpoint.
+
+        Raises:
+            OSError: rows could not be written, and still wait.
+        """
+        self.flush()
+        if self._waiting:
+            raise OSError(f"{len(self._waiting)} rows of {self.path.name} could not be written")
         if self.path.exists():
             sync(self.path)
 
@@ -86,24 +93,29 @@ class MetricsLog:
         return len([line for line in self.path.read_bytes().splitlines() if line.strip()]) - len(list(_read(self.path)))
 
     def truncate(self, iteration: int, finals: bool = True) -> int:
-        """Removes the rows after `iteration`, and incomplete lines, in one atomic step.
+        """Writes the waiting rows, then removes those after `iteration`, and incomplete lines, in one atomic step.
 
         Args:
             iteration: The last iteration whose rows are kept.
             finals: Keep rows that exist only because the run ended.
 
         Returns:
-            Number of removed rows.
+            Number of rows removed from the file.
 
         Raises:
             OSError: the file could not be rewritten; it is unchanged.
         """
+
+        def stays(row: Mapping[str, Any]) -> bool:
+            return row.get("iteration", 0) <= iteration and (finals or not row.get("final"))
+
+        self.flush()
         rows = list(_read(self.path))
-        kept = [line for line, row in rows if row.get("iteration", 0) <= iteration and (finals or not row.get("final"))]
+        kept = [line for line, row in rows if stays(row)]
         if self.path.exists() and b"".join(kept) != self.path.read_bytes():
             with replacing(self.path) as file:
                 file.writelines(kept)
-        self._waiting.clear()
+        self._waiting = [line for line in self._waiting if stays(json.loads(line))]
         return len(rows) - len(kept)
 
 

@@ -142,8 +142,7 @@ class Run:
     def close(self) -> None:
         """Writes the waiting rows of the record and unlocks the folder."""
         if self._lock is not None:
-            if not self.is_taken():
-                self.metrics.flush()
+            self.flush_metrics()
             self._lock.release()
             self._lock = None
 
@@ -255,6 +254,11 @@ class Run:
         self.require_lock()
         self.metrics.append(row)
 
+    def flush_metrics(self) -> None:
+        """Writes the waiting rows, unless another training has locked the folder, whose record it now is."""
+        if not self.is_taken():
+            self.metrics.flush()
+
     def read_metrics(self, kind: str | None = None) -> list[dict[str, Any]]:
         """All rows of the record, or those of one `kind`, without torn lines.
 
@@ -268,6 +272,7 @@ class Run:
 
     def truncate_metrics(self, iteration: int, finals: bool = True) -> int:
         """Drops the rows after `iteration` and returns their number, see `MetricsLog.truncate`."""
+        self.require_lock()
         try:
             return self.metrics.truncate(iteration, finals)
         except OSError as error:
@@ -354,13 +359,18 @@ class Run:
         """Removes the last strategy before `iteration` if it was stored only because the run had ended there.
 
         Returns:
-            Whether there was one.
+            Whether there was one; a file that cannot be read stays, since it does not say what it was stored for.
         """
         earlier = [entry for entry in self.list_strategies() if entry.iteration < iteration]
-        if not earlier or not self.load_strategy(earlier[-1].player, earlier[-1].iteration)[1].get("final"):
+        if not earlier:
             return False
-        earlier[-1].path.unlink()
-        return True
+        try:
+            _, about = self.load_strategy(earlier[-1].player, earlier[-1].iteration)
+        except (OSError, UsageError):
+            return False
+        if about.get("final"):
+            earlier[-1].path.unlink()
+        return bool(about.get("final"))
 
     def discard_strategies_after(self, iteration: int) -> int:
         """Removes the strategies after `iteration`, where the run continues, and returns their number."""

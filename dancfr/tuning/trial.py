@@ -1,17 +1,17 @@
 """A trial of a search: the trainings with suggested settings, judged by their own evaluations while they run."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dancfr.agents.by_name import make_agent
-from dancfr.errors import DancfrError, RunError, UsageError
+from dancfr.errors import DancfrError, PackageMissing, RunError, UsageError
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
 from dancfr.report.history import History
-from dancfr.runs.config import apply_overrides
+from dancfr.runs.lock import InUse
 from dancfr.runs.run import Run
 from dancfr.trainings import Stopped
 from dancfr.tuning.metric import Metric
@@ -28,10 +28,6 @@ CAUSE = "cause"
 
 class Pruned(Exception):
     """The evaluations of a trial so far are worse than those of other trials."""
-
-
-class Unfit(UsageError):
-    """The settings of a trial do not fit each other."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class Task:
 def run_trial(folder: Path, task: Task, options: TrainOptions, say: Say) -> dict[str, Any] | None:
     """Trains the runs of a trial and tells the study its value.
 
-    A training that diverges, or whose settings do not fit each other, makes a failed trial, and the search continues.
+    A training that diverges or refuses its settings makes a failed trial, and the search continues.
 
     Args:
         folder: Folder of the search.
@@ -66,7 +62,7 @@ def run_trial(folder: Path, task: Task, options: TrainOptions, say: Say) -> dict
 
     Raises:
         Stopped: a signal arrived; the trial can be resumed.
-        RunError: a training failed for a reason that lies outside of its settings.
+        RunError, UsageError: a training failed for a reason that lies outside of its settings.
     """
     from optuna import Trial
     from optuna.trial import TrialState
@@ -87,7 +83,7 @@ def run_trial(folder: Path, task: Task, options: TrainOptions, say: Say) -> dict
         values = [_train(folder, plan, trial, settings, seed, options) for seed in plan.run_seeds]
     except Pruned:
         study.tell(trial.number, state=TrialState.PRUNED)
-    except (Unfit, RunError) as error:
+    except (UsageError, RunError) as error:
         if not _is_its_own(error):
             raise
         trial.set_user_attr(CAUSE, str(error))
@@ -105,9 +101,23 @@ def _outcome(study: "optuna.Study", number: int, began: float) -> dict[str, Any]
 
 def _is_its_own(error: DancfrError) -> bool:
     """Whether an error is the fault of the settings of a trial: other trials may succeed."""
+    from actors.explained import Explained
+    from actors.runtime import ResourcesMissing
+    from learners.devices import DeviceMissing
     from learners.training import TrainingDiverged
 
-    return isinstance(error, Unfit) or isinstance(error.__cause__, (TrainingDiverged, MemoryError))
+    chain = list(_chain(error))
+    if any(isinstance(each, (Explained, TrainingDiverged, MemoryError)) for each in chain):
+        return True
+    outside = (PackageMissing, InUse, ResourcesMissing, DeviceMissing)
+    return isinstance(error, UsageError) and not any(isinstance(each, outside) for each in chain)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yields an error, its cause, the cause of that, and so on."""
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def _train(
@@ -127,10 +137,6 @@ def _train(
         for row in Run.open(path).read_metrics():
             watch(row)
     changes = (*plan.overrides, *overrides(settings), f"seed={seed}")
-    try:
-        apply_overrides(plan.config, changes).check()
-    except UsageError as error:
-        raise Unfit(str(error)) from None
     own = replace(options, resume=resume, on_row=watch)
     result = train(TrainRequest(plan.preset, changes, path, None, own))
     if result["stopped"]:

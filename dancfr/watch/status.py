@@ -231,7 +231,7 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[Path], bool]:
     found: list[Path] = []
     several = len(paths) > 1
     for path in paths:
-        inner = [] if (path / "config.json").exists() else runs_below(path)
+        inner = [] if os.path.exists(path / "config.json") else runs_below(path)
         found += inner or [path]
         several = several or bool(inner)
     return found, several

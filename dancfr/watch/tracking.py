@@ -73,7 +73,7 @@ class Tracker:
 
     def close(self, failed: bool = False) -> None:
         """Stops the readers; waits at most a minute for each until everything is sent."""
-        self._run.metrics.flush()
+        self._run.flush_metrics()
         for reader in self._readers:
             reader.finish(1 if failed else 0)
         self._readers = []

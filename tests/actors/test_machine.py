@@ -11,6 +11,7 @@ import pytest
 
 from actors import machine
 from actors.packages import ROOT
+from tests.privileges import obeying_modes
 
 START = """
 from actors import cluster
@@ -63,12 +64,13 @@ def test_a_folder_that_cannot_hold_sockets_is_named_with_the_cure(name: str, fol
 
 
 def test_a_folder_of_another_user_is_named_with_the_cure() -> None:
-    if os.geteuid() == 0 and shutil.which("setpriv") is None:
-        pytest.skip("root may write everywhere, and setpriv is not there to take that away")
-    as_others = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # `tmp_path` is too long
         Path(folder, "ray").mkdir(mode=0o555)
-        line = refused(*as_others, RAY_TMPDIR=folder)
+        line = refused(*obeying_modes(), RAY_TMPDIR=folder)
+        inner = Path(folder, "closed")
+        inner.mkdir(mode=0)
+        within = refused(*obeying_modes(), RAY_TMPDIR=f"{inner}/own")
+    assert f"{inner}, where Ray keeps its files, is not a folder that this user may write to" in within
     assert f"{folder}/ray, where Ray keeps its files, is not a folder that this user may write to" in line
     assert "set RAY_TMPDIR to" in line
 

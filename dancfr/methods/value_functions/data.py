@@ -21,7 +21,7 @@ FORMAT = "dancfr-values-1"
 MANIFEST = "manifest.json"
 _OURS = re.compile(r"\..*\.partial|\.tmp\w+|shard-.*\.safetensors|manifest\.json")
 """Files that may exist before the manifest, since another run that shares the folder may be writing it."""
-_SHARD = re.compile(r"shard-(\d+)-(\d{6})-(\d{4})-(\w+)\.safetensors")
+_SHARD = re.compile(r"shard-(\d+)-(\d{6,})-(\d{4,})-(\w+)\.safetensors")
 
 Rows = NDArray[np.void]
 Seed = tuple[int, int, int]
@@ -119,10 +119,18 @@ class ValueData:
 
     def write_manifest(self) -> None:
         """Writes the manifest, which lists the existing shards. All runs that share the folder write it, so that it is
-        complete after the last one."""
-        content = {"format": FORMAT, "about": self._about, "shards": self.shards()}
-        with replacing(self.folder / MANIFEST) as file:
-            file.write(json.dumps(content, indent=1).encode())
+        complete after the last one.
+
+        Raises:
+            RunError: the file could not be written; an earlier one is unchanged.
+        """
+        path = self.folder / MANIFEST
+        try:
+            content = {"format": FORMAT, "about": self._about, "shards": self.shards()}
+            with replacing(path) as file:
+                file.write(json.dumps(content, indent=1).encode())
+        except OSError as error:
+            raise RunError(cannot_write(path, error)) from None
 
 
 __all__ = ["MANIFEST", "Rows", "Seed", "ValueData"]

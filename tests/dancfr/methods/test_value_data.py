@@ -12,6 +12,7 @@ from dancfr.errors import RunError, UsageError
 from dancfr.methods.value_functions.data import MANIFEST, ValueData
 from learners.samples import range_value_dtype
 from learners.storage import save_state
+from tests.dancfr.full_disk import small_disk
 
 ABOUT: dict[str, Any] = {"game": "kuhn", "game_options": {"cards": 3}, "limit": "actions:1", "chunk": 8}
 STATS = {"rows": 2, "gap": 1e-4, "seconds": 0.5}
@@ -60,14 +61,14 @@ def test_a_shard_that_is_made_twice_is_there_once(tmp_path: Path) -> None:
 def test_the_manifest_lists_what_is_there(tmp_path: Path) -> None:
     data = ValueData(tmp_path, ABOUT)
     assert json.loads((tmp_path / MANIFEST).read_text())["shards"] == []
-    for chunk in (2, 0, 1):
+    for chunk in (2, 0, 10_000, 1):
         data.put((7, 3, chunk), "asked", some(chunk), STATS)
     (tmp_path / "notes.txt").write_text("not a shard")
     data.write_manifest()
     content = json.loads((tmp_path / MANIFEST).read_text())
     assert content["about"] == ABOUT
     assert [(s["seed"], s["iteration"], s["chunk"], s["kind"]) for s in content["shards"]] == [
-        (7, 3, chunk, "asked") for chunk in (0, 1, 2)
+        (7, 3, chunk, "asked") for chunk in (0, 1, 2, 10_000)
     ]
     for shard in content["shards"]:
         assert shard["bytes"] == (tmp_path / shard["file"]).stat().st_size
@@ -170,16 +171,20 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
 
 
-def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = ValueData(tmp_path, ABOUT)
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("dancfr.methods.value_functions.data.save_state", full)
-    with pytest.raises(RunError, match="No space left on device; make room") as caught:
-        data.put((1, 2, 3), "random", some(1), STATS)
-    told(caught)
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", mount=False) as fill:
+        data = ValueData(tmp_path / "disk", ABOUT)
+        for chunk in range(600):
+            data.path((1, 1, chunk), "random").touch()
+        before = (data.folder / MANIFEST).read_bytes()
+        fill(True)
+        with pytest.raises(RunError, match="File too large; make room") as caught:
+            data.put((1, 2, 3), "random", some(1, 2000), STATS)
+        told(caught)
+        with pytest.raises(RunError, match=r"manifest\.json: File too large; make room") as caught:
+            data.write_manifest()
+        told(caught)
+    assert (data.folder / MANIFEST).read_bytes() == before
 
 
 def test_shards_without_a_manifest_are_taken_up_again(tmp_path: Path) -> None:

@@ -44,6 +44,13 @@ def histories(write_run: Any, count: int) -> list[History]:
     return [History.read(write_run(f"s{s}", record(wins=50 + s), seed=s)) for s in range(1, count + 1)]
 
 
+def test_a_figure_that_is_left_out_names_the_missing_rows(write_run: Any) -> None:
+    exact = {"kind": "exploitability", "iteration": 2, "policy": "average", "nash_conv": 1.0}
+    rows = [{key: value for key, value in row.items() if key != "samples/decisions"} for row in record(2)]
+    _, left_out = all_figures(by_setting([History.read(write_run("a", [*rows, exact]))]))
+    assert "NashConv: the runs have no rows with samples/decisions of the iterations of exact evaluations." in left_out
+
+
 def test_one_run_has_wilson_bands_and_no_legend(write_run: Any, drawn: list[Any]) -> None:
     plot = win_rates(by_setting(histories(write_run, 1)), "random")
     assert plot is not None

@@ -17,6 +17,8 @@ from dancfr.runs.config import Config
 from dancfr.runs.folder import default_run_dir, find_runs
 from dancfr.runs.metrics import MetricsLog
 from dancfr.runs.run import Run
+from dancfr.watch.tracking import Tracker
+from tests.dancfr.full_disk import small_disk
 from tests.dancfr.outcomes import Command
 
 
@@ -186,6 +188,21 @@ def test_a_training_whose_folder_was_moved_writes_nothing_into_the_one_in_its_pl
             assert {file: file.read_bytes() for file in path.rglob("*") if file.is_file()} == before
 
 
+def test_waiting_rows_are_not_written_into_the_record_of_another_training(tmp_path: Path) -> None:
+    path = tmp_path / "disk" / "a"
+    with small_disk(tmp_path / "disk", mount=False) as fill, create(path) as first:
+        with Tracker(first, "off") as tracker:
+            fill(True)
+            tracker.log({"iteration": 1, "text": "x" * 100_000})
+            fill(False)
+            path.rename(tmp_path / "b")
+            create(path).close()
+        with pytest.raises(RunError, match="a now holds another training"):
+            first.truncate_metrics(1)
+    assert first.metrics.waiting == 1
+    assert Run.open(path).read_metrics() == []
+
+
 def test_a_link_to_a_folder_still_to_be_is_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "disk" / "run")
     create(tmp_path / "link").close()
@@ -232,6 +249,25 @@ def test_a_torn_last_line_is_passed_over_and_closed(tmp_path: Path) -> None:
         assert [path.name for path in run.path.glob(".*")] == []
 
 
+def test_waiting_rows_outlast_a_checkpoint_and_a_return_to_it(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", mount=False) as fill, create(tmp_path / "disk" / "a") as run:
+        fill(True)
+        for iteration in (1, 2):
+            run.append_metrics({"iteration": iteration, "text": "x" * 100_000})
+        with pytest.raises(OSError, match=r"2 rows of metrics\.jsonl could not be written"):
+            run.metrics.sync()
+        run.truncate_metrics(1)
+        assert run.metrics.waiting == 1
+        fill(False)
+        run.metrics.sync()
+        assert [row["iteration"] for row in run.read_metrics()] == [1]
+        fill(True)
+        run.append_metrics({"iteration": 2, "text": "x" * 100_000})
+        fill(False)
+        assert run.truncate_metrics(1) == 1
+        assert [row["iteration"] for row in run.read_metrics()] == [1]
+
+
 def test_rows_are_whole_while_others_read_them(tmp_path: Path) -> None:
     log, done = MetricsLog(tmp_path / "metrics.jsonl"), threading.Event()
     seen: list[int] = []
@@ -275,6 +311,17 @@ def test_strategies_are_listed_loaded_and_discarded(tmp_path: Path) -> None:
         (run.path / "strategies").write_text("no folder")
         with pytest.raises(RunError, match="make room and continue with --resume"):
             run.save_strategy(0, 9, {}, {})
+
+
+def test_the_strategy_of_an_earlier_end_is_discarded_unless_it_cannot_be_read(tmp_path: Path) -> None:
+    with create(tmp_path / "a") as run:
+        assert not run.discard_final_strategy_before(9)
+        for iteration in (1, 2, 3):
+            run.save_strategy(0, iteration, {"w": np.zeros(3)}, {"final": iteration > 1})
+        assert run.discard_final_strategy_before(4)
+        os.truncate(run.list_strategies()[-1].path, 30)
+        assert not run.discard_final_strategy_before(4)
+        assert [file.iteration for file in run.list_strategies()] == [1, 2]
 
 
 def test_a_strategy_of_another_iteration_or_player_is_refused(tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from dancfr.errors import RunError
+from actors.dream import external_sampling
+from dancfr.errors import RunError, UsageError
 from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.options import TrainOptions
 from dancfr.report.history import History
+from dancfr.runs.lock import take_lock
 from dancfr.runs.run import Run
 from dancfr.tuning import trial as trials
 from dancfr.tuning.study import Plan, open_study
@@ -220,6 +222,42 @@ def test_a_trial_that_diverges_fails_alone(tmp_path: Path, monkeypatch: pytest.M
     assert kept is not None
     assert (kept["number"], kept["state"]) == (1, "complete")
     assert open_study(folder, plan).trials[0].user_attrs["cause"] == "the loss of fit 1 is nan"
+
+
+@pytest.mark.parametrize(
+    ("setting", "choices", "why"),
+    [
+        ("network.width", [-1, -2], "network.width"),
+        ("reservoir", [10**15, 10**16], "the buffers would take"),
+        ("chunk", [8, 16], "external sampling has more than 10 decisions"),
+    ],
+)
+def test_a_trial_whose_settings_are_refused_fails_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, choices: list[int], why: str
+) -> None:
+    monkeypatch.setattr(external_sampling, "MOST_NODES", 10)
+    settings = ("game=kuhn", "evaluation.exploitability=true", "sampling.method=external", "baseline=false")
+    space = {setting: {"choices": choices}}
+    plan = Plan(preset="leduc-dream-quick", overrides=settings, space=space, metric="exploitability", trials=1)
+    plan.write(tmp_path)
+    outcome = run_trial(tmp_path, Task(0), OPTIONS, lambda _: None)
+    assert outcome is not None
+    assert outcome["state"] == "failed"
+    assert why in open_study(tmp_path, plan).trials[0].user_attrs["cause"]
+
+
+def test_a_trial_in_use_by_another_process_is_left_to_be_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "search"
+    plan = planned(folder)
+    run = folder / "trials" / "0" / "seed101"
+    run.mkdir(parents=True)
+    lock = take_lock(run)
+    try:
+        with pytest.raises(UsageError, match="is in use by"):
+            run_trial(folder, Task(0), OPTIONS, lambda _: None)
+    finally:
+        lock.release()
+    assert [trial.state.name for trial in open_study(folder, plan).trials] == ["RUNNING"]
 
 
 def test_a_failure_that_is_not_the_settings_ends_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

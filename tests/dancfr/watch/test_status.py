@@ -28,6 +28,7 @@ from dancfr.watch.progress import Speed
 from dancfr.watch.status import Facts, Watched
 from dancfr.watch.tracking import Tracker
 from tests.dancfr.outcomes import Command, refused
+from tests.privileges import obeying_modes
 
 
 class Settings(Config):
@@ -345,3 +346,14 @@ def test_run_whose_name_has_a_line_break_takes_one_line(tmp_path: Path, command:
             pass
     lines = command("status", "runs").out.splitlines()
     assert [line.split()[0] for line in lines] == ["run", r"runs/a\nb", "runs/c"]
+
+
+def test_a_folder_that_may_not_be_entered_is_one_line(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o400)
+    for folder in (closed, closed / "run"):
+        command = [*obeying_modes(), sys.executable, "-m", "dancfr", "status", str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2
+        (line,) = done.stderr.splitlines()
+        assert f"cannot read {folder}/config.json: Permission denied" in line
