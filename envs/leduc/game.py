@@ -184,9 +184,9 @@ class Leduc(FactoredGame):
     def disguise(self, packed: Packed, rng: np.random.Generator) -> Packed:
         """See `envs.capabilities.DisguisedGame`: any card that is not on the board."""
         found, board = packed.copy(), packed[:, 2].astype(np.int64)
-        shown = board != rules.NONE
+        shown, alike = board != rules.NONE, self.suits // self._per_rank  # cards of the deck with one packed number
         drawn = rng.integers(self.ranks * self.suits - shown)
-        found[:, 1] = drawn + (shown & (drawn >= board))
+        found[:, 1] = (drawn + (shown & (drawn >= board * alike))) // alike
         return found
 
     def describe(self, state: np.void, view: int | None = None) -> str:
