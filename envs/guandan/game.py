@@ -144,7 +144,7 @@ class GuanDan(Playable):
             raise ValueError(f"seeds must be integers from 0, [B], got {found.dtype}{list(found.shape)}")
         states = np.zeros(len(found), state_dtype)
         drawn, by_card = self.situation == "drawn", self.double_tribute == "by_card"
-        rules.start_tables(states, np.ascontiguousarray(found, np.uint64), drawn, by_card)
+        rules.start_tables(states, np.ascontiguousarray(found, np.uint64), drawn, by_card, self.a_attempts)
         return states
 
     def deal(

@@ -257,6 +257,19 @@ def test_three_failures_at_the_own_ace_lead_back_to_two():
     assert finished_round((1, 0, 2, 3), (12, 4), 0, attempts=(2, 0), a_attempts=0)["levels"].tolist() == [12, 5]
 
 
+def test_more_failures_than_allowed_lead_back_to_two():
+    lost = finished_round((1, 0, 2, 3), (12, 4), 0, attempts=(4, 0))
+    assert (lost["levels"].tolist(), lost["attempts"].tolist()) == ([0, 5], [0, 0])
+
+
+def test_drawn_situations_keep_the_limit_of_failures_at_the_ace():
+    seeds = np.arange(3000, dtype=np.uint64)
+    limited, unlimited = (GuanDan(a_attempts=most).start(seeds) for most in (3, 0))
+    assert unlimited["attempts"].max() >= 3
+    assert limited["attempts"].max() == 2
+    assert 0.8 < (limited == unlimited).mean() < 1, "matches without a fall to level 2 are the same"
+
+
 def test_what_is_not_legal_is_refused_and_changes_nothing():
     states = MATCH.start(np.arange(3, dtype=np.uint64))
     before = states.copy()
