@@ -227,6 +227,19 @@ def listed(game: GameBase) -> ListedGame:
     return game
 
 
+def check_players(players: NDArray[np.integer], games: int, count: int) -> None:
+    """Raises a ValueError unless `players` has one of `count` players for each game: compiled code checks no bounds."""
+    found = np.asarray(players)
+    fits = found.shape == (games,) and found.dtype.kind in "iu"
+    # read as unsigned, negative numbers are the largest: a single pass
+    if not fits or (games and np.maximum.reduce(found.view(_UNSIGNED[found.itemsize])) >= count):
+        got = f"{found.min()} to {found.max()}" if fits else f"{found.dtype}{list(found.shape)}"
+        raise ValueError(f"players must be integers [{games}] from 0 to {count - 1}, one for each game, got {got}")
+
+
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
 RaggedGame = ListedGame
 """The former name of `ListedGame`."""
 

@@ -15,7 +15,7 @@ from envs.cheat.cards import MOST_COPIES, MOST_RANKS, absolute, list_discards, p
 from envs.cheat.observation import Layout, encode, observe
 from envs.cheat.turns import Rules, make_rules
 from envs.extensive import CHANCE, FactoredGame, TooManyOutcomes, check_types
-from envs.game import GameSpec, IllegalAction, Packed, States
+from envs.game import GameSpec, IllegalAction, Packed, States, check_players
 from envs.playable import rules_of
 
 FACES = "A23456789TJQK"
@@ -226,6 +226,12 @@ class Cheat(FactoredGame):
         return states["ending"].copy()
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        """See `Game.observe`.
+
+        Raises:
+            ValueError: `players` has not one player per state.
+        """
+        check_players(players, len(states), self.players)
         packed = np.empty((len(states), self.spec.packed_size), np.uint8)
         observe(states, np.asarray(players), self.ranks, min(self.layout.health, 255), self.health > 0, packed)
         return packed

@@ -311,9 +311,18 @@ def test_what_is_no_deal_is_refused_and_changes_nothing():
     assert (states == before).all()
     MATCH.deal(states, hands, [3, 1])
     assert states["to_move"].tolist() == [3, 1]
-    for players in ([4, 0], [-1, 0], [0], 0):
-        with pytest.raises(ValueError, match="seats from 0 to 3"):
-            MATCH.observe(states, np.asarray(players))
+
+
+@pytest.mark.parametrize("players", [[4, 0], [-1, 0], [0], 0, [0.0, 1.0]])
+def test_players_that_are_no_seats_are_refused(players):
+    states, seeds = MATCH.start(np.arange(2, dtype=np.uint64)), np.zeros(2, np.uint64)
+    wrong = np.asarray(players)
+    for ask in (MATCH.observe, MATCH.observe_hidden):
+        with pytest.raises(ValueError, match=r"^players must be integers \[2\] from 0 to 3"):
+            ask(states, wrong)
+    for redeal in (MATCH.redeal, MATCH.redeal_likely):
+        with pytest.raises(ValueError, match=r"^players must be integers \[2\] from 0 to 3"):
+            redeal(states, wrong, seeds)
 
 
 @pytest.mark.parametrize(
