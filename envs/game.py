@@ -37,7 +37,7 @@ class GameSpec:
         num_players: Number of players. Solvers, DREAM's baselines and best responses need two.
         num_actions: Number of actions `A`. Actions are 0 .. A-1; illegal ones are masked.
         packed_size: Bytes `P` of a packed infostate.
-        shapes: Shape of an unpacked infostate by name of the encoding, e.g. ``{"planes": (6, 6, 6), "flat": (111,)}``.
+        shapes: Shape of an unpacked infostate by name of the encoding, e.g. ``{"planes": (6, 6, 6), "flat": (112,)}``.
             The first encoding is the default.
         slots: Number of network outputs by name of the output layout, e.g. ``{"ghost": 32, "square": 144}``, see
             `Game.output_slots`. The first layout has one output per action.
