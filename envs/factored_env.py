@@ -20,7 +20,7 @@ class FactoredEnv(GameEnv):
     Args:
         game: The rules.
         render_mode: ``ansi``, ``rgb_array``, or ``human``, which prints the text after each move.
-        view: Player whose private observations are rendered, 0 or 1, or None for a spectator who sees everything.
+        view: Player whose private observations are rendered, from 0, or None for a spectator who sees everything.
 
     Raises:
         ValueError: unknown render mode or view.
@@ -30,8 +30,9 @@ class FactoredEnv(GameEnv):
     game: FactoredGame
 
     def __init__(self, game: FactoredGame, render_mode: str | None = None, view: int | None = None) -> None:
-        if view is not None and (type(view) is not int or view not in (0, 1)):
-            raise ValueError(f"view must be None, 0 or 1, got {view!r}")
+        players = game.spec.num_players
+        if view is not None and (type(view) is not int or not 0 <= view < players):
+            raise ValueError(f"view must be None or a player from 0 to {players - 1}, got {view!r}")
         name = f"{game.spec.name}_v0"
         super().__init__(game, name, "flat", render_mode)
         EzPickle.__init__(self, game, render_mode, view)

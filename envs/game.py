@@ -37,7 +37,7 @@ class GameSpec:
         num_players: Number of players. Solvers, DREAM's baselines and best responses need two.
         num_actions: Number of actions `A`. Actions are 0 .. A-1; illegal ones are masked.
         packed_size: Bytes `P` of a packed infostate.
-        shapes: Shape of an unpacked infostate by name of the encoding, e.g. ``{"planes": (6, 6, 6), "flat": (111,)}``.
+        shapes: Shape of an unpacked infostate by name of the encoding, e.g. ``{"planes": (6, 6, 6), "flat": (112,)}``.
             The first encoding is the default.
         slots: Number of network outputs by name of the output layout, e.g. ``{"ghost": 32, "square": 144}``, see
             `Game.output_slots`. The first layout has one output per action.
@@ -225,6 +225,19 @@ def listed(game: GameBase) -> ListedGame:
     if not isinstance(game, ListedGame):
         raise TypeError(f"{game.spec.name} does not list its actions")
     return game
+
+
+def check_players(players: NDArray[np.integer], games: int, count: int) -> None:
+    """Raises a ValueError unless `players` has one of `count` players for each game: compiled code checks no bounds."""
+    found = np.asarray(players)
+    fits = found.shape == (games,) and found.dtype.kind in "iu"
+    # read as unsigned, negative numbers are the largest: a single pass
+    if not fits or (games and np.maximum.reduce(found.view(_UNSIGNED[found.itemsize])) >= count):
+        got = f"{found.min()} to {found.max()}" if fits else f"{found.dtype}{list(found.shape)}"
+        raise ValueError(f"players must be integers [{games}] from 0 to {count - 1}, one for each game, got {got}")
+
+
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 RaggedGame = ListedGame

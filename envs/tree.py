@@ -74,7 +74,8 @@ def _compile(game: ExtensiveGame, most_nodes: int, *, general: bool) -> Tree:
     if timed:
         of_mover = history[np.arange(count), np.maximum(joined["mover"], 0)]
     else:
-        of_mover = np.unique(as_items(observed), return_inverse=True)[1]
+        seen = np.unique(as_items(observed), return_inverse=True)[1]
+        of_mover = seen * game.spec.num_players + np.maximum(joined["mover"], 0)
     keys = np.where(decisions, of_mover, -1).astype(np.int64)
     return assemble(
         game.spec.name,

@@ -8,6 +8,7 @@ import numpy as np
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.match_rules import match_rules
 from dancfr.agents.tournament import play_pairs, standings_of
+from dancfr.errors import RunError
 from dancfr.evaluation.statistics import describe_share
 from dancfr.papers.trainings import count_runs
 from dancfr.report.history import History, Settings
@@ -28,9 +29,24 @@ def tournaments(
         games: Games of each pair.
         bots: Names of bots.
         options: Options of the game.
+
+    Raises:
+        RunError: the settings have no seed in common.
     """
-    seeds = range(min(len(runs) for runs in settings.values()))
-    return [_meet(game, {name: runs[i] for name, runs in settings.items()}, games, i, bots, options) for i in seeds]
+    return [_meet(game, runs, games, i, bots, options) for i, runs in enumerate(of_shared_seeds(settings))]
+
+
+def of_shared_seeds(settings: Settings) -> list[dict[str, History]]:
+    """Returns the runs of each seed that all settings have, by setting and in the order of the seeds.
+
+    Raises:
+        RunError: there is no such seed.
+    """
+    by_seed = {name: {int(run.config["seed"]): run for run in runs} for name, runs in settings.items()}
+    shared = set.intersection(*(set(runs) for runs in by_seed.values()))
+    if not shared:
+        raise RunError(f"{', '.join(settings)} have no seed in common: give runs of each with the same seed")
+    return [{name: runs[seed] for name, runs in by_seed.items()} for seed in sorted(shared)]
 
 
 def _meet(
@@ -44,8 +60,17 @@ def _meet(
     return table
 
 
-def crosstable(played: Sequence[Cells], names: Sequence[str], matches: str = "games") -> Table:
-    """Returns the win rate of the row's agent against the column's, over tournaments of agents with different seeds."""
+def crosstable(
+    played: Sequence[Cells], names: Sequence[str], matches: str = "games", *, by_deals: bool = False
+) -> Table:
+    """Returns the win rate of the row's agent against the column's, over tournaments of agents with different seeds.
+
+    Args:
+        played: The tournaments.
+        names: Names of the agents.
+        matches: Name of what is won.
+        by_deals: Whether deals were played twice, with the sides swapped.
+    """
 
     def text(one: str, other: str) -> str:
         if one == other:
@@ -55,7 +80,8 @@ def crosstable(played: Sequence[Cells], names: Sequence[str], matches: str = "ga
             return describe_share(cells[0]["win_rate"], *cells[0]["ci95"])
         return f"{100 * np.mean([each['win_rate'] for each in cells]):.1f}"
 
-    kind = "with 95 % intervals by deals" if len(played) == 1 else f"means over {count_runs(len(played))}"
+    intervals = f"with 95 % intervals{' by deals' if by_deals else ''}"
+    kind = intervals if len(played) == 1 else f"means over {count_runs(len(played))}"
     caption = f"Percentage of {matches} that the row won against the column, {kind}."
     lines = tuple((one, *(text(one, other) for other in names)) for one in names)
     return Table("Every pair", caption, ("", *names), lines)

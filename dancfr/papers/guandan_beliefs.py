@@ -30,7 +30,7 @@ from learners.guandan_beliefs.settings import HandsNetSettings, HandsTrainingSet
 from learners.guandan_beliefs.values import values_by_deals
 from learners.listed.agent import QAgent
 from learners.settings import Settings
-from learners.storage import halved, load_state, save_state, widened
+from learners.storage import DamagedFile, halved, load_state, save_state, widened
 
 CHUNK = 1024
 """Rounds that are played with one seed and fitted once."""
@@ -61,7 +61,7 @@ class Training(Playing, HandsNetSettings):
     """
 
     rounds: int = Field(40_000, ge=1)
-    seed: int = 1
+    seed: int = Field(1, ge=0)
 
 
 class Measuring(Playing):
@@ -74,7 +74,7 @@ class Measuring(Playing):
     """
 
     rounds: int = Field(2000, ge=2)
-    seed: int = 101
+    seed: int = Field(101, ge=0)
     value_rows: int = Field(4000, ge=0)
 
 
@@ -84,34 +84,61 @@ def _agents(game: GuanDan, names: Sequence[str]) -> list[Agent]:
 
 
 def train(settings: Training) -> dict[str, NDArray[np.float32]]:
-    """Learns a belief; returns its weights."""
+    """Learns a belief; returns its weights.
+
+    Raises:
+        UsageError: the rounds of the first chunk have fewer positions than a minibatch.
+    """
     from learners.guandan_beliefs.learner import HandsLearner
 
     game = GuanDan()
     agents = _agents(game, (settings.agent, settings.against))
-    learner = HandsLearner(settings, HandsTrainingSettings(), settings.seed)
+    training = HandsTrainingSettings()
+    learner = HandsLearner(settings, training, settings.seed)
     started, rows = process_time(), 0
     for chunk, first in enumerate(range(0, settings.rounds, CHUNK)):
         rng = np.random.default_rng(np.random.SeedSequence((settings.seed, chunk)))
-        found = play_rounds(game, agents, min(CHUNK, settings.rounds - first), rng, settings.kept)
+        end = min(first + CHUNK, settings.rounds)
+        found = play_rounds(game, agents, end - first, rng, settings.kept)
+        if chunk == 0 and len(found.states) < training.batch:
+            raise UsageError(
+                f"{end} rounds have {len(found.states)} positions, and a minibatch takes {training.batch}: raise "
+                "rounds or kept"
+            )
         metrics = learner.fit(found.states, rng, first / settings.rounds)
         rows += int(metrics["rows"])
         seconds = process_time() - started
-        warn(f"{first + CHUNK} rounds, {rows} positions, loss {metrics['loss']:.4f}, {seconds:.0f} CPU seconds")
+        warn(f"{end} rounds, {rows} positions, loss {metrics['loss']:.4f}, {seconds:.0f} CPU seconds")
     return learner.weights()
 
 
 def ratio(above: NDArray[np.float64], below: NDArray[np.float64], rounds: NDArray[np.int64]) -> list[float]:
-    """The ratio of two sums, and its 95 % interval over rounds by the linearised variance."""
+    """The ratio of two sums, and its 95 % interval over rounds by the linearised variance.
+
+    Args:
+        above, below: The summands of each position, `[n]`.
+        rounds: Number of the round of each position, `[n]`.
+
+    Raises:
+        UsageError: the positions are from fewer than two rounds.
+    """
+    met = np.bincount(rounds, minlength=1) > 0
+    if met.sum() < 2:
+        raise UsageError("an interval needs positions of at least two rounds: raise rounds, kept or value_rows")
     value = above.sum() / below.sum()
-    by_round = np.bincount(rounds, above - value * below)
-    by_round = by_round[np.bincount(rounds) > 0]
+    by_round = np.bincount(rounds, above - value * below)[met]
     half = 1.96 * np.sqrt(len(by_round) / (len(by_round) - 1) * np.square(by_round).sum()) / below.sum()
     return [round(float(each), 4) for each in (value, value - half, value + half)]
 
 
 def measure(belief: HandsBelief, settings: Measuring) -> dict[str, object]:
-    """Measures a belief on fresh rounds: all that the page of the results shows, as JSON."""
+    """Measures a belief on fresh rounds: all that the page of the results shows, as JSON.
+
+    Groups whose positions are from a single round are left out.
+
+    Raises:
+        UsageError: all positions are from fewer than two rounds.
+    """
     game = GuanDan()
     agents = _agents(game, (settings.agent, settings.against))
     rng = np.random.default_rng(settings.seed)
@@ -140,7 +167,7 @@ def measure(belief: HandsBelief, settings: Measuring) -> dict[str, object]:
             },
         }
         for group, at in groups.items()
-        if at.any()
+        if group == "all" or len(np.unique(rounds[at])) > 1
     }
     reliability = [
         [round(float(part), 4) for part in (learnt.predicted[i] / n, learnt.observed[i] / n)] + [int(n)]
@@ -213,11 +240,18 @@ def main(arguments: Sequence[str]) -> None:
     except ValueError as error:
         raise UsageError(str(error).replace("\n", " ")) from None
     if isinstance(settings, Training):
+        if not path.parent.is_dir():
+            raise UsageError(f"the folder {path.parent} does not exist: make it first")
         save_state(path, halved(train(settings)), {"about": "hands of guandan", **settings.model_dump()})
         return
     if not path.is_file():
         raise UsageError(f"{path} does not exist: train a belief first")
-    belief = HandsBelief(widened(load_state(path)[0]))
+    try:
+        belief = HandsBelief(widened(load_state(path)[0]))
+    except DamagedFile as error:
+        raise UsageError(f"{error}; name a file that train has written") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}; name a file that train has written") from None
     print(json.dumps(measure(belief, settings) if isinstance(settings, Measuring) else costs(belief)))
 
 

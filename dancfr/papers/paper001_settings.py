@@ -104,7 +104,7 @@ def make_scales(
 ) -> dict[str, Scale]:
     """Returns the scales: the paper's size is small, so ``quick`` differs only in fewer seeds and games."""
     whole = Scale(tuple(settings), tuple(range(1, 11)), games=games, fixed=(*FIXED, *fixed), parallel=True)
-    note = "quick scale: fewer seeds"
+    note = "quick scale: fewer seeds" + (" and games" if games else "")
     return {"paper": whole, "quick": replace(whole, seeds=tuple(range(1, quick + 1)), note=note, games=games // 5)}
 
 

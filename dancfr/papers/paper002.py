@@ -61,14 +61,14 @@ OUTCOMES = entry_of("mini-geister").outcomes
 
 
 def _scales(variants: Sequence[str], seeds: int) -> dict[str, Scale]:
-    """Returns the scales: the paper's size takes minutes, so ``quick`` differs only in fewer seeds and evaluations."""
+    """Returns the scales: the paper's size takes minutes; ``quick`` has fewer seeds, games and evaluations."""
     settings = tuple(Setting(name, PRESET, VARIANTS[name], f"mini-geister-{name}") for name in variants)
     every = (f"evaluation.games={GAMES}",)
     whole = Scale(settings, tuple(range(1, seeds + 1)), every, games=GAMES, fixed=FIXED, parallel=True)
     few = ("evaluation.games=2000", "evaluation.every=500")
     return {
         "paper": whole,
-        "quick": replace(whole, seeds=(1, 2), overrides=few, note="quick scale: fewer games and evaluations"),
+        "quick": replace(whole, seeds=(1, 2), overrides=few, note="quick scale: fewer seeds, games and evaluations"),
     }
 
 

@@ -87,7 +87,7 @@ def compare_table(settings: Settings, scale: Scale) -> Comparison:
     rows += _published_rows(ABLATED)
     wanted = [wanted_win_rates(settings, bot, True, ("last",)) for bot in BOTS]
     figures, left_out = build(wanted)
-    return Comparison(rows, figures, left_out, [crosstable(played, names, "matches")], UNIT)
+    return Comparison(rows, figures, left_out, [crosstable(played, names, "matches", by_deals=True)], UNIT)
 
 
 def compare_curve(settings: Settings, scale: Scale) -> Comparison:

@@ -13,8 +13,16 @@ from dancfr.report.history import Settings
 DREAM, OS_SDCFR, SDCFR, DEEP_CFR = "DREAM", "OS-SDCFR", "SD-CFR", "Deep CFR"
 MERGED = "DREAM, merged samples"
 
-UNLIKE = "not the published settings: samples of an infostate are merged, learning rate, weights and average differ"
+QUICK = "leduc-dream-quick"
+UNLIKE = (
+    "not the published settings: samples of an infostate are merged, and learning rate, clip, length of the fits, "
+    "weights and average differ"
+)
 """Note on the rows of runs whose reservoirs merge samples (`dancfr.methods.dream.presets`)."""
+UNLIKE_QUICK = (
+    "not the published settings: samples of an infostate are merged, and length of the fits, weights and average differ"
+)
+"""The same for `QUICK`, which has the published learning rate and clip."""
 
 PUBLISHED: Mapping[str, Mapping[float, float]] = {
     DREAM: {8.1e4: 1.40, 2.4e5: 0.62, 4.9e5: 0.43, 1e6: 0.26, 2e6: 0.18, 4.4e6: 0.13},
@@ -39,8 +47,8 @@ SCALES = {
     ),
     "quick": Scale(
         settings=(
-            Setting(DREAM, "leduc-dream-quick"),
-            Setting(OS_SDCFR, "leduc-dream-quick", ("baseline=false",), "leduc-os-sdcfr-quick"),
+            Setting(DREAM, QUICK),
+            Setting(OS_SDCFR, QUICK, ("baseline=false",), "leduc-os-sdcfr-quick"),
         ),
         seeds=(1,),
         overrides=_QUICK,
@@ -64,8 +72,9 @@ def compare(settings: Settings, scale: Scale) -> Comparison:
                 continue
             mean = summarise(found)
             note = f"mean over {count_runs(mean.n)}; ours counts decisions"
-            merged = any(run.info.get("config", {}).get("merge") for run in runs)
-            rows.append(row(cell, paper, mean.mean, mean.sd, f"{note}; {UNLIKE}" if merged else note))
+            merged = {run.preset for run in runs if run.config.get("merge")}
+            unlike = sorted({UNLIKE_QUICK if preset == QUICK else UNLIKE for preset in merged})
+            rows.append(row(cell, paper, mean.mean, mean.sd, "; ".join([note, *unlike])))
     figures, left_out = build([wanted_nash_conv(settings, PUBLISHED)])
     return Comparison(rows, figures, left_out, unit="NashConv in chips, exact, of the average policy.")
 

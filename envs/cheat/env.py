@@ -25,7 +25,7 @@ class raw_env(GameEnv):
     - [2] M + 1: number of cards claimed, one-hot; 0 stands for no claim;
     - [5] P: discarder, one-hot;
     - [7] P: sizes of the hands / number of cards in the deck;
-    - [9] P: health / `observation_health` (`health` by default), at most 1; 1 if health is unlimited;
+    - [9] P: health / `observation_health` (`health` by default, at most 255), at most 1; 1 if health is unlimited;
     - [11] P: whether a player has only one health point left;
     - [13] P: number of cards that each player has put into the pile / number of cards in the deck;
     - [15] P * R * S: for each player and rank as many ones as there are known cards: the viewer's hand, then the cards

@@ -15,7 +15,7 @@ from envs.cheat.cards import MOST_COPIES, MOST_RANKS, absolute, list_discards, p
 from envs.cheat.observation import Layout, encode, observe
 from envs.cheat.turns import Rules, make_rules
 from envs.extensive import CHANCE, FactoredGame, TooManyOutcomes, check_types
-from envs.game import GameSpec, IllegalAction, Packed, States
+from envs.game import GameSpec, IllegalAction, Packed, States, check_players
 from envs.playable import rules_of
 
 FACES = "A23456789TJQK"
@@ -25,6 +25,8 @@ MOST_SETS = 5_000
 """Largest number of discards that are numbered; with more of them, discards are picked card by card."""
 HEALTH_SHOWN = 100
 """Health points by which observations are divided if health is unlimited."""
+MOST_SHOWN = 255
+"""Most health points that an observation tells apart: they are a byte."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Cheat(FactoredGame):
         discards: ``sets`` or ``cards``, see above.
         ply_limit: Number of decisions after which no player wins; 0 for no limit.
         observation_health: Health points by which observations are divided, for nets that are trained with few points
-            and play with more; 0 for `health`.
+            and play with more; 0 for `health`, or `MOST_SHOWN` if that is less.
         challenge_last: Whether a discard that empties the hand must be challenged by the last player to answer it.
         name: Name on the command line.
 
@@ -98,7 +100,7 @@ class Cheat(FactoredGame):
                 f"{MOST_SETS:,} that are numbered: set discards=cards"
             )
         sets = list_discards(1, 1, 1) if picking else list_discards(self.ranks, self.copies, self.max_discard)
-        shown = self.observation_health or self.health or HEALTH_SHOWN
+        shown = min(self.observation_health or self.health or HEALTH_SHOWN, MOST_SHOWN)
         layout = Layout(self.ranks, self.copies, self.players, self.max_discard, shown, picking)
         actions = rules.PICK + self.ranks if picking else rules.SET + len(sets)
         factored = {} if picking else {"cards": rules.SET + self.max_discard + self.ranks * self.copies}
@@ -226,8 +228,14 @@ class Cheat(FactoredGame):
         return states["ending"].copy()
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        """See `Game.observe`.
+
+        Raises:
+            ValueError: `players` has not one player per state.
+        """
+        check_players(players, len(states), self.players)
         packed = np.empty((len(states), self.spec.packed_size), np.uint8)
-        observe(states, np.asarray(players), self.ranks, min(self.layout.health, 255), self.health > 0, packed)
+        observe(states, np.asarray(players), self.ranks, self.layout.health, self.health > 0, packed)
         return packed
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
@@ -289,7 +297,7 @@ _RANGES = {
     "health": (0, 10_000),
     "max_discard": (1, MOST_RANKS * MOST_COPIES),
     "ply_limit": (0, 1_000_000),
-    "observation_health": (0, 255),
+    "observation_health": (0, MOST_SHOWN),
 }
 
 

@@ -106,11 +106,6 @@ def observe(states, viewers, ranks, most_health, limited, out):
         _write_word(s.memory[v], row, at + 8)
 
 
-def read_log(packed: Packed) -> NDArray[np.uint64]:
-    """Returns the log of each infostate, `uint64[B]`."""
-    return np.ascontiguousarray(packed[:, -DIGESTS : -DIGESTS + 8]).view(np.uint64)[:, 0]
-
-
 def read_hand(packed: Packed, ranks: int) -> NDArray[np.uint8]:
     """Returns the counts of the viewer's hand, `uint8[B, R]`."""
     return packed[:, HEAD : HEAD + ranks]
@@ -169,4 +164,4 @@ def _encode(packed, ranks, copies, players, most, health, picking, width, out):
             to[at + np.int64(row[LOWEST])] = 1
 
 
-__all__ = ["Layout", "encode", "observe", "read_hand", "read_log"]
+__all__ = ["Layout", "encode", "observe", "read_hand"]

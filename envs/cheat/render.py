@@ -96,7 +96,7 @@ def news(game: Cheat, state: np.void) -> str:
     """Describes the cards that a challenge showed in the last transition; empty if there was no challenge."""
     if state["taken"] < 0:
         return ""
-    before = int(state["rank"]) - (state["ending"] == rules.RUNNING)  # the rank has risen since the challenge
+    before = int(state["rank"]) - int(state["phase"] == rules.DISCARDING)  # in a new turn the rank has risen since
     shown = game.name_cards(state["shown"], before % game.ranks)
     return f"shown {shown}, player_{state['taken']} takes the pile"
 

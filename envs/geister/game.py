@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from envs.game import GameSpec, IllegalAction, Packed, States
+from envs.game import GameSpec, IllegalAction, Packed, States, check_players
 from envs.geister import arrangements, history, observation, reading, rules
 from envs.playable import Playable, rules_of
 from envs.sparse import Sparse, dense
@@ -116,9 +116,9 @@ class Geister(Playable):
         """See `Game.observe`.
 
         Raises:
-            ValueError: with `history`, if the states have none; or if `players` has not one entry per state.
+            ValueError: with `history`, if the states have none; or if `players` has not one of both players per state.
         """
-        _check_length(players, len(states), "players")
+        check_players(players, len(states), 2)
         packed = np.empty((len(states), history.PACKED_SIZE if self.history else observation.PACKED_SIZE), np.uint8)
         observation.observe_into(states, players, self.size, packed)
         if self.history:
@@ -127,7 +127,7 @@ class Geister(Playable):
         return packed
 
     def step(self, states: States, actions: NDArray[np.integer], rng: np.random.Generator | None = None) -> None:
-        _check_length(actions, len(states), "actions")
+        _check_integers(actions, len(states), "actions")
         if self.history:
             _check_history(states)
         step = history.step_batch if self.history else rules.step_batch
@@ -191,30 +191,30 @@ class Geister(Playable):
 
     def possible(self, states: States, players: NDArray[np.int8]) -> NDArray[np.bool_]:
         """See `HiddenGame.possible`: the arrangements are the colour layouts that agree with the captured ghosts."""
-        _check_length(players, len(states), "players")
+        check_players(players, len(states), 2)
         found = np.empty((len(states), len(self._layouts)), np.bool_)
         arrangements.possible(states, players, self._layouts, found)
         return found
 
     def arrange(self, states: States, players: NDArray[np.int8], chosen: NDArray[np.int64]) -> None:
         """See `HiddenGame.arrange`."""
-        _check_length(players, len(states), "players")
-        _check_length(chosen, len(states), "chosen")
+        check_players(players, len(states), 2)
+        _check_integers(chosen, len(states), "chosen")
         arrangements.arrange(states, players, chosen, self._layouts)
 
     def secrets(self, states: States, players: NDArray[np.int8]) -> NDArray[np.int8]:
         """See `envs.capabilities.Readable.secrets`: the colours of the player's ghosts."""
-        _check_length(players, len(states), "players")
+        check_players(players, len(states), 2)
         return reading.secrets(states, players, self.size)
 
     def odds(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
         """See `envs.capabilities.Readable.odds`."""
-        _check_length(players, len(states), "players")
+        check_players(players, len(states), 2)
         return reading.odds(states, players, self.size)
 
     def clues(self, states: States, players: NDArray[np.int8]) -> NDArray[np.float32]:
         """See `envs.capabilities.Readable.clues`; with `history` they include the past of each ghost."""
-        _check_length(players, len(states), "players")
+        check_players(players, len(states), 2)
         return reading.clues(states, players, self.size)
 
     def disguise(self, packed: Packed, rng: np.random.Generator) -> Packed:
@@ -229,10 +229,10 @@ class Geister(Playable):
         return f"action {action}"
 
 
-def _check_length(array: NDArray[np.integer], length: int, name: str) -> None:
-    """Raises a ValueError unless an array has one entry per game: compiled code does not check bounds."""
-    if array.shape != (length,):
-        raise ValueError(f"{name} must have the shape [{length}], one for each game, got {list(array.shape)}")
+def _check_integers(array: NDArray[np.integer], length: int, name: str) -> None:
+    """Raises a ValueError unless an array has one integer per game: compiled code does not check bounds."""
+    if array.shape != (length,) or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be integers [{length}], one for each game, got {array.dtype}{list(array.shape)}")
 
 
 def _check_history(states: States) -> None:

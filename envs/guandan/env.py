@@ -28,10 +28,10 @@ class raw_env(ListedGameEnv):
 
     A step is a play, a pass, a tribute or the return of a card. An action is an index of the list of legal actions in
     the observation of the agent to move, see `ListedGameEnv`. A row of ``legal_actions``, `int8[56]`, consists of the
-    54 counts of an action's cards (by `envs.guandan.cards.CARDS`), its kind, 0 .. 12 by `cards.KINDS`, and its rank:
-    0 .. 12 for 2 .. A, 13 and 14 for the jokers, of a sequence the lowest rank. Kind and rank are there because the
-    same cards can have several readings. `legal_actions` returns the same list in notation for people. ``observation``
-    is the vector of `GuanDan.encode`, which players who are out of cards receive too.
+    54 counts of an action's cards (by `CARDS` of `envs.guandan.rules.cards`), its kind, 0 .. 12 by `KINDS` there, and
+    its rank: 0 .. 12 for 2 .. A, 13 and 14 for the jokers, of a sequence the lowest rank. Kind and rank are there
+    because the same cards can have several readings. `legal_actions` returns the same list in notation for people.
+    ``observation`` is the vector of `GuanDan.encode`, which players who are out of cards receive too.
 
     Rewards are points, also in a match. At the end of every round each winner receives 3, 2 or 1 and each loser the
     negative, or all receive 0 if the winners failed to close their level A. The sum of the rewards does not determine
@@ -43,8 +43,9 @@ class raw_env(ListedGameEnv):
 
     Args:
         length, situation, double_tribute, a_attempts: See `envs.guandan.GuanDan`.
-        encoding: ``flat`` (513 inputs), ``no_wild_flags`` (501), or either with two inputs for the tribute phases,
-            ``tribute`` and ``tribute_no_wild_flags``.
+        encoding: ``flat`` (513 inputs), ``no_wild_flags`` (501), either with two inputs for the tribute phases,
+            ``tribute`` and ``tribute_no_wild_flags``, or ``flat`` with inputs by rank, ``ranks``, and with those and
+            inputs about plans, ``plans``.
         render_mode: ``ansi``, ``rgb_array``, or ``human``, which prints the text after each step.
         view: Seat whose cards are rendered, 0 .. 3, or None for a spectator who sees all cards.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from envs.game import GameSpec, IllegalAction, Packed, Ragged, States
+from envs.game import GameSpec, IllegalAction, Packed, Ragged, States, check_players
 from envs.guandan.beliefs.net import shipped_belief
 from envs.guandan.inputs import deals, hands, observation, plans, ranks
 from envs.guandan.inputs.candidates import mark_candidates
@@ -144,7 +144,7 @@ class GuanDan(Playable):
             raise ValueError(f"seeds must be integers from 0, [B], got {found.dtype}{list(found.shape)}")
         states = np.zeros(len(found), state_dtype)
         drawn, by_card = self.situation == "drawn", self.double_tribute == "by_card"
-        rules.start_tables(states, np.ascontiguousarray(found, np.uint64), drawn, by_card)
+        rules.start_tables(states, np.ascontiguousarray(found, np.uint64), drawn, by_card, self.a_attempts)
         return states
 
     def deal(
@@ -254,11 +254,9 @@ class GuanDan(Playable):
         return ending * self.finished(states)
 
     def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
-        seats = np.asarray(players, np.int64)
-        if seats.shape != states.shape or not ((seats >= 0) & (seats < SEATS)).all():
-            raise ValueError(f"players must be {len(states)} seats from 0 to 3, got {players!r}")
+        check_players(players, len(states), SEATS)
         packed = np.empty((len(states), observation.PACKED_SIZE), np.uint8)
-        observation.observe_into(states, seats, packed)
+        observation.observe_into(states, np.asarray(players, np.int64), packed)
         return packed
 
     def encode(
@@ -307,6 +305,7 @@ class GuanDan(Playable):
 
     def observe_hidden(self, states: States, players: NDArray[np.int8]) -> Packed:
         """See `envs.capabilities.FullView`: the other hands, `envs.guandan.inputs.hands`."""
+        check_players(players, len(states), SEATS)
         packed = np.empty((len(states), hands.PACKED_SIZE), np.uint8)
         hands.observe_into(states, np.asarray(players, np.int64), packed)
         return packed
@@ -325,10 +324,12 @@ class GuanDan(Playable):
 
         All deals of the other hands are alike likely, whatever their players have shown.
         """
+        check_players(players, len(states), SEATS)
         deals.redeal_into(states, np.asarray(players, np.int64), np.asarray(seeds, np.uint64))
 
     def redeal_likely(self, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
         """See `envs.capabilities.RedealsLikely`; the deals are those of `envs.guandan.beliefs.net.shipped_belief`."""
+        check_players(players, len(states), SEATS)
         shipped_belief().deal(states, players, seeds)
 
     situations: ClassVar[tuple[str, ...]] = ("lead", "follow", "partner holds", "endgame")

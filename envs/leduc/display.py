@@ -3,7 +3,7 @@
 import numpy as np
 
 from envs.display import Plain
-from envs.facts import NONE, POKER_FACES, each_player, hand
+from envs.facts import NONE, each_player, hand
 from envs.general_display import GeneralDisplay
 from envs.leduc.game import Leduc
 
@@ -17,9 +17,7 @@ class LeducDisplay(GeneralDisplay[Leduc]):
         suits = game.suits if game.deal == "cards" else 1
 
         def face(card: int) -> str:
-            rank, suit = card // suits, card % suits
-            name = POKER_FACES[rank] if game.ranks == len(POKER_FACES) else str(rank + 1)
-            return name + ("♠♥♦♣"[suit] if suits > 1 else "")
+            return game.face(card) + ("♠♥♦♣"[card % suits] if suits > 1 else "")
 
         board = int(state["board"])
         return [

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.extensive import CHANCE, FactoredGame, check_types, one_hot
+from envs.facts import POKER_FACES
 from envs.game import GameSpec, Packed, States
 from envs.leduc import rules
 
@@ -163,7 +164,7 @@ class Leduc(FactoredGame):
     @property
     def secret_values(self) -> tuple[str, ...]:
         """See `envs.capabilities.Readable`."""
-        return tuple("JQK") if self.ranks == 3 else tuple(map(str, range(self.ranks)))
+        return tuple(self.face(rank * self._per_rank) for rank in range(self.ranks))
 
     def secrets(self, states: States, players: NDArray[np.int8]) -> NDArray[np.int8]:
         """See `Readable.secrets`: the rank of the player's card."""
@@ -184,9 +185,9 @@ class Leduc(FactoredGame):
     def disguise(self, packed: Packed, rng: np.random.Generator) -> Packed:
         """See `envs.capabilities.DisguisedGame`: any card that is not on the board."""
         found, board = packed.copy(), packed[:, 2].astype(np.int64)
-        shown = board != rules.NONE
+        shown, alike = board != rules.NONE, self.suits // self._per_rank  # cards of the deck with one packed number
         drawn = rng.integers(self.ranks * self.suits - shown)
-        found[:, 1] = drawn + (shown & (drawn >= board))
+        found[:, 1] = (drawn + (shown & (drawn >= board * alike))) // alike
         return found
 
     def describe(self, state: np.void, view: int | None = None) -> str:
@@ -197,17 +198,18 @@ class Leduc(FactoredGame):
 
     def describe_hand(self, state: np.void, player: int) -> str:
         """The rank of the player's card."""
-        return self._card(state["cards"][player])[:1] if self.ranks == 3 else str(self._rank(state["cards"][player]))
+        card = state["cards"][player]
+        return "-" if card == rules.NONE else self.face(card)
 
-    def _rank(self, card: int) -> int:
-        return int(card) // self._per_rank
+    def face(self, card: int) -> str:
+        """Returns the name of a card's rank: J, Q or K, or numbers from 1 if there are not three ranks."""
+        rank = int(card) // self._per_rank
+        return POKER_FACES[rank] if self.ranks == len(POKER_FACES) else str(rank + 1)
 
     def _card(self, card: int) -> str:
         if card == rules.NONE:
             return "-"
-        rank = self._rank(card)
-        face = "JQK"[rank] if self.ranks == 3 else str(rank)
-        return face + ("abcd"[int(card) % self.suits] if self.deal == "cards" else "")
+        return self.face(card) + ("abcd"[int(card) % self.suits] if self.deal == "cards" else "")
 
     def describe_action(self, action: int) -> str:
         sizes = self._sizes.shape[1]

@@ -204,11 +204,14 @@ def count_infosets(game: Cheat, keys: KeyForm) -> int:
 
 
 def list_infosets(game: Cheat, keys: KeyForm) -> CheatSolver:
-    """A solver with every infoset of the game and no regrets; see `count_infosets`."""
+    """A solver with every infoset of the game and no regrets, as before its first iteration; see `count_infosets`."""
     solver = CheatSolver(game, keys)
     hands, _ = game.deals()
     for first in (0, 1):
         solver._walk(hands, np.full(len(hands), first), 1, learn=False)
+    solver.table.values[solver.table.occupied["at"]] = (
+        0.0  # without the stamps of these walks, which do not count as iterations
+    )
     return solver
 
 

@@ -38,6 +38,21 @@ def test_flat_observation_of_a_known_position() -> None:
     assert flat[33:36] == [1, 0, 1], "one card was claimed, and challenged"
 
 
+def test_health_beyond_a_byte_is_shown_as_full() -> None:
+    game = Cheat(**MINI, health=1000)
+    states = game.reset(1, np.random.default_rng(0))
+    for left, shown in ((1000, 1), (255, 1), (51, 0.2), (1, 1 / 255)):
+        states["health"] = left
+        assert game.encode(game.observe(states, np.zeros(1, np.int8)))[0, 9:11] == pytest.approx(shown)
+
+
+@pytest.mark.parametrize("players", [[2], [-1], [0, 0], [0.0]])
+def test_players_that_do_not_exist_are_refused(players: list[int]) -> None:
+    game = Cheat(**MINI)
+    with pytest.raises(ValueError, match=r"^players must be integers \[1\] from 0 to 1, one for each game, got "):
+        game.observe(game.reset(1, np.random.default_rng(0)), np.array(players))
+
+
 def placed(game: Cheat, hands: list[list[int]]) -> States:
     """One game with these hands, counts by rank, that player 0 begins."""
     states = game.reset(1, np.random.default_rng(0))
@@ -80,6 +95,17 @@ def test_texts() -> None:
         "  shown 3, player_1 takes the pile",
         "  player_0  health 2  hand 1 (2)  put 0",
         "  player_1  health 0  hand 3  put 0",
+    ]
+
+
+def test_a_challenge_at_the_ply_limit_shows_the_cards_that_were_laid() -> None:
+    game = Cheat(**MINI, health=2, ply_limit=3)
+    states = placed(game, [[1, 1, 0], [0, 1, 1]])
+    for action in (3 + 0, 2, 1):
+        game.step(states, np.array([action]))
+    assert render.ansi(game, states[0], 0).splitlines()[:2] == [
+        "ply 3, rank 2: no player wins (ply limit)",
+        "  shown A, player_1 takes the pile",
     ]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from envs.cheat import Cheat
 from envs.cheat.cards import absolute, unpack
-from envs.cheat.observation import read_hand, read_log
+from envs.cheat.observation import DIGESTS, read_hand
 from envs.cheat.rules import log_width
 from envs.extensive import CHANCE, OVER
 from envs.game import Game, IllegalAction, States
@@ -105,7 +105,8 @@ def compare(game: Cheat, states: States, tables: list[StatedCheat], knowledge: K
         assert encoded.shape == (len(states), *game.spec.shapes["flat"])
         assert encoded.min() >= 0
         assert encoded.max() <= 1
-        logs, room = read_log(packed), 62 // int(log_width(game.max_discard))
+        logs = np.ascontiguousarray(packed[:, -DIGESTS : 8 - DIGESTS]).view(np.uint64)[:, 0]
+        room = 62 // int(log_width(game.max_discard))
         for b, table in enumerate(tables):
             assert unlog(int(logs[b]), game.max_discard) == table.turns[-room:], "a turn is missing"
             assert read_hand(packed, game.ranks)[b].tolist() == table.counts(table.hands[player])

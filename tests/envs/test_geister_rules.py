@@ -130,6 +130,20 @@ def test_illegal_action_changes_nothing(action: int) -> None:
     assert np.array_equal(states, before)
 
 
+@pytest.mark.parametrize("actions", [np.zeros(3), np.zeros(3, bool), np.zeros(2, int)])
+def test_actions_that_are_no_integers_are_refused(actions: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"^actions must be integers \[3\], one for each game, got \w+\[[23]\]$"):
+        FULL.step(FULL.reset(3, np.random.default_rng(0)), actions)
+
+
+@pytest.mark.parametrize("players", [[0, 2], [-1, 0], [0], [0.0, 1.0]])
+def test_players_that_do_not_exist_are_refused(players: list[int]) -> None:
+    states, wrong = FULL.reset(2, np.random.default_rng(0)), np.array(players)
+    for ask in (FULL.observe, FULL.possible, FULL.secrets, FULL.odds, FULL.clues):
+        with pytest.raises(ValueError, match=r"^players must be integers \[2\] from 0 to 1"):
+            ask(states, wrong)
+
+
 def test_finished_games_are_left_alone() -> None:
     states = np.concatenate([position(FULL, {"A": square, "Br": 35}, AWAY) for square in (0, 20)])
     FULL.step(states, np.array([0, 0]), np.random.default_rng(0))

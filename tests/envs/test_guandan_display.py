@@ -10,13 +10,18 @@ from dancfr.serve.browser.displays import display_of, offered
 from envs.game import States
 from envs.guandan import GuanDan
 from envs.guandan.bots.players import GreedyBot, RandomBot
-from envs.guandan.display.table import GuanDanDisplay, read_word
+from envs.guandan.display.table import LETTERS, GuanDanDisplay
 from envs.guandan.game import describe
-from envs.guandan.rules.cards import notation, parse_action
+from envs.guandan.rules.cards import CARDS, KINDS, notation, parse_action
 from envs.guandan.rules.state import PAY
 from tests.envs.guandan_tables import table
 
 SEATS = 4
+
+
+def read_word(word: str) -> tuple[str, str, list[str]]:
+    """The kind, rank and cards of a word; the rank is empty for a tribute that is hidden."""
+    return KINDS["abcdefghijklm".index(word[0])], word[1:2], [CARDS[LETTERS.index(letter)] for letter in word[2:]]
 
 
 def played(game: GuanDan, seed: int, most: int = 400) -> list[tuple[States, Any, States]]:

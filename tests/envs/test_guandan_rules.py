@@ -257,6 +257,19 @@ def test_three_failures_at_the_own_ace_lead_back_to_two():
     assert finished_round((1, 0, 2, 3), (12, 4), 0, attempts=(2, 0), a_attempts=0)["levels"].tolist() == [12, 5]
 
 
+def test_more_failures_than_allowed_lead_back_to_two():
+    lost = finished_round((1, 0, 2, 3), (12, 4), 0, attempts=(4, 0))
+    assert (lost["levels"].tolist(), lost["attempts"].tolist()) == ([0, 5], [0, 0])
+
+
+def test_drawn_situations_keep_the_limit_of_failures_at_the_ace():
+    seeds = np.arange(3000, dtype=np.uint64)
+    limited, unlimited = (GuanDan(a_attempts=most).start(seeds) for most in (3, 0))
+    assert unlimited["attempts"].max() >= 3
+    assert limited["attempts"].max() == 2
+    assert 0.8 < (limited == unlimited).mean() < 1, "matches without a fall to level 2 are the same"
+
+
 def test_what_is_not_legal_is_refused_and_changes_nothing():
     states = MATCH.start(np.arange(3, dtype=np.uint64))
     before = states.copy()
@@ -298,9 +311,18 @@ def test_what_is_no_deal_is_refused_and_changes_nothing():
     assert (states == before).all()
     MATCH.deal(states, hands, [3, 1])
     assert states["to_move"].tolist() == [3, 1]
-    for players in ([4, 0], [-1, 0], [0], 0):
-        with pytest.raises(ValueError, match="seats from 0 to 3"):
-            MATCH.observe(states, np.asarray(players))
+
+
+@pytest.mark.parametrize("players", [[4, 0], [-1, 0], [0], 0, [0.0, 1.0]])
+def test_players_that_are_no_seats_are_refused(players):
+    states, seeds = MATCH.start(np.arange(2, dtype=np.uint64)), np.zeros(2, np.uint64)
+    wrong = np.asarray(players)
+    for ask in (MATCH.observe, MATCH.observe_hidden):
+        with pytest.raises(ValueError, match=r"^players must be integers \[2\] from 0 to 3"):
+            ask(states, wrong)
+    for redeal in (MATCH.redeal, MATCH.redeal_likely):
+        with pytest.raises(ValueError, match=r"^players must be integers \[2\] from 0 to 3"):
+            redeal(states, wrong, seeds)
 
 
 @pytest.mark.parametrize(

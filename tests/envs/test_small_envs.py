@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from envs import dark_hex, goofspiel, kuhn, leduc, liars_dice, oshi_zumo, phantom_ttt
+from envs.cheat import Cheat
 from envs.drawing import TEXT_SHAPE, text_picture
 from envs.extensive import OVER, FactoredGame
+from envs.factored_env import FactoredEnv
 from tests.envs.small_trees import states_of, tree_of
 from tests.envs.stated_games import SMALL
 
@@ -96,6 +98,16 @@ def test_pictures_show_the_text_in_one_shape(module: ModuleType) -> None:
         for each in (made, text):
             each.step(action)
     assert len(seen) > 1
+
+
+def test_every_player_of_a_game_has_a_view() -> None:
+    game = Cheat(players=3)
+    made = FactoredEnv(game, "ansi", view=2)
+    made.reset(seed=1)
+    assert made.render() == game.describe(made.states[0], 2)
+    for view in (3, -1, True):
+        with pytest.raises(ValueError, match=r"^view must be None or a player from 0 to 2, got"):
+            FactoredEnv(game, "ansi", view=view)
 
 
 def test_text_of_any_length_keeps_the_shape_of_a_picture() -> None:

@@ -15,7 +15,7 @@ from envs.game import States
 from envs.guandan import GuanDan
 from envs.guandan.display.scene import seen
 from envs.guandan.game import describe
-from envs.guandan.rules.cards import BACK, CARDS, KINDS, PASS, RANKS, TRIBUTE
+from envs.guandan.rules.cards import BACK, CARDS, PASS, RANKS, TRIBUTE
 from envs.guandan.rules.state import GIVE_BACK, NOBODY, OVER, PAY, PLAY
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01"
@@ -123,11 +123,6 @@ def words(rows: NDArray[np.void]) -> list[str]:
     return [head + text[start:end] for head, start, end in zip(heads, [0, *ends], ends, strict=False)]
 
 
-def read_word(word: str) -> tuple[str, str, list[str]]:
-    """The kind, rank and cards of a word; the rank is empty for a tribute that is hidden."""
-    return KINDS[_KINDS.index(word[0])], word[1:2], [CARDS[LETTERS.index(letter)] for letter in word[2:]]
-
-
 def _beat_word(state: np.void) -> str:
     row = np.zeros(1, [("low", "u8"), ("high", "u8"), ("kind", "u2"), ("rank", "u2")])
     for name in row.dtype.names or ():
@@ -173,4 +168,4 @@ def _result(before: np.void, after: np.void) -> Plain:
     }
 
 
-__all__ = ["LETTERS", "GuanDanDisplay", "read_word", "words"]
+__all__ = ["LETTERS", "GuanDanDisplay", "words"]

@@ -28,12 +28,12 @@ ACE_LEVEL = 12
 
 
 @kernel
-def start_tables(states, seeds, drawn, by_card):
+def start_tables(states, seeds, drawn, by_card, a_attempts):
     """Starts tables from their seeds, at the first round of a match or, if `drawn`, at a random round of one.
 
     A drawn situation is a uniformly random round of a match in which all orders of going out are equally likely. It
     consists of the levels, the team whose level is played, the failed attempts at A, and the order of the last round.
-    See `_order_losers` for `by_card`.
+    See `_order_losers` for `by_card` and `finish_levels` for `a_attempts`.
     """
     deck = np.empty(108, np.int64)
     for b in range(states.shape[0]):
@@ -44,7 +44,7 @@ def start_tables(states, seeds, drawn, by_card):
         state.points = 0
         _first_situation(state)
         if drawn:
-            _draw_situation(state, by_card)
+            _draw_situation(state, by_card, a_attempts)
         begin_round(state, deck)
 
 
@@ -70,18 +70,18 @@ def _first_situation(state):
 
 
 @kernel
-def _draw_situation(state, by_card):
+def _draw_situation(state, by_card, a_attempts):
     """Plays a match of random orders to count its rounds, draws one of them, and replays the match up to it."""
     rounds = np.int64(0)
     while state.winner == NOBODY and rounds < 200:
         _random_order(state, rounds, by_card)
-        finish_levels(state, 0)
+        finish_levels(state, a_attempts)
         rounds += 1
     chosen = draw_below(state.seed, 1, rounds, 0)
     _first_situation(state)
     for i in range(chosen):
         _random_order(state, i, by_card)
-        finish_levels(state, 0)
+        finish_levels(state, a_attempts)
     state.points = 0
 
 
@@ -133,7 +133,7 @@ def finish_levels(state, a_attempts):
         state.points = 0
     if state.winner == NOBODY and state.owner != NOBODY and state.levels[state.owner] == ACE_LEVEL:
         state.attempts[state.owner] += 1
-        if state.attempts[state.owner] == a_attempts:
+        if a_attempts > 0 and state.attempts[state.owner] >= a_attempts:
             state.attempts[state.owner] = 0
             state.levels[state.owner] = 0
     if not (state.owner == team and state.points == 0):

@@ -8,6 +8,7 @@ import pytest
 
 from dancfr.errors import UsageError
 from dancfr.papers.guandan_beliefs import main, ratio
+from learners.storage import save_state
 
 
 def test_a_belief_is_trained_and_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,6 +54,23 @@ def test_an_interval_counts_rounds_and_not_positions() -> None:
     assert high - low == pytest.approx(2 * 1.96 * same[::100].std(ddof=1) / np.sqrt(40), rel=0.01)
 
 
+def test_an_interval_of_one_round_is_refused() -> None:
+    with pytest.raises(UsageError, match="at least two rounds"):
+        ratio(np.ones(3), np.ones(3), np.full(3, 4))
+
+
+def test_a_state_of_another_kind_is_refused(tmp_path: Path) -> None:
+    save_state(tmp_path / "other", {"seat": np.zeros(2)}, {})
+    with pytest.raises(UsageError, match="have a layer seat, but these do not; name a file that train has written"):
+        main(["measure", str(tmp_path / "other")])
+
+
+def test_progress_ends_at_the_number_of_rounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bots = ["agent=greedy", "against=greedy"]
+    main(["train", str(tmp_path / "hands"), *bots, "rounds=12", "seat_width=8", "width=8"])
+    assert capsys.readouterr().err.startswith("12 rounds, ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -60,7 +78,11 @@ def test_an_interval_counts_rounds_and_not_positions() -> None:
         (["play", "x"], "measure FILE or costs FILE"),
         (["train", "x", "round=3"], "rounds"),
         (["train", "x", "rounds=0"], "greater than or equal to 1"),
+        (["train", "x", "seed=-1"], "seed"),
+        (["train", "/no/such/folder/x"], "the folder /no/such/folder does not exist: make it first"),
+        (["train", "x", "agent=greedy", "against=greedy", "rounds=1"], "a minibatch takes 256: raise rounds or kept"),
         (["measure", "/no/such/file"], "train a belief first"),
+        (["measure", "README.md"], "README.md is damaged: .*; name a file that train has written"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: list[str], message: str) -> None:

@@ -15,7 +15,7 @@ from dancfr.papers.paper001 import (
     compare_exploitability,
     compare_generalisation,
 )
-from dancfr.papers.paper001_settings import AGENTS, INFOSETS, PLAYED, SECONDS
+from dancfr.papers.paper001_settings import AGENTS, EXACT, FIG1, FIG2, INFOSETS, PLAYED, SECONDS, TABLES
 from dancfr.papers.reproduce import reproduce
 from dancfr.papers.trainings import Scale, train_settings
 
@@ -135,3 +135,10 @@ def test_what_would_undo_an_experiment_is_refused_before_it_starts(
     with pytest.raises(UsageError, match=message):
         reproduce(experiment, "quick", tmp_path / "out", overrides=(override,), inline=True)
     assert not (tmp_path / "out").exists()
+
+
+def test_quick_scales_name_what_they_have_less_of() -> None:
+    for scales in (*TABLES.values(), EXACT, FIG1, FIG2):
+        paper, quick = scales["paper"], scales["quick"]
+        assert len(quick.seeds) < len(paper.seeds)
+        assert quick.note == "quick scale: fewer seeds" + (" and games" if quick.games < paper.games else "")

@@ -100,3 +100,10 @@ def test_areas_are_means_over_the_evaluations_that_all_runs_have(tmp_path: Path)
     assert stack_of(OUTCOMES, "title", [run((1, 4)), run((2, 4))], "random") is None
     assert stack_of(OUTCOMES, "title", [run((1, 4))], "rush") is None
     assert draw_areas(OUTCOMES, "name", "Title", "", [stack]).rows[0][1] == "75.0"
+
+
+def test_quick_scales_name_what_they_have_less_of() -> None:
+    for name in ("mini-geister-fig6", "mini-geister-fig9-12", "mini-geister-fig13"):
+        paper, quick = (EXPERIMENTS[name].scales[scale] for scale in ("paper", "quick"))
+        assert len(quick.seeds) < len(paper.seeds)
+        assert quick.note == "quick scale: fewer seeds, games and evaluations"

@@ -4,12 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import t
 
 from dancfr.errors import RunError, UsageError
 from dancfr.methods import find_preset
 from dancfr.methods.options import TrainOptions
-from dancfr.papers.paper003 import ITERATIONS, QUERIED, RANDOM, compare_solvers, values_of
+from dancfr.papers.paper003 import ITERATIONS, QUERIED, RANDOM, compare_solvers, mean_correlation, values_of
 from dancfr.papers.paper003_nets import QUERIES
 from dancfr.papers.reproduce import EXPERIMENTS, reproduce
 from dancfr.papers.trainings import train_settings
@@ -37,13 +39,15 @@ def test_the_table_is_that_of_the_specification(tmp_path: Path) -> None:
     assert shown == {"goofspiel5": (1, 0), "leduc_2b2r": (0, 1)}
 
 
-def test_the_figure_correlates_every_checkpoint_of_every_run(tmp_path: Path) -> None:
-    found = reproduce("dlcfr-fig2", out_dir=tmp_path, seeds=(1, 2), overrides=TINY, inline=True, game="oshi_zumo8_k1")
+def test_the_figure_correlates_the_checkpoints_of_each_run(tmp_path: Path) -> None:
+    four = ("iterations=4", *TINY[1:])
+    found = reproduce("dlcfr-fig2", out_dir=tmp_path, seeds=(1, 2), overrides=four, inline=True, game="oshi_zumo8_k1")
     assert found["game"] == "oshi_zumo8_k1"
     for loss in ("huber", "l1", "linf", "largest"):
         row = next(row for row in found["rows"] if row["cell"] == f"correlation/{loss}")
         assert -1 <= row["ours"] <= 1
-        assert "6 checkpoints of 2 runs" in row["note"]
+        assert "over 2 runs (" in row["note"]
+        assert "interval" not in row["note"]
     assert cells(found)["lowest exploitability"] > 0.01, "so little training is not enough"
     assert (tmp_path / "figures" / "dlcfr-fig2.png").stat().st_size > 10_000
     shards = sorted(path.name for path in (tmp_path / "data").glob("shard-*"))
@@ -57,6 +61,17 @@ def test_the_figure_correlates_every_checkpoint_of_every_run(tmp_path: Path) -> 
         game="oshi_zumo8_k1",
     )
     assert cells(few)["correlation/l1"] is None, "two checkpoints say nothing"
+
+
+def test_an_interval_of_correlations_is_over_runs() -> None:
+    values = [0.7, 0.8, 0.9]
+    mean, interval = mean_correlation(values)
+    z = np.arctanh(values)
+    half = t.ppf(0.975, 2) * z.std(ddof=1) / np.sqrt(3)
+    assert interval == pytest.approx((np.tanh(z.mean() - half), np.tanh(z.mean() + half)))
+    assert mean == pytest.approx(np.tanh(z.mean()))
+    assert mean_correlation([1.0])[0] == pytest.approx(1.0)
+    assert mean_correlation(values[:2])[1] is None, "two runs say little of others"
 
 
 def test_left_out_public_states_are_what_is_measured(tmp_path: Path) -> None:

@@ -4,8 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from dancfr.methods import find_preset
+from dancfr.methods.dream.config import DreamConfig
 from dancfr.papers.reproduce import reproduce
-from dancfr.papers.steinberger2020 import DREAM, OS_SDCFR, PUBLISHED, SCALES, SDCFR, UNLIKE, compare
+from dancfr.papers.steinberger2020 import (
+    DREAM,
+    OS_SDCFR,
+    PUBLISHED,
+    QUICK,
+    SCALES,
+    SDCFR,
+    UNLIKE,
+    UNLIKE_QUICK,
+    compare,
+)
 from dancfr.report.figures_exact import nash_conv_curves
 from dancfr.report.history import History
 from dancfr.report.report import report
@@ -49,6 +61,18 @@ def test_rows_are_the_states_nearest_to_the_published_ones() -> None:
     assert [figure.name for figure in found.figures] == ["nash-conv"]
     lines = [row[1] for row in found.figures[0].rows]
     assert lines == ["DREAM (2 runs)", "DREAM, published", "OS-SDCFR", "SD-CFR"]
+
+
+def test_quick_runs_have_a_note_of_their_own() -> None:
+    found = compare({DREAM: [history(QUICK, {10: 1.5}, merge=True)]}, SCALES["quick"])
+    note = next(row["note"] for row in found.rows if row["ours"] is not None)
+    assert note.endswith(UNLIKE_QUICK)
+    published, quick = (find_preset(name).config for name in ("leduc-dream-reference", QUICK))
+    assert isinstance(published, DreamConfig)
+    assert isinstance(quick, DreamConfig)
+    theirs, ours = published.advantage_training, quick.advantage_training
+    assert (ours.learning_rate, ours.clip) == (theirs.learning_rate, theirs.clip)
+    assert ours.minibatches != theirs.minibatches
 
 
 def test_without_exact_rows_there_is_no_figure() -> None:

@@ -4,14 +4,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from envs.dark_hex import DarkHex
-from envs.game import States
+from envs.game import Packed, States
 from envs.phantom_ttt import PhantomTicTacToe
 from envs.placement.game import PlacementGame
 from envs.placement.rules import FAILED, NONE
 from tests.envs.exact_games import packed_infosets
 from tests.envs.placement.boards import FULL, ON_FULL, ON_SMALL, positions
+from tests.envs.small_trees import tree_of
 
 
 def as_bytes(game: PlacementGame, player: int, tries: tuple[tuple[int, bool], ...]) -> bytes:
@@ -28,6 +30,21 @@ def test_infosets_are_those_of_an_enumeration(game: PlacementGame) -> None:
     rows = [row.tobytes() for each in found for row in each]
     assert len(set(rows)) == len(rows)
     assert set(rows) == expected
+
+
+class Seatless(DarkHex):
+    """Dark hex whose infostates do not say whose they are."""
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> Packed:
+        packed = super().observe(states, players)
+        packed[:, 0] = 0
+        return packed
+
+
+def test_infosets_of_both_players_with_equal_bytes_are_two() -> None:
+    tree, seatless = tree_of(DarkHex(rows=2, columns=2)), tree_of(Seatless(rows=2, columns=2))
+    assert seatless.num_infosets == tree.num_infosets
+    assert (seatless.infoset == tree.infoset).all()
 
 
 @ON_SMALL

@@ -139,6 +139,13 @@ def test_keys_of_infostates_are_those_that_the_solver_met():
         assert len(met) > 0.5 * min(len(known), 2000)
 
 
+def test_listed_infosets_bear_the_stamp_of_no_iteration():
+    table = list_infosets(mini(3), KeyForm(MEMORYLESS)).table
+    stamps = table.occupied["at"]
+    assert len(stamps) > 0
+    assert not table.values[stamps].any()
+
+
 def test_the_same_seed_gives_the_same_numbers_however_the_run_is_cut_up():
     whole, parts = (CheatSolver(mini(3), KeyForm(GENERAL), seed=5) for _ in range(2))
     whole.run(12)

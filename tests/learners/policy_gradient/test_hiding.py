@@ -37,6 +37,21 @@ def seen(game: Game, plies: int, games: int, seed: int) -> NDArray[np.uint8]:
     return game.observe(states, game.to_move(states))
 
 
+def test_disguises_of_ranks_have_their_share_of_the_deck() -> None:
+    from scipy.stats import chisquare
+
+    game = make_game("leduc_2b2r")
+    assert isinstance(game, DisguisedGame)
+    for plies in (1, 3):
+        packed = seen(game, plies, 20_000, 1)
+        found = game.disguise(packed, np.random.default_rng(2))
+        assert (np.delete(found, 1, axis=1) == np.delete(packed, 1, axis=1)).all()
+        for board in np.unique(packed[:, 2]):
+            left = np.full(3, 2) - (np.arange(3) == board)
+            drawn = np.bincount(found[packed[:, 2] == board, 1], minlength=3)
+            assert chisquare(drawn, drawn.sum() * left / left.sum()).pvalue > 1e-6
+
+
 def uniform(counts: Sequence[int]) -> bool:
     """Whether counts are those of equally likely values: a chi-square test that fails once in a million."""
     from scipy.stats import chisquare

@@ -99,6 +99,17 @@ def test_cards_of_leduc() -> None:
     assert None not in everything[0]["cards"]
 
 
+def test_ranks_of_leduc_have_one_name() -> None:
+    game = make_game("leduc", ranks=5)
+    state = game.initial(1)[0]
+    state["cards"] = (0, 9)
+    facts = display_of(game).scene(state, None)["facts"]
+    assert [facts[i]["cards"] for i in (0, 1)] == [["1♠"], ["5♥"]]
+    assert game.describe(state).startswith("cards 1a 5b,")
+    assert [game.describe_hand(state, player) for player in (0, 1)] == ["1", "5"]
+    assert game.secret_values == ("1", "2", "3", "4", "5")
+
+
 def test_hidden_bids_are_not_told() -> None:
     """The opponent learns that a bid was made, and not which, not even if it was forced."""
     game = make_game("goofspiel", cards=2)
