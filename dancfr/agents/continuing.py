@@ -1,4 +1,4 @@
-"""What requests have in common whose work has a limit of time and is continued later: responses and leagues."""
+"""Checks of requests whose work has a limit of time and is continued later: those for responses and leagues."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,8 +20,8 @@ def check_minutes(option: str, minutes: float | None) -> None:
 def options_kept(
     game: str, stored: Mapping[str, Any], settings: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, tuple[Any, Any]]]:
-    """Returns the options of a stored game with their defaults, and by ``--option KEY`` what a request asks for and
-    what is stored.
+    """Returns the options of a stored game with their defaults, and by ``--option KEY`` the values that a request asks
+    for, each with the stored one.
 
     Args:
         game: Name of the game.
@@ -40,10 +40,10 @@ def refuse_differences(given: Mapping[str, tuple[Any, Any]], what: str, folder: 
     """Raises UsageError if a request asks for something else than what it continues.
 
     Args:
-        given: By option what the request asks for, None if nothing, and what is stored.
-        what: What is continued, such as ``the league``.
+        given: By option the value that the request asks for, None if it asks for none, and the stored one.
+        what: The work that is continued, such as ``the league``.
         folder: Its folder.
-        cure: What to choose for something else, such as ``another folder``.
+        cure: The choice for those who want something else, such as ``another folder``.
     """
     for option, (asked, kept) in given.items():
         if asked is not None and asked != kept:
