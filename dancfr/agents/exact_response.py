@@ -64,7 +64,7 @@ def _best_responses(request: ExploitRequest, game: str, rules: GameBase, options
         "game": game,
         "game_options": options,
         "exact": True,
-        "seed": SEED if request.seed is None else request.seed,
+        "seed": SEED,
         "games": 0,
         "seconds": perf_counter() - started,
         "value": low,

@@ -15,6 +15,7 @@ import numpy as np
 from dancfr.agents import card_figures
 from dancfr.agents.by_name import make_agent, parse_agent
 from dancfr.agents.cards import CARD, Card, Precision, Training, read_card
+from dancfr.agents.continuing import check_minutes
 from dancfr.agents.folders import new_folder
 from dancfr.agents.hub.files import README, agent_in
 from dancfr.agents.hub.readme import readme
@@ -28,7 +29,7 @@ from dancfr.evaluation.reading import FEWEST, require_readable
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import HUB, AgentName
 from dancfr.methods.best_response.agent import starting_net
-from dancfr.methods.best_response.config import FRESH, two_player_game
+from dancfr.methods.best_response.config import FRESH, MOST_STARTS, two_player_game
 from dancfr.methods.method import Method
 from dancfr.methods.packed import Packed, PackedFile
 from dancfr.runs.config import differences
@@ -100,8 +101,13 @@ class PackRequest:
             raise UsageError(f"--precision must be {' or '.join(get_args(Stored))}, got {self.precision!r}")
         if self.nets is not None and self.nets < 1:
             raise UsageError(f"--nets must be at least 1, got {self.nets}")
-        if self.response_minutes is not None and self.response_minutes <= 0:
-            raise UsageError(f"--response-minutes must be more than 0, got {self.response_minutes:g}")
+        check_minutes("--response-minutes", self.response_minutes)
+        if self.response_minutes is not None and self.seed >= 1 << 32:
+            raise UsageError(f"--response-minutes requires a --seed of at most {(1 << 32) - 1:,}, got {self.seed}")
+        if len(self.response_starts) > MOST_STARTS:
+            raise UsageError(
+                f"--response-start may be given at most {MOST_STARTS} times, got {len(self.response_starts)}"
+            )
         if self.response_starts and self.response_minutes is None:
             raise UsageError("--response-start requires --response-minutes, the budget of the response")
 

@@ -136,7 +136,8 @@ def best_response(
         agent: The frozen agent: its name, see `dancfr.agents.by_name`; an object with the methods of
             `envs.agent.Agent`, such as that of `policy_agent`, which is not changed; or a solution or a run.
         game: Name of the game; None: that of the agent, which must have its own.
-        minutes: CPU minutes of training and measurement together; None: 5, unless `games` is given.
+        minutes: CPU minutes of training and measurement together, in games of teams minutes of the training alone, by
+            the clock; None: 5, unless `games` is given.
         games: Games of training.
         exact: Compute an exact response to a memoryless agent of Mini Geister instead.
         beside_exact: Compute the exact exploitability, too: ``found["exact_exploitability"]``.

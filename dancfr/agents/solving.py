@@ -163,7 +163,7 @@ def solve(
     options: Mapping[str, Any] | Sequence[str] = (),
     settings: Mapping[str, Any] | Sequence[str] = (),
     warm_start: str | os.PathLike[str] | None = None,
-    warm_weight: float = 1.0,
+    warm_weight: float | None = None,
     out: str | os.PathLike[str] | None = None,
     most_nodes: int = MOST_NODES,
     report: Callable[[str], None] = warn,
@@ -178,7 +178,7 @@ def solve(
         options: Options of the game, by name or as ``key=value``.
         settings: Options of the algorithm, by name or as ``key=value``.
         warm_start: A strategy to start from, see `VectorSolver.start_from`.
-        warm_weight: Weight of that strategy in iterations.
+        warm_weight: Weight of that strategy in iterations; None: 1.
         out: File for the average strategy; None writes no file.
         most_nodes: Largest number of nodes of the tree.
         report: Function that takes a line of progress.
@@ -194,7 +194,10 @@ def solve(
     known = (*ALGORITHMS, *LIMITED, LINEAR_PROGRAM)
     if algorithm not in known:
         raise UsageError(nearest(algorithm, known, "algorithm"))
-    _check_numbers(iterations, seed, warm_weight)
+    weight = 1.0 if warm_weight is None else warm_weight
+    _check_numbers(iterations, seed, weight)
+    if warm_weight is not None and warm_start is None:
+        raise UsageError("--warm-weight requires --warm-start, the strategy that has this weight")
     name, rules, options = _rules(game, options)
     chosen = _settings(algorithm, settings, known_options(game) if isinstance(game, str) else None)
     target = None if out is None else Path(out)
@@ -220,7 +223,7 @@ def solve(
             make_solver(form, algorithm, seed, **chosen).run(1)  # compiles the kernels, so that the rate excludes it
             solver = make_solver(form, algorithm, seed, **chosen)
             if start is not None:
-                solver.start_from(start(tree), warm_weight)
+                solver.start_from(start(tree), weight)
         except ValueError as error:
             raise UsageError(f"{algorithm}: {error}") from None
         found, policy = _iterate(solver, form, iterations, report)

@@ -23,11 +23,11 @@ def evaluate(
         str | None,
         typer.Option(metavar="NAME", help="Game, see `dancfr games`; default: that of the agents, or geister."),
     ] = None,
-    against: Annotated[str, typer.Option(metavar="AGENT", help="Opponent.")] = "random",
+    against: Annotated[str | None, typer.Option(metavar="AGENT", help="Opponent; default: random.")] = None,
     games: Annotated[
         int, typer.Option(metavar="N", help="Number of games, half of them in each seat; 0: only --exploitability.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random draws.")] = 0,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of all random draws; default: 0.")] = None,
     ply_limit: Annotated[
         int | None,
         typer.Option(
@@ -53,7 +53,9 @@ def evaluate(
     if games < 0 or (games == 0 and (readable or not exploitability)):
         alone = "" if games else "; 0 games leave the match out, for --exploitability alone"
         raise UsageError(f"--games must be at least 1, got {games}{alone}")
-    if seed < 0:
+    if games == 0 and not (against is None and seed is None):
+        raise UsageError("--games 0 plays no match: leave out --against and --seed")
+    if seed is not None and seed < 0:
         raise UsageError(f"--seed must be at least 0, got {seed}")
 
     def compute() -> output.Result:
@@ -63,12 +65,13 @@ def evaluate(
 
         if not games:
             return exact_result(agent, game_of((agent,), game), option or (), ply_limit)
+        opponent = "random" if against is None else against
         match = play(
             agent,
-            against,
-            game_of((agent, against), game),
+            opponent,
+            game_of((agent, opponent), game),
             games,
-            seed,
+            seed or 0,
             options=option or (),
             ply_limit=ply_limit,
             exploitability=exploitability,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dancfr.errors import printable
+from dancfr.notebooks import percent
 from dancfr.values import show
 
 log = logging.getLogger(__name__)
@@ -76,13 +77,13 @@ def describe_match(result: Result) -> str:
     low, high = result["ci95"]
     games = result["games"]
     lines = [
-        f"{result['agent']} against {result['against']}: wins {_percent(result['win_rate'])} of {games:,} games of "
-        f"{result['game']} (95 % interval {_percent(low)} to {_percent(high)}): {result['wins']:,} won, "
+        f"{result['agent']} against {result['against']}: wins {percent(result['win_rate'])} of {games:,} games of "
+        f"{result['game']} (95 % interval {percent(low)} to {percent(high)}): {result['wins']:,} won, "
         f"{result['draws']:,} drawn, {result['losses']:,} lost; {_pace(result['games_per_second'])}"
     ]
     if "ci95_pairs" in result:
         low, high = result["ci95_pairs"]
-        lines.append(f"by deals, each played from both sides: 95 % interval {_percent(low)} to {_percent(high)}")
+        lines.append(f"by deals, each played from both sides: 95 % interval {percent(low)} to {percent(high)}")
     if "equal_share" in result:
         lines.append(_equal_share(result["equal_share"], len(result["seats"])))
     mean = result.get("mean_return")
@@ -95,12 +96,12 @@ def describe_match(result: Result) -> str:
         lines.append("the returns of a game have no constant sum: a return above the mean of the players counts as won")
     seats = [
         {"seat": seat, "games": f"{counts['games']:,}"}
-        | {label: _percent(counts[key] / counts["games"]) for label, key in _OUTCOMES.items()}
+        | {label: percent(counts[key] / counts["games"]) for label, key in _OUTCOMES.items()}
         for seat, counts in result.get("seats", {}).items()
         if counts["games"]
     ]
     endings = [
-        {"outcome": name, "games": f"{count:,}", "share": _percent(count / games)}
+        {"outcome": name, "games": f"{count:,}", "share": percent(count / games)}
         for name, count in result.get("categories", {}).items()
     ]
     if "exploitability" in result:
@@ -117,9 +118,9 @@ def _reading(reading: Mapping[str, Any], agent: str, against: str) -> list[str]:
         {
             "ply": each["ply"],
             "games": f"{each['games']:,}",
-            "read right [95 % interval]": f"{_percent(each['accuracy'])} [{_percent(each['ci95'][0])}, "
-            f"{_percent(each['ci95'][1])}]",
-            "by chance": _percent(each["chance"]),
+            "read right [95 % interval]": f"{percent(each['accuracy'])} [{percent(each['ci95'][0])}, "
+            f"{percent(each['ci95'][1])}]",
+            "by chance": percent(each["chance"]),
         }
         for each in reading["plies"]
     ]
@@ -137,8 +138,8 @@ def _pace(per_second: float) -> str:
 
 def _equal_share(share: float, seats: int) -> str:
     """Describes the reference value for the win rate of one agent against several copies of another."""
-    text = f"one agent against {seats - 1} of the other: a seat drawn at random won {_percent(share)} of these games"
-    return text if abs(share - 1 / seats) < 1e-9 else f"{text}; one winner each would make it {_percent(1 / seats)}"
+    text = f"one agent against {seats - 1} of the other: a seat drawn at random won {percent(share)} of these games"
+    return text if abs(share - 1 / seats) < 1e-9 else f"{text}; one winner each would make it {percent(1 / seats)}"
 
 
 def describe_solution(result: Result) -> str:
@@ -191,8 +192,8 @@ def describe_exploit(result: Result) -> str:
     low, high = result["value_ci95"]
     seats = ", ".join(f"{part['value']:+.4f} moving {name}" for name, part in result["seats"].items())
     if "win_rate" in result:  # a team's response
-        least, most = map(_percent, result["win_rate_ci95"])
-        seats = f"{_percent(result['win_rate'])} of them won, {least} to {most}"
+        least, most = map(percent, result["win_rate_ci95"])
+        seats = f"{percent(result['win_rate'])} of them won, {least} to {most}"
     if result["exact"]:
         return (
             f"a best response to {result['agent']} wins {result['value']:+.5f} a game ({seats}), "
@@ -212,7 +213,7 @@ def describe_exploit(result: Result) -> str:
     ]
     if "exact_exploitability" in result:
         share = result["found_share"]
-        wins = "" if share is None else f": the response wins {_percent(share)} of what a best response does"
+        wins = "" if share is None else f": the response wins {percent(share)} of what a best response does"
         lines.append(f"exactly it is {result['exact_exploitability']:.4f}{wins}")
     rows = [
         {
@@ -300,7 +301,7 @@ def _fit_of_ratings(result: Result) -> list[str]:
         shares = [pair["score"], pair["expected"]]
         score, expected = shares if pair["agent"] == names[0] else [1 - share for share in shares]
         lines.append(
-            f"largest: {names[0]} scores {_percent(score)} against {names[1]}, where {_percent(expected)} are expected "
+            f"largest: {names[0]} scores {percent(score)} against {names[1]}, where {percent(expected)} are expected "
             f"({worst['residual']:.1f} standard deviations)"
         )
     return lines
@@ -322,13 +323,13 @@ def describe_decisions(result: Result) -> str:
             {
                 "situation": each["situation"],
                 "decisions": each["decisions"],
-                "different": _percent(each["differ"] / max(each["decisions"], 1)),
+                "different": percent(each["differ"] / max(each["decisions"], 1)),
                 "judged": max((gain["judged"] for gain in gains if gain), default=0),
                 **{f"rest by {name}": _gain(gain) for name, gain in zip(names, gains, strict=True)},
             }
         )
     lines = [
-        f"{result['agent']} won {_percent(result['win_rate'])} [{_percent(low)}, {_percent(high)}] of "
+        f"{result['agent']} won {percent(result['win_rate'])} [{percent(low)}, {percent(high)}] of "
         f"{result['games']} games against {result['beside']}",
         f"gain per decision where the agent deviates from {result['beside']}:",
         table(rows, list(rows[0])),
@@ -338,10 +339,6 @@ def describe_decisions(result: Result) -> str:
 
 def _gain(gain: Mapping[str, Any] | None) -> str:
     return "-" if gain is None else f"{gain['mean']:+.2f} [{gain['ci95'][0]:+.2f}, {gain['ci95'][1]:+.2f}]"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def describe_files(result: Result) -> str:

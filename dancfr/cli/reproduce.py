@@ -18,7 +18,9 @@ def reproduce(
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings for all trainings of the experiment.")
     ] = None,
-    scale: Annotated[str, typer.Option(metavar="SCALE", help="quick (minutes) or paper (as published).")] = "quick",
+    scale: Annotated[
+        str | None, typer.Option(metavar="SCALE", help="quick (minutes) or paper (as published); default: quick.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Folder of the runs and the report; complete runs in it are reused."),
@@ -41,7 +43,10 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Repeat an experiment of a paper and compare the results."""
-    choose("--scale", scale, ("quick", "paper"))
+    if name is None and any((scale, out, seeds, game, runs, workers is not None, inline)):
+        raise UsageError("the options are those of an experiment: give its NAME, or leave them out for a list of all")
+    size = "quick" if scale is None else scale
+    choose("--scale", size, ("quick", "paper"))
     chosen = None if seeds is None else _integers("--seeds", seeds)
 
     def compute() -> output.Result:
@@ -54,7 +59,7 @@ def reproduce(
             }
         if name not in EXPERIMENTS:
             raise UsageError(nearest(name, list(EXPERIMENTS), "experiment"))
-        return run_experiment(name, scale, out, chosen, workers, overrides or (), inline, game, runs or ())
+        return run_experiment(name, size, out, chosen, workers, overrides or (), inline, game, runs or ())
 
     def describe(result: output.Result) -> str:
         if "experiments" in result:

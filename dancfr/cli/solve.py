@@ -30,7 +30,9 @@ def solve(
     warm_start: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Strategy to start from, as written by --out.")
     ] = None,
-    warm_weight: Annotated[float, typer.Option(metavar="N", help="Weight of that strategy, in iterations.")] = 1.0,
+    warm_weight: Annotated[
+        float | None, typer.Option(metavar="N", help="Weight of that strategy, in iterations; default: 1.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the average strategy to this file, which can play as an agent."),

@@ -235,12 +235,14 @@ def version_of(name: object) -> int | None:
 def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:
     place = name.removeprefix(PETTINGZOO)
     module, makers, preset = _registered(name, place) if "/" in place else (place, _MAKERS, {})
+    if "" in module.split("."):
+        raise UsageError(f"{name}: write {PETTINGZOO}MODULE, e.g. {_EXAMPLES[PETTINGZOO]}")
     try:
         found = importlib.import_module(module)
     except ImportError as error:
         raise UsageError(f"{name}: cannot import {module!r} ({error}){_import_cure(error, module)}") from None
-    except (TypeError, ValueError):
-        raise UsageError(f"{name}: write {PETTINGZOO}MODULE, e.g. {_EXAMPLES[PETTINGZOO]}") from None
+    except Exception as error:  # code of others
+        raise UsageError(f"{name}: importing {module!r} failed: {one_line(error)}") from None
     if not any(hasattr(found, each) for each in makers):
         raise UsageError(f"{name}: {module} has no {', '.join(makers)}; write for example {_EXAMPLES[PETTINGZOO]}")
     adapter = {key: value for key, value in options.items() if key in _ADAPTER_OPTIONS}

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dancfr.agents.by_name import game_of, make_agent
+from dancfr.agents.continuing import check_minutes, options_kept, refuse_differences
 from dancfr.agents.league.config import LeagueConfig, Member
 from dancfr.agents.league.fingerprint import fingerprint
 from dancfr.agents.match_rules import match_rules
@@ -13,16 +13,13 @@ from dancfr.errors import UsageError, nearest
 from dancfr.evaluation.arena import MOST_GAMES
 from dancfr.evaluation.bots import bots
 from dancfr.evaluation.sides import sides_of
-from dancfr.games.registry import known_options, make_game, read_options
+from dancfr.games.registry import make_game
 from dancfr.methods.options import TrainOptions
-from dancfr.values import show
 from envs.agent import Agent
 from envs.game import GameBase
 
 BATCH, MINUTES = 100, 5.0
 """Defaults of a new league, and of the time to play."""
-
-MOST_MINUTES = 60 * 24 * 30
 
 
 @dataclass(frozen=True)
@@ -58,8 +55,7 @@ class LeagueRequest:
     options: TrainOptions = TrainOptions(inline=True)  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
-        if self.minutes is not None and not 0 < self.minutes <= MOST_MINUTES:
-            raise UsageError(f"--minutes must be more than 0 and at most {MOST_MINUTES}, got {self.minutes:g}")
+        check_minutes("--minutes", self.minutes)
         if self.games is not None and not 0 <= self.games <= 1000 * MOST_GAMES:
             raise UsageError(f"--games must be from 0 to {1000 * MOST_GAMES:,}, got {self.games}")
         if self.batch is not None and (not 2 <= self.batch <= 100_000 or self.batch % 2):
@@ -135,17 +131,11 @@ def _of_member(member: Member, rules: GameBase) -> str:
 
 def _refuse_differences(request: LeagueRequest, stored: LeagueConfig) -> None:
     """Raises UsageError if a request asks for another game, seed or batch than the league has."""
-    given: dict[str, tuple[Any, Any]] = {
+    _, of_game = options_kept(stored.game, stored.game_options, request.settings)
+    given = {
         "--game": (request.game, stored.game),
         "--seed": (request.seed, stored.seed),
         "--batch": (request.batch, stored.batch),
+        **of_game,
     }
-    options = {**(known_options(stored.game) or {}), **stored.game_options}
-    for key, value in read_options(stored.game, request.settings).items():
-        given[f"--option {key}"] = (value, options.get(key))
-    for option, (asked, kept) in given.items():
-        if asked is not None and asked != kept:
-            raise UsageError(
-                f"{option} {show(asked)} differs from that of the league in {request.folder}, {show(kept)}: leave it "
-                "out, or choose another folder"
-            )
+    refuse_differences(given, "the league", request.folder, "another folder")

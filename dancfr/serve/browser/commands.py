@@ -85,7 +85,6 @@ def play(wanted: PlayOptions) -> Plain:
     """
     _check(wanted.page)
     check_at_least("--seed", wanted.seed, 0)
-    check_folder(wanted.records)
     players = make_game(wanted.game, **read_options(wanted.game, wanted.options)).spec.num_players
     seats = _seats(wanted, players)
     named = tuple(dict.fromkeys(name for name in seats if name is not None))
@@ -119,7 +118,7 @@ def play(wanted: PlayOptions) -> Plain:
             room.watch()
         return room
 
-    return _serve(make_room, wanted.page, _who_plays(wanted, seats), _kept(wanted.records))
+    return _serve(make_room, wanted.page, _who_plays(wanted, seats), _kept(wanted.records), wanted.records)
 
 
 def replay(file: Path, page: PageOptions) -> Plain:
@@ -254,7 +253,9 @@ def _kept(records: Path | None) -> str:
     return "games are not recorded" if records is None else f"games are recorded in {records}, for `dancfr replay FILE`"
 
 
-def _serve(make_room: Callable[[Executor], Room], page: PageOptions, about: str, kept: str) -> Plain:
+def _serve(
+    make_room: Callable[[Executor], Room], page: PageOptions, about: str, kept: str, records: Path | None = None
+) -> Plain:
     """Serves a room until a signal.
 
     Args:
@@ -262,6 +263,7 @@ def _serve(make_room: Callable[[Executor], Room], page: PageOptions, about: str,
         page: How to listen.
         about: The game and its players, for the terminal.
         kept: What is recorded.
+        records: Folder for records, made once nothing else can be refused.
     """
     token = secrets.token_urlsafe(18)
     public = read_public_url(page.public_url)
@@ -285,6 +287,7 @@ def _serve(make_room: Callable[[Executor], Room], page: PageOptions, about: str,
 
     async def main(stop: asyncio.Event) -> Plain:
         await check_listening(page.host, page.port)
+        check_folder(records)
         settings = ServerSettings(page.host, page.port, token, public=public)
         return await run_server(make_room, settings, stop, announce)
 

@@ -75,10 +75,10 @@ def serve(options: ServeOptions) -> dict[str, Any]:
     names = split_agents(options.agents, 2)
     settings, rules = _settings(options, AGENT_PACE_MS if any(names) else 0.0), _rules(options)
     players = [None if name is None else _player(name) for name in names]
-    check_folder(options.records)
     for seat, option in enumerate(PORT_OPTIONS):
         if names[seat] is None:
             asyncio.run(check_listening(settings.host, settings.ports[seat], option))
+    check_folder(options.records)
     warm_up([player for player in players if player is not None])
     agents = [
         None if name is None or player is None else (name, Client(*player, seed_of(options.seed, seat)))

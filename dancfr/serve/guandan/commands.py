@@ -73,7 +73,9 @@ def serve(options: ServeOptions) -> dict[str, Any]:
     public = read_public_url(options.public_url)
     settings = ServerSettings(options.host, options.port, options.tables, options.rate, public)
     asyncio.run(check_listening(settings.host, settings.port))
-    warm_up([make_agent(name, rules.game) for name in dict.fromkeys(filter(None, names))], rules.game)
+    players = [make_agent(name, rules.game) for name in dict.fromkeys(filter(None, names))]
+    check_folder(options.records)
+    warm_up(players, rules.game)
     started = time.monotonic()
 
     def on_listening(url: str) -> None:
@@ -93,7 +95,6 @@ def _check(options: ServeOptions) -> TableRules:
     check_seconds("--rate", options.rate)
     game_options = {"length": "match", "situation": "first"} | read_options("guandan", options.options)
     game = make_game_as(GuanDan, "guandan", **game_options)
-    check_folder(options.records)
     return TableRules(
         game, options.matches, options.clock, options.joker_bomb, options.seed, options.records, game_options
     )

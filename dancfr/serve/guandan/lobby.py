@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from dancfr.errors import one_line, warn
 from dancfr.serve.guandan.client import Client
 from dancfr.serve.guandan.hosted_table import HostedTable, TableRecord, TableRules
 from dancfr.serve.seats import AgentSeat, Seat, UserSeat
@@ -89,11 +90,17 @@ class Lobby:
         if len(users) < self._agents.count(None):
             return
         number = len(self.records) + 1
-        self._waiting = [None] * SEATS
         waiting = iter(users)
         seats: list[Seat] = []
-        for seat, agent in enumerate(self._agents):
-            seats.append(next(waiting) if agent is None else AgentSeat(agent[0], agent[1](number, seat)))
+        try:
+            for seat, agent in enumerate(self._agents):
+                seats.append(next(waiting) if agent is None else AgentSeat(agent[0], agent[1](number, seat)))
+        except Exception as error:  # whatever an agent does, such as one whose files were removed
+            warn(f"table {number} cannot start: {one_line(error)}")
+            self._release(users, "failed")
+            return
+        finally:
+            self._waiting = [None] * SEATS
         table = HostedTable(number, seats, self._rules)
         self.records.append(table.record)
         task = asyncio.ensure_future(table.run())
@@ -101,14 +108,18 @@ class Lobby:
         task.add_done_callback(self._close)
 
     def _close(self, task: "asyncio.Task[TableRecord]") -> None:
-        """A table has ended: its users may take other seats."""
+        """Forgets a table that has ended."""
         table = self._playing.pop(task)
-        for user in table.users:
-            self._seats.pop(user.name, None)
-            if user.link is not None and table.record.status in _CLOSINGS:
-                user.link.close(*_CLOSINGS[table.record.status])
+        self._release(table.users, table.record.status)
         if self._tables is not None and len(self.records) >= self._tables and not self._playing:
             self.all_played.set()
+
+    def _release(self, users: Sequence[UserSeat], status: str) -> None:
+        """Lets users take other seats, and closes their connections with the reason."""
+        for user in users:
+            self._seats.pop(user.name, None)
+            if user.link is not None and status in _CLOSINGS:
+                user.link.close(*_CLOSINGS[status])
 
     def leave(self, seat: UserSeat, link: WebSocketLink) -> None:
         """A connection has ended. At a table that is playing the seat stays taken."""

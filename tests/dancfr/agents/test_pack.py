@@ -193,6 +193,10 @@ def test_wrong_use_is_refused_and_leaves_nothing(run: Path, table: Path, tmp_pat
         ({"seed": -1}, "--seed must be at least 0"),
         ({"nets": 0}, "--nets must be at least 1"),
         ({"response_minutes": 0.0}, "--response-minutes must be more than 0"),
+        ({"response_minutes": float("nan")}, "--response-minutes must be more than 0 and at most a month .*, got nan"),
+        ({"response_minutes": 1e6}, "--response-minutes must be more than 0 and at most a month"),
+        ({"response_minutes": 1.0, "seed": 2**32}, "--response-minutes requires a --seed of at most 4,294,967,295"),
+        ({"response_minutes": 1.0, "response_starts": ("fresh",) * 65}, "--response-start may be given at most 64"),
         ({"name": "Not A Name"}, "small letters"),
         ({"precision": "double"}, "--precision must be half or single, got 'double'"),
     ):

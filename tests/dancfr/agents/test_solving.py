@@ -191,6 +191,7 @@ def test_a_game_that_is_always_a_draw_has_the_value_0(solved: Callable[..., dict
         (("kuhn", "--warm-weight", "0"), "--warm-weight must be more than 0"),
         (("kuhn", "--warm-weight", "inf"), "--warm-weight must be more than 0"),
         (("kuhn", "--warm-weight", "1e300"), "--warm-weight must be more than 0"),
+        (("kuhn", "--warm-weight", "5"), "--warm-weight requires --warm-start"),
         (("kuhn", "--warm-start", "none.safetensors"), "none.safetensors does not exist"),
         (("kuhn", "--warm-start", "."), ". is not a file"),
         (("kuhn", "--algorithm", "lp", "--warm-start", "x.safetensors"), "leave out --warm-start"),

@@ -77,6 +77,10 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         (("evaluate", "random", "--game", "geistr"), "no game named 'geistr'; did you mean geister?"),
         (("evaluate", "randm"), "no agent for geister named 'randm'; did you mean random?"),
         (("evaluate", "random", "--games", "0"), "--games must be at least 1, got 0"),
+        (
+            ("evaluate", "random", "--game", "kuhn", "--games", "0", "--exploitability", "--seed", "3"),
+            "--games 0 plays no match: leave out --against and --seed",
+        ),
         (("evaluate", "random", "--seed", "-1"), "--seed must be at least 0, got -1"),
         (("evaluate", "random", "--game", "guandan", "--ply-limit", "9"), "leave out --ply-limit"),
         (("evaluate", "random", "--ply-limit", "0"), "ply_limit must be"),
@@ -102,6 +106,7 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         (("presets", "geister-quik"), "no preset named 'geister-quik'; did you mean geister-quick?"),
         (("agents", "chess"), "no game named 'chess'"),
         (("bench", "geister-evn"), "no benchmark named 'geister-evn'; did you mean geister-env?"),
+        (("reproduce", "--seeds", "1,2"), "give its NAME, or leave them out"),
         (("reproduce", "geister-fig33"), "no experiment named 'geister-fig33'; did you mean geister-fig3?"),
         (("reproduce", "danzero-tabel1"), "no experiment named 'danzero-tabel1'; did you mean danzero-table1?"),
         (("reproduce", "danzero-table1", "minuts=3"), "no key named 'minuts'; did you mean minutes?"),

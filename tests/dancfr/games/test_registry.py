@@ -100,6 +100,7 @@ def test_options_reach_the_game() -> None:
             {},
             "pettingzoo:nowhere.at_all: cannot import 'nowhere.at_all' (No module named 'nowhere'); install it, or add",
         ),
+        ("pettingzoo:a..b", {}, "pettingzoo:a..b: write pettingzoo:MODULE, e.g. pettingzoo:pettingzoo.classic.leduc"),
         ("pettingzoo:json", {}, "pettingzoo:json: json has no raw_env, env, parallel_env"),
         (
             "pettingzoo:classic/leduc-v4",
@@ -120,6 +121,18 @@ def test_what_does_not_fit_is_said_in_one_line(name: str, options: dict, expecte
         make_game(name, **options)
     assert str(caught.value).startswith(expected)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"), [("raise RuntimeError('no display')", "RuntimeError: no display"), ("def", "SyntaxError: ")]
+)
+def test_a_module_that_fails_at_its_import_is_named_with_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, cause: str
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "broken_env.py").write_text(text)
+    with pytest.raises(UsageError, match=f"^pettingzoo:broken_env: importing 'broken_env' failed: {cause}"):
+        make_game("pettingzoo:broken_env")
 
 
 PENNIES = """

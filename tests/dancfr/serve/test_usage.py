@@ -1,5 +1,6 @@
 """Wrong use of `dancfr serve` and `dancfr connect`: one line, before anything is started."""
 
+import os
 import socket
 
 import pytest
@@ -102,6 +103,15 @@ def test_an_error_is_one_line_that_names_the_cause(
 def test_an_option_of_the_other_game_is_refused(command: Command, arguments: str) -> None:
     option = next(part for part in arguments.split() if part.startswith("--"))
     assert option in refused(command(*arguments.split()))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["guandan --agents randm,-,-,-", "guandan --host nowhere.invalid", "geister --host nowhere.invalid"],
+)
+def test_a_refused_command_makes_no_folder(command: Command, arguments: str) -> None:
+    refused(command("serve", *arguments.split(), "--records", "made/here"))
+    assert os.listdir() == []
 
 
 @pytest.mark.parametrize(

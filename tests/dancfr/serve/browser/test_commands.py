@@ -189,6 +189,7 @@ def test_wrong_use_ends_in_one_line(command: Command, arguments: list[str], word
     assert (outcome.code, outcome.out) == (2, "")
     assert words in outcome.err
     assert len(outcome.err.splitlines()) == 1
+    assert os.listdir() == []
 
 
 def test_a_pipe_or_a_device_is_no_record(command: Command, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from dancfr.serve.guandan.hosted_table import TableRules
 from dancfr.serve.guandan.lobby import MakeClient
 from dancfr.serve.guandan.server import ServerSettings, run_server, user_of
 from dancfr.serve.web import WebServer
-from dancfr.serve.websocket import BREACH, DONE, GOING_AWAY, MAX_UNREADABLE, NAME_TAKEN, NO_SEAT, WebSocketLink
+from dancfr.serve.websocket import BREACH, DONE, FAILED, GOING_AWAY, MAX_UNREADABLE, NAME_TAKEN, NO_SEAT, WebSocketLink
 from tests.dancfr.serve.guandan.conversations import RandomPlayer
 from tests.dancfr.serve.guandan.servers import ROUND, USERS, closing, connect, ours, play, request_of, serving
 
@@ -123,6 +123,25 @@ def test_a_table_without_users_is_closed_and_others_go_on(capfd: pytest.CaptureF
     first, second = serving(use, clock=0.2, tables=2)
     assert (first.status, second.status) == ("abandoned", "finished")
     assert "table 1: no user is left" in capfd.readouterr().err
+
+
+def test_a_table_whose_agent_cannot_be_made_lets_its_user_go(capfd: pytest.CaptureFixture[str]) -> None:
+    made: list[int] = []
+
+    def fails_once(table: int, seat: int) -> Client:
+        made.append(seat)
+        if len(made) == 1:
+            raise RuntimeError("its files are gone")
+        return ours(table, seat)
+
+    async def use(url: str, stop: asyncio.Event) -> None:
+        async with connect(f"{url}bob") as connection:
+            assert await closing(connection) == (FAILED, "the table has failed")
+        assert (await play(url, "bob")).status == "finished"
+
+    (record,) = serving(use, [None, *[("random", fails_once)] * 3], tables=1)
+    assert (record.table, record.status) == (1, "finished")
+    assert "table 1 cannot start: RuntimeError: its files are gone" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("index", [10**6, -1, 2**70, "10", 1.0, True, None])
