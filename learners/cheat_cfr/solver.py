@@ -209,9 +209,7 @@ def list_infosets(game: Cheat, keys: KeyForm) -> CheatSolver:
     hands, _ = game.deals()
     for first in (0, 1):
         solver._walk(hands, np.full(len(hands), first), 1, learn=False)
-    solver.table.values[solver.table.occupied["at"]] = (
-        0.0  # without the stamps of these walks, which do not count as iterations
-    )
+    solver.table.values[solver.table.occupied["at"]] = 0.0  # no stamps: these walks do not count as iterations
     return solver
 
 
