@@ -240,8 +240,8 @@ class RayRuntime:
 
     def _request(self, bundles: list[dict[str, float]]) -> None:
         """Asks the autoscaler for machines that hold these bundles beside this run's objects. This replaces the request
-        before; no bundles withdraw it."""
-        if not (bundles or self._requested):
+        before; no bundles withdraw it. A local Ray has no autoscaler."""
+        if self._local or not (bundles or self._requested):
             return
         from ray.autoscaler.sdk import request_resources
 
@@ -363,7 +363,8 @@ class RayRuntime:
         if self._watchdog.lost:  # Ray cannot stop actors any more; they end with the Ray of their machines
             self._handles.clear()
         else:
-            self._request([])
+            with contextlib.suppress(Exception):  # Ray may have been lost just now
+                self._request([])
         self.stop_all()
         self._watchdog.take_leave()
         if self._owner:

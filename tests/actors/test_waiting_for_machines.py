@@ -24,20 +24,15 @@ def requested() -> list[dict[str, Any]]:
 
 
 def test_a_request_replaces_the_one_before_and_is_withdrawn(ray_runtime: RayRuntime) -> None:
-    ray_runtime.start(Still, cpus=0.5)
-    ray_runtime.patience_s = 0.1
-    try:
+    joined = RayRuntime("auto", patience_s=0.1)
+    joined.start(Still, cpus=0.5)
+    for later in (lambda: joined.stop(joined.start(Still)), joined.shutdown):
         for _ in range(2):
             with pytest.raises(ResourcesMissing, match="1 GPUs, but Ray has 0"):
-                ray_runtime.start(Still, gpus=1)
+                joined.start(Still, gpus=1)
             assert requested() == [{"CPU": 0.5, "GPU": 0.0}, {"CPU": 1.0, "GPU": 1}]
-        ray_runtime.start(Still)
-        assert requested() == [], "what was waited for is there"
-        with pytest.raises(ResourcesMissing, match="99 workers do not fit"):
-            RayRuntime("auto", workers=99, patience_s=0.1)
-        assert requested() == [], "the run has ended"
-    finally:
-        ray_runtime.patience_s = 0.0
+        later()
+        assert requested() == []
 
 
 def test_a_wait_that_is_interrupted_is_left_in_order(ray_runtime: RayRuntime) -> None:
