@@ -105,8 +105,7 @@ def compare(game: Cheat, states: States, tables: list[StatedCheat], knowledge: K
         assert encoded.shape == (len(states), *game.spec.shapes["flat"])
         assert encoded.min() >= 0
         assert encoded.max() <= 1
-        logs = np.ascontiguousarray(packed[:, -DIGESTS : 8 - DIGESTS]).view(np.uint64)[:, 0]
-        room = 62 // int(log_width(game.max_discard))
+        logs, room = packed[:, -DIGESTS : 8 - DIGESTS].copy().view("u8")[:, 0], 62 // int(log_width(game.max_discard))
         for b, table in enumerate(tables):
             assert unlog(int(logs[b]), game.max_discard) == table.turns[-room:], "a turn is missing"
             assert read_hand(packed, game.ranks)[b].tolist() == table.counts(table.hands[player])
