@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from math import trunc
 from types import UnionType
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
 
