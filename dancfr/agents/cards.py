@@ -240,7 +240,7 @@ def _facts(card: Card) -> str:
     training = card.training
     facts = [f"{training.iterations:,} iterations"]
     facts += [] if training.samples is None else [f"{training.samples:,} samples"]
-    facts += [] if training.minutes is None else [f"{training.minutes:,.3g} minutes"]
+    facts += [] if training.minutes is None else [f"{_rounded(training.minutes)} minutes"]
     facts += [] if training.seed is None else [f"seed {training.seed}"]
     facts += [f"commit `{commit[:12]}`" for commit in training.commits]
     text = ", ".join(facts) + "."
@@ -252,6 +252,10 @@ def _facts(card: Card) -> str:
             f"({100 * found.same / found.decisions:.2f} %) of {found.games:,} games with itself (seed {found.seed})."
         )
     return text
+
+
+def _rounded(minutes: float) -> str:
+    return f"{minutes:,.0f}" if minutes >= 100 else f"{minutes:.3g}"
 
 
 def _row(match: Match) -> str:

@@ -36,18 +36,18 @@ def options_kept(
     return options, {f"--option {key}": (value, options.get(key)) for key, value in given.items()}
 
 
-def refuse_differences(given: Mapping[str, tuple[Any, Any]], what: str, folder: Path, cure: str) -> None:
-    """Raises UsageError if a request asks for something else than what it continues.
+def refuse_differences(given: Mapping[str, tuple[Any, Any]], work: str, folder: Path, cure: str) -> None:
+    """Raises UsageError if a request differs from the work that it continues.
 
     Args:
         given: By option the value that the request asks for, None if it asks for none, and the stored one.
-        what: The work that is continued, such as ``the league``.
+        work: The work that is continued, such as ``the league``.
         folder: Its folder.
         cure: The choice for those who want something else, such as ``another folder``.
     """
     for option, (asked, kept) in given.items():
         if asked is not None and asked != kept:
             raise UsageError(
-                f"{option} {show(asked)} differs from that of {what} in {folder}, {show(kept)}: leave it out, or "
+                f"{option} {show(asked)} differs from that of {work} in {folder}, {show(kept)}: leave it out, or "
                 f"choose {cure}"
             )

@@ -32,7 +32,7 @@ def draw(
 ) -> "Axes":
     """Draws the values of a key, a line for each player, policy and opponent, and returns the axes.
 
-    Win rates have their 95 % intervals.
+    Win rates have their 95 % intervals, if all points of a line have them.
 
     Args:
         rows: Rows of the record.
@@ -64,7 +64,7 @@ def draw(
         places = [row[at] for row in points]
         words = (name, label or key) if alone else (name, label, key)
         (line,) = ax.plot(places, [row[key] for row in points], marker=".", label=" ".join(filter(None, words)))
-        if key == "win_rate":
+        if key == "win_rate" and all("ci95" in row for row in points):
             low, high = zip(*(row["ci95"] for row in points), strict=True)
             ax.fill_between(places, low, high, color=line.get_color(), alpha=BAND)
     if key in EXACT:
@@ -104,8 +104,9 @@ def series(rows: Sequence[Row], key: str, where: Mapping[str, Any]) -> tuple[NDA
         raise UsageError(f"no row with {key} has {', '.join(f'{name}={value!r}' for name, value in where.items())}")
     if len({row["iteration"] for row in points}) < len(points):
         kinds = {name: sorted({str(row[name]) for row in points if name in row}) for name in ("kind", *_APART)}
-        such = next(f"{name}={values[0]!r} of {', '.join(values)}" for name, values in kinds.items() if len(values) > 1)
-        raise UsageError(f"{key} has several values an iteration: name one, such as {such}")
+        such = [f"{name}={values[0]!r} of {', '.join(values)}" for name, values in kinds.items() if len(values) > 1]
+        cure = f"name one, such as {such[0]}" if such else "name an entry of the rows that differs, see run.rows()"
+        raise UsageError(f"{key} has several values an iteration: {cure}")
     points.sort(key=lambda row: row["iteration"])
     return np.array([row["iteration"] for row in points], np.int64), np.array([row[key] for row in points], np.float64)
 

@@ -41,7 +41,7 @@ from dancfr.cli import (  # noqa: F401
 # isort: on
 from dancfr.cli.app import app
 from dancfr.cli.jobs import submits_no_command
-from dancfr.errors import DancfrError, naming_extras, naming_options, one_line, place_of, warn
+from dancfr.errors import DancfrError, naming_extras, naming_options, one_line, place_of, printable, warn
 from dancfr.extensions import fault_of_others
 from dancfr.standard_streams import ReaderGone, guard_streams
 
@@ -103,7 +103,10 @@ def _run(arguments: list[str] | None) -> int:
         return 1
     except Exception as error:
         if hasattr(error, "format_message"):  # usage errors of the parser, and the help of a command without arguments
-            warn(_wrong_use(error, sys.argv[1:] if arguments is None else arguments))
+            if type(error).__name__ == "NoArgsIsHelpError":
+                warn(error.format_message())
+            else:
+                warn(printable(_wrong_use(error, sys.argv[1:] if arguments is None else arguments)))
             return 2
         if (place := fault_of_others(error)) is not None:
             return _fail(f"{one_line(error)} (raised at {place}); `dancfr games NAME --check` checks a game", 1)
@@ -111,10 +114,8 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _wrong_use(error: Any, arguments: list[str]) -> str:
-    """Formats a usage error of the parser, or the help of a command without arguments."""
+    """Formats a usage error of the parser."""
     text, context = error.format_message(), getattr(error, "ctx", None)
-    if "\n" in text:
-        return str(text)
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     command = f"dancfr {name}".strip() if context is None else context.command_path
     unknown = getattr(error, "option_name", "") if text.startswith("No such option") else ""

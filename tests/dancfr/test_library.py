@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dancfr
+from dancfr.arguments import read
 from dancfr.cli import main
 from dancfr.errors import RunError, UsageError
 from dancfr.games.registry import GAMES
@@ -263,6 +264,13 @@ def test_numbers_of_numpy_and_paths_are_taken(tmp_path: Path) -> None:
         dancfr.solve(rules, iterations=5, out=tmp_path / "k.safetensors", report=lambda _: None)
         found = dancfr.exploitability(tmp_path / "k.safetensors", game)
         assert found.exploitability == solution.exploitability
+
+
+@pytest.mark.filterwarnings("error")
+def test_number_of_single_precision_is_taken_without_a_warning() -> None:
+    assert read(np.float32(0.5), float, "minutes") == 0.5
+    with pytest.raises(UsageError, match="minutes expects a number"):
+        read(1 << 200, float, "minutes")
 
 
 class Nameless:

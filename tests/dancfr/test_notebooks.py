@@ -15,6 +15,7 @@ from matplotlib import pyplot
 import dancfr
 from dancfr.agents.match import Match
 from dancfr.agents.response import Response
+from dancfr.agents.run_curves import draw, series
 from dancfr.agents.solving import Solution
 from dancfr.agents.tournament import Tournament
 from dancfr.agents.trained import SHOWN, TrainedRun
@@ -244,6 +245,21 @@ def test_curves_of_two_runs_are_named_and_lose_the_title_of_the_first(run: Train
         other.plot(x="decisions")
     with pytest.raises(UsageError, match="no x named 'second'; did you mean seconds"):
         other.plot(x="second")
+
+
+def test_rows_that_nothing_tells_apart_are_refused_with_the_cure() -> None:
+    with pytest.raises(UsageError, match="seconds has several values an iteration: name an entry of the rows"):
+        series(
+            [{"kind": "event", "iteration": 3, "seconds": 1}, {"kind": "event", "iteration": 3, "seconds": 2}],
+            "seconds",
+            {},
+        )
+
+
+def test_win_rates_without_intervals_are_drawn_as_a_line() -> None:
+    rows = [{"iteration": 1, "win_rate": 0.5, "ci95": [0.4, 0.6]}, {"iteration": 2, "win_rate": 0.6}]
+    assert len(draw(rows, "win_rate", "title", "name").collections) == 0
+    assert len(draw(rows[:1], "win_rate", "title", "name").collections) == 1
 
 
 def test_metric_names_the_policy_whose_values_it_returns(run: TrainedRun) -> None:

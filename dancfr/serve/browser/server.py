@@ -187,9 +187,11 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
             return refusal(404, "there is no such page")
         return _answer(rules_page(room.rules).encode(), _TYPES[".html"])
 
-    def files_of(folder: Path | None) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    def files_of(*folders: Path) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        """Answers with a file of the first folder that has it."""
+
         async def answer(request: web.Request) -> web.StreamResponse:
-            files = {file.name: file for file in folder.iterdir() if file.is_file()} if folder else {}
+            files = {file.name: file for folder in reversed(folders) for file in folder.iterdir() if file.is_file()}
             file = files.get(request.match_info["name"])
             return refusal(404, "there is no such page") if file is None else _file(file)
 
@@ -210,9 +212,11 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
 
     server.route("/", index)
     server.route("/play", play)
-    server.route("/{name}", files_of(PAGE))
+    own = [] if room.page is None else [room.page.parent]
+    shared = [PAGE] if server.prefix == f"/{GAME}" else []  # a proxy that keeps this prefix asks for all files below it
     server.route(f"/{GAME}/{RULES}", rules)
-    server.route(f"/{GAME}/{{name}}", files_of(None if room.page is None else room.page.parent))
+    server.route(f"/{GAME}/{{name}}", files_of(*own, *shared))
+    server.route("/{name}", files_of(PAGE))
     return server
 
 

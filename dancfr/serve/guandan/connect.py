@@ -91,7 +91,7 @@ async def _play(url: str, client: Client, patience_s: float, result: GuanDanResu
                 async with asyncio.timeout(CONNECT_S):
                     # The environment names proxies for HTTP, but none for WebSockets.
                     connection = await session.ws_connect(
-                        f"http{url.removeprefix('ws')}",
+                        urlsplit(url)._replace(scheme=_http_of(url)).geturl(),
                         max_msg_size=MAX_MESSAGE_BYTES,
                         timeout=aiohttp.ClientWSTimeout(ws_close=2.0),
                     )
@@ -181,11 +181,15 @@ def _status_after(farewell: aiohttp.WSMessage | None, client: Client, url: str, 
     return None
 
 
+def _http_of(url: str) -> str:
+    """The scheme of HTTP for a WebSocket's address, whose own may be written in capitals."""
+    return f"http{urlsplit(url).scheme.removeprefix('ws')}"
+
+
 def _has_proxy(url: str) -> bool:
     """Whether the environment names a proxy for this server."""
-    parts = urlsplit(url)
-    host, scheme = parts.hostname or "", f"http{parts.scheme.removeprefix('ws')}"
-    return scheme in getproxies() and not proxy_bypass(host) and not is_nearby(host)
+    host = urlsplit(url).hostname or ""
+    return _http_of(url) in getproxies() and not proxy_bypass(host) and not is_nearby(host)
 
 
 def describe_failure(url: str, error: Exception) -> DancfrError:

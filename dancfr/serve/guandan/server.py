@@ -73,7 +73,8 @@ async def run_server(
     server = WebServer(settings.host, settings.port, settings.public)
 
     async def seat(request: web.Request) -> web.StreamResponse:
-        name = user_of(request.raw_path.removeprefix(server.prefix))
+        path = request.raw_path  # a prefix may be /game, which a proxy strips or not
+        name = user_of(path) or user_of(path.removeprefix(server.prefix))
         if name is None:
             return refusal(404, f"connect to /game/NAME, with a name of at most {MAX_NAME} printable characters")
         if problem := server.origins.refusal(request):

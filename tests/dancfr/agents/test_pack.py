@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dancfr.agents.by_name import make_agent
-from dancfr.agents.cards import Card, read_card
+from dancfr.agents.cards import Card, read_card, section
 from dancfr.agents.pack import PackRequest, pack
 from dancfr.agents.solving import solve
 from dancfr.errors import RunError, UsageError
@@ -64,6 +64,9 @@ def test_a_packed_mixture_plays_as_the_run_and_is_smaller(run: Path, tmp_path: P
     assert match.ci95[0] <= match.win_rate <= match.ci95[1]
     assert card.precision is not None
     assert card.precision.same >= 0.98 * card.precision.decisions
+
+    long = card.model_copy(update={"training": card.training.model_copy(update={"minutes": 2712.4})})
+    assert ", 2,712 minutes, " in section("small", long)
 
     (file,) = (tmp_path / "small" / "strategies").iterdir()
     arrays, _ = load_state(file)

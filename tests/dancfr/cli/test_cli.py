@@ -47,6 +47,7 @@ def copy(trained: Path, tmp_path: Path) -> Path:
     [
         (("trian",), "No such command 'trian'"),
         (("train",), "Missing argument 'PRESET' (see dancfr train --help)"),
+        (("train", "--e\nvil\x1b[31m"), "settings have no dashes: e\\nvil\\x1b[31m=VALUE (see dancfr train --help)"),
         (("nope",), "No such command 'nope' (see dancfr --help)"),
         (("report",), "Missing argument 'RUN'"),
         (("train", PRESET, "--nope"), "No such option: --nope"),

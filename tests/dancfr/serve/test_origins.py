@@ -65,6 +65,34 @@ async def check_common(url: str, port: int) -> None:
     assert not await admitted(url, "null", Host="")
 
 
+GAME = "https://games.example.org/game"
+"""A public address whose path is also one of the servers' own."""
+
+
+def test_the_path_game_may_be_public_for_guandan() -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        for seat in (f"{url}me", f"{url}game/me"):  # of a proxy that strips the path, and of one that keeps it
+            assert await admitted(seat, "https://games.example.org")
+
+    settings = ServerSettings(port=0, public=read_public_url(GAME))
+    rules = TableRules(ROUND, clock=20.0)
+    serve_while(use, lambda stop, tell: run_server(settings, rules, THREE_AGENTS, stop, tell), ends_by_itself=False)
+
+
+def test_the_path_game_may_be_public_for_the_browser() -> None:
+    async def use(pages: Pages) -> None:
+        found = []
+        for path in ("/main.js", "/game/leduc.js", "/game/rules.html"):
+            for asked in (path, f"/game{path}"):  # of a proxy that strips the path, and of one that keeps it
+                async with pages.session.get(f"{pages.address}{asked}") as answer:
+                    found.append((answer.status, await answer.text()))
+        assert found[0::2] == found[1::2]
+        assert {status for status, _ in found} == {200}
+        assert len(set(found)) == 3
+
+    with_pages(use, server={"public": read_public_url(GAME)})
+
+
 def test_foreign_pages_cannot_play_guandan() -> None:
     """A host name other than this machine's may have been made to point here."""
 

@@ -47,6 +47,13 @@ def test_four_users_play_matches_and_get_the_result() -> None:
     assert record.timeouts == [0] * 4
 
 
+def test_the_scheme_of_an_address_may_be_in_capitals() -> None:
+    async def use(url: str, stop: asyncio.Event) -> None:
+        assert (await play(url.replace("ws:", "WS:"), "me")).status == "finished"
+
+    assert [record.status for record in serving(use, tables=1)] == ["finished"]
+
+
 def test_several_tables_at_once_are_filled_in_order() -> None:
     async def use(url: str, stop: asyncio.Event) -> None:
         joining = []
