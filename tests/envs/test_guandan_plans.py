@@ -51,11 +51,13 @@ def test_prices_and_chances_are_those_of_the_table() -> None:
     desk, view = new_desk(), new_view()
     cheapest = passes = outs = 0
     for states, packed, lists in positions(2, seed=3):
+        states = states.copy()
         x, y = GAME.encode(packed, "plans")[:, STATE:], vectors(packed, lists)[:, ACTION:]
         assert x.shape[1] == plans.INPUTS
         assert y.shape[1] == plans.ACTION_INPUTS
         for b, state in enumerate(states.view(np.recarray)):
             me, level = int(state.to_move), int(state.level)
+            state.left[:] = np.minimum(state.left, 27)  # as the infostate tells them
             look(view, state, me, Strengths(), Manners())
             low, high = state.low[me], state.high[me]
             whole = split(desk, low, high, level, view.price)
