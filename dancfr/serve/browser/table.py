@@ -237,10 +237,9 @@ class Table:
         states, stream = self.position.states.copy(), self._streams[player]
         action = await self._think(lambda: self._ask(player, name, states, stream))
         taken = time.monotonic() - started
-        rest = self._pace - taken
-        while rest > 0 and not self._paused:  # a new pace counts immediately
-            await asyncio.sleep(min(rest, 0.1))
-            rest = self._pace - (time.monotonic() - started)
+        # A new pace counts immediately, and a pause holds the move back.
+        while self._paused or (rest := self._pace - (time.monotonic() - started)) > 0:
+            await asyncio.sleep(0.1 if self._paused else min(rest, 0.1))
         self._play(action, round(1000 * taken))
 
     def _ask(self, player: int, name: str, states: States, stream: Any) -> Any:

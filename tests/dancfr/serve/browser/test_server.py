@@ -420,6 +420,22 @@ def test_agents_are_watched_at_a_chosen_pace() -> None:
     with_pages(use, "goofspiel", seats=("random", "random"))
 
 
+def test_a_pause_holds_back_the_move_that_is_waiting() -> None:
+    async def use(pages: Pages) -> None:
+        table = pages.room.watch()
+        client = await pages.open()
+        await client.send(type="sit", table=table.spectator)
+        await asyncio.sleep(0.2)
+        await client.send(type="pace", seconds=0, paused=True)
+        await asyncio.sleep(0.3)
+        assert table.position.ply == 0
+        await client.send(type="pace", seconds=0, paused=False)
+        while not (await client.next("table"))["over"]:
+            pass
+
+    with_pages(use, "goofspiel", seats=("random", "random"), pace=60.0)
+
+
 def test_an_agent_that_fails_ends_its_table_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         name = "broken"
