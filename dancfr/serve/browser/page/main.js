@@ -240,6 +240,7 @@ function draw() {
 
 function status(live) {
   if (!live) return t("looking");
+  if (table.failed) return t("ended");
   if (table.over) {
     if (table.you === null) return `${t("ended")} ${result()}`;
     const own = table.returns[table.you];
