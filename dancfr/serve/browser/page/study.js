@@ -5,10 +5,10 @@ import { fill, html, svg } from "./draw.js";
 
 /**
  * The study panel. `ask(ply)` requests an insight, `branch(seat)` plays on from the position that is shown; `describe`
- * writes a move. Insights are kept by position, so that each is asked for once.
+ * writes a move. Insights are kept by position, and the server thinks about the last request only.
  */
 export function makeStudy(root, { api, ask, branch }) {
-  let insights = new Map(), asked = new Set(), key = null, collecting = false, view = null;
+  let insights = new Map(), asked = null, key = null, collecting = false, view = null;
 
   // These stay while thoughts arrive: a new button in place of another would lose a click.
   const summary = html("summary"), content = html("div"), lines = html("p");
@@ -18,7 +18,7 @@ export function makeStudy(root, { api, ask, branch }) {
   function begin(table, studied) {
     if (table.table !== key) {
       insights = new Map();
-      asked = new Set();
+      asked = null;
       collecting = false;
       if (key === null) panel.open = studied;
       key = table.table;
@@ -36,7 +36,7 @@ export function makeStudy(root, { api, ask, branch }) {
     collecting = true;
     for (let ply = 0; ply < view.table.ply; ply += 1) {
       if (!insights.has(ply)) {
-        asked.add(ply);
+        asked = ply;
         return ask(ply);
       }
     }
@@ -50,8 +50,8 @@ export function makeStudy(root, { api, ask, branch }) {
     if (root.hidden) return;
     if (!panel.isConnected) fill(root, panel);
     const over = ply === table.ply && table.over;
-    if (panel.open && !over && !insights.has(ply) && !asked.has(ply) && !collecting) {
-      asked.add(ply);
+    if (panel.open && !over && !insights.has(ply) && asked !== ply && !collecting) {
+      asked = ply;
       ask(ply);
     }
     const missing = Array.from({ length: table.ply }, (_, at) => at).some((at) => !insights.has(at));
