@@ -12,6 +12,7 @@ import numpy as np
 
 from dancfr.agents.insight import bring
 from dancfr.errors import UsageError, one_line, warn
+from dancfr.evaluation.sides import Teams, sides_of
 from dancfr.runs.recorded_games import Writer
 from dancfr.serve.browser.displays import Display, offered
 from dancfr.serve.position import Position, agent_stream, plain_action
@@ -309,6 +310,7 @@ class Table:
             "choices": offered(self._display, position.states) if asked else [],
             "over": position.over,
             "returns": position.returns if position.over else None,
+            "outcome": None if seat is None or not position.over else outcome_of(position, seat),
             "ending": position.ending,
             "failed": self.failed,
             "since": first,
@@ -327,4 +329,15 @@ class Table:
         return {str(player): self.seats[player].key for player in users[1:]}
 
 
-__all__ = ["Onlooker", "Seat", "Step", "Table"]
+def outcome_of(position: Position, seat: int) -> int:
+    """Whether a player has won, 1, drawn, 0, or lost, -1, as a match counts it."""
+    game, returns = position.game, position.returns
+    try:
+        sides = sides_of(game)
+    except UsageError:  # a game of which there are no matches
+        return (returns[seat] > 0) - (returns[seat] < 0)
+    side = game.spec.teams[seat] if isinstance(sides, Teams) else seat
+    return int(sides.results(position.states, np.array([side]))[0][0])
+
+
+__all__ = ["Onlooker", "Seat", "Step", "Table", "outcome_of"]

@@ -243,7 +243,7 @@ function status(live) {
   if (table.failed) return t("ended");
   if (table.over) {
     if (table.you === null) return `${t("ended")} ${result()}`;
-    const own = table.returns[table.you];
+    const own = table.outcome;
     return `${t(own > 0 ? "won" : own < 0 ? "lost_game" : "drawn")} ${result()}`;
   }
   if (table.mover === table.you) return t("your move");

@@ -18,7 +18,8 @@ from dancfr.serve.browser.displays import page_of
 from dancfr.serve.browser.messages import MOST_BYTES
 from dancfr.serve.browser.rules_page import rules_page
 from dancfr.serve.browser.server import PAGE
-from dancfr.serve.position import replayed
+from dancfr.serve.browser.table import outcome_of
+from dancfr.serve.position import Position, replayed
 from tests.dancfr.serve.browser.pages import LIMIT_S, TOKEN, Client, Pages, with_pages
 
 GAME_PAGES = {name: record.page.parent for name, record in GAMES.items() if record.page is not None}
@@ -418,6 +419,16 @@ def test_agents_are_watched_at_a_chosen_pace() -> None:
         assert last["returns"] == table.position.returns
 
     with_pages(use, "goofspiel", seats=("random", "random"))
+
+
+def test_a_return_above_the_mean_of_all_players_is_a_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    position = Position(make_game("kuhn"), 0)
+    while not position.over:
+        position.play(position.actions[0])
+    kind = type(position.game)
+    monkeypatch.setattr(kind, "returns", lambda self, states, before=kind.returns: before(self, states) + 3)
+    assert min(position.returns) > 0
+    assert sorted(outcome_of(position, seat) for seat in (0, 1)) == [-1, 1]
 
 
 def test_a_pause_holds_back_the_move_that_is_waiting() -> None:
