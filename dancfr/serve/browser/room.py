@@ -108,14 +108,15 @@ class Room:
 
     def hello(self) -> Plain:
         """The first message to a page."""
-        settings = self.settings
+        settings, spec = self.settings, self.game.spec
         return {
             "type": "hello",
             "game": settings.name,
             "page": GENERAL if self.page is None else f"{GAME}/{self.page.name}",
             "rules": None if self.rules is None else f"{GAME}/{RULES}#rules",
-            "players": self.game.spec.num_players,
-            "teams": list(self.game.spec.teams),
+            "players": spec.num_players,
+            "teams": list(spec.teams),
+            "opposed": spec.constant_sum and len(set(spec.teams) or range(spec.num_players)) == 2,
             "agents": list(settings.agents),
             "seats": list(settings.seats),
             "study": settings.study,

@@ -57,6 +57,7 @@ const api = {
   belief: (found) => module.belief?.(found, api),
   play: (choice) => server.send({ type: "move", ply: table.ply, choice }),
   side: (player) => (hello.teams.length ? hello.teams[player] : player),
+  opposed: () => hello.opposed,
   say: (words) => fill(element("said"), words),
   get study() { return table?.study ?? false; },
 };

@@ -104,8 +104,9 @@ export function makeStudy(root, { api, ask, branch }) {
       const found = insights.get(at);
       if (!found || found.value === null || found.value === undefined) continue;
       const mover = table.events[at]?.player ?? table.mover;
-      const sign = api.side(mover) === api.side(0) ? 1 : -1;
-      points.push([at, sign * found.value]);
+      const own = api.side(mover) === api.side(0);
+      if (!own && !api.opposed()) continue;
+      points.push([at, own ? found.value : -found.value]);
       most = Math.max(most, Math.abs(found.value));
     }
     if (!missing && points.length < 2) return null; // the agent values no positions

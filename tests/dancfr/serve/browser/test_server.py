@@ -431,6 +431,18 @@ def test_a_return_above_the_mean_of_all_players_is_a_win(monkeypatch: pytest.Mon
     assert sorted(outcome_of(position, seat) for seat in (0, 1)) == [-1, 1]
 
 
+@pytest.mark.parametrize(
+    ("game", "rules", "opposed"), [("leduc", {}, True), ("guandan", {}, True), ("cheat", {"players": 3}, False)]
+)
+def test_a_page_learns_whether_one_side_wins_what_the_other_loses(
+    game: str, rules: dict[str, Any], opposed: bool
+) -> None:
+    async def use(pages: Pages) -> None:
+        assert (await pages.open()).received[0]["opposed"] is opposed
+
+    with_pages(use, game, rules=rules)
+
+
 def test_a_pause_holds_back_the_move_that_is_waiting() -> None:
     async def use(pages: Pages) -> None:
         table = pages.room.watch()
