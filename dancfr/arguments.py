@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from math import trunc
 from types import UnionType
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
 
@@ -105,9 +104,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return any(_fits(value, each) for each in inner)
     if origin in (int, float):
         number = numbers.Integral if origin is int else numbers.Real
-        return _is_number(value, number) and (
-            not isinstance(value, numbers.Rational) or -1 << _BITS < value < 1 << _BITS
-        )
+        return _is_number(value, number) and (not _is_number(value, numbers.Rational) or abs(value) < 1 << _BITS)
     if origin is str:
         return isinstance(value, str) and _is_name(value)
     if origin is os.PathLike:

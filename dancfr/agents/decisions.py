@@ -88,7 +88,7 @@ def decisions_command(
             }
             for row in rows
         ],
-        "examples": [asdict(each) for each in examples[:SHOWN]],
+        "examples": [asdict(each) for each in examples[:SHOWN] if each.gain < 0],
         "page": None if out is None else str(out),
         **record_of_commits((agent, beside)),
     }

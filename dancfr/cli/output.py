@@ -2,17 +2,14 @@
 
 import io
 import json
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from dancfr.errors import printable
+from dancfr.errors import printable, warn
 from dancfr.notebooks import percent
 from dancfr.values import show
-
-log = logging.getLogger(__name__)
 
 Result = dict[str, Any]
 
@@ -20,16 +17,20 @@ Result = dict[str, Any]
 def deliver(compute: Callable[[], Result], as_json: bool, describe: Callable[[Result], str]) -> None:
     """Computes the result of a command and prints it to standard output.
 
-    During the computation `sys.stdout` is redirected to the log, since standard output is reserved for the result. Ray
-    prints messages there, e.g. about a killed worker, which the worker pool reports itself.
+    During the computation whatever games and agents print goes to standard error, since standard output is reserved
+    for the result.
 
     Args:
         compute: Function that computes the result.
         as_json: Print one JSON object instead of text.
         describe: Function that formats the result as text.
     """
-    with redirect_stdout(_Log()):
-        result = compute()
+    printed = _Printed()
+    try:
+        with redirect_stdout(printed):
+            result = compute()
+    finally:
+        printed.finish()
     if as_json:
         from dancfr.runs.metrics import plain
 
@@ -39,13 +40,23 @@ def deliver(compute: Callable[[], Result], as_json: bool, describe: Callable[[Re
     print(text, flush=True)
 
 
-class _Log(io.TextIOBase):
-    """A text stream that writes its lines to the log of this module."""
+class _Printed(io.TextIOBase):
+    """Writes whole lines to standard error, except those of Ray's own processes, which the worker pool reports."""
+
+    def __init__(self) -> None:
+        self._begun = ""
 
     def write(self, text: str) -> int:
-        if text.strip():
-            log.info("%s", text.rstrip())
+        *lines, self._begun = f"{self._begun}{text}".split("\n")
+        for line in lines:
+            if "(raylet" not in line:
+                warn(line)
         return len(text)
+
+    def finish(self) -> None:
+        """Ends the last line."""
+        if self._begun:
+            self.write("\n")
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:

@@ -101,20 +101,22 @@ class Room:
         self._opened = 0
         self._finished = 0
         self.first: Table | None = None
+        self._recorded: Table | None = None
         self._agents: dict[str, Agent] = {}
         self._version_of = version_of
         self._stopping: set[asyncio.Future[None]] = set()
 
     def hello(self) -> Plain:
         """The first message to a page."""
-        settings = self.settings
+        settings, spec = self.settings, self.game.spec
         return {
             "type": "hello",
             "game": settings.name,
             "page": GENERAL if self.page is None else f"{GAME}/{self.page.name}",
             "rules": None if self.rules is None else f"{GAME}/{RULES}#rules",
-            "players": self.game.spec.num_players,
-            "teams": list(self.game.spec.teams),
+            "players": spec.num_players,
+            "teams": list(spec.teams),
+            "opposed": spec.constant_sum and len(set(spec.teams) or range(spec.num_players)) == 2,
             "agents": list(settings.agents),
             "seats": list(settings.seats),
             "study": settings.study,
@@ -163,7 +165,7 @@ class Room:
         table = self._make_table(position, seats, steps, Writer(None, "", {}, 0, ()))
         table.set_pace(self.settings.pace, True)
         self._tables.append(table)
-        self.first = table
+        self.first = self._recorded = table
         return table
 
     def watch(self) -> Table:
@@ -302,8 +304,8 @@ class Room:
         await asyncio.gather(*(table.stop() for table in self._tables))
 
     def summary(self) -> Plain:
-        """How many tables there were, and how many of their games have ended."""
-        ended = self._finished + sum(table.position.over for table in self._tables)
+        """How many tables there were, and how many of their games have ended; a recorded game is none of them."""
+        ended = self._finished + sum(table.position.over for table in self._tables if table is not self._recorded)
         return {"tables": self._opened, "finished": ended}
 
 

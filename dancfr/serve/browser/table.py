@@ -12,6 +12,7 @@ import numpy as np
 
 from dancfr.agents.insight import bring
 from dancfr.errors import UsageError, one_line, warn
+from dancfr.evaluation.sides import Teams, sides_of
 from dancfr.runs.recorded_games import Writer
 from dancfr.serve.browser.displays import Display, offered
 from dancfr.serve.position import Position, agent_stream, plain_action
@@ -237,10 +238,9 @@ class Table:
         states, stream = self.position.states.copy(), self._streams[player]
         action = await self._think(lambda: self._ask(player, name, states, stream))
         taken = time.monotonic() - started
-        rest = self._pace - taken
-        while rest > 0 and not self._paused:  # a new pace counts immediately
-            await asyncio.sleep(min(rest, 0.1))
-            rest = self._pace - (time.monotonic() - started)
+        # A new pace counts immediately, and a pause holds the move back.
+        while self._paused or (rest := self._pace - (time.monotonic() - started)) > 0:
+            await asyncio.sleep(0.1 if self._paused else min(rest, 0.1))
         self._play(action, round(1000 * taken))
 
     def _ask(self, player: int, name: str, states: States, stream: Any) -> Any:
@@ -310,6 +310,7 @@ class Table:
             "choices": offered(self._display, position.states) if asked else [],
             "over": position.over,
             "returns": position.returns if position.over else None,
+            "outcome": None if seat is None or not position.over else outcome_of(position, seat),
             "ending": position.ending,
             "failed": self.failed,
             "since": first,
@@ -328,4 +329,15 @@ class Table:
         return {str(player): self.seats[player].key for player in users[1:]}
 
 
-__all__ = ["Onlooker", "Seat", "Step", "Table"]
+def outcome_of(position: Position, seat: int) -> int:
+    """Whether a player has won, 1, drawn, 0, or lost, -1, as a match counts it."""
+    game, returns = position.game, position.returns
+    try:
+        sides = sides_of(game)
+    except UsageError:  # a game of which there are no matches
+        return (returns[seat] > 0) - (returns[seat] < 0)
+    side = game.spec.teams[seat] if isinstance(sides, Teams) else seat
+    return int(sides.results(position.states, np.array([side]))[0][0])
+
+
+__all__ = ["Onlooker", "Seat", "Step", "Table", "outcome_of"]

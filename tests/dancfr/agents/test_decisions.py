@@ -71,6 +71,7 @@ def test_the_command_writes_a_page(tmp_path: Path) -> None:
     json.dumps(result)
     assert result["page"] == str(page)
     assert 0 < len(result["examples"]) <= 12
+    assert all(each["gain"] < 0 for each in result["examples"]), "lost, not won"
     text = page.read_text()
     assert "greedy won" in text
     assert text.count("<h3>") == len(result["examples"])

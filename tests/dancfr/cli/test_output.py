@@ -85,9 +85,10 @@ def test_standard_output_holds_the_result_alone(as_json: bool, capfd: pytest.Cap
 
     def compute() -> dict[str, Any]:
         print("(raylet) A worker died")
+        print("a game", "prints", end="")
         return {"games": 3}
 
     deliver(compute, as_json, lambda result: f"{result['games']} games")
     shown = capfd.readouterr()
     assert shown.out == ('{"games": 3}\n' if as_json else "3 games\n")
-    assert shown.err == ""
+    assert shown.err == "a game prints\n"

@@ -57,6 +57,7 @@ const api = {
   belief: (found) => module.belief?.(found, api),
   play: (choice) => server.send({ type: "move", ply: table.ply, choice }),
   side: (player) => (hello.teams.length ? hello.teams[player] : player),
+  opposed: () => hello.opposed,
   say: (words) => fill(element("said"), words),
   get study() { return table?.study ?? false; },
 };
@@ -240,9 +241,10 @@ function draw() {
 
 function status(live) {
   if (!live) return t("looking");
+  if (table.failed) return t("ended");
   if (table.over) {
     if (table.you === null) return `${t("ended")} ${result()}`;
-    const own = table.returns[table.you];
+    const own = table.outcome;
     return `${t(own > 0 ? "won" : own < 0 ? "lost_game" : "drawn")} ${result()}`;
   }
   if (table.mover === table.you) return t("your move");

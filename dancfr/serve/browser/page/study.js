@@ -5,10 +5,10 @@ import { fill, html, svg } from "./draw.js";
 
 /**
  * The study panel. `ask(ply)` requests an insight, `branch(seat)` plays on from the position that is shown; `describe`
- * writes a move. Insights are kept by position, so that each is asked for once.
+ * writes a move. Insights are kept by position, and the server thinks about the last request only.
  */
 export function makeStudy(root, { api, ask, branch }) {
-  let insights = new Map(), asked = new Set(), key = null, collecting = false, view = null;
+  let insights = new Map(), asked = null, key = null, collecting = false, view = null;
 
   // These stay while thoughts arrive: a new button in place of another would lose a click.
   const summary = html("summary"), content = html("div"), lines = html("p");
@@ -18,7 +18,7 @@ export function makeStudy(root, { api, ask, branch }) {
   function begin(table, studied) {
     if (table.table !== key) {
       insights = new Map();
-      asked = new Set();
+      asked = null;
       collecting = false;
       if (key === null) panel.open = studied;
       key = table.table;
@@ -36,7 +36,7 @@ export function makeStudy(root, { api, ask, branch }) {
     collecting = true;
     for (let ply = 0; ply < view.table.ply; ply += 1) {
       if (!insights.has(ply)) {
-        asked.add(ply);
+        asked = ply;
         return ask(ply);
       }
     }
@@ -50,8 +50,8 @@ export function makeStudy(root, { api, ask, branch }) {
     if (root.hidden) return;
     if (!panel.isConnected) fill(root, panel);
     const over = ply === table.ply && table.over;
-    if (panel.open && !over && !insights.has(ply) && !asked.has(ply) && !collecting) {
-      asked.add(ply);
+    if (panel.open && !over && !insights.has(ply) && asked !== ply && !collecting) {
+      asked = ply;
       ask(ply);
     }
     const missing = Array.from({ length: table.ply }, (_, at) => at).some((at) => !insights.has(at));
@@ -104,8 +104,9 @@ export function makeStudy(root, { api, ask, branch }) {
       const found = insights.get(at);
       if (!found || found.value === null || found.value === undefined) continue;
       const mover = table.events[at]?.player ?? table.mover;
-      const sign = api.side(mover) === api.side(0) ? 1 : -1;
-      points.push([at, sign * found.value]);
+      const own = api.side(mover) === api.side(0);
+      if (!own && !api.opposed()) continue;
+      points.push([at, own ? found.value : -found.value]);
       most = Math.max(most, Math.abs(found.value));
     }
     if (!missing && points.length < 2) return null; // the agent values no positions

@@ -18,7 +18,8 @@ from dancfr.serve.browser.displays import page_of
 from dancfr.serve.browser.messages import MOST_BYTES
 from dancfr.serve.browser.rules_page import rules_page
 from dancfr.serve.browser.server import PAGE
-from dancfr.serve.position import replayed
+from dancfr.serve.browser.table import outcome_of
+from dancfr.serve.position import Position, replayed
 from tests.dancfr.serve.browser.pages import LIMIT_S, TOKEN, Client, Pages, with_pages
 
 GAME_PAGES = {name: record.page.parent for name, record in GAMES.items() if record.page is not None}
@@ -418,6 +419,44 @@ def test_agents_are_watched_at_a_chosen_pace() -> None:
         assert last["returns"] == table.position.returns
 
     with_pages(use, "goofspiel", seats=("random", "random"))
+
+
+def test_a_return_above_the_mean_of_all_players_is_a_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    position = Position(make_game("kuhn"), 0)
+    while not position.over:
+        position.play(position.actions[0])
+    kind = type(position.game)
+    monkeypatch.setattr(kind, "returns", lambda self, states, before=kind.returns: before(self, states) + 3)
+    assert min(position.returns) > 0
+    assert sorted(outcome_of(position, seat) for seat in (0, 1)) == [-1, 1]
+
+
+@pytest.mark.parametrize(
+    ("game", "rules", "opposed"), [("leduc", {}, True), ("guandan", {}, True), ("cheat", {"players": 3}, False)]
+)
+def test_a_page_learns_whether_one_side_wins_what_the_other_loses(
+    game: str, rules: dict[str, Any], opposed: bool
+) -> None:
+    async def use(pages: Pages) -> None:
+        assert (await pages.open()).received[0]["opposed"] is opposed
+
+    with_pages(use, game, rules=rules)
+
+
+def test_a_pause_holds_back_the_move_that_is_waiting() -> None:
+    async def use(pages: Pages) -> None:
+        table = pages.room.watch()
+        client = await pages.open()
+        await client.send(type="sit", table=table.spectator)
+        await asyncio.sleep(0.2)
+        await client.send(type="pace", seconds=0, paused=True)
+        await asyncio.sleep(0.3)
+        assert table.position.ply == 0
+        await client.send(type="pace", seconds=0, paused=False)
+        while not (await client.next("table"))["over"]:
+            pass
+
+    with_pages(use, "goofspiel", seats=("random", "random"), pace=60.0)
 
 
 def test_an_agent_that_fails_ends_its_table_alone(monkeypatch: pytest.MonkeyPatch) -> None:
