@@ -14,9 +14,8 @@ Of an action, given the infostate of its player:
     chance that it holds                  3   against both opponents; of a pass: that the move to beat holds
     chances that a player goes out on it  3   next, partner, previous
 
-Chances are estimates from the unseen cards and the number of cards of each seat, of which an infostate tells 27 at most:
-a seat that has yet to give a card back may hold 28. Of tributes, only the price of the
-hand after them is given.
+Chances are estimates from the unseen cards and the number of cards of each seat, of which an infostate tells 27 at
+most: a seat that has yet to give a card back may hold 28. Of tributes, only the price of the hand after them is given.
 """
 
 import numpy as np
