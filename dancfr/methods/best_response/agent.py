@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import ValidationError
 
 from dancfr.errors import RunError, UsageError, reason
@@ -117,10 +116,12 @@ def _best_of_newest(run: Run, wanted: AgentName) -> tuple[StrategyFile, dict[str
     """The file, the arrays and the metadata of the response with the greatest mean return at the newest point of the
     curve up to the iteration of a name; the last one in folders of version 0.3, which do not tell them."""
     last = newest(run, wanted, None, "at the first point of its curve")
-    found = [file for file in run.list_strategies() if file.iteration == last.iteration]
-    loaded = [(file, *run.load_strategy(file.player, file.iteration)) for file in found]
-    values = [float(meta.get("value", 0.0)) for _, _, meta in loaded]
-    return loaded[len(values) - 1 - int(np.argmax(values[::-1]))]
+    loaded: list[tuple[StrategyFile, dict[str, Any], dict[str, Any]]] = [
+        (file, *run.load_strategy(file.player, file.iteration))
+        for file in run.list_strategies()
+        if file.iteration == last.iteration
+    ]
+    return max(loaded, key=lambda each: (float(each[2].get("value", 0.0)), each[0].player))
 
 
 def load_file(path: str | os.PathLike[str], game: GameBase) -> SeatedAgents:

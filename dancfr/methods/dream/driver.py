@@ -70,7 +70,8 @@ class Dream(Loop):
                 self.publish(t, players, nets)
             if self.evaluation_due(t):
                 self.evaluate(t)
-            row |= _of_players(self.config.updated_players(t), parts)
+            updated = self.config.updated_players(t)
+            row |= ({"player": updated[0]} if len(updated) == 1 else {}) | _joined(parts)
             row |= {f"samples/{name}": self.samples[key] for name, key in SAMPLES.items()}
 
     def traverse(self, t: int, traverser: int) -> Row:
@@ -149,10 +150,8 @@ class Dream(Loop):
     def fit_advantages(self, t: int, players: tuple[int, ...]) -> tuple[list[Weights], Row]:
         """Fits the players' advantage nets to their reservoirs; returns the new nets and the metrics of the fits."""
         self.progress.phase("training")
-        row = Row()
-        nets = self._fit("advantages", players, t, Stream.ADVANTAGE_FIT, row, "advantage")
-        row["buffer/advantage_fill"] = self._fill("advantages", players[0])
-        return nets, row
+        nets, row = self._fit("advantages", players, t, Stream.ADVANTAGE_FIT, "advantage")
+        return nets, row | {"buffer/advantage_fill": self._fill("advantages", players[0])}
 
     def publish(self, t: int, players: tuple[int, ...], nets: Sequence[Weights]) -> None:
         """Stores the players' new nets, and lets opponents and evaluations play by them from now on."""
@@ -168,14 +167,16 @@ class Dream(Loop):
             return
         self.progress.phase("training of the average")
         players = tuple(range(self.config.players))
-        nets = self._fit("policies", players, t, Stream.AVERAGE_FIT, self._carried, "policy")
+        nets, metrics = self._fit("policies", players, t, Stream.AVERAGE_FIT, "policy")
+        self._carried |= metrics
         for player, weights in enumerate(nets):
             self.run.save_strategy(player, t, weights, {}, average=True)
             if self.actors.evaluation:
                 self.actors.evaluation.call(Evaluations.add, t, player, weights, True)
 
-    def _fit(self, part: str, players: tuple[int, ...], t: int, stream: Stream, row: Row, kind: str) -> list[Weights]:
-        """Fits one net of each player to its buffer of a part, all at the same time; returns the new nets."""
+    def _fit(self, part: str, players: tuple[int, ...], t: int, stream: Stream, kind: str) -> tuple[list[Weights], Row]:
+        """Fits one net of each player to its buffer of a part, all at the same time; returns the new nets, and the
+        metrics of the fits as those of a `kind`."""
         count, seed = self.config.own_count(t), self.config.seed
         learner, buffers = self.actors.learners[part], self.actors.buffers
         fits = [
@@ -183,8 +184,7 @@ class Dream(Loop):
             for player in players
         ]
         results = [self.get(list(fit)) for fit in fits]
-        row |= _fit_metrics(kind, [metrics for metrics, _ in results])
-        return [weights for _, weights in results]
+        return [weights for _, weights in results], _joined([_fit_metrics(kind, metrics) for metrics, _ in results])
 
     def _fill(self, part: str, player: int) -> float:
         fill: float = self.actors.runtime.get(self.actors.buffers[part, player].call(BufferServer.stats))["fill"]
@@ -225,7 +225,7 @@ class Dream(Loop):
         if player in self._baseline_fits:
             metrics, weights = self.get(list(self._baseline_fits.pop(player)))
             fill = {"buffer/baseline_fill": self._fill("transitions", player)}
-            self._fitted[player] = _fit_metrics("baseline", [metrics]) | fill, weights
+            self._fitted[player] = _fit_metrics("baseline", metrics) | fill, weights
 
     def warm_up(self) -> None:
         """Compiles the kernels of the workers by a traversal of one game for each player."""
@@ -302,9 +302,9 @@ def _chunk_sizes(games: int, chunk: int) -> list[int]:
     return [min(chunk, games - start) for start in range(0, games, chunk)]
 
 
-def _of_players(updated: tuple[int, ...], parts: list[Row]) -> Row:
-    """The metrics of an iteration from those of its players: sums of seconds and steps, means of the rest."""
-    row = Row(player=updated[0]) if len(updated) == 1 else Row()
+def _joined(parts: Sequence[Row]) -> Row:
+    """The metrics of several players from those of each: sums of seconds and steps, means of the rest."""
+    row = Row()
     for key in dict.fromkeys(key for part in parts for key in part):
         values = [part[key] for part in parts if key in part]
         added = key.startswith("time/") or key.endswith("_steps")
@@ -312,12 +312,11 @@ def _of_players(updated: tuple[int, ...], parts: list[Row]) -> Row:
     return row
 
 
-def _fit_metrics(kind: str, metrics: list[dict[str, float]]) -> dict[str, float]:
-    mean = {key: sum(m[key] for m in metrics) / len(metrics) for key in ("loss", "rows_per_second", "waited")}
+def _fit_metrics(kind: str, metrics: dict[str, float]) -> Row:
     return {
-        f"time/{kind}_s": sum(m["seconds"] for m in metrics),
-        f"loss/{kind}": mean["loss"],
-        f"learner/{kind}_steps": sum(m["steps"] for m in metrics),
-        f"learner/{kind}_rows_per_second": mean["rows_per_second"],
-        f"learner/{kind}_waited_s": mean["waited"],
+        f"time/{kind}_s": metrics["seconds"],
+        f"loss/{kind}": metrics["loss"],
+        f"learner/{kind}_steps": metrics["steps"],
+        f"learner/{kind}_rows_per_second": metrics["rows_per_second"],
+        f"learner/{kind}_waited_s": metrics["waited"],
     }
