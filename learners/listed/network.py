@@ -1,6 +1,5 @@
 """The Q-network, which maps a state and an action to a value. `B` pairs, `F` features of a state, `A` of an action."""
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +13,7 @@ from envs.sparse import Sparse
 from learners.devices import send
 from learners.listed.critic import NAME, without_critic
 from learners.listed.settings import ListedTrainingSettings, QNetworkSettings
-from learners.networks.modules import linear_arrays, tanh
+from learners.networks.modules import linear_arrays, load_linear, tanh
 from learners.networks.settings import Weights
 from learners.storage import arrays_under
 
@@ -115,7 +114,7 @@ class QNet(nn.Module):
             arrays["hidden0.w"] = np.concatenate([arrays.pop("state.w"), arrays.pop("action.w")])
         layers: dict[str, Any] = {f"tower{i}": layer for i, layer in enumerate(self.tower)}
         layers |= {f"hidden{i}": layer for i, layer in enumerate(self.hidden)} | {"out": self.out}
-        _load(layers, arrays)
+        load_linear(layers, arrays)
 
 
 class QWithCritic(nn.Module):
@@ -172,17 +171,4 @@ class QWithCritic(nn.Module):
         self.q.load_inference_weights(without_critic(weights))
         critic = arrays_under(weights, NAME)
         if critic:
-            _load({str(i): layer for i, layer in enumerate([*self.critic, self.value])}, critic)
-
-
-def _load(layers: dict[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Copies ``name.w`` and ``name.b`` into the linear layers of these names; raises ValueError where they differ."""
-    if arrays.keys() != {f"{name}.{part}" for name in layers for part in "wb"}:
-        raise ValueError("the weights are those of another network")
-    with torch.no_grad():
-        for name, layer in layers.items():
-            matrix, bias = np.asarray(arrays[f"{name}.w"]).T, np.asarray(arrays[f"{name}.b"])
-            if matrix.shape != layer.weight.shape:
-                raise ValueError(f"{name} has {matrix.shape} weights, expected {tuple(layer.weight.shape)}")
-            layer.weight.copy_(torch.from_numpy(matrix.copy()))
-            layer.bias.copy_(torch.from_numpy(bias.copy()))
+            load_linear({str(i): layer for i, layer in enumerate([*self.critic, self.value])}, critic)

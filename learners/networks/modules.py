@@ -7,7 +7,7 @@ Convolutions are written as linear layers over patches. The first one needs no i
 matrix products over patches train faster than torch's convolutions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, cast
 
@@ -211,15 +211,7 @@ class ValueNet(nn.Module):
         layers: dict[str, Any] = {f"hidden{i}": layer for i, layer in enumerate(self.hidden)} | {"out": self.out}
         if isinstance(self.trunk, PatchTrunk):
             layers |= {f"conv0.{v}": layer for v, layer in enumerate(self.trunk.first)} | {"conv1": self.trunk.second}
-        if weights.keys() != {f"{name}.{part}" for name in layers for part in "wb"}:
-            raise ValueError("the weights are those of another network")
-        with torch.no_grad():
-            for name, layer in layers.items():
-                matrix, bias = np.asarray(weights[f"{name}.w"]).T, np.asarray(weights[f"{name}.b"])
-                if matrix.shape != layer.weight.shape:
-                    raise ValueError(f"{name} has {matrix.shape} weights, expected {tuple(layer.weight.shape)}")
-                layer.weight.copy_(torch.from_numpy(matrix.copy()))
-                layer.bias.copy_(torch.from_numpy(bias.copy()))
+        load_linear(layers, weights)
 
 
 def sum_outputs(outputs: Tensor, slots: Tensor, needed: Tensor) -> Tensor:
@@ -251,3 +243,20 @@ def _array(tensor: Tensor | None) -> NDArray[np.float32]:
 def linear_arrays(name: str, layer: Any) -> Weights:
     """Returns the arrays of a linear layer for inference: ``NAME.w``, `[inputs, outputs]`, and ``NAME.b``."""
     return {f"{name}.w": np.ascontiguousarray(_array(layer.weight).T), f"{name}.b": _array(layer.bias)}
+
+
+def load_linear(layers: Mapping[str, Any], arrays: Weights) -> None:
+    """Reverse of `linear_arrays` for layers by their names.
+
+    Raises:
+        ValueError: names or shapes differ.
+    """
+    if arrays.keys() != {f"{name}.{part}" for name in layers for part in "wb"}:
+        raise ValueError("the weights are those of another network")
+    with torch.no_grad():
+        for name, layer in layers.items():
+            matrix, bias = arrays[f"{name}.w"].T, arrays[f"{name}.b"]
+            if matrix.shape != layer.weight.shape:
+                raise ValueError(f"{name} has {matrix.shape} weights, expected {tuple(layer.weight.shape)}")
+            layer.weight.copy_(torch.from_numpy(matrix.copy()))
+            layer.bias.copy_(torch.from_numpy(bias.copy()))
