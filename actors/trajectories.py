@@ -350,10 +350,11 @@ def _seats(task: TrajectoryTask) -> NDArray[np.int8]:
 
 
 def _results(seats: NDArray[np.int8], returns: NDArray[np.float32]) -> dict[str, float]:
-    """Games against each opponent, and the sum of the learner's returns in them: ``games/1``, ``return/1``, ..."""
+    """Games against each opponent, and the sum of the learner's returns in them, of a game the mean over its seats:
+    ``games/1``, ``return/1``, ..."""
     results = {}
     for party in np.unique(seats[seats != LEARNER]).tolist():
         games = (seats == party).any(axis=1)
         results[f"games/{party}"] = float(games.sum())
-        results[f"return/{party}"] = float(returns[games][seats[games] == LEARNER].sum())
+        results[f"return/{party}"] = float(returns[games].mean(axis=1, where=seats[games] == LEARNER).sum())
     return results

@@ -17,6 +17,7 @@ from actors.trajectories import (
     TrajectoryWeights,
 )
 from envs.agent import Agent
+from envs.cheat import Cheat
 from envs.game import Game, States
 from envs.geister import Geister
 from envs.kuhn import Kuhn
@@ -92,6 +93,21 @@ def test_self_play_and_opponents_share_a_chunk() -> None:
     asked = set(np.concatenate(opponent.places).tolist())
     assert asked <= set(range(30, 50))
     assert asked & set(range(40, 50)), "it moves first in the last ten games"
+
+
+def test_the_learner_s_return_is_the_mean_over_its_seats() -> None:
+    """The outcomes of Cheat for four add up to 0, and the winner's return is 1."""
+    game = Cheat(players=4)
+    network = NetworkSettings(width=8, depth=1, outputs="action")
+    weights = TrajectoryWeights(1, network, (fresh(game, network, 1),))
+    worker = TrajectoryPlayer(game, 1.0, 1.0, [RandomAgent()])
+    chunk = task((20, (1, LEARNER, LEARNER, LEARNER)))
+    returns = worker.measure(chunk, weights)[0][0]
+    np.testing.assert_allclose(returns.sum(axis=1), 0, atol=1e-6)
+    stats, _ = worker.play(chunk, weights)
+    assert stats["games/1"] == 20
+    assert stats["return/1"] == pytest.approx(-returns[:, 0].sum() / 3, abs=1e-4)
+    assert abs(stats["return/1"]) > 0.2
 
 
 def test_a_chunk_is_repeated_by_its_seed() -> None:
