@@ -222,6 +222,11 @@ class TrajectoryPlayer(WarmUp):
         states, places = game.reset(batch, chance), np.arange(batch)
         returns, decisions = np.zeros((batch, game.spec.num_players), np.float32), 0
         for ply in count():
+            over = game.finished(states)  # also before the first decision, if chance ends a game there
+            if over.any():
+                ended, going = np.flatnonzero(over), np.flatnonzero(~over)
+                returns[places[ended]] = self._returns(take_records(states, ended))
+                states, places = take_records(states, going), places[going]
             if not len(states):
                 break
             movers = game.to_move(states)
@@ -247,11 +252,6 @@ class TrajectoryPlayer(WarmUp):
                     raise
                 names = " or ".join(agent.name for agent in parties.values())
                 raise BadMove(f"agent {names}: {error}") from None
-            over = game.finished(states)
-            if over.any():
-                ended, going = np.flatnonzero(over), np.flatnonzero(~over)
-                returns[places[ended]] = self._returns(take_records(states, ended))
-                states, places = take_records(states, going), places[going]
         return decisions, returns
 
     def _returns(self, states: States) -> NDArray[np.float32]:
@@ -355,6 +355,7 @@ def _results(seats: NDArray[np.int8], returns: NDArray[np.float32]) -> dict[str,
     results = {}
     for party in np.unique(seats[seats != LEARNER]).tolist():
         games = (seats == party).any(axis=1)
+        own = seats[games] == LEARNER
         results[f"games/{party}"] = float(games.sum())
-        results[f"return/{party}"] = float(returns[games].mean(axis=1, where=seats[games] == LEARNER).sum())
+        results[f"return/{party}"] = float(((returns[games] * own).sum(axis=1) / np.maximum(own.sum(axis=1), 1)).sum())
     return results

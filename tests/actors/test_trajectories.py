@@ -29,6 +29,7 @@ from learners.policy_gradient.network import policy_net
 from learners.policy_gradient.policy import PolicyInference
 from learners.policy_gradient.settings import NoiseSettings
 from learners.samples import unpack_mask
+from tests.games import sudden_kuhn
 
 MINI = Geister(size=4, ply_limit=30, observation_limit=30)
 NET = NetworkSettings(width=16, depth=2, outputs="move")
@@ -108,6 +109,24 @@ def test_the_learner_s_return_is_the_mean_over_its_seats() -> None:
     assert stats["games/1"] == 20
     assert stats["return/1"] == pytest.approx(-returns[:, 0].sum() / 3, abs=1e-4)
     assert abs(stats["return/1"]) > 0.2
+
+
+def test_games_that_end_before_a_decision_ask_nobody() -> None:
+    game, opponent = sudden_kuhn(), Watching()
+    network = NetworkSettings(width=8, depth=1, outputs="action")
+    weights = TrajectoryWeights(1, network, (fresh(game, network, 1),))
+    worker = TrajectoryPlayer(game, 1.0, 1.0, [opponent])
+    chunk = task((400, (LEARNER, 1)))
+    returns = worker.measure(chunk, weights)[0][0]
+    assert (returns != 0).all()
+    opponent.movers.clear()
+    stats, block = worker.play(chunk, weights)
+    assert set(opponent.movers) == {1}
+    assert stats["return/1"] == pytest.approx(returns[:, 0].sum())
+    rows = block["net0"]
+    assert 260 < stats["decisions"] - len(opponent.movers) == len(rows)
+    assert np.isfinite(rows["log_probability"]).all()
+    assert unpack_mask(rows["legal"], 2).all()
 
 
 def test_a_chunk_is_repeated_by_its_seed() -> None:
