@@ -254,18 +254,20 @@ class ListedPlayer(WarmUp, ABC):
     def _decide(self, states: States, number: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
         """Chooses the actions at all tables, `[B]` records, and appends the decisions of the net to the rows."""
         if not self._others:
-            return self._learner_decides(states, number, rng)
+            return self._learner_decides(states, number, self._places, rng)
         actions = np.empty(len(states), self.game.action_dtype)
         party = self._seats[np.arange(len(states)), self.game.to_move(states)]
         for each in np.unique(party).tolist():
             at = np.flatnonzero(party == each)
             if each == LEARNER:
-                actions[at] = self._learner_decides(states[at], number[at], rng)
+                actions[at] = self._learner_decides(states[at], number[at], self._places[at], rng)
             else:
                 actions[at] = self._others[each - 1].act(states[at], self._places[at], rng)
         return actions
 
-    def _learner_decides(self, states: States, number: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
+    def _learner_decides(
+        self, states: States, number: NDArray[np.int64], places: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.void]:
         """Chooses actions at the tables where the learner moves."""
         game = self.game
         self._decisions += len(states)
@@ -279,7 +281,7 @@ class ListedPlayer(WarmUp, ABC):
         packed = game.observe(undecided, movers)
         notes = self._encode.appraise(packed, lists.offsets, lists.rows)
         values = self._inference(*self._inputs(packed, lists, notes))
-        picked, decided = self._pick(Asked(undecided, asked, lists, notes, values), rng)
+        picked, decided = self._pick(Asked(undecided, places[asked], lists, notes, values), rng)
         chosen[asked] = source[picked]
         kept = self._rows.append(len(asked))
         for name, column in decided.items():

@@ -222,6 +222,11 @@ class TrajectoryPlayer(WarmUp):
         states, places = game.reset(batch, chance), np.arange(batch)
         returns, decisions = np.zeros((batch, game.spec.num_players), np.float32), 0
         for ply in count():
+            over = game.finished(states)  # also before the first decision, if chance ends a game there
+            if over.any():
+                ended, going = np.flatnonzero(over), np.flatnonzero(~over)
+                returns[places[ended]] = self._returns(take_records(states, ended))
+                states, places = take_records(states, going), places[going]
             if not len(states):
                 break
             movers = game.to_move(states)
@@ -247,11 +252,6 @@ class TrajectoryPlayer(WarmUp):
                     raise
                 names = " or ".join(agent.name for agent in parties.values())
                 raise BadMove(f"agent {names}: {error}") from None
-            over = game.finished(states)
-            if over.any():
-                ended, going = np.flatnonzero(over), np.flatnonzero(~over)
-                returns[places[ended]] = self._returns(take_records(states, ended))
-                states, places = take_records(states, going), places[going]
         return decisions, returns
 
     def _returns(self, states: States) -> NDArray[np.float32]:
@@ -350,10 +350,12 @@ def _seats(task: TrajectoryTask) -> NDArray[np.int8]:
 
 
 def _results(seats: NDArray[np.int8], returns: NDArray[np.float32]) -> dict[str, float]:
-    """Games against each opponent, and the sum of the learner's returns in them: ``games/1``, ``return/1``, ..."""
+    """Games against each opponent, and the sum of the learner's returns in them, of a game the mean over its seats:
+    ``games/1``, ``return/1``, ..."""
     results = {}
     for party in np.unique(seats[seats != LEARNER]).tolist():
         games = (seats == party).any(axis=1)
+        own = seats[games] == LEARNER
         results[f"games/{party}"] = float(games.sum())
-        results[f"return/{party}"] = float(returns[games][seats[games] == LEARNER].sum())
+        results[f"return/{party}"] = float(((returns[games] * own).sum(axis=1) / np.maximum(own.sum(axis=1), 1)).sum())
     return results

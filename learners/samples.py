@@ -189,7 +189,7 @@ def choice_dtype(
 def trajectory_dtype(spec: GameSpec, critic: bool = False) -> np.dtype:
     """Record of one decision of self-play for a policy gradient, with the targets from its trajectory.
 
-    A record has 43 bytes for Geister. Fields: packed `infostate` of the acting player; packed mask of `legal` actions;
+    A record has 42 bytes for Geister. Fields: packed `infostate` of the acting player; packed mask of `legal` actions;
     `action`; `log_probability` of the action by the policy that played; `advantage`, its estimate; `target`, that of
     the value of the infostate; `version` of the weights that played; and, for a `critic` that sees everything, the
     packed infostates of the `others`.

@@ -182,6 +182,19 @@ def kuhn() -> TreeGame:
     return build("kuhn", deals, 2, moves, payoff)
 
 
+def sudden_kuhn() -> TreeGame:
+    """Kuhn poker after a chance move that ends one game in four before anyone decides; player 0 then wins 1."""
+    rest = kuhn()
+    return TreeGame(
+        "sudden-kuhn",
+        np.array([0.25, *(0.75 * rest.chance)]),
+        np.array([-1, *rest.player], np.int8),
+        np.concatenate([np.full((1, 2), -1), rest.children + (rest.children >= 0)]).astype(np.int32),
+        np.array([1.0, *rest.payoff], np.float32),
+        np.concatenate([np.zeros((1, 2)), rest.observation]).astype(np.int16),
+    )
+
+
 def random_game(seed: int, depth: int = 4, actions: int = 3) -> TreeGame:
     """A game whose movers, legal actions, lengths, chances and payoffs are drawn from `seed`."""
     chances = np.random.default_rng(seed).dirichlet(np.full(4, 5.0))

@@ -20,7 +20,7 @@ from actors.rows import take_records
 from envs.game import Game, Packed, States
 from learners.networks.settings import NetworkSettings
 from learners.regret_matching import sample_actions
-from learners.samples import advantage_rows, policy_rows
+from learners.samples import advantage_dtype, advantage_rows, policy_dtype, policy_rows
 
 MOST_NODES = 5_000_000
 """Maximum number of decisions in a chunk: games with many decisions are too large for following every action."""
@@ -78,43 +78,53 @@ class ExternalTraverser(Traverser):
         """
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         policies = Policies(self.game, self.network, weights.policies, self._device)
-        levels, endings = self._descend(task, policies, rng)
-        roots = self._ascend(levels)
-        advantages = np.concatenate([self._advantages(level, task.iteration) for level in levels])
+        levels, endings, at_once = self._descend(task, policies, rng)
+        returned = at_once + self._ascend(levels).sum(dtype=np.float64)
+        spec = self.game.spec
+        advantages = np.concatenate(
+            [np.empty(0, advantage_dtype(spec)), *(self._advantages(level, task.iteration) for level in levels)]
+        )
         decisions = sum(len(level.mine) for level in levels)
         stats = {
             "decisions": decisions,
             "games": task.games,
             "plies": decisions / task.games,
-            "returns": float(roots.mean()),
+            "returns": float(returned / task.games),
             "endings": endings.tolist(),
             "log_weights": log_moments(advantages["log_weight"].astype(np.float64)),
             "advantage_rows": len(advantages),
             "advantage_rms": float(np.sqrt(np.square(advantages["advantage"]).mean())) if len(advantages) else 0.0,
         }
-        samples = np.concatenate([self._policies(level, task.iteration) for level in levels])
+        samples = np.concatenate(
+            [np.empty(0, policy_dtype(spec)), *(self._policies(level, task.iteration) for level in levels)]
+        )
         return stats, {"advantages": advantages, "policies": samples}
 
     def _descend(
         self, task: TraversalTask, policies: Policies, rng: np.random.Generator
-    ) -> tuple[list[_Level], NDArray[np.int64]]:
+    ) -> tuple[list[_Level], NDArray[np.int64], float]:
         """Plays all followed actions to the ends of the games.
 
         Returns:
-            The levels, with the returns of finished games in `values`, and the number of each ending.
+            The levels, with the returns of finished games in `values`; the number of each ending; and the sum of the
+            traverser's returns in games that chance has ended before anyone decides.
         """
         game, traverser = self.game, task.traverser
         states = game.reset(task.games, rng)
         above = np.arange(task.games), np.zeros(task.games, np.int64)
         levels: list[_Level] = []
         endings = np.zeros(len(game.spec.endings), np.int64)
-        nodes = 0
+        nodes, at_once = 0, 0.0
         while len(states):
             over = game.finished(states)
             if over.any():
                 ended = take_records(states, np.flatnonzero(over))
                 endings += np.bincount(game.endings(ended), minlength=len(endings))
-                levels[-1].values[above[0][over], above[1][over]] = game.returns(ended)[:, traverser]
+                returns = game.returns(ended)[:, traverser]
+                if levels:
+                    levels[-1].values[above[0][over], above[1][over]] = returns
+                else:
+                    at_once = float(returns.sum(dtype=np.float64))
                 states = take_records(states, np.flatnonzero(~over))
                 above = above[0][~over], above[1][~over]
             if len(states) == 0:
@@ -129,7 +139,7 @@ class ExternalTraverser(Traverser):
             rows, actions = np.nonzero(levels[-1].followed)
             states, above = take_records(states, rows), (rows, actions)
             game.step(states, actions, rng)
-        return levels, endings
+        return levels, endings, at_once
 
     def _level(
         self,

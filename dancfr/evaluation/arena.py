@@ -231,7 +231,16 @@ def play_batch(
     places = np.arange(count)  # index in the batch of each unfinished game
     outcome, ending = np.zeros(count, np.int8), np.zeros(count, np.int8)
     value, winning, plies = np.zeros(count), np.zeros(count), np.zeros(count, np.int32)
-    while len(states):
+    while True:
+        over = game.finished(states)  # also before the first decision, if chance ends a game there
+        if over.any():
+            ended = places[over]
+            outcome[ended], value[ended] = sides.results(states[over], seat[ended])
+            winning[ended] = sides.winning(states[over])
+            ending[ended] = game.endings(states[over])
+            states, places = states[~over], places[~over]
+        if not len(states):
+            break
         if watch is not None:
             watch(states, places)
         second = sides.to_move(states) != seat[places]
@@ -242,13 +251,6 @@ def play_batch(
             bad, reason = sides.illegal(states, actions)
             raise AgentError(f"agent {name_of(agents[int(second[bad])])} {reason}") from error
         plies[places] += 1
-        over = game.finished(states)
-        if over.any():
-            ended = places[over]
-            outcome[ended], value[ended] = sides.results(states[over], seat[ended])
-            winning[ended] = sides.winning(states[over])
-            ending[ended] = game.endings(states[over])
-            states, places = states[~over], places[~over]
     return Record(seat, outcome, value, ending, plies, winning if len(sides.names) > 2 else None)
 
 

@@ -104,7 +104,8 @@ def q_agent(game: ListedGame, config: ListedConfig, weights: Mapping[str, Any], 
     check_weights(weights, _shapes(game, network) | critics)
     critic = None if full is None else CriticInference(full, dict(weights))
     learnt, plain = config.tribute == "learnt", without_critic(dict(weights))
-    return QAgent(game, network, plain, name, learnt, critic=critic, outputs=config.outputs)
+    bonus = training.win_bonus
+    return QAgent(game, network, plain, name, learnt, critic=critic, outputs=config.outputs, win_bonus=bonus)
 
 
 def starting_net(name: str, agent: Agent, config: ListedConfig) -> Weights:

@@ -33,6 +33,8 @@ class QAgent:
         forward: Runs the network; by default NumPy on the CPU.
         critic: Values of states for a search, if the training had a critic.
         outputs: What the outputs of the network are.
+        win_bonus: Points for winning that the values of network and critic contain (`ListedTrainingSettings`). A search
+            adds them to the returns of roll-outs that end; an `Insight` has no values then.
 
     Raises:
         ValueError: The game does not provide the encodings that the network needs.
@@ -40,7 +42,7 @@ class QAgent:
     Attributes:
         network: Settings of the Q-network.
         weights: Its weights.
-        learn_scripted, critic, outputs: As given.
+        learn_scripted, critic, outputs, win_bonus: As given.
     """
 
     def __init__(
@@ -53,12 +55,14 @@ class QAgent:
         forward: QForward | None = None,
         critic: CriticInference | None = None,
         outputs: Outputs = "returns",
+        win_bonus: float = 0.0,
     ) -> None:
         network.check(game.spec)
         self.name = name
         self._trained_on = game
         self.learn_scripted = learn_scripted
         self.network, self.weights, self.critic, self.outputs = network, weights, critic, outputs
+        self.win_bonus = win_bonus
         self._encode = DecisionEncoder(game, network.encoding_of(game.spec))
         self._forward = forward or QInference(network, weights)
         self._game = game
@@ -136,9 +140,9 @@ class QAgent:
         values, prior = None, None
         if self.outputs == "logits":
             prior = normalised(np.exp(np.where(np.isnan(given), -np.inf, given) - outputs.max()))
-        else:
+        elif not self.win_bonus:
             values = with_gaps(given)
-        if value is None and self.outputs == "returns":
+        if value is None and self.outputs == "returns" and not self.win_bonus:
             value, value_from = limited(float(outputs.max()), self._game), "values"
         return Insight(
             policy.tolist(),
@@ -152,10 +156,10 @@ class QAgent:
 
     def critic_value(self, states: States, rng: np.random.Generator) -> tuple[float | None, str | None]:
         """The mean value of a critic that sees all hands, over likely deals of those that the player of a position,
-        `[1]`, does not see, and ``critic``; twice None without a critic or deals. Moves without a choice are played
-        first."""
+        `[1]`, does not see, and ``critic``; twice None without a critic or deals, or with points for winning. Moves
+        without a choice are played first."""
         game = self._game
-        if self.critic is None or not isinstance(game, Redeals) or not isinstance(game, FullView):
+        if self.critic is None or self.win_bonus or not isinstance(game, Redeals) or not isinstance(game, FullView):
             return None, None
         dealt = np.repeat(states, DEALS)
         movers = self._game.to_move(dealt)

@@ -45,9 +45,10 @@ def roll_out(
         trace: Lambda, from 0 to 1.
 
     Returns:
-        The returns, `float32[M]`.
+        The returns, with the agent's points for winning, `float32[M]`.
     """
     critic, full = agent.critic, None if agent.critic is None else full_view(game)
+    most = np.float32(game.spec.max_return + agent.win_bonus)
     returns, weight = np.zeros(len(states), np.float32), np.ones(len(states), np.float32)
     rows, before, ply = np.arange(len(states)), game.rounds(states), 0
     while len(rows):
@@ -57,7 +58,7 @@ def roll_out(
             if over.any():
                 ended = rows[over]
                 won = game.round_returns(states[over])[np.arange(len(ended)), players[ended]]
-                returns[ended] += weight[ended] * won
+                returns[ended] += weight[ended] * (won + np.float32(agent.win_bonus) * np.sign(won))
                 states, rows = states[~over], rows[~over]
                 if not len(rows):
                     break
@@ -66,7 +67,7 @@ def roll_out(
         if critic is not None and full is not None and (last or trace < 1) and len(asked):
             at = rows[asked]
             share = weight[at] * np.float32(1 if last else 1 - trace)
-            returns[at] += share * _values(game, full, critic, states[asked], players[at])
+            returns[at] += share * _values(game, full, critic, states[asked], players[at], most)
             weight[at] *= np.float32(trace)
         if last:
             left = np.ones(len(rows), bool)
@@ -77,11 +78,15 @@ def roll_out(
 
 
 def _values(
-    game: ListedGame, full: FullView, critic: CriticInference, states: States, players: NDArray[np.int8]
+    game: ListedGame,
+    full: FullView,
+    critic: CriticInference,
+    states: States,
+    players: NDArray[np.int8],
+    most: np.float32,
 ) -> NDArray[np.float32]:
-    """The critic's values of states to the teams of `players`, `float32[m]`."""
+    """The critic's values of states to the teams of `players`, at most `most`, `float32[m]`."""
     movers = game.to_move(states)
     values = critic(game.observe(states, movers), full.observe_hidden(states, movers))
     teams = np.array(game.spec.teams or range(game.spec.num_players))
-    limit = np.float32(game.spec.max_return)
-    return np.clip(np.where(teams[movers] == teams[players], values, -values), -limit, limit)
+    return np.clip(np.where(teams[movers] == teams[players], values, -values), -most, most)

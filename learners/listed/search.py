@@ -179,7 +179,8 @@ class DealSearch:
             if before > 0:  # otherwise the place is not used
                 at = place[row.tobytes()]
                 prior[at], values[at], tries[at] = before, mean, count
-        if tries[chosen]:
+        in_returns = not self.agent.win_bonus
+        if tries[chosen] and in_returns:
             value, value_from = float(values[chosen]), "search"
         else:
             value, value_from = self.agent.critic_value(states, rng)
@@ -187,8 +188,8 @@ class DealSearch:
             policy.tolist(),
             "search",
             prior=normalised(prior),
-            values=with_gaps(values),
-            values_are="returns",
+            values=with_gaps(values) if in_returns else None,
+            values_are="returns" if in_returns else None,
             tries=tries.tolist(),
             value=value,
             value_from=value_from,

@@ -102,7 +102,7 @@ class PolicyLearner(NetLearner):
         sums = trainer.ranks.sum(torch.cat([tallies, tallies.new_tensor([rows, age, *moments])])).tolist()
         count = max(sums[-4], 1)
         square = sums[-1] / count
-        if self._spread is None:
+        if self._spread is None and sums[-4]:  # an iteration may have no samples
             self._spread = math.sqrt(square)
         means = dict(zip(_TALLIES, (total / count for total in sums[:-4]), strict=True))
         variance = square - (sums[-2] / count) ** 2

@@ -28,7 +28,7 @@ class PolicyTrainingSettings(Settings):
             infostate; ``all``: those of a critic of the same size that sees all players' infostates, in training only.
         unit: The unit of temperatures. ``largest``: the game's largest return; ``spread``: the root mean square of the
             values that the first fit learned, from nearly uniform play: what is usually at stake, where the largest
-            return is rare. In the first fit it is the largest return.
+            return is rare. In that fit it is the largest return.
         entropy: Weight of the policy's entropy.
         entropy_end: Weight of the entropy at the end of the schedule; None: constant.
         magnet: Weight of the divergence KL(policy, magnet).

@@ -17,6 +17,7 @@ from actors.trajectories import (
     TrajectoryWeights,
 )
 from envs.agent import Agent
+from envs.cheat import Cheat
 from envs.game import Game, States
 from envs.geister import Geister
 from envs.kuhn import Kuhn
@@ -28,6 +29,7 @@ from learners.policy_gradient.network import policy_net
 from learners.policy_gradient.policy import PolicyInference
 from learners.policy_gradient.settings import NoiseSettings
 from learners.samples import unpack_mask
+from tests.games import sudden_kuhn
 
 MINI = Geister(size=4, ply_limit=30, observation_limit=30)
 NET = NetworkSettings(width=16, depth=2, outputs="move")
@@ -92,6 +94,39 @@ def test_self_play_and_opponents_share_a_chunk() -> None:
     asked = set(np.concatenate(opponent.places).tolist())
     assert asked <= set(range(30, 50))
     assert asked & set(range(40, 50)), "it moves first in the last ten games"
+
+
+def test_the_learner_s_return_is_the_mean_over_its_seats() -> None:
+    """The outcomes of Cheat for four add up to 0, and the winner's return is 1."""
+    game = Cheat(players=4)
+    network = NetworkSettings(width=8, depth=1, outputs="action")
+    weights = TrajectoryWeights(1, network, (fresh(game, network, 1),))
+    worker = TrajectoryPlayer(game, 1.0, 1.0, [RandomAgent()])
+    chunk = task((20, (1, LEARNER, LEARNER, LEARNER)))
+    returns = worker.measure(chunk, weights)[0][0]
+    np.testing.assert_allclose(returns.sum(axis=1), 0, atol=1e-6)
+    stats, _ = worker.play(chunk, weights)
+    assert stats["games/1"] == 20
+    assert stats["return/1"] == pytest.approx(-returns[:, 0].sum() / 3, abs=1e-4)
+    assert abs(stats["return/1"]) > 0.2
+
+
+def test_games_that_end_before_a_decision_ask_nobody() -> None:
+    game, opponent = sudden_kuhn(), Watching()
+    network = NetworkSettings(width=8, depth=1, outputs="action")
+    weights = TrajectoryWeights(1, network, (fresh(game, network, 1),))
+    worker = TrajectoryPlayer(game, 1.0, 1.0, [opponent])
+    chunk = task((400, (LEARNER, 1)))
+    returns = worker.measure(chunk, weights)[0][0]
+    assert (returns != 0).all()
+    opponent.movers.clear()
+    stats, block = worker.play(chunk, weights)
+    assert set(opponent.movers) == {1}
+    assert stats["return/1"] == pytest.approx(returns[:, 0].sum())
+    rows = block["net0"]
+    assert 260 < stats["decisions"] - len(opponent.movers) == len(rows)
+    assert np.isfinite(rows["log_probability"]).all()
+    assert unpack_mask(rows["legal"], 2).all()
 
 
 def test_a_chunk_is_repeated_by_its_seed() -> None:

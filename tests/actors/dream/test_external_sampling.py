@@ -10,7 +10,7 @@ from envs.leduc import Leduc
 from learners.networks.settings import NetworkSettings
 from learners.samples import unpack_mask
 from tests.actors.dream.test_traversal import GAMES, NET, make_weights
-from tests.games import unpack
+from tests.games import sudden_kuhn, unpack
 from tests.trees import Tree, net_policy
 
 
@@ -85,3 +85,15 @@ def test_a_game_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     task, weights = TraversalTask((1,), 1, 0, 200), TraversalWeights(0, (None, None), None)
     with pytest.raises(TooManyNodes, match=r"more than 1,000 decisions in a chunk of 200 games of leduc: lower chunk"):
         ExternalTraverser(Leduc(), net).traverse(task, weights)
+
+
+def test_games_that_end_before_a_decision_count_with_their_returns() -> None:
+    """Uniform players of Kuhn poker win 1/8 a game, and a game that ends immediately brings 1."""
+    game, task = sudden_kuhn(), TraversalTask((5, 1), 3, 0, 6000)
+    stats, _ = ExternalTraverser(game, NET).traverse(task, TraversalWeights(2, (None, None), None))
+    assert stats["endings"][0] == 0
+    assert stats["returns"] == pytest.approx(0.25 + 0.75 / 8, abs=0.06)
+    alone = ExternalTraverser(game, NET)
+    for seed in range(12):  # of chunks of one game, some end immediately
+        stats, block = alone.traverse(TraversalTask((seed,), 3, 0, 1), TraversalWeights(2, (None, None), None))
+        assert stats["advantage_rows"] == len(block["advantages"])

@@ -17,7 +17,7 @@ from envs.geister.game import Geister
 from learners.networks.modules import ValueNet
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import advantage_dtype, unpack_mask
-from tests.games import TreeGame, kuhn, random_game, unpack
+from tests.games import TreeGame, kuhn, random_game, sudden_kuhn, unpack
 from tests.trees import Floats, Tree, net_policy
 
 NET = NetworkSettings(trunk="flat", width=16, depth=2, norm="none", outputs="sum")
@@ -219,6 +219,16 @@ def test_every_game_is_played_once_however_many_slots(name, slots):
     assert (rows["next_sign"] == 0).sum() == 101
     assert stats["endings"] == [0, 101]
     assert stats["plies"] == pytest.approx(len(rows) / 101)
+
+
+@pytest.mark.parametrize("slots", [1, 7, 512])
+def test_games_that_end_before_a_decision_give_no_samples(slots):
+    _, _, stats, block = traverse(sudden_kuhn(), SamplingSettings(), 0, games=400, slots=slots)
+    played = int((block["transitions"]["next_sign"] == 0).sum())
+    assert 260 < played < 340, "of 400 games a quarter ends immediately"
+    assert stats["endings"] == [0, 400]
+    assert stats["returns"] > -2 * played / 400 + (400 - played) / 400
+    assert np.isfinite(block["advantages"]["log_weight"]).all()
 
 
 def test_one_seed_gives_the_same_bytes_and_another_gives_others():

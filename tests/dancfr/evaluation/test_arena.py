@@ -12,6 +12,7 @@ from envs.game import States
 from envs.geister import Geister
 from envs.guandan import GuanDan
 from envs.players import RandomAgent
+from tests.games import sudden_kuhn
 
 FULL = Geister(ply_limit=300)
 MINI = Geister(size=4, ply_limit=30)
@@ -55,6 +56,20 @@ def test_random_against_random_is_symmetric_and_matches_known_rates() -> None:
     assert result.mean_plies == pytest.approx(150.0, abs=4)
     escapes = sum(n for name, n in result.categories.items() if name.endswith("by escape")) / games
     assert escapes == pytest.approx(0.338, abs=0.025)
+
+
+def test_games_that_end_before_a_decision_ask_nobody() -> None:
+    game = sudden_kuhn()
+
+    class Asked(RandomAgent):
+        def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+            assert not game.finished(states).any()
+            return super().act(states, games, rng)
+
+    result = play(game, (Asked(), Asked()), 400, np.random.default_rng(3))
+    assert result.games == 400
+    assert result.wins + result.losses == 400, "player 0 wins the games that end immediately"
+    assert 1.4 < result.mean_plies < 2.1, "of 2 to 3 in three games of four"
 
 
 def test_counts_add_up_by_category_and_by_seat() -> None:

@@ -201,3 +201,33 @@ def test_a_teacher_plays_in_the_first_iterations(tmp_path: Path) -> None:
     for wrong in ("taught=2", "teacher=planner"):
         with pytest.raises(UsageError, match="belong together"):
             tiny(wrong)
+
+
+class Rememberer:
+    """Plays as `planner` does, and checks that a number stays with its table, where hands only lose cards."""
+
+    name = "rememberer"
+
+    def __init__(self, game: GuanDan) -> None:
+        self.planner = make_agent("planner", game)
+
+    def begin(self, game: GuanDan, batch: int, rng: np.random.Generator) -> None:
+        self.planner.begin(game, batch, rng)
+        self.left = np.full((batch, 4), 255, np.uint8)
+        self.asked = np.zeros(batch, np.int64)
+
+    def act(self, states: np.ndarray, games: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        assert (states["left"] <= self.left[games]).all(), "a hand has grown: this is another table"
+        self.left[games] = states["left"]
+        self.asked[games] += 1
+        return self.planner.act(states, games, rng)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_a_teacher_knows_its_tables_again(share: float) -> None:
+    game, config = GuanDan(length="round"), tiny()
+    net = QNet(config.network, game.spec).inference_weights()
+    teacher, rivals = Rememberer(game), [(make_agent("greedy", game), share)] if share else []
+    player = DmcPlayer(game, config.network, 0.0, teacher=teacher, rivals=rivals)
+    player.play(DmcTask((5,), 12, 12, taught=True), SelfPlayWeights(1, net))
+    assert (teacher.asked > 5).all(), "every table has asked, those that ended first too"

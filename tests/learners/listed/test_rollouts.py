@@ -6,6 +6,8 @@ import pytest
 from envs.guandan import GuanDan
 from learners.listed.agent import QAgent
 from learners.listed.rollouts import roll_out
+from learners.listed.search import DealSearch
+from learners.search.settings import RolloutSettings
 from tests.learners.listed.test_search import GAME, agent, positions
 
 
@@ -18,13 +20,15 @@ def plain(net: QAgent, state: np.ndarray, player: int, action: np.ndarray | None
         if action is not None:
             GAME.step(state, action)
             if GAME.rounds(state) > before:
-                return found + weight * float(GAME.round_returns(state)[0, player])
+                won = float(GAME.round_returns(state)[0, player])
+                return found + weight * (won + net.win_bonus * np.sign(won))
         action = net.act(state, np.zeros(1, np.int64), np.random.default_rng(0))
         legal = net.network.list_choices(GAME, state)
         if len(legal.rows) > 1:  # a decision
             mover = GAME.to_move(state)
             value = float(net.critic(GAME.observe(state, mover), GAME.observe_hidden(state, mover))[0])
-            value = min(max(value, -GAME.spec.max_return), GAME.spec.max_return)
+            most = GAME.spec.max_return + net.win_bonus
+            value = min(max(value, -most), most)
             value = value if (int(mover[0]) - player) % 2 == 0 else -value
             if ply >= depth:
                 return found + weight * value
@@ -36,8 +40,10 @@ def plain(net: QAgent, state: np.ndarray, player: int, action: np.ndarray | None
 @pytest.mark.parametrize("depth", [0, 3, 8])
 @pytest.mark.parametrize("trace", [1.0, 0.6])
 @pytest.mark.parametrize("plies", [20, 60])
-def test_roll_outs_are_those_of_a_plain_loop(plies: int, trace: float, depth: int) -> None:
+@pytest.mark.parametrize("win_bonus", [0.0, 6.0])
+def test_roll_outs_are_those_of_a_plain_loop(win_bonus: float, plies: int, trace: float, depth: int) -> None:
     net = agent()
+    net.win_bonus = win_bonus
     states = positions(plies, games=40)
     players = (GAME.to_move(states) + np.arange(len(states)) % 4).astype(np.int8) % 4
     actions = net.act(states, np.arange(len(states)), np.random.default_rng(0))
@@ -49,6 +55,26 @@ def test_roll_outs_are_those_of_a_plain_loop(plies: int, trace: float, depth: in
             for b in range(len(states))
         ]
         assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_values_with_points_for_winning_are_not_returns() -> None:
+    """A critic that was trained with a bonus of 6 points says 8 where the return would be above 2."""
+    net, rng = agent(), np.random.default_rng(0)
+    assert net.critic is not None
+    net.critic.weights["critic.1.w"][:], net.critic.weights["critic.1.b"][:] = 0, 8
+    states = positions(20, games=20)
+    players = GAME.to_move(states)
+    for net.win_bonus, most in ((0.0, 3), (6.0, 8)):
+        found = roll_out(GAME, net, states.copy(), players, None, 0, 1.0)
+        assert set(np.abs(found)) == {most}
+    search = DealSearch(net, GAME, RolloutSettings(search=16, depth=2, worlds=2))
+    at = int(np.flatnonzero(np.diff(net.network.list_choices(GAME, states).offsets) > 1)[0])
+    for thinker in (net, search):
+        thought = thinker.think(states[at : at + 1], rng)
+        assert thought.value is thought.value_from is thought.values is thought.values_are is None
+    net.win_bonus = 0.0
+    for thinker in (net, search):
+        assert thinker.think(states[at : at + 1], rng).values is not None
 
 
 def test_critic_is_never_asked_about_a_player_without_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:

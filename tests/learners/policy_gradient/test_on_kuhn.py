@@ -115,3 +115,16 @@ def test_temperatures_are_in_units_of_what_the_first_games_returned() -> None:
     for name, array in spread.weights().items():
         np.testing.assert_allclose(largest.weights()[name], array, atol=1e-6)
         np.testing.assert_array_equal(resumed.weights()[name], array)
+
+
+def test_temperatures_are_not_in_units_of_a_fit_without_samples() -> None:
+    game = make_game("leduc")
+    training = settings(entropy=0.2, value_weight=0.5, batch=256, unit="spread")
+    late, first = (PolicyLearner(game, NETWORK, training, seed=1) for _ in range(2))
+    rows = sample(game, late, 600, 7)
+    late.fit([rows[:0]], 1)
+    for learner in (late, first):
+        learner.fit([rows], 2)
+        learner.fit([rows], 3)
+    for name, array in first.weights().items():
+        np.testing.assert_array_equal(late.weights()[name], array)
