@@ -20,6 +20,7 @@ from dancfr.gym import register_when_imported
 
 if TYPE_CHECKING:
     from dancfr.agents.by_name import make_agent as make_agent
+    from dancfr.agents.exact import exact_response as exact_response
     from dancfr.agents.exact import exploitability as exploitability
     from dancfr.agents.functions import policy_agent as policy_agent
     from dancfr.agents.match import play as play
@@ -112,6 +113,7 @@ _PLACES = {
     "tournament": "dancfr.agents.tournament",
     "solve": "dancfr.agents.solving",
     "exploitability": "dancfr.agents.exact",
+    "exact_response": "dancfr.agents.exact",
     "best_response": "dancfr.agents.response",
     "train": "dancfr.agents.trained",
     "load_run": "dancfr.agents.trained",
@@ -134,6 +136,7 @@ __all__ = [
     "__version__",
     "best_response",
     "check",
+    "exact_response",
     "exploitability",
     "load_run",
     "make_agent",

@@ -11,20 +11,32 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Any, ParamSpec, Protocol, TypeVar, Union, get_args, get_origin, runtime_checkable
 
 from dancfr.errors import DancfrError, UsageError, names_options, shortened
 from dancfr.values import describe_type
 from envs.agent import Agent, ListedAgent, NumberedAgent
 from envs.game import Game, GameBase, ListedGame
+from envs.tree_arrays import TreePolicy
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+
+@runtime_checkable
+class AsAgent(Protocol):
+    """A result that is taken for its agent: a solution, or a run."""
+
+    def as_agent(self) -> str | Agent:
+        """Returns the agent that is meant, or its name."""
+        ...
+
 
 _GAMES, _AGENTS = (GameBase, Game, ListedGame), (Agent, NumberedAgent, ListedAgent)
 _WORDS: dict[Any, str] = {
     **dict.fromkeys(_GAMES, "a game"), **dict.fromkeys(_AGENTS, "an agent"), os.PathLike: "a path",
     Mapping: "options by name", Sequence: "a list of texts", Callable: "a function",
+    AsAgent: "a solution or a run", TreePolicy: "an object with tree_policy",
 }  # fmt: skip
 _OPTION = re.compile(r"dancfr [a-z]+ [^,;:`()]*|(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
 """An option in a message, or a command with its options, which stays as it is."""
@@ -156,6 +168,11 @@ def _cure(value: Any, kind: Any) -> str:
         return f": make one, {value.__name__}(...)" if {*_GAMES, *_AGENTS} & {*wanted} else ""
     if isinstance(value, _GAMES) and str in wanted:
         return f": {OWN_GAMES}"
+    if {*_AGENTS} & {*wanted} and value is not None and not isinstance(value, (str, numbers.Number)):
+        if callable(value):
+            return ": dancfr.policy_agent makes an agent of a function of infostates and legal actions"
+        lacking = [name for name in ("begin", "act") if not callable(getattr(value, name, None))]
+        return f", which lacks {lacking[0]}" if len(lacking) == 1 else ""
     if not isinstance(value, (str, numbers.Number)) and value is not None and {GameBase, Game} & {*wanted}:
         needed = dict.fromkeys(name for name in (*vars(GameBase), *vars(Game)) if not name.startswith("_"))
         lacking = [name for name in needed if not hasattr(value, name)]

@@ -133,6 +133,10 @@ def warn(text: str) -> None:
             print(text, file=sys.stderr, flush=True)
 
 
+def silent(text: str) -> None:
+    """Takes a line in place of `warn`, and prints nothing."""
+
+
 def nearest(name: str, known: list[str] | tuple[str, ...], what: str) -> str:
     """The error message for an unknown name, with the most similar known name, else the first dozen.
 

@@ -48,15 +48,21 @@ RUNS = Path("runs")
 
 
 @checked
-def make_agent(name: str, game: str | GameBase) -> Agent:
-    """Makes a new agent for a game, which may be given by name.
+def make_agent(name: str, game: str | GameBase | None = None) -> Agent:
+    """Makes a new agent for a game.
+
+    Args:
+        name: Name of the agent, see `dancfr.agents.by_name`.
+        game: A game; or the name of one, which then has the options that the agent was made for; None: that of the
+            agent. An agent with rules of its own keeps the game as its attribute ``made_for``.
 
     Raises:
         UsageError: the bot or run does not exist, the run belongs to another game or has no strategies, or a file is
-            damaged.
+            damaged; or the game is left out and the agent is a bot, which plays several.
     """
-    if isinstance(game, str):
-        return make_agent(name, make_game(game))
+    if game is None or isinstance(game, str):
+        chosen = named_game((name,), game)
+        return make_agent(name, make_game(chosen, **game_options_of(name, chosen)))
     wanted, settings = split_search(parse_agent(name))
     known = bots(game)
     if not wanted.base:

@@ -1,4 +1,4 @@
-"""`dancfr.exploitability`: the exact exploitability of an agent on a game that has a tree."""
+"""`dancfr.exploitability` and `dancfr.exact_response`, on games that have a tree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,14 +8,16 @@ from dancfr.agents.by_name import agent_for
 from dancfr.agents.given import AsAgent, as_agents
 from dancfr.agents.hub.fetch import commits
 from dancfr.agents.match import limit_of, rules_of_match
+from dancfr.agents.tables import tabular_agent
 from dancfr.arguments import checked
 from dancfr.evaluation.arena import name_of
-from dancfr.evaluation.exploitability import evaluate_exactly
+from dancfr.evaluation.exploitability import evaluate_exactly, respond_exactly
 from dancfr.games.registry import describe_rules
 from dancfr.games.rules import noted_options
 from envs.agent import Agent
 from envs.game import GameBase
 from envs.tree import TreePolicy
+from learners.cfr.agent import TabularAgent
 from learners.cfr.exact_evaluation import Evaluation
 from learners.cfr.players_form import PlayersEvaluation
 
@@ -46,6 +48,29 @@ def exploitability(
     found = _evaluated(given, rules)
     told = describe_rules(name, chosen or noted_options(rules))
     return found._replace(rules=told) if isinstance(found, Evaluation) else replace(found, rules=told)
+
+
+@checked
+def exact_response(
+    agent: str | Agent | TreePolicy | AsAgent,
+    game: str | GameBase | None = None,
+    *,
+    options: Mapping[str, Any] | Sequence[str] = (),
+) -> TabularAgent:
+    """Returns an agent that answers best to another one, which it knows: in each seat to the policy of the other one.
+
+    It wins the `best_responses` of `exploitability`. Where several actions are best, it plays the first of them.
+
+    Args:
+        agent, game, options: See `exploitability`; the game is one of two players whose returns have a constant sum.
+
+    Raises:
+        UsageError: see `exploitability`; or the game has no tree, no two players, or no constant sum.
+    """
+    (given,) = as_agents((agent,))
+    _, rules, _ = rules_of_match(game, (given,), options)
+    name = given if isinstance(given, str) else name_of(given)
+    return tabular_agent(*respond_exactly(name, agent_for(given, rules), rules), f"response to {name}", rules)
 
 
 def exact_result(agent: str, game: str, options: Sequence[str] = (), ply_limit: int | None = None) -> dict[str, Any]:

@@ -6,14 +6,14 @@ An agent that was made for a game says so in its attribute `made_for`, as those 
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 from dancfr.agents.adapted import AdaptedAgent, adapter_of
+from dancfr.arguments import AsAgent
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import name_of
 from dancfr.games.registry import rules_made_with
 from dancfr.games.rules import check_rules
-from envs.agent import Agent
 from envs.extensive import FactoredGame
 from envs.game import Game, GameBase, ListedGame, numbered
 from learners.cfr.agent import TabularAgent
@@ -21,15 +21,6 @@ from learners.cfr.agent import TabularAgent
 T = TypeVar("T")
 
 _NOTE = "made_for"
-
-
-@runtime_checkable
-class AsAgent(Protocol):
-    """A result that is taken for its agent: a solution, or a run."""
-
-    def as_agent(self) -> str | Agent:
-        """Returns the agent that is meant, or its name."""
-        ...
 
 
 def as_agents(given: Sequence[object]) -> list[Any]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.agents.given import note_game
+from dancfr.agents.tables import tabular_agent
 from dancfr.arguments import checked
-from dancfr.errors import RunError, UsageError, nearest, warn
+from dancfr.errors import RunError, UsageError, nearest, silent, warn
 from dancfr.games.registry import known_options, make_game, read_options, rules_made_with
 from dancfr.games.trees import make_tree
 from dancfr.methods.value_functions.solving import VARIANTS as LIMITED
@@ -108,11 +108,7 @@ class Solution:
         Raises:
             UsageError: several infosets look the same to the agent, see `check_storable`.
         """
-        check_storable(self.tree)
-        table, name = self.tree.to_table(self.policy), str(self.found["algorithm"])
-        if self.tree.identity is not None:
-            return note_game(TabularAgent(self.tree.identity, table, name, identified=True), self.rules)
-        return note_game(TabularAgent(self.tree.observed, table, name), self.rules)
+        return tabular_agent(self.tree, self.policy, str(self.found["algorithm"]), self.rules)
 
     def as_agent(self) -> TabularAgent:
         """Returns the agent that plays wherever the solution is given as one, see `agent`."""
@@ -167,12 +163,13 @@ def solve(
     out: str | os.PathLike[str] | None = None,
     most_nodes: int = MOST_NODES,
     report: Callable[[str], None] = warn,
+    progress: bool = True,
 ) -> Solution:
     """Solves a game and evaluates the strategy exactly.
 
     Args:
         game: Name of a game that has a tree, or such a game, for example one of your own.
-        algorithm: One of `ALGORITHMS` or of the depth-limited solvers, or ``lp`` for the linear program.
+        algorithm: ``cfr+``, ``lp`` (a linear program) or another one of docs/explanation/trees-and-cfr.md.
         iterations: Number of iterations; the linear program ignores it.
         seed: Seed of the algorithms that sample.
         options: Options of the game, by name or as ``key=value``.
@@ -182,6 +179,7 @@ def solve(
         out: File for the average strategy; None writes no file.
         most_nodes: Largest number of nodes of the tree.
         report: Function that takes a line of progress.
+        progress: Report progress.
 
     Returns:
         The average policy; sizes of the game; value, exploitability and NashConv of this policy, in the game's unit and
@@ -191,6 +189,7 @@ def solve(
         UsageError: a name is unknown, a number or an option is not valid, the game has no tree, or a file does not fit.
         RunError: the strategy could not be written, or the linear program could not be solved.
     """
+    report = report if progress else silent
     known = (*ALGORITHMS, *LIMITED, LINEAR_PROGRAM)
     if algorithm not in known:
         raise UsageError(nearest(algorithm, known, "algorithm"))

@@ -19,7 +19,7 @@ from dancfr.agents.league.config import LeagueConfig, Member, Result
 from dancfr.agents.league.standings import standings
 from dancfr.agents.match import rules_of_match
 from dancfr.arguments import checked
-from dancfr.errors import UsageError, warn
+from dancfr.errors import UsageError, silent, warn
 from dancfr.evaluation.arena import MatchResult, name_of, play
 from dancfr.evaluation.sides import sides_of
 from dancfr.evaluation.statistics import describe_mean, describe_share
@@ -127,6 +127,7 @@ def tournament(
     *,
     options: Mapping[str, Any] | Sequence[str] = (),
     report: Callable[[str], None] = warn,
+    progress: bool = True,
 ) -> Tournament:
     """Plays all pairs of agents on the same deals, and rates the agents.
 
@@ -144,6 +145,7 @@ def tournament(
         seed: Seed of every match; each pair plays as in `dancfr evaluate` with this seed.
         options: Options of the game, by name or as ``key=value``.
         report: Function that takes a line for each pair.
+        progress: Report these lines.
 
     Returns:
         ``game``, ``game_options``, ``agents``, ``games``, ``seed``, ``table`` (win rate of the row's agent against the
@@ -168,7 +170,7 @@ def tournament(
         if (first := known.setdefault(identity(each, rules), each)) != each:
             raise UsageError(f"{first} and {each} are the same agent: in a tournament each agent plays once")
     players = {key: agent_for(each, rules) for key, each in named.items()}
-    found = play_pairs(rules, players, games, seed, report)
+    found = play_pairs(rules, players, games, seed, report if progress else silent)
     return Tournament(
         {
             "game": name,

@@ -15,7 +15,7 @@ from dancfr.agents.match import Match, play
 from dancfr.agents.match_rules import match_rules
 from dancfr.agents.run_curves import draw, series, with_decisions
 from dancfr.arguments import OWN_GAMES, checked
-from dancfr.errors import UsageError, shortened
+from dancfr.errors import UsageError, nearest, shortened
 from dancfr.methods import method_named
 from dancfr.methods.launch import TrainRequest
 from dancfr.methods.launch import train as launch
@@ -75,8 +75,11 @@ class TrainedRun:
 
         Kinds are ``train``, ``evaluation`` (a match of a policy against an opponent), ``exploitability`` (an exact
         evaluation of a policy) and ``event`` (a recovery after a loss).
+
+        Raises:
+            UsageError: the kind is none of these, and none of the record.
         """
-        return Run.open(self.path).read_metrics(kind)
+        return _of_kind(Run.open(self.path).read_metrics(), kind)
 
     @checked
     def metric(self, key: str, **where: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -97,9 +100,11 @@ class TrainedRun:
 
         For example ``seats``, an entry of evaluations, becomes ``seats/first/win_rate`` and so on. Rows of the kinds
         ``evaluation`` and ``exploitability`` have the ``decisions`` of the training so far, if its method counts them.
+
+        Raises:
+            UsageError: see `rows`.
         """
-        rows = self._counted(("evaluation", "exploitability"))
-        return frame(row for row in rows if kind is None or row.get("kind") == kind)
+        return frame(_of_kind(self._counted(("evaluation", "exploitability")), kind))
 
     def _counted(self, kinds: Sequence[str]) -> list[dict[str, Any]]:
         """Returns all rows, those of some kinds with the decisions so far."""
@@ -163,6 +168,19 @@ class TrainedRun:
         cells = [[_cell(key, row.get(key)) for key in keys] for row in rows[-SHOWN:]]
         newest = f", its newest {SHOWN} evaluations" if len(rows) > SHOWN else ""
         return html_table(keys, cells, f"{self!r}{newest}")
+
+
+_KINDS = ("train", "evaluation", "exploitability", "event")
+
+
+def _of_kind(rows: list[dict[str, Any]], kind: str | None) -> list[dict[str, Any]]:
+    """Returns the rows of a kind, of which there may be none yet, or all rows."""
+    if kind is None:
+        return rows
+    known = tuple(dict.fromkeys((*_KINDS, *(str(row["kind"]) for row in rows if "kind" in row))))
+    if kind not in known:
+        raise UsageError(nearest(kind, known, "kind of rows"))
+    return [row for row in rows if row.get("kind") == kind]
 
 
 @checked

@@ -20,8 +20,9 @@ def solve(
         str,
         typer.Option(
             metavar="NAME",
-            help="cfr, cfr+, linear-cfr, dcfr, mmd (magnetic mirror descent), chance-sampled, external-sampling, "
-            "outcome-sampling, vr-mccfr, dl-cfr+ or cfr-d (both depth-limited), or lp (linear program).",
+            help="cfr, cfr+, linear-cfr, dcfr, dcfr+, pcfr+ or pdcfr+ (predictive), mmd (magnetic mirror descent), "
+            "chance-sampled, external-sampling, outcome-sampling, vr-mccfr, dl-cfr+ or cfr-d (both depth-limited), or "
+            "lp (linear program).",
         ),
     ] = "cfr+",
     iterations: Annotated[int, typer.Option(metavar="N", help="Iterations.")] = 1000,

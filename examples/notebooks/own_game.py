@@ -149,7 +149,7 @@ table.round(3)
 
 # %%
 game = Inspection(nights=6, watches=3)
-solution = dancfr.solve(game, iterations=1000, report=lambda line: None)
+solution = dancfr.solve(game, iterations=1000, progress=False)
 assert solution.exploitability < 1e-2
 ax = solution.plot()
 

@@ -228,7 +228,7 @@ for name, frame in curves.items():
     ax.fill_between(
         frame.columns, frame.min(), frame.max(), color=line.get_color(), alpha=0.2
     )
-dancfr.solve(game, "cfr", iterations=ITERATIONS, report=lambda line: None).plot(ax)
+dancfr.solve(game, "cfr", iterations=ITERATIONS, progress=False).plot(ax)
 _ = ax.set_title(
     f"Kuhn poker: mean and range of {SEEDS} seeds; CFR visits the whole tree in each iteration"
 )

@@ -55,9 +55,7 @@ dancfr.exploitability("random", "kuhn")
 # `describe` shows a position as the player to move sees it, with the card of the other hidden.
 
 # %%
-agent = dancfr.solve(
-    "kuhn", algorithm="cfr", iterations=10_000, report=lambda line: None
-).agent()
+agent = dancfr.solve("kuhn", algorithm="cfr", iterations=10_000, progress=False).agent()
 game, rng = dancfr.make_game("kuhn"), np.random.default_rng(1)
 agent.begin(game, 200, rng)
 states, seen = game.reset(200, rng), {}
@@ -94,9 +92,7 @@ assert abs(value - 3 * bluff) < 0.02
 # a strategy step by step instead. A solution shows itself as its curve:
 
 # %%
-leduc = dancfr.solve(
-    "leduc", algorithm="cfr+", iterations=1000, report=lambda line: None
-)
+leduc = dancfr.solve("leduc", algorithm="cfr+", iterations=1000, progress=False)
 leduc
 
 # %% [markdown]
@@ -107,9 +103,7 @@ leduc
 # %%
 ax = leduc.plot()
 others = {
-    name: dancfr.solve(
-        "leduc", algorithm=name, iterations=1000, report=lambda line: None
-    )
+    name: dancfr.solve("leduc", algorithm=name, iterations=1000, progress=False)
     for name in ("cfr", "dcfr")
 }
 for solution in others.values():

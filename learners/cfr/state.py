@@ -71,6 +71,7 @@ class Rule(NamedTuple):
         gamma: Iteration t has weight t^gamma in the average.
         noise: Regrets up to this number count as 0. If actions tie, rounding leaves tiny regrets, which regret matching
             would turn into a policy.
+        predictive: The next policy matches the regrets that follow if those of this iteration come again.
     """
 
     alternating: bool
@@ -79,6 +80,7 @@ class Rule(NamedTuple):
     beta: float
     gamma: float
     noise: float
+    predictive: bool = False
 
 
 def new_state(treeplex: Treeplex, payoffs: Payoffs, roots: Array | None = None) -> PlayerState:

@@ -1,5 +1,6 @@
 """Vector CFR, compiled: one iteration of CFR (Zinkevich et al. 2007), CFR+ (Tammelin 2014), Linear or Discounted CFR
-(Brown and Sandholm 2019) on the sequence form, for one game or for a batch of games that differ in their ranges only.
+(Brown and Sandholm 2019), or of their predictive relatives (Farina et al. 2021, Xu et al. 2024), on the sequence form,
+for one game or for a batch of games that differ in their ranges only.
 
 Everything is an array over a player's sequences, see `learners.cfr.treeplex`. With `x` and `y` the realization plans
 of the players and `A` the payoffs of player 0, an iteration does for player 0
@@ -73,7 +74,7 @@ def multiply(payoffs, plan, out):
 
 
 @kernel
-def _update_regrets_one(treeplex, values, regrets, policy, floor, noise):
+def _update_regrets_one(treeplex, values, regrets, policy, floor, noise, ahead):
     infosets = treeplex.parent.shape[0]
     for i in range(infosets):
         j = np.uint64(infosets - 1 - i)
@@ -86,10 +87,14 @@ def _update_regrets_one(treeplex, values, regrets, policy, floor, noise):
         # Regrets; a selection instead of a branch, since which regrets are positive cannot be predicted.
         total = values.dtype.type(0.0)
         for q in range(first, end):
-            regret = regrets[q] + (values[q] - value)
-            positive = regret if regret > noise else values.dtype.type(0.0)
+            gained = values[q] - value
+            regret = regrets[q] + gained
+            if floor:
+                regret = regret if regret > noise else values.dtype.type(0.0)
+            regrets[q] = regret
+            expected = regret + ahead * gained
+            positive = expected if expected > noise else values.dtype.type(0.0)
             total += positive
-            regrets[q] = positive if floor else regret
             policy[q] = positive
         # Regret matching: proportional to the positive regrets, uniform if there are none.
         scale = 1.0 / total if total > 0 else 0.0
@@ -99,8 +104,8 @@ def _update_regrets_one(treeplex, values, regrets, policy, floor, noise):
 
 
 @kernel
-def _update_regrets_batch(treeplex, values, regrets, policy, floor, noise):
-    zero, one = values.dtype.type(0.0), values.dtype.type(1.0)
+def _update_regrets_batch(treeplex, values, regrets, policy, floor, noise, ahead):
+    zero, one, ahead = values.dtype.type(0.0), values.dtype.type(1.0), values.dtype.type(ahead)
     limit = values.dtype.type(noise)
     batch = values.shape[1]
     value = np.empty(batch, values.dtype)
@@ -121,10 +126,14 @@ def _update_regrets_batch(treeplex, values, regrets, policy, floor, noise):
         # Regrets.
         for q in range(first, end):
             for c in range(batch):
-                regret = regrets[q, c] + (values[q, c] - value[c])
-                positive = regret if regret > limit else zero
+                gained = values[q, c] - value[c]
+                regret = regrets[q, c] + gained
+                if floor:
+                    regret = regret if regret > limit else zero
+                regrets[q, c] = regret
+                expected = regret + ahead * gained
+                positive = expected if expected > limit else zero
                 total[c] += positive
-                regrets[q, c] = positive if floor else regret
                 policy[q, c] = positive
         # Regret matching: `total` becomes the factor, `value` the probability where no regret is positive.
         even = 1.0 / (end - first)
@@ -137,7 +146,7 @@ def _update_regrets_batch(treeplex, values, regrets, policy, floor, noise):
 
 
 @kernel
-def update_regrets(treeplex, values, regrets, policy, floor, noise):
+def update_regrets(treeplex, values, regrets, policy, floor, noise, ahead):
     """Computes counterfactual values from the last infosets to the first, regrets, and the next policy.
 
     Args:
@@ -147,11 +156,13 @@ def update_regrets(treeplex, values, regrets, policy, floor, noise):
         regrets: Sums of regrets, of the same shape; updated.
         policy: The current policy, of the same shape; replaced by the next one.
         floor, noise: See `Rule`.
+        ahead: How often the regrets of this iteration are expected to come again: the next policy matches the sums and
+            that many times these; 0 predicts nothing.
     """
     if values.ndim == 1:
-        _update_regrets_one(treeplex, values, regrets, policy, floor, noise)
+        _update_regrets_one(treeplex, values, regrets, policy, floor, noise, ahead)
     else:
-        _update_regrets_batch(treeplex, values, regrets, policy, floor, noise)
+        _update_regrets_batch(treeplex, values, regrets, policy, floor, noise, ahead)
 
 
 @kernel
@@ -209,10 +220,12 @@ def update_player(state, rule, t):
         rule: The method.
         t: Number of the iteration.
     """
-    update_regrets(state.treeplex, state.values, state.regrets, state.policy, rule.floor, rule.noise)
+    positive = 1.0 if np.isinf(rule.alpha) else t**rule.alpha / (t**rule.alpha + 1.0)
+    negative = 1.0 if np.isinf(rule.beta) else t**rule.beta / (t**rule.beta + 1.0)
+    # Sums are discounted before the prediction is added to them, which is the same as a larger prediction beside them.
+    ahead = 1.0 / positive if rule.predictive else 0.0
+    update_regrets(state.treeplex, state.values, state.regrets, state.policy, rule.floor, rule.noise, ahead)
     if not (np.isinf(rule.alpha) and np.isinf(rule.beta)):
-        positive = 1.0 if np.isinf(rule.alpha) else t**rule.alpha / (t**rule.alpha + 1.0)
-        negative = 1.0 if np.isinf(rule.beta) else t**rule.beta / (t**rule.beta + 1.0)
         discount(state.regrets, positive, negative, rule.noise)
     weight = float(t) ** rule.gamma
     update_plans(state.treeplex, state.policy, state.plan, state.reach, state.average, weight)

@@ -29,6 +29,7 @@ class Variant(NamedTuple):
     alpha: float = math.inf
     beta: float = math.inf
     gamma: float = 0.0
+    predictive: bool = False
 
 
 VARIANTS: Mapping[str, Variant] = {
@@ -36,12 +37,17 @@ VARIANTS: Mapping[str, Variant] = {
     "cfr+": Variant(floor=True, gamma=1.0),
     "linear-cfr": Variant(alpha=1.0, beta=1.0, gamma=1.0),
     "dcfr": Variant(alpha=1.5, beta=0.0, gamma=2.0),
+    "pcfr+": Variant(floor=True, gamma=2.0, predictive=True),
+    "dcfr+": Variant(floor=True, alpha=1.5, gamma=4.0),
+    "pdcfr+": Variant(floor=True, alpha=2.3, gamma=5.0, predictive=True),
 }
-"""CFR: Zinkevich et al. 2007. CFR+: Tammelin 2014. Linear CFR, and DCFR with 3/2, 0 and 2: Brown and Sandholm 2019."""
+"""CFR: Zinkevich et al. 2007. CFR+: Tammelin 2014. Linear CFR, and DCFR with 3/2, 0 and 2: Brown and Sandholm 2019.
+PCFR+: Farina, Kroer and Sandholm 2021 (arXiv 2007.14358). DCFR+ with 3/2 and 4, and PDCFR+ with 2.3 and 5: Xu et al.
+2024 (arXiv 2404.13891)."""
 
 
 class VectorSolver:
-    """Solves a whole game in sequence form by CFR, CFR+, Linear or Discounted CFR.
+    """Solves a whole game in sequence form by CFR, CFR+, Linear, Discounted or predictive CFR.
 
     Args:
         form: The game.
@@ -72,7 +78,7 @@ class VectorSolver:
         """Runs `iterations` more iterations."""
         v = self.variant
         noise = NOISE * self.form.tree.max_utility
-        rule = Rule(self.alternating, v.floor, v.alpha, v.beta, v.gamma, noise)
+        rule = Rule(self.alternating, v.floor, v.alpha, v.beta, v.gamma, noise, v.predictive)
         iterate(*self._states, rule, self.iteration, iterations)
         self.iteration += iterations
 

@@ -31,6 +31,13 @@ def loaded(code: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
+class HalfAnAgent:
+    """Has one of the two methods of an agent."""
+
+    def act(self, states: Any, games: Any, rng: Any) -> Any:
+        return np.zeros(len(states), np.int64)
+
+
 def test_library_has_every_name_it_lists() -> None:
     for name in dancfr.__all__:
         assert getattr(dancfr, name) is not None
@@ -89,6 +96,14 @@ def test_solve_takes_options_and_settings_by_name_as_the_command_line_takes_text
         dancfr.solve("kuhn", settings={"alternatin": False})
     with pytest.raises(UsageError, match="option cards of kuhn expects an integer"):
         dancfr.solve("kuhn", options={"cards": "four"})
+
+
+@pytest.mark.parametrize("progress", [True, False])
+def test_progress_of_solutions_and_tournaments_may_be_off(progress: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    solution = dancfr.solve("kuhn", iterations=5, progress=progress)
+    assert bool(capsys.readouterr().err) == progress
+    dancfr.tournament([solution, "random"], games=4, progress=progress)
+    assert bool(capsys.readouterr().err) == progress
 
 
 def test_rules_of_a_game_that_is_given_are_not_changed() -> None:
@@ -186,6 +201,10 @@ def test_calls_with_an_argument_that_does_not_exist_are_refused() -> None:
         (lambda: dancfr.play("random", "random", ""), "no game named ''"),
         (lambda: dancfr.make_agent("no\nrun/here", "kuhn"), "no\\nrun/here holds no run"),
         (lambda: dancfr.make_agent("random", Kuhn), "got <class 'envs.kuhn.game.Kuhn'>: make one, Kuhn(...)"),
+        (lambda: dancfr.play(HalfAnAgent(), game="kuhn"), "an agent or a solution or a run, got <tests"),  # type: ignore[arg-type]
+        (lambda: dancfr.play(HalfAnAgent(), game="kuhn"), ", which lacks begin"),  # type: ignore[arg-type]
+        (lambda: dancfr.exploitability(max, "kuhn"), ": dancfr.policy_agent makes an agent of a"),  # type: ignore[arg-type]
+        (lambda: dancfr.tournament([max, "random"], "kuhn"), ": dancfr.policy_agent makes"),  # type: ignore[list-item]
         (lambda: dancfr.solve(object()), ", which lacks spec, reset, to_move, observe, ..."),  # type: ignore[arg-type]
         (lambda: dancfr.train("leduc-dream-quick", {"game": Kuhn()}), "game expects text, got Kuhn(cards=3): a train"),
         (lambda: dancfr.train("leduc-dream-quick", device="quick", inline=True), "torch knows no device 'quick'"),

@@ -192,7 +192,10 @@ def test_record_of_a_run_is_a_frame(run: TrainedRun) -> None:
     assert len(frame) == 24
     assert frame["seats/first/win_rate"].tolist() == frame["win_rate"].tolist()
     assert set(run.frame()["kind"]) == {"train", "evaluation", "exploitability"}
-    assert run.frame("nothing").empty
+    assert run.frame("event").empty
+    for read in (run.frame, run.rows):
+        with pytest.raises(UsageError, match="no kind of rows named 'evaluations'; did you mean evaluation"):
+            read("evaluations")
     assert run.frame("exploitability")["decisions"].tolist() == [6000, 6000, 12000, 12000]
     assert "decisions" not in run.frame("train")
 

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dancfr.agents.by_name import AgentName, bots, game_of, list_agents, make_agent, parse_name
+from dancfr.agents.given import game_noted
 from dancfr.agents.match import play as play_match
 from dancfr.agents.pretrained import pretrained_names
 from dancfr.errors import UsageError
@@ -218,6 +219,16 @@ def test_iterations_that_a_run_does_not_have_are_refused(mini_run: Path) -> None
 def test_a_run_of_another_game_or_other_rules_is_refused(mini_run: Path) -> None:
     with pytest.raises(UsageError, match="was trained on mini-geister, not on geister: `dancfr agents geister`"):
         make_agent(str(mini_run), FULL)
+
+
+def test_a_game_by_name_has_the_options_that_the_agent_was_made_for(mini_history_run: Path) -> None:
+    """Under the default options, a run with the history of ghosts is refused."""
+    for game in ("mini-geister", None):
+        made = game_noted(make_agent(str(mini_history_run), game))
+        assert isinstance(made, Geister)
+        assert made.history
+    with pytest.raises(UsageError, match="name the game, such as"):
+        make_agent("random")
 
 
 def test_a_run_without_strategies_is_refused(write_run: Any) -> None:

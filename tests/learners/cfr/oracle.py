@@ -53,8 +53,10 @@ def tree_of_table(game: TreeGame) -> Tree:
 class PlainCfr:
     """CFR by recursion over histories, in Python: Zinkevich et al. 2007, and the variants of `VARIANTS`."""
 
-    def __init__(self, tree: Tree, *, floor=False, alternating=False, alpha=np.inf, beta=np.inf, gamma=0.0) -> None:
-        self.tree, self.floor, self.alternating = tree, floor, alternating
+    def __init__(
+        self, tree: Tree, *, floor=False, alternating=False, alpha=np.inf, beta=np.inf, gamma=0.0, predictive=False
+    ) -> None:
+        self.tree, self.floor, self.alternating, self.predictive = tree, floor, alternating, predictive
         self.alpha, self.beta, self.gamma = alpha, beta, gamma
         self.regrets, self.averages = np.zeros(tree.num_slots), np.zeros(tree.num_slots)
         self.policy = tree.uniform()
@@ -104,7 +106,8 @@ class PlainCfr:
             kept = [1.0 if np.isinf(p) else t**p / (t**p + 1) for p in (self.alpha, self.beta)]
             regrets = np.where(regrets > 1e-12 * tree.max_utility, kept[0] * regrets, kept[1] * regrets)
             self.regrets[slots] = np.where(regrets > 1e-12 * tree.max_utility, regrets, 0 if self.floor else regrets)
-            positive = np.where(self.regrets[slots] > 1e-12 * tree.max_utility, self.regrets[slots], 0)
+            expected = self.regrets[slots] + (gained[slots] if self.predictive else 0)
+            positive = np.where(expected > 1e-12 * tree.max_utility, expected, 0)
             total = positive.sum()
             self.policy[slots] = positive / total if total > 0 else 1 / len(positive)
 

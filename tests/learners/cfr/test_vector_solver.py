@@ -18,8 +18,7 @@ SMALL = [Kuhn(), Kuhn(cards=4), Goofspiel(3), Goofspiel(3, prizes="random"), Osh
 
 def plain(form, algorithm: str, alternating: bool) -> PlainCfr:
     variant = VARIANTS[algorithm]
-    options = {"floor": variant.floor, "alpha": variant.alpha, "beta": variant.beta, "gamma": variant.gamma}
-    return PlainCfr(form.tree, alternating=alternating, **options)
+    return PlainCfr(form.tree, **variant._replace(alternating=alternating)._asdict())
 
 
 @pytest.mark.parametrize("alternating", [True, False])
