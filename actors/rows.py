@@ -45,6 +45,12 @@ def take_records(records: NDArray[np.void], which: NDArray[np.int64]) -> NDArray
     return records.view(f"V{records.dtype.itemsize}")[which].view(records.dtype)
 
 
+def put_records(records: NDArray[np.void], which: NDArray[np.int64], more: NDArray[np.void]) -> None:
+    """`records[which] = more`, copied as opaque bytes."""
+    opaque = f"V{records.dtype.itemsize}"
+    records.view(opaque)[which] = more.view(opaque)
+
+
 def join_records(records: NDArray[np.void], more: NDArray[np.void]) -> NDArray[np.void]:
     """`records` followed by `more`, copied as opaque bytes."""
     opaque = f"V{records.dtype.itemsize}"

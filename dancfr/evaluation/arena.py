@@ -266,23 +266,32 @@ def _actions(
     actions = np.empty(len(states), sides.action_dtype)
     for agent, mine, stream in zip(agents, (~second, second), streams, strict=True):
         asked = np.flatnonzero(mine)
-        if not len(asked):
-            continue
-        try:
-            answer = np.asarray(agent.act(states[asked], places[asked], stream))
-        except UnknownInfostate as error:
-            raise AgentError(f"agent {error}") from None
-        records = sides.action_dtype.names is not None
-        fits = answer.dtype == sides.action_dtype if records else np.issubdtype(answer.dtype, np.integer)
-        if answer.shape != asked.shape or not fits:
-            kind = "record" if answer.dtype.names else answer.dtype
-            wanted = "action record" if records else "integer"
-            raise AgentError(
-                f"agent {name_of(agent)} returned {kind}{list(answer.shape)} for {len(asked)} games, "
-                f"not one {wanted} per game"
-            )
-        actions[asked] = answer
+        if len(asked):
+            actions[asked] = ask(agent, states[asked], places[asked], stream, sides.action_dtype)
     return actions
+
+
+def ask(
+    agent: Agent, states: States, games: NDArray[np.int64], rng: np.random.Generator, dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    """Asks an agent for an action of the type `dtype` in each of n games, see `Agent.act`.
+
+    Raises:
+        AgentError: the answer does not have one action a game, or the agent does not know an infostate.
+    """
+    try:
+        answer = np.asarray(agent.act(states, games, rng))
+    except UnknownInfostate as error:
+        raise AgentError(f"agent {error}") from None
+    fits = answer.dtype == dtype if dtype.names else np.issubdtype(answer.dtype, np.integer)
+    if answer.shape != games.shape or not fits:
+        kind = "record" if answer.dtype.names else answer.dtype
+        wanted = "action record" if dtype.names else "integer"
+        raise AgentError(
+            f"agent {name_of(agent)} returned {kind}{list(answer.shape)} for {len(games)} games, "
+            f"not one {wanted} per game"
+        )
+    return answer
 
 
 def _joined(parts: list[Record]) -> Record:

@@ -80,7 +80,12 @@ def _register_with_gymnasium(registration: ModuleType) -> None:
     known: dict[str, dict[str, Any]] = {ANY_GAME: {}} | {id_of(name): {"game": name} for name in GAMES}
     for env_id, kwargs in known.items():
         if env_id not in registration.registry:
-            registration.register(env_id, "dancfr.gym.environment:SingleAgentEnv", kwargs=kwargs)
+            registration.register(
+                env_id,
+                "dancfr.gym.environment:SingleAgentEnv",
+                kwargs=kwargs,
+                vector_entry_point="dancfr.gym.vector:SingleAgentVectorEnv",
+            )
 
 
 def _register_with_pettingzoo(registration: ModuleType) -> None:

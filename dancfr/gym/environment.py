@@ -1,6 +1,5 @@
 """A game as a Gymnasium environment of one player, whose opponents are an agent of dancfr."""
 
-from copy import copy
 from typing import Any, SupportsIndex, cast
 
 import gymnasium
@@ -8,20 +7,14 @@ import numpy as np
 from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
-from dancfr.agents.by_name import agent_for
-from dancfr.agents.given import AsAgent, as_agents
-from dancfr.agents.match import rules_of_match
-from dancfr.arguments import read
-from dancfr.errors import RunError, UsageError
+from dancfr.agents.given import AsAgent
+from dancfr.errors import RunError
 from dancfr.evaluation.arena import AgentError, name_of
-from dancfr.games.view import numbered_game, view_of
+from dancfr.gym.arguments import MOST_DEALS, read_arguments
 from envs.agent import Agent
-from envs.game import Game, GameBase, GameOver, IllegalAction
+from envs.game import GameBase, GameOver, IllegalAction
 from envs.pettingzoo_view import Observation
 from learners.cfr.agent import UnknownInfostate
-
-MOST_DEALS = 1000
-"""Number of games in a row without a decision of the learner after which `SingleAgentEnv.reset` gives up."""
 
 
 class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
@@ -68,13 +61,9 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
         **options: Any,
     ) -> None:
         EzPickle.__init__(self, game, opponent, seat, encoding, render_mode, **options)
-        game = read(game, str | GameBase, "game")
-        (rival,) = as_agents([read(opponent, str | Agent | AsAgent, "opponent")])
-        name, rules, _ = rules_of_match(game, [rival], options)
-        self.game = numbered_game(name, rules, "an environment of gymnasium numbers them")
-        self.seat = _checked_seat(seat, self.game)
-        self.opponent: Agent = copy(agent_for(rival, self.game))
-        self._view = view_of(self.game, read(encoding, str | None, "encoding"), render_mode)
+        name, self.game, self.opponent, self.seat, self._view = read_arguments(
+            game, opponent, seat, encoding, render_mode, options
+        )
         self.render_mode = render_mode
         modes, pace = (self._view.metadata[key] for key in ("render_modes", "render_fps"))
         self.metadata = {"render_modes": modes, "render_fps": pace, "name": name}
@@ -163,12 +152,4 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
         return {**self._view.infos[self._view.possible_agents[self._player]], "seat": self._player}
 
 
-def _checked_seat(seat: int | None, game: Game) -> int | None:
-    found: int | None = read(seat, int | None, "seat")
-    players = game.spec.num_players
-    if found is not None and not 0 <= found < players:
-        raise UsageError(f"seat must be from 0 to {players - 1} in {game.spec.name}, or None, got {found}")
-    return found
-
-
-__all__ = ["MOST_DEALS", "SingleAgentEnv"]
+__all__ = ["SingleAgentEnv"]
