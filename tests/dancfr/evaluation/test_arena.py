@@ -118,17 +118,17 @@ def test_the_interval_of_the_mean_return_holds_when_almost_all_games_end_alike()
 
 
 def test_the_two_games_of_a_deal_count_once() -> None:
-    """Deals with two wins, one win and none; the last game is of a deal that was not played from the other side."""
-    values = np.array([3.0, 1.0, 2.0, -2.0, -1.0, -3.0, 3.0])
-    seats, outcome = np.arange(7, dtype=np.int8) % 2, np.sign(values).astype(np.int8)
-    record = Record(seats, outcome, values, np.ones(7, np.int8), np.full(7, 90, np.int32))
+    """Two deals with two wins, one with one and one with none; the last game is of a deal that was played once only."""
+    values = np.array([3.0, 1.0, 2.0, 2.0, 2.0, -2.0, -1.0, -3.0, 3.0])
+    seats, outcome = np.arange(9, dtype=np.int8) % 2, np.sign(values).astype(np.int8)
+    record = Record(seats, outcome, values, np.ones(9, np.int8), np.full(9, 90, np.int32))
     result = summary(GuanDan(length="round"), record, 1.0)
-    assert result.deals == Deals(both=1, one=1, none=1)
-    assert (result.wins, result.mean_return) == (4, pytest.approx(3 / 7))
-    interval = bounded_mean([2.0, 0.0, -2.0], 3.0)
+    assert result.deals == Deals(both=2, one=1, none=1)
+    assert (result.wins, result.mean_return) == (6, pytest.approx(7 / 9))
+    interval = bounded_mean([2.0, 2.0, 0.0, -2.0], 3.0)
     assert result.mean_return_ci95 == pytest.approx((interval.low, interval.high))
-    assert result.return_error == pytest.approx(2 / 3**0.5)
-    assert result.deals.ci95 == sweeps(1, 1, 1)
+    assert result.return_error == pytest.approx(np.std([2, 2, 0, -2], ddof=1) / 2)
+    assert result.deals.ci95 == sweeps(2, 1, 1)
 
 
 @pytest.mark.parametrize(("length", "most"), [("round", 3.0), ("match", 1.0)])
