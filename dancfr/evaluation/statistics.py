@@ -85,8 +85,9 @@ class BoundedMean:
 def bounded_mean(returns: ArrayLike, most: float) -> BoundedMean:
     """Returns the mean of independent returns in [-`most`, `most`], with its 95 % interval.
 
-    The interval is the normal interval after adding two returns at each bound; for wins and losses this is the interval
-    of Agresti and Coull (1998). Without the added returns, the interval of a sample of equal returns would be a point.
+    The interval is the normal interval after adding two returns at each bound. For wins and losses this is the interval
+    of Agresti and Coull (1998), but with the sample variance. Without the added returns, the interval of a sample of
+    equal returns would be a point.
 
     Raises:
         ValueError: there are no returns, or a return is out of bounds.

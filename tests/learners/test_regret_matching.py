@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as arrays
 
 from learners.networks.inference import action_values
 from learners.regret_matching import (
+    apply_threshold,
     match_regrets,
     sample_actions,
     uniform_policy,
@@ -136,6 +137,12 @@ def test_probability_lost_to_rounding_never_reaches_impossible_actions():
     actions, probability = sampled([0.3, 0.699, 0, 0], [True, True, True, False], 0.0, [LAST_DRAW])
     assert actions.tolist() == [1]
     assert probability.tolist() == [np.float32(0.699)]
+
+
+def test_a_threshold_keeps_what_is_exactly_at_it():
+    policy = np.array([[0.5, 0.25, 0.125, 0.125], [0.25, 0.25, 0.25, 0.25]], np.float32)
+    np.testing.assert_allclose(apply_threshold(policy, 0.5), [[2 / 3, 1 / 3, 0, 0], [0.25] * 4], rtol=1e-6)
+    np.testing.assert_array_equal(apply_threshold(policy, 1.0), [[1, 0, 0, 0], [0.25] * 4])
 
 
 def test_every_game_has_its_own_exploration():

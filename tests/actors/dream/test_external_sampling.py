@@ -28,11 +28,12 @@ def traverse(game, traverser: int, games: int, uniform: bool = False, seed: int 
 def test_advantages_are_counterfactual_ones_on_average(name: str, traverser: int) -> None:
     """30 chunks of 400 games with a seed each; the mean of every infostate and action within 5 standard errors."""
     game, chunks, games = GAMES[name], 30, 400
-    sums = np.zeros((chunks, game.infostates, game.spec.num_actions))
+    sums, returns = np.zeros((chunks, game.infostates, game.spec.num_actions)), np.zeros(chunks)
     for chunk in range(chunks):
         tree, policy, stats, block = traverse(game, traverser, games, seed=chunk)
         rows = block["advantages"]
         np.add.at(sums[chunk], unpack(rows["infostate"]), rows["advantage"] / games)
+        returns[chunk] = stats["returns"]
         assert stats["advantage_rows"] == len(rows)
         assert (rows["log_weight"] == 0).all()
         assert set(rows["iteration"]) == {3}
@@ -40,6 +41,10 @@ def test_advantages_are_counterfactual_ones_on_average(name: str, traverser: int
     error = sums.std(axis=0, ddof=1) / np.sqrt(chunks)
     assert (np.abs(sums.mean(axis=0) - exact) <= 5 * error + 1e-5).all()
     assert (np.abs(exact) > 20 * error + 1e-3).any()  # so that zeros everywhere would not do
+    value = (1 - 2 * traverser) * float(game.chance @ tree.values(policy)[: len(game.chance)])
+    error = returns.std(ddof=1) / np.sqrt(chunks)
+    assert abs(returns.mean() - value) <= 5 * error
+    assert name == "kuhn" or abs(value) > 20 * error  # so that the wrong sign would not do
 
 
 @pytest.mark.parametrize("traverser", [0, 1])

@@ -12,6 +12,7 @@ from actors.dream.traversal import (
     TraversalTask,
     TraversalWeights,
     effective_sample_size,
+    log_moments,
 )
 from envs.geister.game import Geister
 from learners.networks.modules import ValueNet
@@ -275,6 +276,8 @@ def test_effective_sample_size():
     assert effective_sample_size([moments(1e-9, 1e-9, 1e-9, 1)]) == pytest.approx(0.25)
     assert effective_sample_size([moments(1, 2), moments(3), (0, -np.inf, -np.inf)]) == pytest.approx(36 / (3 * 14))
     assert effective_sample_size([]) == 0
+    assert log_moments(np.log([20.0, 30.0, 5.0])) == pytest.approx(moments(20, 30, 5))
+    assert log_moments(np.zeros(0)) == (0, -np.inf, -np.inf)
 
 
 GEISTER_NETS = [

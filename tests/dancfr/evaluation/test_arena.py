@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dancfr.errors import RunError, UsageError
-from dancfr.evaluation.arena import AgentError, Record, play, summary
-from dancfr.evaluation.statistics import wilson
+from dancfr.evaluation.arena import AgentError, Deals, Record, play, summary
+from dancfr.evaluation.statistics import bounded_mean, sweeps, wilson
 from envs.capabilities import largest_return
 from envs.game import States
 from envs.geister import Geister
@@ -130,6 +130,20 @@ def test_the_interval_of_the_mean_return_holds_when_almost_all_games_end_alike()
     assert interval(1.0)[0] < 0, "since one game says little"
     half = 1.96 * np.sqrt(0.125 / 2000)
     assert interval(*[0.5, -0.5, 0.0, 0.0] * 500) == pytest.approx([-half, half], rel=0.02)
+
+
+def test_the_two_games_of_a_deal_count_once() -> None:
+    """Two deals with two wins, one with one and one with none; the last game is of a deal that was played once only."""
+    values = np.array([3.0, 1.0, 2.0, 2.0, 2.0, -2.0, -1.0, -3.0, 3.0])
+    seats, outcome = np.arange(9, dtype=np.int8) % 2, np.sign(values).astype(np.int8)
+    record = Record(seats, outcome, values, np.ones(9, np.int8), np.full(9, 90, np.int32))
+    result = summary(GuanDan(length="round"), record, 1.0)
+    assert result.deals == Deals(both=2, one=1, none=1)
+    assert (result.wins, result.mean_return) == (6, pytest.approx(7 / 9))
+    interval = bounded_mean([2.0, 2.0, 0.0, -2.0], 3.0)
+    assert result.mean_return_ci95 == pytest.approx((interval.low, interval.high))
+    assert result.return_error == pytest.approx(np.std([2, 2, 0, -2], ddof=1) / 2)
+    assert result.deals.ci95 == sweeps(2, 1, 1)
 
 
 @pytest.mark.parametrize(("length", "most"), [("round", 3.0), ("match", 1.0)])

@@ -154,6 +154,9 @@ def test_pairs_that_have_not_met_come_first_and_then_the_least_certain() -> None
     wins[3] = wins[:, 3] = 50
     assert all(3 in pair for pair in choose_pairs(table(wins), 3, 100)), "the new agent is the least certain one"
     assert len(set(choose_pairs(table(wins), 3, 100))) == 3, "what has been chosen counts as known"
+    uneven = table([[0, 2, 6], [2, 0, 6], [6, 6, 0]])
+    chosen = choose_pairs(uneven, 3, 1000)
+    assert chosen == [(0, 1), (0, 2), (1, 2)], "of a pair's variance 1000 games leave less than the others have"
 
 
 def test_a_pair_that_contradicts_the_ratings_plays_on() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from dancfr.evaluation.statistics import one_run, over_iterations, over_time, summarise, sweeps, wilson
+from dancfr.evaluation.statistics import bounded_mean, one_run, over_iterations, over_time, summarise, sweeps, wilson
 
 Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
@@ -73,6 +73,15 @@ def test_the_interval_of_deals_has_a_width_where_all_end_alike() -> None:
     assert sweeps(0, 0, 50) == pytest.approx((0.0, 1 - low))
     with pytest.raises(ValueError, match="negative"):
         sweeps(3, -1, 0)
+
+
+def test_the_interval_of_a_bounded_mean_is_the_normal_one_with_two_more_returns_at_each_bound() -> None:
+    padded = np.array([1.0, 1.0, 0.5, -2.0, 0.0, 3.0, 3.0, -3.0, -3.0])
+    found = bounded_mean(padded[:5], 3.0)
+    assert (found.mean, found.middle) == pytest.approx((padded[:5].mean(), padded.mean()))
+    assert found.error == pytest.approx(padded.std(ddof=1) / 3)
+    half = 1.96 * found.error
+    assert (found.low, found.high) == pytest.approx((found.middle - half, found.middle + half))
 
 
 def test_summary_is_the_t_interval() -> None:

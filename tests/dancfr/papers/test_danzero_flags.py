@@ -8,7 +8,7 @@ import pytest
 
 from dancfr.agents.by_name import make_agent
 from dancfr.games.registry import make_game
-from dancfr.papers.paper004_flags import WILD, crossed, wild_cards, won_by_wild_cards
+from dancfr.papers.paper004_flags import WILD, _rows, crossed, wild_cards, won_by_wild_cards
 from dancfr.papers.reproduce import EXPERIMENTS, reproduce
 from envs.guandan.rules.cards import CARDS, unpack
 from tests.dancfr.papers.test_danzero import TINY
@@ -48,6 +48,16 @@ def test_the_interval_of_crossed_trainings_covers_the_mean_of_its_distribution()
         assert low < mean < high
         covered += low < 50 < high
     assert covered / 400 >= 0.93
+
+
+def test_rows_are_the_percentages_of_either_side() -> None:
+    """Rows and columns are trainings; the variance of the first mean is 8 / 2 by rows plus 13 / 3 by columns."""
+    none, one, both = ([[40, 44, 45], [42, 46, 47]], [[50, 52, 57], [54, 56, 61]], [[70, 70, 73], [72, 72, 75]])
+    rows = _rows(np.stack([none, one, both], axis=-1).astype(float), [100, 400, 120])
+    assert [row["ours"] for row in rows] == pytest.approx([55, (44 + 72) / 2, 72, 100 - 44, 72 - (100 - 44)])
+    assert [row["note"].split("; ")[1].split(" ")[0] for row in rows] == ["400", "220", "120", "100", "220"]
+    half = 12.706204736432095 * np.sqrt(8 / 2 + 13 / 3)  # 97.5 % quantile of t with 1 degree of freedom
+    assert f"interval over trainings {55 - half:.1f} to {55 + half:.1f};" in rows[0]["note"]
 
 
 def test_the_experiment_trains_both_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

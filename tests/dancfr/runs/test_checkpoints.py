@@ -1,5 +1,6 @@
 """Checkpoints: the newest sound one counts, whatever was killed, cut, garbled or refused by the disk."""
 
+import errno
 import json
 import os
 import signal
@@ -67,6 +68,26 @@ def test_a_checkpoint_may_be_written_again(run: Run) -> None:
     assert len(load_state(newest.folder / "buffer.safetensors")[0]["rows"]) == 5
 
 
+def test_a_checkpoint_that_cannot_be_moved_leaves_the_one_in_its_place(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(run, 10, size=3)
+    rename = Path.rename
+
+    def refuse(path: Path, target: Path) -> Path:
+        if path.name == "000010.partial":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(CheckpointFailed, match="the one of iteration 10 is intact"):
+        write(run, 10, size=5)
+    assert stored(run) == ["000010"]
+    newest = latest(run)
+    assert newest is not None
+    assert len(load_state(newest.folder / "buffer.safetensors")[0]["rows"]) == 3
+
+
 def cut(folder: Path) -> None:
     os.truncate(folder / "buffer.safetensors", 500)
 
@@ -115,6 +136,33 @@ def test_a_damaged_checkpoint_is_passed_over_loudly(run: Run, capfd: pytest.Capt
     assert "falling back" in line
     write(run, 15)  # the run resumes from 10
     assert iterations(run) == [10, 15]
+
+
+@pytest.mark.parametrize("place", [0, 150, -1], ids=["first", "middle", "last"])
+def test_damage_is_found_in_every_block_of_a_file(run: Run, monkeypatch: pytest.MonkeyPatch, place: int) -> None:
+    monkeypatch.setattr(checkpoints, "_BLOCK", 100)
+    write(run, 10)
+    (checkpoint,) = listed(run)
+    assert find_damage(checkpoint) is None
+    data = bytearray((checkpoint.folder / "buffer.safetensors").read_bytes())
+    data[place] ^= 1
+    (checkpoint.folder / "buffer.safetensors").write_bytes(data)
+    assert "its content has changed" in (find_damage(checkpoint) or "")
+
+
+def test_a_damaged_checkpoint_is_none_of_those_that_are_kept(run: Run) -> None:
+    for iteration in (10, 20):
+        write(run, iteration)
+    cut(run.path / "checkpoints" / "000020")
+    latest(run)
+    write(run, 30)
+    assert stored(run) == ["000010", "000030"]
+
+
+def test_checkpoints_that_the_run_has_gone_back_behind_are_removed(run: Run) -> None:
+    for iteration in (10, 20, 15):
+        write(run, iteration)
+    assert stored(run) == ["000010", "000015"]
 
 
 def test_every_flipped_bit_of_a_manifest_is_found(run: Run) -> None:

@@ -243,7 +243,8 @@ def test_a_torn_last_line_is_passed_over_and_closed(tmp_path: Path) -> None:
         assert run.truncate_metrics(2) == 2
         assert run.metrics.path.read_text() == '{"iteration":1}\n{"iteration":2}\n'
         with run.metrics.path.open("a") as file:
-            file.write('{"iteration": 2')
+            file.write('{"iteration":2}')  # whole, but for the end of its line
+        assert [row["iteration"] for row in run.read_metrics()] == [1, 2]
         assert run.truncate_metrics(2) == 0
         assert run.metrics.path.read_text() == '{"iteration":1}\n{"iteration":2}\n'
         assert [path.name for path in run.path.glob(".*")] == []
@@ -299,8 +300,11 @@ def test_strategies_are_listed_loaded_and_discarded(tmp_path: Path) -> None:
         arrays, meta = run.load_strategy(1, 2)
         assert (arrays["w"] == 2).all()
         assert meta == {"count": 2, "player": 1, "iteration": 2}
-        assert run.discard_strategies_after(1) == 4
+        for iteration in (1, 2):
+            run.save_strategy(0, iteration, {"w": np.zeros(3)}, {}, average=True)
+        assert run.discard_strategies_after(1) == 5
         assert [(f.player, f.iteration) for f in run.list_strategies()] == [(0, 1), (1, 1)]
+        assert [(f.player, f.iteration) for f in run.list_strategies(average=True)] == [(0, 1)]
         with pytest.raises(UsageError, match="no strategy of player 0 at iteration 3; it has 1 to 1"):
             run.load_strategy(0, 3)
         path = run.list_strategies(0)[0].path
@@ -318,6 +322,8 @@ def test_the_strategy_of_an_earlier_end_is_discarded_unless_it_cannot_be_read(tm
         assert not run.discard_final_strategy_before(9)
         for iteration in (1, 2, 3):
             run.save_strategy(0, iteration, {"w": np.zeros(3)}, {"final": iteration > 1})
+        assert not run.discard_final_strategy_before(2), "of those before, none is the last of a run"
+        assert [file.iteration for file in run.list_strategies()] == [1, 2, 3]
         assert run.discard_final_strategy_before(4)
         os.truncate(run.list_strategies()[-1].path, 30)
         assert not run.discard_final_strategy_before(4)

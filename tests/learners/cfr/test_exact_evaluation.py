@@ -106,6 +106,18 @@ def test_what_is_no_policy_is_refused() -> None:
             best_response(form, bad, 0)
 
 
+def test_of_equally_good_answers_the_first_is_given() -> None:
+    """Player 1 never bets in Kuhn poker, so that the infosets of player 0 after a bet are worth 0 by any action."""
+    form = form_of(Kuhn())
+    tree = form.tree
+    policy = tree.uniform()
+    theirs = tree.player[tree.slot_infoset] == 1
+    policy[theirs] = tree.slot_action[theirs] == 0
+    answer = best_response(form, policy, 0)[1]
+    after = np.flatnonzero((tree.player == 0) & (tree.parent_slot >= 0))
+    np.testing.assert_array_equal(answer[tree.slots[after]], np.ones(3))
+
+
 def test_forced_moves_are_no_decisions() -> None:
     form = form_of(Goofspiel(4))
     tree = form.tree

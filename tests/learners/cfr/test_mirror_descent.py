@@ -90,6 +90,13 @@ def test_it_starts_from_a_policy() -> None:
     assert again.current_policy() == pytest.approx(solver.current_policy(), abs=1e-12)
     again.run(1)
     assert again.current_policy() == pytest.approx(solver.current_policy(), abs=1e-6)
+    begun = MirrorDescentSolver(form)
+    begun.start_from(form.tree.uniform(), 3.0)
+    begun.run(1)
+    plans = zip(form.plans(form.tree.uniform()), form.plans(begun.current_policy()), strict=True)
+    begun.run(1)
+    first, second = (4 * own + new for own, new in plans)
+    assert begun.average_policy() == pytest.approx(form.policy((first, second)), abs=1e-12), "three more of the start"
     pure = solve_linear_program(form).policy
     with pytest.raises(ValueError, match="probability 0"):
         again.start_from(pure, 1.0)

@@ -332,6 +332,18 @@ def test_policies_before_and_after_a_warm_start() -> None:
     assert nash_conv(tree, solver.average_policy()) < 0.2 * nash_conv(tree, policy)
 
 
+def test_a_warm_start_leaves_nothing_of_what_was_learned() -> None:
+    """In Kuhn poker chance leads to every infoset with probability 1/3, and the largest return is 2."""
+    tree = TREES["kuhn"]()
+    policy = random_policy(tree, 6)
+    solver = MonteCarloSolver(tree, "vr-mccfr", seed=0)
+    solver.run(100)
+    assert solver.baselines.any()
+    solver.start_from(policy, 10)
+    assert not solver.baselines.any()
+    np.testing.assert_allclose(solver.regrets, 10 * 2 / 3 * policy)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

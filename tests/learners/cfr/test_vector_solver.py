@@ -123,6 +123,25 @@ def test_a_warm_start_plays_the_policy_and_begins_lower() -> None:
     assert found[0] < 0.5 * found[1]
 
 
+@pytest.mark.parametrize(("algorithm", "before", "after"), [("cfr", 4, 1), ("cfr+", 10, 5), ("dcfr", 30, 25)])
+def test_a_warm_start_weighs_as_much_as_its_iterations(algorithm: str, before: float, after: float) -> None:
+    """Of iterations 1 to 5 with weights t ** gamma, the policy of the start has the first four."""
+    form = form_of(Kuhn())
+    weights = np.random.default_rng(1).exponential(size=form.tree.num_slots)
+    policy = weights / np.add.reduceat(weights, form.tree.slots[:-1])[form.tree.slot_infoset]
+    solver = VectorSolver(form, algorithm)
+    solver.start_from(policy, 2.5)
+    assert solver.iteration == 3
+    for state in solver._states:
+        regrets = 2.5 * form.tree.max_utility * state.treeplex.from_slots(policy)
+        np.testing.assert_allclose(state.regrets[1:], regrets[1:])
+    solver.run(1)
+    plans = zip(form.plans(policy), form.plans(solver.current_policy()), strict=True)
+    solver.run(1)
+    first, second = (before * own + after * new for own, new in plans)
+    np.testing.assert_allclose(solver.average_policy(), form.policy((first, second)), atol=1e-12)
+
+
 def test_refusals() -> None:
     form = form_of(Kuhn())
     with pytest.raises(ValueError, match="algorithm must be one of cfr, cfr"):

@@ -182,6 +182,7 @@ def test_a_tolerance_costs_no_more_than_it_says() -> None:
     policy = MemorylessPolicy(rules, AGENTS["random"], 1)
     exact, rough = best_response(policy, 0, 0.0), best_response(policy, 0, 1e-3)
     assert exact.error == 0
+    assert rough.error == pytest.approx(12 * 1e-3)
     assert exact.corners > 1.2 * rough.corners
     assert rough.value <= exact.value + 1e-12
     assert exact.value <= rough.value + rough.error

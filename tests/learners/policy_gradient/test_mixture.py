@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dancfr.games.registry import make_game
+from envs.players import choose_uniform
 from envs.tree import Tree, compile_tree
 from learners.cfr.sequence_form import sequence_form
 from learners.networks.settings import NetworkSettings
@@ -16,9 +17,9 @@ NETWORK = NetworkSettings(width=16, depth=1, norm="none", outputs="action")
 GAMES = 40_000
 
 
-def members(count: int) -> list[PolicyAgent]:
+def members(count: int, name: str = "kuhn") -> list[PolicyAgent]:
     """Agents that play differently."""
-    game, found = make_game("kuhn"), []
+    game, found = make_game(name), []
     for seed in range(count):
         weights = PolicyLearner(game, NETWORK, PolicyTrainingSettings(), seed=seed).weights()
         loud = np.random.default_rng(seed).normal(0, 3, weights["out.w"].shape).astype(np.float32)
@@ -58,6 +59,33 @@ def test_it_plays_the_average_weighted_by_own_reach() -> None:
     # The players draw apart: otherwise the mean return is that of equal members, and not of the average policy.
     value = sequence_form(tree).value(policy)
     assert abs(returns.mean() - value) < 4 * returns.std() / np.sqrt(GAMES)
+
+
+@pytest.mark.parametrize(("name", "count"), [("kuhn", GAMES), ("leduc", 500)])
+def test_recalled_moves_weigh_the_members_by_their_reach(name: str, count: int) -> None:
+    """Whoever played the moves so far, the mixture continues with the average policy at every infoset."""
+    game, rng = make_game(name), np.random.default_rng(2)
+    tree = compile_tree(game)
+    mixture = PolicyMixture(members(3, name), [1, 2, 5], members(1, name)[0], "mixture")
+    table = tree.to_table(mixture.tree_policy(tree))
+    infoset_of = {row.tobytes(): number for number, row in enumerate(tree.observed)}
+    counts = np.zeros(table.shape)
+    states, games = game.reset(count, rng), np.arange(count)
+    mixture.begin(game, count, rng)
+    while len(states):
+        at = np.array([infoset_of[row.tobytes()] for row in game.observe(states, game.to_move(states))])
+        np.testing.assert_allclose(mixture.probabilities(states, games), table[at], atol=1e-5)
+        np.add.at(counts, (at, mixture.act(states, games, rng)), 1)
+        actions = choose_uniform(game.legal(states), rng.random(len(states)))
+        mixture.recall(states, games, actions, rng)
+        game.step(states, actions, rng)
+        running = ~game.finished(states)
+        states, games = states[running], games[running]
+    if name == "leduc":  # players move up to four times, at too many infosets to count
+        return
+    met = counts.sum(axis=1, keepdims=True)
+    assert (met > 1000).all()
+    assert (np.abs(counts / met - table) <= 4.5 * np.sqrt(table * (1 - table) / met) + 1e-9).all()
 
 
 def test_a_single_member_is_played_as_it_is() -> None:

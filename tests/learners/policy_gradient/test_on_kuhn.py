@@ -11,6 +11,7 @@ from learners.networks.settings import NetworkSettings
 from learners.policy_gradient.agent import PolicyAgent
 from learners.policy_gradient.learner import PolicyLearner, log_policy
 from learners.policy_gradient.outputs import slots_and_needed
+from learners.policy_gradient.policy import PolicyInference
 from learners.policy_gradient.settings import PolicyTrainingSettings
 from tests.learners.policy_gradient.exact import action_values, expected_returns, logit_equilibrium
 
@@ -94,6 +95,37 @@ def test_with_constant_entropy_it_converges_to_the_quantal_response_equilibrium(
     found, wanted = agent.tree_policy(tree), logit_equilibrium(tree, 0.2)  # 0.1 of the largest return
     assert np.abs(tree.uniform() - wanted).max() > 0.2
     assert np.abs(found - wanted).max() < 0.06
+
+
+def test_loss_and_metrics_are_their_formulas() -> None:
+    game = make_game("kuhn")
+    training = settings(
+        entropy=0.1, value_weight=0.5, magnet=0.2, magnet_rate=0.25, normalise=True, batch=10_000, learning_rate=0.05
+    )
+    learner = PolicyLearner(game, NETWORK, training, seed=3)
+    start = learner.weights()
+    learner.fit([sample(game, learner, 500, 7)], 1)
+    weights = learner.weights()
+    pulled = {name: 0.75 * start[name] + 0.25 * array for name, array in weights.items()}
+    rows = sample(game, learner, 1000, 8, 2)
+    legal = np.ones((len(rows), game.spec.num_actions), np.bool_)
+    policy, values = PolicyInference(game, NETWORK, weights)(rows["infostate"], legal)
+    magnet, _ = PolicyInference(game, NETWORK, pulled)(rows["infostate"], legal)
+    target, advantage = rows["target"].astype(np.float64), rows["advantage"].astype(np.float64)
+    expected = {
+        "policy_loss": -(advantage / np.sqrt((advantage**2).mean())).mean(),
+        "value_loss": ((values / game.spec.max_return - target) ** 2).mean(),
+        "entropy": -(policy * np.log(policy)).sum(axis=1).mean(),
+        "magnet": (policy * np.log(policy / magnet)).sum(axis=1).mean(),
+    }
+    assert expected["magnet"] > 0.001
+    loss = learner._loss(rows, 5, torch.zeros(8, dtype=torch.float64), np.random.default_rng(0)).item()
+    parts = np.array([expected[name] for name in ("policy_loss", "value_loss", "entropy", "magnet")])
+    assert loss == pytest.approx(parts @ [1, 0.5, -0.1, 0.2], abs=1e-5)
+    learner.training = training.model_copy(update={"learning_rate": 1e-12})
+    found = learner.fit([rows], 5)
+    expected |= {"explained": 1 - expected["value_loss"] / target.var(), "age": 3.0, "clipped": 0.0, "divergence": 0.0}
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-5)
 
 
 def test_temperatures_are_in_units_of_what_the_first_games_returned() -> None:

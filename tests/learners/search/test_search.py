@@ -24,12 +24,12 @@ NETWORK = NetworkSettings(trunk="flat", width=16, depth=2, norm="layer", outputs
 GAMES = pytest.mark.parametrize("game", [FULL, MINI], ids=["full", "mini"])
 
 
-def net_agent(game: Geister, seed: int = 0, threshold: float = 0.0) -> PolicyAgent:
+def net_agent(game: Geister, seed: int = 0, threshold: float = 0.0, scale: float = 50.0) -> PolicyAgent:
     """An agent of a random net that plays far from uniformly."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         weights = policy_net(NETWORK, game.spec).inference_weights()
-    return PolicyAgent(game, NETWORK, [weights | {"out.w": weights["out.w"] * 50}], "net", threshold)
+    return PolicyAgent(game, NETWORK, [weights | {"out.w": weights["out.w"] * scale}], "net", threshold)
 
 
 def searcher(game: Geister, batch: int, threshold: float = 0.0, **settings: Any) -> SearchAgent:
@@ -196,16 +196,17 @@ def test_arrangements_are_drawn_in_proportion() -> None:
     assert (drawn[1] == 3).all()
 
 
-def test_roll_outs_are_those_of_a_plain_loop() -> None:
+@pytest.mark.parametrize("threshold", [0.0, 0.7])
+def test_roll_outs_are_those_of_a_plain_loop(threshold: float) -> None:
     """Each roll-out by itself, with the lambda-return as a sum over all depths."""
-    agent, rng, depth, trace = net_agent(MINI), np.random.default_rng(6), 6, 0.7
+    agent, rng, depth, trace = net_agent(MINI, 0, threshold, 150.0), np.random.default_rng(6), 6, 0.7
     count = 40
     states = MINI.reset(count, rng)
     players = MINI.to_move(states)
     actions = np.array([rng.choice(np.flatnonzero(row)) for row in MINI.legal(states)])
     draws = rng.random((depth, count), np.float32)
     found = roll_out(MINI, agent, states.copy(), players, actions, draws, trace)
-    ended = 0
+    ended = clipped = cut = 0
     for m in range(count):
         state, action, values = states[m : m + 1].copy(), actions[m], []
         for ply in range(depth + 1):
@@ -217,11 +218,16 @@ def test_roll_outs_are_those_of_a_plain_loop() -> None:
             mover, legal = MINI.to_move(state), MINI.legal(state)
             policy, value = agent.evaluate(MINI.observe(state, mover), legal, mover)
             values.append(float(np.clip(value[0] if mover[0] == players[m] else -value[0], -1, 1)))
+            clipped += abs(value[0]) > 1
             if ply < depth:
-                action = np.flatnonzero(np.cumsum(policy[0]) > draws[ply, m])[0]
+                likely = np.where(policy[0] < threshold * policy[0].max(), 0, policy[0])
+                cut += bool((likely != policy[0]).any())
+                action = np.flatnonzero(np.cumsum(likely / likely.sum()) > draws[ply, m])[0]
         expected = sum((1 - trace) * trace**k * value for k, value in enumerate(values[:-1]))
         assert found[m] == pytest.approx(expected + trace ** (len(values) - 1) * values[-1], abs=1e-5)
     assert 0 < ended < count
+    assert clipped, "some values exceed the largest return"
+    assert cut or not threshold
 
 
 def test_candidates_that_are_clearly_behind_are_given_up() -> None:
@@ -237,6 +243,17 @@ def test_candidates_that_are_clearly_behind_are_given_up() -> None:
     candidates.give_up(np.array([True]), 2.0)
     np.testing.assert_array_equal(candidates.live[0], [False, True, True, False])
     assert candidates.best()[0] in (0, 1)
+
+
+@pytest.mark.parametrize(("spread", "given_up"), [(0.30, True), (0.36, False)])
+def test_probabilities_and_standard_errors_decide_who_is_given_up(spread: float, given_up: bool) -> None:
+    """The likelier action returns 0.5 less and leads by log(4) / 2 - 0.5 = 0.193; the error is spread / sqrt(3)."""
+    candidates = Candidates.of(np.array([[0.8, 0.2]], np.float32), RolloutSettings(search=64, temperature=0.5))
+    ahead = np.array([-0.5 - spread, -0.5 + spread] * 2)
+    candidates.add(np.zeros(2, np.int64), np.arange(2), np.stack([ahead, np.zeros(4)]).astype(np.float32))
+    assert candidates.best()[0] == 0
+    candidates.give_up(np.array([True]), 1.0)
+    np.testing.assert_array_equal(candidates.live[0], [True, not given_up])
 
 
 @pytest.mark.parametrize(
