@@ -101,7 +101,7 @@ def exploit_beside_exact(request: ExploitRequest) -> dict[str, Any]:
         agent, progress = request.make_agent(request.agent, rules), request.options.progress
         exact = evaluate_exactly(request.agent, agent, rules, progress).exploitability
     result = exploit(request)
-    share = result["exploitability_lower_bound"] / exact if exact > 0 else None
+    share = max(result["value"], 0.0) / exact if exact > 0 else None  # of the trained response, not of `known` agents
     result |= {"exact_exploitability": float(exact), "found_share": share}
     if request.out is not None:
         path = request.out / RESULT

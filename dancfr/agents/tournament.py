@@ -21,6 +21,7 @@ from dancfr.agents.match import rules_of_match
 from dancfr.arguments import checked
 from dancfr.errors import UsageError, silent, warn
 from dancfr.evaluation.arena import MatchResult, name_of, play
+from dancfr.evaluation.ratings import correlation_of
 from dancfr.evaluation.sides import sides_of
 from dancfr.evaluation.statistics import describe_mean, describe_share
 from dancfr.methods.agent_name import AgentName
@@ -248,11 +249,12 @@ def play_pairs(
 
 
 def standings_of(pairs: Pairs) -> dict[str, Any]:
-    """Returns the standings of a league in which the pairs have played these matches and no others."""
+    """Returns the standings of a league of these matches and no others, which were all played on the same deals."""
     names = dict.fromkeys(name for pair in pairs for name in pair)
     league = LeagueConfig(game="", members=tuple(Member(name=name, fingerprint=name) for name in names))
     results = [
         Result.of(match, round=0, batch=place, agents=pair, fingerprints=pair)
         for place, (pair, match) in enumerate(pairs.items())
     ]
-    return standings(league, results)
+    scores = np.stack([match.scores for match in pairs.values()]).astype(np.float64)
+    return standings(league, results, correlation_of(scores) if scores.size else None)

@@ -211,7 +211,7 @@ def describe_exploit(result: Result) -> str:
             f"or up to {high - low:.5f} more\nexploitability {result['exploitability']:.5f}, NashConv "
             f"{result['nash_conv']:.5f}; computed in {result['seconds']:.0f} s"
         )
-    from dancfr.evaluation.effort import count, describe_curve, describe_effort
+    from dancfr.evaluation.effort import count, describe_curve, describe_effort, describe_known
 
     effort = describe_effort(result["cpu_seconds"] / 60, result["decisions"])
     lines = [
@@ -222,6 +222,7 @@ def describe_exploit(result: Result) -> str:
         f"that bound is {result['exploitability_lower_bound']:.4f}, of NashConv {result['nash_conv_lower_bound']:.4f} "
         f"(largest return {result['max_return']:g})",
     ]
+    lines[1:1] = describe_known(result)
     if "exact_exploitability" in result:
         share = result["found_share"]
         wins = "" if share is None else f": the response wins {percent(share)} of what a best response does"

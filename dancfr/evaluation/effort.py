@@ -1,6 +1,7 @@
 """The cost of a trained response as text: a bound of exploitability means nothing without it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 POINTS = 6
 """Points of a curve that are shown."""
@@ -24,6 +25,20 @@ def describe_curve(curve: Sequence[Sequence[float]], points: int = POINTS) -> st
     last = len(curve) - 1
     places = sorted({round(last * number / max(points - 1, 1)) for number in range(points)} | {last})
     return ", ".join(f"{curve[place][2]:+.2f} ({count(int(curve[place][0]))})" for place in places)
+
+
+def describe_known(result: Mapping[str, Any]) -> list[str]:
+    """Describes the agents that were measured beside a trained response, a line each, and whether the bound is theirs.
+
+    Args:
+        result: The result of `dancfr exploit`.
+    """
+    lines = []
+    for name, found in result.get("known", {}).items():
+        low, high = found["value_ci95"]
+        own = ", which is the bound; its interval is that of this agent alone" if name == result["bound_by"] else ""
+        lines.append(f"{name} wins {found['value']:+.4f} a game (95 % interval {low:+.4f} to {high:+.4f}){own}")
+    return lines
 
 
 def count(number: int) -> str:

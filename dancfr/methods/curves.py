@@ -56,7 +56,10 @@ READABILITY = Metric(
     y_label="read right",
     unit="%",
     keys={f"After {ply} plies": f"read/{ply}" for ply in (2, 4, 10, 24, 40)},
-    note="Share of the secrets that a reader names right, in games against the last of the opponents of evaluations.",
+    note=(
+        "Share of the secrets that a reader names right, in games of the average or only policy against the "
+        "last of the opponents of evaluations."
+    ),
     percent=True,
     setting="evaluation.readable",
 )

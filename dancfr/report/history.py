@@ -6,8 +6,9 @@ edited by hand, can be read. If several rows describe the same iteration, as aft
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Self
 
 import numpy as np
@@ -111,12 +112,20 @@ class History:
             if row.get(key) is not None:
                 values.setdefault(int(row["iteration"]), []).append(float(row[key]))
         if not values and player is None:  # the key may belong to evaluations, which have rows of their own
-            for row in (*self.evaluations, *self.exact):
-                if row.get(key) is not None:
-                    values[int(row["iteration"])] = [float(row[key])]
-        join = np.sum if total else np.mean
+            for row in self._evaluated(key):
+                values[int(row["iteration"])] = [float(row[key])]
+        join = sum if total else fmean
         x = sorted(values)
         return np.array(x, np.float64), np.array([join(values[i]) for i in x], np.float64)
+
+    def _evaluated(self, key: str) -> list[Row]:
+        """Returns the rows of evaluations with a key; for readings of the play, those of the first policy against the
+        last opponent alone, since each policy is read differently against each opponent."""
+        found = [row for row in (*self.evaluations, *self.exact) if row.get(key) is not None]
+        if not key.startswith("read"):
+            return found
+        last, first = self.opponents()[-1:], [row["policy"] for row in self.evaluations[:1]]
+        return [row for row in found if [row["opponent"]] == last and [row["policy"]] == first]
 
     def win_rates(self, opponent: str, policy: str = "average", time: bool = False) -> Curve:
         """Returns the win rate against an opponent over iterations or over seconds of training."""
@@ -146,6 +155,19 @@ class History:
         """Returns the last evaluation of each policy against each opponent."""
         newest = {(row["opponent"], row["policy"]): row for row in self.evaluations}
         return list(newest.values())
+
+
+def told_apart(histories: Sequence[History]) -> list[History]:
+    """Returns histories of different folders, those of folders with the same name under as much of the paths as tells
+    them apart."""
+    paths = [history.path.resolve().parts for history in histories]
+    named = []
+    for history, parts in zip(histories, paths, strict=True):
+        kept = 1
+        while kept < len(parts) and sum(other[-kept:] == parts[-kept:] for other in paths) > 1:
+            kept += 1
+        named.append(history if kept == 1 else replace(history, name="/".join(parts[-kept:])))
+    return named
 
 
 Settings = dict[str, list[History]]

@@ -17,7 +17,7 @@ from dancfr.evaluation.statistics import summarise, wilson
 from dancfr.methods import method_named
 from dancfr.report.figures import all_figures
 from dancfr.report.games import games_of
-from dancfr.report.history import History, Row, Settings, by_setting
+from dancfr.report.history import History, Row, Settings, by_setting, told_apart
 from dancfr.report.plots import Plot, number, shown
 from dancfr.report.response import response_tables
 from dancfr.runs.run import Run
@@ -57,7 +57,7 @@ def read_histories(paths: Sequence[str | os.PathLike[str]]) -> list[History]:
                 lost = history.path / "metrics.jsonl"
                 raise UsageError(f"{history.path} has been trained, but its record is gone: restore {lost} from a copy")
             raise UsageError(f"{history.path} has no metrics yet: train it for at least one iteration")
-    return histories
+    return told_apart(histories)
 
 
 def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] | None = None) -> dict[str, Any]:

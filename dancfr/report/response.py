@@ -61,28 +61,33 @@ class StartCurve(BaseModel):
 
 
 class Budget(BaseModel):
-    """The limits of a training: CPU minutes, and games."""
+    """The limits of a training: minutes, which are CPU minutes but for teams, and games."""
 
     minutes: FiniteFloat | None = None
     games: int | None = None
 
-    def __str__(self) -> str:
-        limits = [] if self.minutes is None else [f"{self.minutes:g} CPU minutes"]
+    def describe(self, minutes: str) -> str:
+        """Formats the limits; `minutes` says which ones are counted."""
+        limits = [] if self.minutes is None else [f"{self.minutes:g} {minutes}"]
         limits += [] if self.games is None else [f"{self.games:,} games"]
         return " or ".join(limits)
 
 
 class Response(BaseModel):
-    """The part of a result of `dancfr exploit` that reports show; those before 0.4 lack the last four."""
+    """The part of a result of `dancfr exploit` that reports show; those before 0.4 lack the last four.
+
+    Only that of a team has a `win_rate`, and it is measured beside no other agent.
+    """
 
     agent: str
     value: FiniteFloat
     value_ci95: tuple[FiniteFloat, FiniteFloat]
-    bound_by: str
     games: int
     seconds: FiniteFloat
     starts: tuple[str, ...]
     eval_games: int
+    bound_by: str = "response"
+    win_rate: FiniteFloat | None = None
     cpu_seconds: FiniteFloat | None = None
     decisions: int | None = None
     budget: Budget = Budget()
@@ -145,7 +150,8 @@ def response_tables(runs: Sequence[History]) -> list[Cells]:
 
 def _budget(found: Response) -> str:
     """The budget of a response; before 0.4 the record has the CPU time of the training alone."""
-    return str(found.budget) or f"{found.seconds:.0f} s of training"
+    minutes = "CPU minutes" if found.win_rate is None else "minutes of training"
+    return found.budget.describe(minutes) or f"{found.seconds:.0f} s of training"
 
 
 def _row(run: str, folder: str, found: Response) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dancfr.agents.league.config import LeagueConfig, Result
 from dancfr.agents.league.rounds import counted, cross_table, next_batches
-from dancfr.evaluation.ratings import CrossTable, FitQuality, Ratings, fit_quality, fit_ratings
+from dancfr.evaluation.ratings import CrossTable, FitQuality, Matrix, Ratings, fit_quality, fit_ratings
 from dancfr.evaluation.statistics import sweeps, wilson
 
 
@@ -52,8 +52,13 @@ class Tally:
         }
 
 
-def standings(config: LeagueConfig, results: Sequence[Result]) -> dict[str, Any]:
+def standings(config: LeagueConfig, results: Sequence[Result], correlation: Matrix | None = None) -> dict[str, Any]:
     """Computes the contents of `ratings.json`.
+
+    Args:
+        config: The league.
+        results: All results in the order of play.
+        correlation: See `fit_ratings`; the batches of a league have deals of their own.
 
     Returns:
         ``game``, ``game_options``, ``seed``, ``batch``; ``games`` that count, and ``games_not_counted`` of former
@@ -62,7 +67,7 @@ def standings(config: LeagueConfig, results: Sequence[Result]) -> dict[str, Any]
         pairs of the next batches.
     """
     crossed = cross_table(config, results)
-    ratings = fit_ratings(crossed)
+    ratings = fit_ratings(crossed, correlation)
     quality = fit_quality(crossed, ratings)
     order = np.argsort(-ratings.strength, kind="stable").tolist()
     games = int(np.triu(crossed.games).sum())

@@ -309,6 +309,7 @@ class Table:
             "mover": position.mover,
             "choices": offered(self._display, position.states) if asked else [],
             "over": position.over,
+            "done": position.over or bool(self.failed) or self._task is None,  # a recorded game may be unfinished
             "returns": position.returns if position.over else None,
             "outcome": None if seat is None or not position.over else outcome_of(position, seat),
             "ending": position.ending,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dancfr.agents.functions import policy_agent
 from dancfr.agents.match_rules import match_rules
 from dancfr.agents.tournament import play_pairs, standings_of, tournament
 from dancfr.cli.output import describe_tournament
@@ -206,6 +207,20 @@ def test_ratings_of_games_whose_returns_differ_in_size_stand_beside_mean_returns
     mean = describe_mean(pair["mean_return"], *pair["mean_return_ci95"])
     assert describe_tournament(found).endswith(f"; mean return per game:\n  random against pretrained:leduc: {mean}")
     assert "mean return" not in describe_tournament(tournament(["random", "rush"], "mini-geister", 10).as_dict())
+
+
+def test_intervals_of_ratings_allow_for_the_same_deals_in_all_matches() -> None:
+    """Four agents that play alike: all ratings are 0, but the cards of the first one are the same in its matches."""
+
+    def uniform(_: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return np.asarray(legal / legal.sum(axis=1, keepdims=True))
+
+    covered = []
+    for seed in range(30):
+        agents = [policy_agent(uniform, "kuhn", name=name) for name in "abcd"]
+        found = tournament(agents, "kuhn", 60, seed, report=lambda _: None).found
+        covered += [low <= 0 <= high for low, high in found["ratings_ci95"].values()]
+    assert np.mean(covered) > 0.9
 
 
 def test_a_run_named_in_two_ways_is_one_agent(dmc_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from dancfr.evaluation.ratings import (
     CrossTable,
     Ratings,
     choose_pairs,
+    correlation_of,
     fit_quality,
     fit_ratings,
     squared_effect,
@@ -86,6 +87,16 @@ def test_the_interval_of_two_agents_is_that_of_their_odds() -> None:
     difference = ELO * np.log(wins / losses)
     np.testing.assert_allclose(ratings.elo, [difference / 2, -difference / 2], rtol=1e-3)
     np.testing.assert_allclose(ratings.ci95[0] - ratings.elo[0], ELO * error / 2 * np.array([-1.96, 1.96]), rtol=1e-3)
+
+
+def test_pairs_that_depend_on_each_other_widen_or_narrow_the_intervals() -> None:
+    results = table([[0, 50, 50], [50, 0, 50], [50, 50, 0]])
+    luck = np.random.default_rng(1).integers(0, 2, 1000)
+    same = correlation_of(np.stack([luck, luck, 1 - luck]))  # the first agent is lucky in both matches
+    alone, apart = fit_ratings(results), fit_ratings(results, np.eye(3))
+    np.testing.assert_allclose(apart.covariance, alone.covariance)
+    np.testing.assert_allclose(fit_ratings(results, same).covariance[0, 0], 2 * alone.covariance[0, 0], rtol=0.01)
+    np.testing.assert_array_equal(correlation_of(np.ones((2, 5))), np.eye(2))
 
 
 def coverage(rate: NDArray[np.float64], games: Any, draws: float, repetitions: int = 400) -> float:

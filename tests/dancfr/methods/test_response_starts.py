@@ -136,6 +136,18 @@ def test_efforts_of_older_checkpoints_are_estimated_by_iterations() -> None:
     assert points == [Effort(100, 2.0), Effort(100, 2.0), Effort(1000, 20.0), Effort(1000, 20.0)]
 
 
+def test_a_bound_of_a_known_agent_is_not_the_share_of_the_response(command: Any) -> None:
+    """The agent meets itself, and wins by chance; the response is hardly trained."""
+    arguments = ["exploit", "pretrained:leduc", "--games", "2", "--eval-games", "400", "--seed", "1"]
+    arguments += ["--known", "pretrained:leduc", "--beside-exact", *SMALL]
+    found = json.loads(command(*arguments, "--json").out)
+    assert found["bound_by"] == "pretrained:leduc"
+    assert found["exploitability_lower_bound"] == found["known"]["pretrained:leduc"]["value"] > found["value"]
+    assert found["value"] < 0 == found["found_share"]
+    (line,) = [line for line in command(*arguments).out.splitlines() if line.startswith("pretrained:leduc wins +")]
+    assert "which is the bound" in line
+
+
 def test_a_bound_is_shown_with_its_cost_and_beside_the_exact_value(tmp_path: Path, command: Any) -> None:
     out = tmp_path / "response"
     arguments = ["exploit", "random", "--game", "kuhn", "--games", "20000", "--eval-games", "4000", "--seed", "1"]

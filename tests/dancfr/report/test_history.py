@@ -33,6 +33,16 @@ def test_rows_of_both_players_in_one_iteration_are_put_together(write_run: Any) 
     np.testing.assert_array_equal(history.metric("loss/advantage"), [[1], [1.5]])
 
 
+def test_what_is_read_is_that_of_one_policy_against_one_opponent(write_run: Any) -> None:
+    rows = []
+    for t in (1, 2):
+        for policy, share in (("average", 0.6), ("last", 0.7)):
+            rows.append(evaluation_row(t, 50, "random", policy) | {"read/4": share + 0.2})
+            if (t, policy) != (2, "average"):  # too few games have come this far
+                rows.append(evaluation_row(t, 50, "rush", policy) | {"read/4": share})
+    np.testing.assert_array_equal(History.read(write_run("read", rows)).metric("read/4"), [[1], [0.6]])
+
+
 def test_of_rows_written_twice_the_later_counts(write_run: Any) -> None:
     rows = [train_row(1, 0), train_row(2, 1, **{"loss/advantage": 9.0}), evaluation_row(2, 10)]
     rows += [train_row(2, 1, **{"loss/advantage": 4.0}), evaluation_row(2, 20)]

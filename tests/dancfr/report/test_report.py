@@ -317,6 +317,38 @@ def test_bounds_of_different_budgets_are_in_different_tables(write_run: Any) -> 
     assert [row[-1] for row in tables[3][3]] == ["-0.90 (0), +0.50 (27.6 million)"] * 3
 
 
+def test_a_response_of_a_team_is_shown_with_a_budget_by_the_clock(write_run: Any) -> None:
+    path = write_run("a", record())
+    (path / "response").mkdir()
+    result = {
+        "agent": f"runs/{path.name}",
+        "value": -0.573,
+        "value_ci95": [-0.646, -0.496],
+        "win_rate": 0.393,
+        "games": 54321,
+        "seconds": 250.0,
+        "starts": ["fresh"],
+        "eval_games": 2000,
+        "cpu_seconds": 240.0,
+        "decisions": 544_178,
+        "budget": {"minutes": 4.0, "games": None},
+    }
+    (path / "response" / "exploit.json").write_text(json.dumps(result))
+    ((title, *_, rows),) = response_tables([History.read(path)])
+    assert title == "Exploitability: responses of 4 minutes of training"
+    assert rows[0][2] == "-0.573"
+
+
+def test_runs_of_the_same_name_are_told_apart(write_run: Any, tmp_path: Path) -> None:
+    runs = []
+    for seed, folder in enumerate(("one", "other"), 1):
+        (tmp_path / folder).mkdir()
+        runs.append(write_run(f"run-{seed}", record(), seed=seed).rename(tmp_path / folder / "run"))
+    found = report_command(runs, tmp_path / "out")
+    assert found["settings"] == {"geister-quick": ["one/run", "other/run"]}
+    assert "other/run" in Page(Path(found["report"])).text
+
+
 def test_recorded_games_of_a_run_are_listed(write_run: Any) -> None:
     """Those in which one of its strategies has played, with the command that shows them."""
     run = write_run("mine", record())

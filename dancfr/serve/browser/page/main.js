@@ -74,11 +74,11 @@ const study = makeStudy(element("study"), {
 const shownPly = () => looked?.ply ?? table.ply;
 const stepButton = (sign, to) => html("button", { onclick: () => look(to(shownPly())) }, sign);
 
-// The elements below the board stay there during a game: a new element would lose a click or unfinished input.
+// The elements below the board stay during a game: a new one would lose a click or unfinished input.
 const steps = {
   first: stepButton("|◀", () => 0), back: stepButton("◀", (ply) => ply - 1), slider: html("input", { type: "range", min: 0, oninput: (event) => look(Number(event.target.value)) }),
   forward: stepButton("▶", (ply) => ply + 1), last: stepButton("▶|", () => table.ply), label: html("span", { class: "quiet" }),
-  clock: html("button", { onclick: () => (table.over ? again() : setClock(table.clock.pace, !table.clock.paused)) }),
+  clock: html("button", { onclick: () => (table.done ? again() : setClock(table.clock.pace, !table.clock.paused)) }),
   pace: html("label", { class: "quiet" }, "", html("input", { type: "number", min: 0, max: 60, step: 0.1, onchange: ({ target }) => {
     target.value = Math.min(60, Math.max(0, Number(target.value) || 0));
     setClock(Number(target.value), table.clock.paused);
@@ -208,7 +208,7 @@ function newGame() {
   ask(false);
   form.onsubmit = (event) => {
     event.preventDefault();
-    const playing = table && !table.over && !table.failed && table.events.some(({ player }) => player === table.you);
+    const playing = table && !table.done && table.events.some(({ player }) => player === table.you);
     if (playing && !asked) return ask(true);
     ask(false);
     hello.seats = selects.map((select) => select.value || null);
@@ -241,12 +241,12 @@ function draw() {
 
 function status(live) {
   if (!live) return t("looking");
-  if (table.failed) return t("ended");
   if (table.over) {
     if (table.you === null) return `${t("ended")} ${result()}`;
     const own = table.outcome;
     return `${t(own > 0 ? "won" : own < 0 ? "lost_game" : "drawn")} ${result()}`;
   }
+  if (table.done) return table.failed ? t("ended") : "";
   if (table.mover === table.you) return t("your move");
   return t(table.users[table.mover] ? "moves" : "thinking", { player: name(table.mover) });
 }
@@ -280,10 +280,11 @@ function look(ply) {
   drawSteps(looked.ply, false);
 }
 
-/** Asks for the position that is wanted, one at a time: a slider that is drawn asks for more than the server allows. */
+/** Asks for the wanted position, one at a time: a dragged slider asks for more than the server allows. */
 function seek() {
   if (sought !== null) return;
   sought = looked.ply;
+  study.expect(sought);
   server.send({ type: "look", ply: sought });
 }
 
@@ -297,17 +298,17 @@ function drawSteps(ply, live) {
     Object.assign(steps[key], { disabled: off, title: t(key), ariaLabel: t(key) });
   }
   fill(steps.label, label);
-  const stands = table.over ? running === null : table.clock.paused;
-  steps.clock.hidden = steps.pace.hidden = !table.over && table.users.some((user) => user);
+  const stands = table.done ? running === null : table.clock.paused;
+  steps.clock.hidden = steps.pace.hidden = !table.done && table.users.some((user) => user);
   steps.clock.disabled = table.ply === 0;
-  fill(steps.clock, t(!stands ? "pause" : table.over && live ? "again" : "play"));
+  fill(steps.clock, t(!stands ? "pause" : table.done && live ? "again" : "play"));
   steps.pace.firstChild.textContent = `${t("pace")} `;
   if (document.activeElement !== pace) pace.value = table.clock.pace;
 }
 
 function setClock(seconds, paused) {
   table.clock.pace = seconds; // of this page alone once the game has ended
-  if (!table.over) return server.send({ type: "pace", seconds, paused });
+  if (!table.done) return server.send({ type: "pace", seconds, paused });
   if (running === null) return;
   stop();
   again();

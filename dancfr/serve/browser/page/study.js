@@ -31,7 +31,7 @@ export function makeStudy(root, { api, ask, branch }) {
     if (view) show(view);
   }
 
-  /** Asks for one position after the other; the server thinks about one at a time. */
+  /** Asks for one position after the other. */
   function collect() {
     collecting = true;
     for (let ply = 0; ply < view.table.ply; ply += 1) {
@@ -129,5 +129,5 @@ export function makeStudy(root, { api, ask, branch }) {
       html("button", { onclick: () => branch(seat) }, api.t("seat", { n: seat }))));
   }
 
-  return { begin, receive, show };
+  return { begin, receive, show, expect: (ply) => (asked = ply) };
 }

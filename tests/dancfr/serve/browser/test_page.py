@@ -272,17 +272,54 @@ def test_a_recorded_game_is_replayed(server: Any, page: Any, tmp_path: Path) -> 
     page.get_by_text(f"Move {len(moves)} of {len(moves)}").wait_for()
 
 
-def test_another_line_of_a_replay_outlives_its_page(server: Any, page: Any, tmp_path: Path) -> None:
-    """The address names the new table, and "back" leads to the recorded game."""
-    file = tmp_path / "game.jsonl"
+def unfinished(folder: Path) -> str:
+    """Writes the record of a game that was left after two moves; returns its path."""
     players = [{"kind": "user", "name": "user"}, {"kind": "agent", "name": "random"}]
     lines = [
         {"format": "dancfr-game", "version": 1, "game": "leduc", "options": {}, "seed": 3, "players": players},
         {"ply": 0, "player": 0, "action": 1},
-        {"ply": 1, "player": 1, "action": 0},
+        {"ply": 1, "player": 1, "action": 2},
     ]
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    page.goto(server("replay", str(file), *QUICK)[1])
+    (folder / "game.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(folder / "game.jsonl")
+
+
+def test_an_unfinished_game_is_replayed(server: Any, page: Any, tmp_path: Path) -> None:
+    page.goto(server("replay", unfinished(tmp_path), *QUICK)[1])
+    page.get_by_text("Move 2 of 2").wait_for()
+    expect(page.locator("#status")).to_have_text("")
+    pace = page.get_by_label("Seconds a move")
+    pace.fill("60")
+    pace.press("Tab")
+    page.get_by_role("button", name="Replay").click()
+    page.get_by_text("Move 0 of 2").wait_for()
+    page.get_by_role("button", name="Pause").wait_for()
+    pace.fill("0.1")
+    pace.press("Tab")
+    page.get_by_role("button", name="Replay").wait_for()
+    page.get_by_text("Move 2 of 2").wait_for()
+
+
+def test_thoughts_that_another_request_has_cancelled_are_asked_for_again(
+    server: Any, page: Any, tmp_path: Path
+) -> None:
+    """The server thinks about the last position only: here it gets no time for those before it."""
+    page.goto(server("replay", unfinished(tmp_path), *QUICK)[1])
+    page.get_by_text("Move 2 of 2").wait_for()
+    page.evaluate(
+        """() => {
+            const panel = document.querySelector("#study details");
+            const press = (title) => document.querySelector(`#steps button[title="${title}"]`).click();
+            panel.addEventListener("toggle", () => { press("First move"); press("Present"); }, { once: true });
+            panel.open = true; // asks about the present position
+        }"""
+    )
+    page.locator("#study .bar").first.wait_for(timeout=60_000)
+
+
+def test_another_line_of_a_replay_outlives_its_page(server: Any, page: Any, tmp_path: Path) -> None:
+    """The address names the new table, and "back" leads to the recorded game."""
+    page.goto(server("replay", unfinished(tmp_path), *QUICK)[1])
     page.get_by_text("Look inside").click()
     page.get_by_role("button", name="First move").click()
     page.get_by_text("Move 0 of").wait_for()
