@@ -222,6 +222,11 @@ class TrajectoryPlayer(WarmUp):
         states, places = game.reset(batch, chance), np.arange(batch)
         returns, decisions = np.zeros((batch, game.spec.num_players), np.float32), 0
         for ply in count():
+            over = game.finished(states)  # after a step, or before the first decision
+            if over.any():
+                ended, going = np.flatnonzero(over), np.flatnonzero(~over)
+                returns[places[ended]] = self._returns(take_records(states, ended))
+                states, places = take_records(states, going), places[going]
             if not len(states):
                 break
             movers = game.to_move(states)
@@ -247,11 +252,6 @@ class TrajectoryPlayer(WarmUp):
                     raise
                 names = " or ".join(agent.name for agent in parties.values())
                 raise BadMove(f"agent {names}: {error}") from None
-            over = game.finished(states)
-            if over.any():
-                ended, going = np.flatnonzero(over), np.flatnonzero(~over)
-                returns[places[ended]] = self._returns(take_records(states, ended))
-                states, places = take_records(states, going), places[going]
         return decisions, returns
 
     def _returns(self, states: States) -> NDArray[np.float32]:

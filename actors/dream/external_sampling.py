@@ -20,7 +20,7 @@ from actors.rows import take_records
 from envs.game import Game, Packed, States
 from learners.networks.settings import NetworkSettings
 from learners.regret_matching import sample_actions
-from learners.samples import advantage_rows, policy_rows
+from learners.samples import advantage_dtype, advantage_rows, policy_dtype, policy_rows
 
 MOST_NODES = 5_000_000
 """Maximum number of decisions in a chunk: games with many decisions are too large for following every action."""
@@ -78,9 +78,12 @@ class ExternalTraverser(Traverser):
         """
         rng = np.random.default_rng(np.random.SeedSequence(task.seed))
         policies = Policies(self.game, self.network, weights.policies, self._device)
-        levels, endings = self._descend(task, policies, rng)
-        roots = self._ascend(levels)
-        advantages = np.concatenate([self._advantages(level, task.iteration) for level in levels])
+        levels, roots, endings = self._descend(task, policies, rng)
+        self._ascend(levels, roots)
+        spec = self.game.spec  # there may be no decision
+        advantages, samples = np.empty(0, advantage_dtype(spec)), np.empty(0, policy_dtype(spec))
+        advantages = np.concatenate([advantages, *(self._advantages(level, task.iteration) for level in levels)])
+        samples = np.concatenate([samples, *(self._policies(level, task.iteration) for level in levels)])
         decisions = sum(len(level.mine) for level in levels)
         stats = {
             "decisions": decisions,
@@ -92,21 +95,22 @@ class ExternalTraverser(Traverser):
             "advantage_rows": len(advantages),
             "advantage_rms": float(np.sqrt(np.square(advantages["advantage"]).mean())) if len(advantages) else 0.0,
         }
-        samples = np.concatenate([self._policies(level, task.iteration) for level in levels])
         return stats, {"advantages": advantages, "policies": samples}
 
     def _descend(
         self, task: TraversalTask, policies: Policies, rng: np.random.Generator
-    ) -> tuple[list[_Level], NDArray[np.int64]]:
+    ) -> tuple[list[_Level], NDArray[np.float32], NDArray[np.int64]]:
         """Plays all followed actions to the ends of the games.
 
         Returns:
-            The levels, with the returns of finished games in `values`, and the number of each ending.
+            The levels, with the returns of finished games in `values`; the values of the games, `float32[games, 1]`,
+            so far of those that chance has ended before a decision; and the number of each ending.
         """
         game, traverser = self.game, task.traverser
         states = game.reset(task.games, rng)
         above = np.arange(task.games), np.zeros(task.games, np.int64)
         levels: list[_Level] = []
+        roots = np.zeros((task.games, 1), np.float32)
         endings = np.zeros(len(game.spec.endings), np.int64)
         nodes = 0
         while len(states):
@@ -114,7 +118,8 @@ class ExternalTraverser(Traverser):
             if over.any():
                 ended = take_records(states, np.flatnonzero(over))
                 endings += np.bincount(game.endings(ended), minlength=len(endings))
-                levels[-1].values[above[0][over], above[1][over]] = game.returns(ended)[:, traverser]
+                values = levels[-1].values if levels else roots
+                values[above[0][over], above[1][over]] = game.returns(ended)[:, traverser]
                 states = take_records(states, np.flatnonzero(~over))
                 above = above[0][~over], above[1][~over]
             if len(states) == 0:
@@ -129,7 +134,7 @@ class ExternalTraverser(Traverser):
             rows, actions = np.nonzero(levels[-1].followed)
             states, above = take_records(states, rows), (rows, actions)
             game.step(states, actions, rng)
-        return levels, endings
+        return levels, roots, endings
 
     def _level(
         self,
@@ -153,16 +158,13 @@ class ExternalTraverser(Traverser):
         followed = np.where(mine[:, None], legal, chosen)
         return _Level(mine, infostates, legal, followed, policy, np.zeros(legal.shape, np.float32), above)
 
-    def _ascend(self, levels: list[_Level]) -> NDArray[np.float32]:
-        """Writes the values of decisions into the levels above, from the last level up; returns those of the first."""
-        value = np.zeros(0, np.float32)
+    def _ascend(self, levels: list[_Level], roots: NDArray[np.float32]) -> None:
+        """Writes the values of decisions into the levels above, and of the first level into `roots`."""
         for depth in range(len(levels) - 1, -1, -1):
             level = levels[depth]
             weight = np.where(level.mine[:, None], level.policy, level.followed)
             value = (weight * level.values).sum(axis=1, dtype=np.float32)
-            if depth:
-                levels[depth - 1].values[level.above] = value
-        return value
+            (levels[depth - 1].values if depth else roots)[level.above] = value
 
     def _advantages(self, level: _Level, iteration: int) -> NDArray[np.void]:
         """Returns the samples of the traverser: value of each action minus value of the policy."""

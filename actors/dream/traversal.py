@@ -183,7 +183,27 @@ class DreamTraverser(Traverser):
         ids = np.arange(started, dtype=np.int32)
         log_reach = np.zeros(started, np.float32)  # log of the traverser's sampling reach probability
         lock_step = 0
-        while len(states):
+        while True:
+            # Drop the finished games, also those that chance has ended before a decision; start others in their slots.
+            over = game.finished(states)
+            if over.any():
+                ended = take_records(states, np.flatnonzero(over))
+                returns[ids[over]] = game.returns(ended)
+                endings[ids[over]] = game.endings(ended)
+                keep = np.flatnonzero(~over)
+                states, ids, log_reach = take_records(states, keep), ids[keep], log_reach[keep]
+            if len(states) == 0:
+                lock_step = 0
+            if lock_step % players == 0:  # then all slots have the same mover in most games, and one net a step
+                fresh = min(self.slots - len(states), task.games - started)
+                if fresh:
+                    states = join_records(states, game.reset(fresh, rng))
+                    ids = np.concatenate([ids, np.arange(started, started + fresh, dtype=np.int32)])
+                    log_reach = np.concatenate([log_reach, np.zeros(fresh, np.float32)])
+                    started += fresh
+                    continue
+            if len(states) == 0:
+                return returns, endings
             # Append a row for the current decision of every running game.
             mover = game.to_move(states)
             legal = game.legal(states)
@@ -203,24 +223,6 @@ class DreamTraverser(Traverser):
             np.add(log_reach, np.log(new["probability"]), out=log_reach, where=mover == task.traverser)
             game.step(states, new["action"], rng)
             lock_step += 1
-            # Drop the finished games, and start others in their slots.
-            over = game.finished(states)
-            if over.any():
-                ended = take_records(states, np.flatnonzero(over))
-                returns[ids[over]] = game.returns(ended)
-                endings[ids[over]] = game.endings(ended)
-                keep = np.flatnonzero(~over)
-                states, ids, log_reach = take_records(states, keep), ids[keep], log_reach[keep]
-            if len(states) == 0:
-                lock_step = 0
-            if lock_step % players == 0:  # then all slots have the same mover in most games, and one net a step
-                fresh = min(self.slots - len(states), task.games - started)
-                if fresh:
-                    states = join_records(states, game.reset(fresh, rng))
-                    ids = np.concatenate([ids, np.arange(started, started + fresh, dtype=np.int32)])
-                    log_reach = np.concatenate([log_reach, np.zeros(fresh, np.float32)])
-                    started += fresh
-        return returns, endings
 
     def _evaluate_baseline(self, task: TraversalTask, weights: TraversalWeights) -> None:
         """Writes the baseline Q of the acting player for every row: for actions that the recursion uses, else 0.
