@@ -108,15 +108,19 @@ class GameView(AECEnv, EzPickle):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Starts a game. `seed` starts a new random stream, otherwise the last one continues; `options` are ignored."""
+        """Starts a game. If chance ends it before the first move, all agents are terminated, with their returns.
+
+        `seed` starts a new random stream, otherwise the last one continues; `options` are ignored.
+        """
         if seed is not None:
             self.np_random = np.random.default_rng(seed)
         self.states = self.game.reset(1, self.np_random)
         self._begun = True
         self.agents = self.possible_agents[:]
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
-        self.terminations = dict.fromkeys(self.agents, False)
+        self.agent_selection = self.agents[0]
+        self.rewards = dict(zip(self.agents, map(float, self.game.returns(self.states)[0] + 0.0), strict=True))
+        self._cumulative_rewards = dict(self.rewards)
+        self.terminations = dict.fromkeys(self.agents, bool(self.game.finished(self.states)[0]))
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection = None
         self._look()

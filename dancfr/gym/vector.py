@@ -1,4 +1,4 @@
-"""Many games at once as a Gymnasium vector environment of one player, without a Python loop over the games."""
+"""Many games together as a Gymnasium vector environment of one player, without a Python loop over the games."""
 
 from copy import copy
 from typing import Any
@@ -19,7 +19,7 @@ from envs.game import GameBase, GameOver, IllegalAction, States
 from envs.pettingzoo_view import Observation
 
 MOST_ENVS = 1_000_000
-"""Largest number of games at once."""
+"""Largest number of games of an environment."""
 
 GAMES_A_BATCH = 16
 """Number of games of each environment that the opponent begins together."""
@@ -38,7 +38,7 @@ class SingleAgentVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[Any],
     ``ending``, which ``_ending`` marks where a game has just ended.
 
     All random draws come from one `np_random`, so that a seed fixes the N games together, not each of them. An opponent
-    with a memory for each game gets a number for each; copies of it begin with many games at once.
+    with a memory for each game gets a number for each; copies of it begin many games each.
 
     Args:
         game: See `SingleAgentEnv`, as for the other arguments.
@@ -71,7 +71,7 @@ class SingleAgentVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[Any],
         )
         modes = [mode for mode in self._view.metadata["render_modes"] if mode != "human"]
         if render_mode is not None and render_mode not in modes:
-            raise UsageError(f"render_mode must be one of {modes} or None for many games at once, got {render_mode!r}")
+            raise UsageError(f"render_mode must be one of {modes} or None for several games, got {render_mode!r}")
         self.render_mode = render_mode
         self.metadata = {"render_modes": modes, "render_fps": self._view.metadata["render_fps"], "name": name}
         if _AUTORESET is not None:
@@ -100,7 +100,7 @@ class SingleAgentVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[Any],
         Raises:
             AgentError: the opponent returned an illegal action.
             RunError: the learner had no decision in `MOST_DEALS` games in a row.
-            UsageError: the seed is no integer.
+            UsageError: the seed is not an integer.
         """
         super().reset(seed=read(seed, int | None, "seed"))
         self._copies, self._states = {}, None

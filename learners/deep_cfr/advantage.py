@@ -14,7 +14,7 @@ from learners.deep_cfr.settings import Importance
 from learners.networks.arrays import View
 from learners.networks.learner import ValueNetLearner
 from learners.networks.settings import NetworkSettings
-from learners.samples import unpack_mask
+from learners.samples import advantage_dtype, unpack_mask
 from learners.settings import Fitting, TrainingSettings
 
 
@@ -34,6 +34,10 @@ class Targets(NamedTuple):
     legal: NDArray[np.bool_]
     advantage: torch.Tensor
     weight: torch.Tensor
+
+
+NOTHING = {"loss": 0.0, "rows": 0}
+"""Metrics of a fit that is left out: its player has had no decision."""
 
 
 class AdvantageLearner(ValueNetLearner):
@@ -78,6 +82,8 @@ class AdvantageLearner(ValueNetLearner):
 
         With `merge`, the blocks must be the whole buffer, and minibatches are drawn from the merged rows.
 
+        Without any row, as of a player who never moves, such a net stays as it is.
+
         Returns:
             ``loss`` (mean weighted squared error per output) and ``rows``, the number of rows trained on; with `merge`
             also ``infostates``, the number of merged rows.
@@ -86,7 +92,8 @@ class AdvantageLearner(ValueNetLearner):
             TrainingDiverged: the loss is not finite.
         """
         if self.whole_buffer:
-            return self._fit_merged(np.concatenate(list(blocks)), iteration)
+            samples = self._joined(blocks)
+            return self._fit_merged(samples, iteration) if len(samples) else NOTHING | {"infostates": 0}
         blocks, mean_log_weight = iter(blocks), None
         if self.importance != "none" and (first := next(blocks, None)) is not None:
             mean_log_weight = self.trainer.ranks.log_mean(first["log_weight"])  # one scale for the whole fit
@@ -94,6 +101,10 @@ class AdvantageLearner(ValueNetLearner):
         return self.trainer.fit(
             blocks, lambda part: self._loss(self._prepare(part, self._weights(part, iteration, mean_log_weight)))
         )
+
+    def _joined(self, blocks: Iterable[NDArray[np.void]]) -> NDArray[np.void]:
+        """Returns the rows of all blocks; none of a player who has had no decision."""
+        return np.concatenate([np.empty(0, advantage_dtype(self.game.spec)), *blocks])
 
     def _fit_merged(self, samples: NDArray[np.void], iteration: int) -> dict[str, float]:
         """Merges the samples to one row per infostate, and runs one fit on these rows."""

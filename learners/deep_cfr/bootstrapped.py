@@ -23,7 +23,7 @@ import torch
 from numpy.typing import NDArray
 
 from envs.game import Game
-from learners.deep_cfr.advantage import AdvantageLearner
+from learners.deep_cfr.advantage import NOTHING, AdvantageLearner
 from learners.deep_cfr.settings import Importance
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import unpack_mask
@@ -81,7 +81,10 @@ class BootstrappedAdvantageLearner(AdvantageLearner):
         Raises:
             TrainingDiverged: the loss is not finite.
         """
-        rows = self._rows(np.concatenate(list(blocks)), iteration)
+        samples = self._joined(blocks)
+        if not len(samples):
+            return dict(NOTHING)
+        rows = self._rows(samples, iteration)
         immediate = rows["advantage"].copy()
         rows["advantage"] += self.carried(rows, iteration - 1)
         metrics = self._fit_rows(rows)
@@ -104,7 +107,7 @@ class BootstrappedAdvantageLearner(AdvantageLearner):
     def carried(self, rows: NDArray[np.void], iteration: int) -> NDArray[np.float32]:
         """The start of iteration t + 1 at the infostates of some rows, d(t) * max(R_t, 0), `float32[n, A]`."""
         found = np.zeros(rows["advantage"].shape, np.float32)
-        if iteration == 0:
+        if iteration == 0 or self.trainer.fits == 0:
             return found
         net = self.trainer.playing_net.eval()
         with torch.no_grad():

@@ -290,7 +290,7 @@ def own_log_reach(tree: Tree, own: NDArray[np.int64], policies: NDArray[np.float
     """
     log_reach = np.zeros((len(own), len(policies)))
     before = tree.parent_slot[own]
-    parent = np.where(before < 0, -1, tree.slot_infoset[before] - own[0])
+    parent = np.where(before < 0, -1, tree.slot_infoset[before] - own[:1])
     open_infosets = np.flatnonzero(parent >= 0)
     known = parent < 0
     while len(open_infosets):  # each pass extends the known infosets by one move of the player

@@ -1,4 +1,4 @@
-"""Many games at once: as one environment alone, as a match, as Gymnasium's vectors, with opponents that remember."""
+"""Many games together: as one environment alone, as a match, as Gymnasium's vectors, with opponents that remember."""
 
 import pickle
 import re
@@ -214,7 +214,7 @@ def test_calls_before_the_first_reset_are_refused() -> None:
         ({"game": "guandan"}, "guandan lists its actions"),
         ({"opponent": "randon"}, "no agent for kuhn named 'randon'; did you mean random?"),
         ({"seat": 2}, "seat must be from 0 to 1 in kuhn, or None, got 2"),
-        ({"render_mode": "human"}, "render_mode must be one of ['ansi', 'rgb_array'] or None for many games at once"),
+        ({"render_mode": "human"}, "render_mode must be one of ['ansi', 'rgb_array'] or None for several games"),
         ({"card": 4}, "no option of kuhn named 'card'; did you mean cards?"),
     ],
 )
