@@ -30,7 +30,7 @@ RUFF := $(PY) -m ruff
 DANCFR := $(PY) -m dancfr
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 	@echo
 	@echo '  PYTHON=python3.12   interpreter for `make setup`       RUN=runs/mine   run folder of `make demo`'
 	@echo '  GPU=runs/gpu        folder of `make gpu`                   ARGS=90         its minutes'

@@ -237,7 +237,8 @@ def compare_play(agent: Numbered, game: Game, mixing: str, described: Sequence[M
     agent.begin(game, CHECKED, rng)
     own = [[net for net in described if net["player"] in (None, p)] for p in range(game.spec.num_players)]
     mixed = [[Mixing(mixing, nets) for nets in own] for _ in range(CHECKED)]
-    while len(states) and seen < MOST:
+    while len(going := np.flatnonzero(~game.finished(states))) and seen < MOST:
+        states, games, seen = states[going], games[going], seen + len(going)
         mover, legal = game.to_move(states), game.legal(states)
         packed, policy = game.observe(states, mover), np.empty(legal.shape, np.float32)
         for player in np.unique(mover):
@@ -255,8 +256,6 @@ def compare_play(agent: Numbered, game: Game, mixing: str, described: Sequence[M
         if isinstance(agent, Recalls):
             agent.recall(states, games, actions, rng)
         game.step(states, actions, rng)
-        going = ~game.finished(states)
-        states, games, seen = states[going], games[going], seen + len(states)
     return float(np.max(differences))
 
 
