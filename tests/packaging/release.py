@@ -184,7 +184,7 @@ def check_wheel(wheel: Path, tree: Path, version: str) -> None:
 
 
 def check_source(source: Path, tree: Path) -> None:
-    """Checks that a source distribution has the packages and the files of a build, and no tests: it lacks their data."""
+    """Checks that a source distribution has the packages and the files of a build, and no tests."""
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = files(tree, PACKAGES) | {"pyproject.toml", "README.md", "LICENSE", "PKG-INFO"}
