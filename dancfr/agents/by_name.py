@@ -61,6 +61,8 @@ def make_agent(name: str, game: str | GameBase | None = None) -> Agent:
             damaged; or the game is left out and the agent is a bot, which plays several.
     """
     if game is None or isinstance(game, str):
+        if game is None and (missing := _no_run_at(parse_agent(name).base)):
+            raise UsageError(missing)
         chosen = named_game((name,), game)
         return make_agent(name, make_game(chosen, **game_options_of(name, chosen)))
     wanted, settings = split_search(parse_agent(name))
@@ -109,10 +111,19 @@ def _load_stored(wanted: AgentName, game: GameBase) -> Agent:
         return agent
     if wanted.base.endswith(".safetensors"):
         return _load_file(wanted, game)
-    if os.path.exists(wanted.base) or Path(wanted.base).parent != Path("."):
-        near = _near_run(wanted.base)
-        raise UsageError(f"{wanted.base} holds no run; did you mean {near}?" if near else no_run(Path(wanted.base)))
+    if missing := _no_run_at(wanted.base):
+        raise UsageError(missing)
     raise UsageError(nearest(wanted.base, [each["name"] for each in list_agents(game)], f"agent for {game.spec.name}"))
+
+
+def _no_run_at(base: str) -> str | None:
+    """Returns the message that a path holds no run; None if it holds one or a strategy, or is a mere name."""
+    if os.path.exists(os.path.join(base, "config.json")) or base.endswith(".safetensors"):
+        return None
+    if not os.path.exists(base) and Path(base).parent == Path("."):
+        return None
+    near = _near_run(base)
+    return f"{base} holds no run; did you mean {near}?" if near else no_run(Path(base))
 
 
 def _load_file(wanted: AgentName, game: GameBase) -> Agent:

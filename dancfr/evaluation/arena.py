@@ -98,8 +98,8 @@ class MatchResult:
             deal, and where all returns are equal.
         mean_plies: Mean number of decisions of all players per game.
         seconds: Wall-clock seconds of play.
-        scores: Score of each game in the order of play, or mean score of each deal that was played twice: 1 won, 1/2
-            drawn, 0 lost, `float32`.
+        scores: Mean scores of successive games, as many at a time as the first agent needs to have each side once: 1
+            won, 1/2 drawn, 0 lost, `float32`. Of deals that are played twice these are their two games.
         deals: Results by deal, if deals were played twice.
         equal_share: Reference value for the win rate in games of P > 2 players without teams: the fraction of these
             games that a seat drawn at random won. It is 1/P if every game has one winner. None in games of two sides.
@@ -329,7 +329,8 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
     twice = len(record.value) // 2 if sides.copies == 2 else 0
     values = record.value[: 2 * twice].reshape(-1, 2).mean(axis=1) if twice else record.value
     won = (record.outcome[: 2 * twice].reshape(-1, 2) > 0).sum(axis=1)
-    scores = np.asarray(record.outcome / 2 + 0.5, np.float32)
+    turns = len(sides.names)
+    scores = np.asarray(record.outcome / 2 + 0.5, np.float32)[: len(record.outcome) // turns * turns]
     interval = bounded_mean(values, most)
     return MatchResult(
         games=int(total["games"]),
@@ -343,7 +344,7 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
         return_error=float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0,
         mean_plies=float(record.plies.mean()),
         seconds=seconds,
-        scores=scores[: 2 * twice].reshape(-1, 2).mean(axis=1) if sides.copies == 2 else scores,
+        scores=scores.reshape(-1, turns).mean(axis=1),
         deals=Deals(*(int((won == n).sum()) for n in (2, 1, 0))) if sides.copies == 2 else None,
         equal_share=None if record.winning is None else float(record.winning.mean()),
         constant_sum=game.spec.constant_sum,

@@ -157,7 +157,8 @@ def correlation_of(scores: Matrix) -> Matrix:
     An agent that plays the same deals against all others has its luck with the cards in all of these matches.
 
     Args:
-        scores: Scores of the first agent of each pair by game or deal, `float64[P, G]`. The pairs are in the order (0,
+        scores: Mean scores of the first agent of each pair, `float64[P, G]`, each over one game on every side:
+            otherwise the advantage of a side would be taken for luck. The pairs are in the order (0,
             1), (0, 2), ..., (1, 2), ...
     """
     apart = scores - scores.mean(axis=1, keepdims=True)

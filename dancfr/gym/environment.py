@@ -86,7 +86,7 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
             RunError: the learner had no decision in `MOST_DEALS` games in a row.
         """
         super().reset(seed=seed)
-        self._view.np_random = self.np_random
+        self._view.np_random, self._running = self.np_random, False
         players = self.game.spec.num_players
         self._player = int(self.np_random.integers(players)) if self.seat is None else self.seat
         for _ in range(MOST_DEALS):
@@ -106,7 +106,8 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
         Raises:
             IllegalAction: a `ValueError`: the rules do not allow the action; nothing has changed.
             GameOver: the game has ended, or none has begun.
-            AgentError: the opponent returned an illegal action.
+            AgentError: the opponent returned an illegal action, or does not know the infostate. Then `reset` has to be
+                called.
         """
         if not self._running:
             raise GameOver(f"{self.game.spec.name}: no game is running; call reset() first")
@@ -133,6 +134,7 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
 
     def _play_others(self) -> None:
         """Lets the opponent move until it is the learner's turn or the game has ended."""
+        self._running = False  # an error of the opponent ends the game
         view, place = self._view, np.zeros(1, np.int64)
         me = view.possible_agents[self._player]
         while not view.terminations[me] and view.agent_selection != me:

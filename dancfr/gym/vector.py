@@ -1,5 +1,7 @@
 """Many games together as a Gymnasium vector environment of one player, without a Python loop over the games."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from typing import Any
 
@@ -38,7 +40,8 @@ class SingleAgentVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[Any],
     ``ending``, which ``_ending`` marks where a game has just ended.
 
     All random draws come from one `np_random`, so that a seed fixes the N games together, not each of them. An opponent
-    with a memory for each game gets a number for each; copies of it begin many games each.
+    with a memory for each game gets a number for each; copies of it begin `GAMES_A_BATCH` times N games each, and two
+    copies may be in use.
 
     Args:
         game: See `SingleAgentEnv`, as for the other arguments.
@@ -104,8 +107,9 @@ class SingleAgentVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[Any],
         """
         super().reset(seed=read(seed, int | None, "seed"))
         self._copies, self._states = {}, None
-        self._deal(np.arange(self.num_envs))
-        return self._look()
+        with self._ended_by_errors():
+            self._deal(np.arange(self.num_envs))
+            return self._look()
 
     def step(
         self, actions: NDArray[Any]
@@ -121,17 +125,18 @@ class SingleAgentVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[Any],
         Raises:
             IllegalAction: a `ValueError`: the rules do not allow an action; nothing has changed.
             GameOver: no game has begun.
-            AgentError: see `reset`, and `RunError` too.
+            AgentError: see `reset`, and `RunError` too. Then `reset` has to be called.
         """
         self._begun()
         over = np.flatnonzero(self._over)
         running = np.flatnonzero(~self._over)
         chosen = self._checked(actions, running)
-        if len(running):
-            self._play(running, chosen)
-            self._play_others(running)
-        self._deal(over)
-        found, infos = self._look()
+        with self._ended_by_errors():
+            if len(running):
+                self._play(running, chosen)
+                self._play_others(running)
+            self._deal(over)
+            found, infos = self._look()
         rewards = np.zeros(self.num_envs)
         ended = np.flatnonzero(self._over)
         if len(ended):
@@ -163,6 +168,15 @@ class SingleAgentVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[Any],
         if self._states is None:
             raise GameOver(f"{self.game.spec.name}: no game has begun; call reset() first")
         return self._states
+
+    @contextmanager
+    def _ended_by_errors(self) -> Iterator[None]:
+        """Forgets all games where an error leaves some of them between two moves of the learner."""
+        try:
+            yield
+        except BaseException:
+            self._states = None
+            raise
 
     def _at(self, rows: NDArray[np.int64]) -> States:
         """Copies of the states of some games."""

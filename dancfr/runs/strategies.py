@@ -54,8 +54,8 @@ def check_storable(tree: Tree) -> None:
     """Raises UsageError if a strategy of a game could not be played from a file."""
     if tree.identity is None and not tree.tells_apart:
         raise UsageError(
-            f"a strategy of {tree.name} cannot be stored: its players know more than `observe` shows, so that several "
-            "infosets have the same row; leave out --out"
+            f"a strategy of {tree.name} cannot be stored or played: its players know more than `observe` shows, so "
+            "that several infosets have the same row; `dancfr solve` without --out solves the game nevertheless"
         )
 
 

@@ -36,10 +36,6 @@ class Targets(NamedTuple):
     weight: torch.Tensor
 
 
-NOTHING = {"loss": 0.0, "rows": 0}
-"""Metrics of a fit that is left out: its player has had no decision."""
-
-
 class AdvantageLearner(ValueNetLearner):
     """Fits one player's advantage net by mean squared error; the weight of a sample is a power of its iteration t.
 
@@ -93,7 +89,7 @@ class AdvantageLearner(ValueNetLearner):
         """
         if self.whole_buffer:
             samples = self._joined(blocks)
-            return self._fit_merged(samples, iteration) if len(samples) else NOTHING | {"infostates": 0}
+            return self._fit_merged(samples, iteration) if len(samples) else self._left_out() | {"infostates": 0}
         blocks, mean_log_weight = iter(blocks), None
         if self.importance != "none" and (first := next(blocks, None)) is not None:
             mean_log_weight = self.trainer.ranks.log_mean(first["log_weight"])  # one scale for the whole fit
@@ -101,6 +97,11 @@ class AdvantageLearner(ValueNetLearner):
         return self.trainer.fit(
             blocks, lambda part: self._loss(self._prepare(part, self._weights(part, iteration, mean_log_weight)))
         )
+
+    def _left_out(self) -> dict[str, float]:
+        """Metrics of a fit that is left out, since its player has had no decision."""
+        self.trainer.steps = 0
+        return {"loss": 0.0, "rows": 0}
 
     def _joined(self, blocks: Iterable[NDArray[np.void]]) -> NDArray[np.void]:
         """Returns the rows of all blocks; none of a player who has had no decision."""

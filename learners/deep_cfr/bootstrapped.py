@@ -23,7 +23,7 @@ import torch
 from numpy.typing import NDArray
 
 from envs.game import Game
-from learners.deep_cfr.advantage import NOTHING, AdvantageLearner
+from learners.deep_cfr.advantage import AdvantageLearner
 from learners.deep_cfr.settings import Importance
 from learners.networks.settings import NetworkSettings, Weights
 from learners.samples import unpack_mask
@@ -83,7 +83,7 @@ class BootstrappedAdvantageLearner(AdvantageLearner):
         """
         samples = self._joined(blocks)
         if not len(samples):
-            return dict(NOTHING)
+            return self._left_out()
         rows = self._rows(samples, iteration)
         immediate = rows["advantage"].copy()
         rows["advantage"] += self.carried(rows, iteration - 1)

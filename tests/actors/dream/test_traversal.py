@@ -228,7 +228,6 @@ def test_games_that_end_before_a_decision_give_no_samples(slots):
     played = int((block["transitions"]["next_sign"] == 0).sum())
     assert 260 < played < 340, "of 400 games a quarter ends immediately"
     assert stats["endings"] == [0, 400]
-    assert stats["returns"] > -2 * played / 400 + (400 - played) / 400
     assert np.isfinite(block["advantages"]["log_weight"]).all()
 
 

@@ -132,6 +132,8 @@ def test_a_wrong_name_is_one_line_with_the_right_one(
 def test_a_misspelt_run_names_the_one_beside_it(mini_run: Path) -> None:
     with pytest.raises(UsageError, match=f"holds no run; did you mean {mini_run}"):
         make_agent(str(mini_run.with_name("minni")), MINI)
+    with pytest.raises(UsageError, match=f"holds no run; did you mean {mini_run}"):
+        make_agent(str(mini_run.with_name("minni")))
 
 
 def test_a_run_plays_its_strategies_up_to_the_iteration_asked_for(mini_run: Path) -> None:

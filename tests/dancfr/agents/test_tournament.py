@@ -223,6 +223,24 @@ def test_intervals_of_ratings_allow_for_the_same_deals_in_all_matches() -> None:
     assert np.mean(covered) > 0.9
 
 
+def test_intervals_of_ratings_of_agents_that_differ_contain_those_of_many_games() -> None:
+    def betting(share: float) -> Any:
+        def policy(_: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+            return np.tile([1 - share, share], (len(legal), 1))
+
+        return policy_agent(policy, "kuhn", name=f"bets {share}")
+
+    def ratings(games: int, seed: int) -> dict[str, Any]:
+        agents = [betting(share) for share in (0.2, 0.5, 0.8)]
+        return tournament(agents, "kuhn", games, seed, report=lambda _: None).found
+
+    true, covered = ratings(40_000, 1000)["ratings"], []
+    for seed in range(40):
+        found = ratings(100, seed)["ratings_ci95"]
+        covered += [found[name][0] <= true[name] <= found[name][1] for name in true]
+    assert 0.9 < np.mean(covered) < 1, "120 intervals, of three in a tournament"
+
+
 def test_a_run_named_in_two_ways_is_one_agent(dmc_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(dmc_run.parent)
     link = dmc_run.parent / "link"

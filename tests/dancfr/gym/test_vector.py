@@ -127,7 +127,7 @@ def test_form_is_that_of_gymnasiums_vectors() -> None:
     assert isinstance(ours, SingleAgentVectorEnv)
     for name in ("observation_space", "single_observation_space", "action_space", "single_action_space"):
         assert getattr(ours, name) == getattr(sync, name)
-    assert ours.metadata["autoreset_mode"] == sync.metadata["autoreset_mode"]
+    assert ours.metadata.get("autoreset_mode") == sync.metadata.get("autoreset_mode")
     endings = 0
     for mine, theirs in zip(rollout(ours, 1, 40), rollout(sync, 1, 40), strict=True):
         for one, other in zip(mine[1:-1], theirs[1:-1], strict=True):
@@ -241,3 +241,27 @@ def test_pictures_are_those_of_the_environment_alone() -> None:
         assert frames is not None
         assert len(frames) == 1
         assert np.array_equal(frames[0], alone.render())
+
+
+class Failing(RandomAgent):
+    """Plays an action that does not exist from its second call on."""
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        super().begin(game, batch, rng)
+        self.calls = 0
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> Actions:
+        self.calls += 1
+        return super().act(states, games, rng) if self.calls < 2 else np.full(len(states), 99)
+
+
+@pytest.mark.parametrize("make", [SingleAgentEnv, lambda game, *more, seat: SingleAgentVectorEnv(game, 1, *more, seat)])
+def test_an_error_of_the_opponent_ends_the_games(make: Any) -> None:
+    made = make("mini-geister", Failing(), seat=1)
+    for _ in range(2):  # `reset` begins again
+        observation, _ = made.reset(seed=1)
+        actions = observation["action_mask"].argmax(-1)
+        with pytest.raises(AgentError):
+            made.step(actions)
+        with pytest.raises(GameOver, match=r"call reset\(\) first$"):
+            made.step(actions)

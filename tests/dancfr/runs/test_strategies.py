@@ -209,7 +209,7 @@ def test_a_strategy_that_could_not_be_read_is_refused_before_it_is_computed(comm
     """In Geister the board does not show past observations, which infosets of perfect recall tell apart."""
     short = ("mini-geister", "--option", "random_setup=false", "--option", "ply_limit=4")
     line = refused(command("solve", *short, "--iterations", "1000000000", "--out", "g.safetensors"))
-    assert "a strategy of mini-geister cannot be stored: its players know more than `observe` shows" in line
+    assert "a strategy of mini-geister cannot be stored or played: its players know more than `observe` shows" in line
     assert os.listdir() == []
 
 
