@@ -53,7 +53,7 @@ demo: $(STAMP) ## train DREAM on Geister for a few minutes, evaluate it, bound i
 # Groups in the order of their files, so that the small ones come last; xdist would go by the number of tests.
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
-test: $(STAMP) ## run the tests that every change needs: some 6 minutes on 2 cores, in as many processes as JOBS says
+test: $(STAMP) ## run the tests that every change needs: 7 to 23 minutes on 2 cores, in as many processes as JOBS says
 	$(PYTEST) -m "not slow and not long" $(ARGS)
 
 test-rest: $(STAMP) ## run the slow tests that `make test` leaves out: whole trainings, processes, sockets, kills
