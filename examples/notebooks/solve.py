@@ -77,7 +77,7 @@ strategy.round(3)
 
 # %%
 bluff, value = (
-    strategy.loc[(0, f"cards {card} ?: no action yet"), "bet"] for card in (0, 2)
+    strategy.loc[(0, f"cards {card} ?: no action yet"), "bet"] for card in "JK"
 )
 print(
     f"player 0 bets with the lowest card in {bluff:.1%} of the games, and with the highest in {value:.1%}"
