@@ -87,7 +87,7 @@ tournament = dancfr.tournament(
     "mini-geister",
     games=1000,
     seed=1,
-    report=lambda line: None,
+    progress=False,
 )
 tournament
 
