@@ -177,9 +177,10 @@ def draws(
 
 
 def rows_of_fit(buffer: Handle[BufferServer], settings: Fitting, whole: bool = False) -> int:
-    """Number of rows that one fit draws; arguments as for `draws`."""
-    if whole or settings.minibatches is None:
-        return int(fetch(buffer.call(BufferServer.stats))["rows"])
+    """Number of rows that one fit draws, 0 from an empty buffer; arguments as for `draws`."""
+    held = int(fetch(buffer.call(BufferServer.stats))["rows"])
+    if whole or settings.minibatches is None or held == 0:  # a player may have had no decision so far
+        return held
     return settings.minibatches * settings.batch
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import MatchResult, play
-from dancfr.evaluation.statistics import Summary, summarise
+from dancfr.evaluation.statistics import Summary, stratified
 from envs.agent import Agent
 from envs.capabilities import Situations
 from envs.game import GameBase, ListedGame, States
@@ -29,8 +29,8 @@ class Judged:
         situation: Name of the situation.
         decisions: Decisions of the first agent with more than one legal action.
         differ: Those in which the other agent would have acted differently.
-        gains: By the agent that plays the rest of the round on all seats: mean over the judged
-            decisions with its interval, None without two of them.
+        gains: By the agent that plays the rest of the round on all seats: mean over the decisions that differ, by
+            those that were judged, with its interval; None without two of these.
     """
 
     situation: str
@@ -136,7 +136,7 @@ def compare_decisions(
     own, others = (np.concatenate([each[i] for each in recorder.actions]) for i in (0, 1))
     differ, situation = np.asarray(own != others), game.situation_of(states)
     rows, examples = [], []
-    gains: dict[str, list[NDArray[np.float64]]] = {pair[0].name: [], pair[1].name: []}
+    gains: dict[str, list[tuple[float, list[float]]]] = {pair[0].name: [], pair[1].name: []}
     for number, name in enumerate(game.situations):
         at = np.flatnonzero(differ & (situation == number))
         if len(at) > most:
@@ -145,10 +145,11 @@ def compare_decisions(
         found = {
             agent.name: _gains(game, agent, states[at], own[at], others[at], seeds, rng) for agent in pair if len(at)
         }
-        for who, gain in found.items():
-            gains[who].append(gain)
         counts = int((situation == number).sum()), int((differ & (situation == number)).sum())
-        rows.append(Judged(name, *counts, {who: _mean(gain) for who, gain in found.items()}))
+        means = {who: gain.mean(axis=1).tolist() for who, gain in found.items()}  # a decision counts once
+        for who, values in means.items():
+            gains[who].append((counts[1], values))
+        rows.append(Judged(name, *counts, {who: stratified([(1, values)]) for who, values in means.items()}))
         examples += [
             Example(
                 name,
@@ -160,14 +161,9 @@ def compare_decisions(
             )
             for k, i in enumerate(at.tolist())
         ]
-    everywhere = {who: _mean(np.concatenate(parts)) if parts else None for who, parts in gains.items()}
+    everywhere = {who: stratified(parts) for who, parts in gains.items()}
     rows.append(Judged("all", len(states), int(differ.sum()), everywhere))
     return match, rows, sorted(examples, key=lambda each: each.gain)
-
-
-def _mean(gain: NDArray[np.float64]) -> Summary | None:
-    """Mean over decisions, of which each counts once."""
-    return summarise(gain.mean(axis=1).tolist()) if len(gain) > 1 else None
 
 
 def _gains(

@@ -111,7 +111,7 @@ class Summary:
 
     Attributes:
         mean: Arithmetic mean.
-        sd: Sample standard deviation (n - 1 degrees of freedom); None for a single run.
+        sd: Sample standard deviation (n - 1 degrees of freedom); None for a single run, and where parts were sampled.
         low, high: Student's t interval of the mean; both equal to the mean for a single run.
         n: Number of runs.
     """
@@ -134,6 +134,37 @@ def summarise(values: Sequence[float]) -> Summary:
     band = _band(np.zeros(1), np.asarray(values, np.float64)[:, None])
     mean, sd, low, high = (float(part[0]) for part in (band.mean, band.sd, band.low, band.high))
     return Summary(mean, sd if len(values) > 1 else None, low, high, len(values))
+
+
+def stratified(parts: Sequence[tuple[float, Sequence[float]]]) -> Summary | None:
+    """Returns the mean over a population from samples of its parts, with Welch's t interval.
+
+    Args:
+        parts: Size of each part, and the values of those that were drawn from it at random. Parts without values are
+            left out.
+
+    Returns:
+        The summary, without a standard deviation; None without two values. A part with one value is taken to vary as
+        the others do on average, and as all values do where each part has one.
+    """
+    drawn = [(size, np.asarray(values, np.float64)) for size, values in parts if len(values)]
+    n = np.array([len(values) for _, values in drawn])
+    if n.sum() < 2:
+        return None
+    share = np.array([size for size, _ in drawn]) / sum(size for size, _ in drawn)
+    mean = float(share @ [values.mean() for _, values in drawn])
+    squares = np.array([((values - values.mean()) ** 2).sum() for _, values in drawn])
+    known = n > 1
+    everything = np.concatenate([values for _, values in drawn])
+    pooled = squares.sum() / (n - 1).sum() if known.any() else everything.var(ddof=1)
+    errors = share**2 * np.where(known, squares / np.maximum(n - 1, 1), pooled) / n
+    if errors.sum() == 0:
+        return Summary(mean, None, mean, mean, int(n.sum()))
+    from scipy.stats import t
+
+    freedom = errors.sum() ** 2 / (errors**2 / np.maximum(n - 1, 1)).sum()
+    half = float(t.ppf(0.975, freedom) * errors.sum() ** 0.5)
+    return Summary(mean, None, mean - half, mean + half, int(n.sum()))
 
 
 @dataclass(frozen=True)

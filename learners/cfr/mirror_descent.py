@@ -20,7 +20,7 @@ from scipy.sparse import coo_array
 from envs.compiled import kernel
 from envs.tree import Tree
 from learners.cfr.checks import check_policy, check_weight
-from learners.cfr.sequence_form import SequenceForm, levels
+from learners.cfr.sequence_form import SequenceForm, chance_reach, last_sequences
 from learners.cfr.state import Payoffs
 from learners.cfr.treeplex import Treeplex
 from learners.cfr.vector import make_plan, multiply
@@ -139,18 +139,13 @@ def _reaching(form: SequenceForm, player: int) -> Payoffs:
     """Probability of chance on the way to the nodes of each infoset, by the opponent's last sequence there: a sparse
     matrix `[J, opponent's Q]`."""
     tree, treeplex, other = form.tree, form.players[player], form.players[1 - player]
-    chance, last = np.ones(tree.num_nodes), np.zeros(tree.num_nodes, np.int32)
-    slot = tree.node_slots()
-    for level in levels(tree):
-        above = tree.parent[level]
-        chance[level] = chance[above] * tree.probability[level]
-        own = other.sequence[slot[level]]
-        moved = (tree.mover[above] == 1 - player) & (own >= 0)
-        last[level] = np.where(moved, own, last[above])
+    roots = np.zeros((1, 2), np.int32)
+    last = last_sequences(tree, form.players, roots[:, 0], roots)[:, 1 - player]
     row = _rows(tree, treeplex)
-    nodes = np.flatnonzero((tree.infoset >= 0) & (row[tree.infoset] >= 0))
+    nodes = np.flatnonzero(tree.infoset >= 0)
+    nodes = nodes[row[tree.infoset[nodes]] >= 0]
     entries = row[tree.infoset[nodes]], last[nodes]
-    matrix = coo_array((chance[nodes], entries), shape=(len(treeplex.parent), other.num_sequences)).tocsr()
+    matrix = coo_array((chance_reach(tree)[nodes], entries), shape=(len(treeplex.parent), other.num_sequences)).tocsr()
     matrix.sum_duplicates()
     return Payoffs(matrix.indptr.astype(np.uint32), matrix.indices.astype(np.uint32), matrix.data)
 

@@ -238,7 +238,10 @@ class Inference:
 
     def _join(self, views: Sequence[View], inputs: int) -> Floats:
         """Concatenates dense views, `float32[T or 1, m, views * inputs]`."""
-        flat = [_densify(v, inputs) if isinstance(v, Sparse) else v.reshape(*v.shape[:2], -1) for v in views]
+        flat = [
+            _densify(v, inputs) if isinstance(v, Sparse) else v.reshape(*v.shape[:2], math.prod(v.shape[2:]))
+            for v in views
+        ]
         if len(flat) == 1:
             return flat[0]
         joined = self._buffer("joined", *flat[0].shape[:2], len(flat) * inputs)

@@ -34,6 +34,10 @@ def test_the_planner_is_right_where_greedy_differs() -> None:
     assert everywhere is not None
     assert everywhere.high < 0, "greedy's plays cost points"
     assert everywhere.n == len(examples) == sum(min(row.differ, most) for row in rows[:-1])
+    means = [(row.differ, row.gains["planner"].mean) for row in rows[:-1]]
+    weighted = sum(count * mean for count, mean in means) / rows[-1].differ
+    assert everywhere.mean == pytest.approx(weighted), "a situation counts as often as the agents differ in it"
+    assert max(row.differ for row in rows[:-1]) > most, "some are drawn"
     assert [each.gain for each in examples] == sorted(each.gain for each in examples)
     assert examples[0].own != examples[0].other
     assert "(hidden)" in examples[0].picture, "a picture shows what the player sees"

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from dancfr.evaluation.statistics import bounded_mean, one_run, over_iterations, over_time, summarise, sweeps, wilson
+from dancfr.evaluation.statistics import (
+    Summary,
+    bounded_mean,
+    one_run,
+    over_iterations,
+    over_time,
+    stratified,
+    summarise,
+    sweeps,
+    wilson,
+)
 
 Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
@@ -92,6 +102,39 @@ def test_summary_is_the_t_interval() -> None:
     assert (found.low, found.high) == pytest.approx((3 - half, 3 + half))
     with pytest.raises(ValueError, match="no runs"):
         summarise([])
+
+
+def test_samples_of_parts_estimate_the_mean_of_all_and_their_interval_covers_it() -> None:
+    rng, hits, trials = np.random.default_rng(1), 0, 2000
+    parts = ((700, 3.0, 1.0, 20), (200, -1.0, 4.0, 6), (100, 0.0, 0.2, 3))  # size, mean, deviation, values
+    true = sum(size * mean for size, mean, _, _ in parts) / 1000
+    found = []
+    for _ in range(trials):
+        drawn = [(size, rng.normal(mean, sd, n).tolist()) for size, mean, sd, n in parts]
+        summary = stratified(drawn)
+        assert summary is not None
+        assert summary.n == 29
+        hits += summary.low <= true <= summary.high
+        found.append(summary.mean)
+    assert np.mean(found) == pytest.approx(true, abs=4 * np.std(found) / trials**0.5)
+    assert 0.92 < hits / trials < 0.97
+
+
+def test_one_part_is_the_t_interval_and_single_values_borrow_their_variance() -> None:
+    values = [0.3, -0.2, 0.9, 0.4]
+    whole, plain = stratified([(7, values), (3, [])]), summarise(values)
+    assert whole is not None
+    assert (whole.mean, whole.low, whole.high) == pytest.approx((plain.mean, plain.low, plain.high))
+    mixed = stratified([(3, values), (1, [5.0])])
+    assert mixed is not None
+    assert mixed.mean == pytest.approx(0.75 * plain.mean + 1.25)
+    assert mixed.high - mixed.mean > (plain.high - plain.mean) / 2
+    singles = stratified([(1, [1.0]), (3, [2.0])])
+    assert singles is not None
+    assert singles.mean == 1.75
+    assert singles.low < 1
+    assert stratified([(1, [2.0])]) is None
+    assert stratified([(1, [2.0, 2.0]), (2, [2.0])]) == Summary(2.0, None, 2.0, 2.0, 3)
 
 
 def test_one_run_has_no_band_and_two_are_bounded_by_themselves() -> None:
