@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from dancfr.agents.trained import train as train
     from dancfr.games.check import check as check
     from dancfr.games.registry import make_game as make_game
+    from dancfr.seeds import load_seeds as load_seeds
+    from dancfr.seeds import train_seeds as train_seeds
 
 _ROOT = Path(__file__).resolve().parent.parent
 _SIBLINGS = ("envs", "learners", "actors")
@@ -117,6 +119,8 @@ _PLACES = {
     "best_response": "dancfr.agents.response",
     "train": "dancfr.agents.trained",
     "load_run": "dancfr.agents.trained",
+    "train_seeds": "dancfr.seeds",
+    "load_seeds": "dancfr.seeds",
 }
 """The library: each name and the module that has it."""
 
@@ -139,6 +143,7 @@ __all__ = [
     "exact_response",
     "exploitability",
     "load_run",
+    "load_seeds",
     "make_agent",
     "make_game",
     "play",
@@ -146,4 +151,5 @@ __all__ = [
     "solve",
     "tournament",
     "train",
+    "train_seeds",
 ]

@@ -28,24 +28,27 @@ class Stopped(RunError):
     """A training was stopped by a signal; it can be resumed."""
 
 
-def train_runs(plan: Sequence[Planned], options: TrainOptions, parallel: bool = False) -> None:
+def train_runs(
+    plan: Sequence[Planned], options: TrainOptions, parallel: bool = False, wandb: str | None = None
+) -> None:
     """Trains the missing and incomplete runs of a plan.
 
     Args:
         plan: The runs.
         options: Where and how to train.
         parallel: Train whole runs in parallel, one per worker; without Ray there is only one worker.
+        wandb: Mode of W&B, see `dancfr.methods.launch.TrainRequest`.
 
     Raises:
         UsageError: a folder holds another run.
         RunError: a training failed or was stopped; the same call resumes it.
     """
     if parallel and not options.inline:
-        _train_in_parallel(plan, options)
+        _train_in_parallel(plan, options, wandb)
     for i, (path, preset, changes) in enumerate(plan):
         if not parallel:
             warn(f"{path.name} (run {i + 1} of {len(plan)})")
-        train_run(path, preset, changes, options)
+        train_run(path, preset, changes, options, wandb)
 
 
 class RunTrainer:
@@ -54,14 +57,23 @@ class RunTrainer:
     def __init__(self, device: str) -> None:
         self._device = device
 
-    def train(self, path: str, preset: str, overrides: Sequence[str]) -> tuple[str, None]:
+    def train(
+        self, path: str, preset: str, overrides: Sequence[str], wandb: str | None, tensorboard: bool
+    ) -> tuple[str, None]:
         """Trains a run to its end, see `train_run`."""
-        options = TrainOptions(device=self._device, inline=True, progress=False, make_agent=make_agent)
-        train_run(Path(path), preset, overrides, options)
+        options = TrainOptions(
+            device=self._device,
+            inline=True,
+            progress=False,
+            notes=False,
+            tensorboard=tensorboard,
+            make_agent=make_agent,
+        )
+        train_run(Path(path), preset, overrides, options, wandb)
         return path, None
 
 
-def _train_in_parallel(plan: Sequence[Planned], options: TrainOptions) -> None:
+def _train_in_parallel(plan: Sequence[Planned], options: TrainOptions, wandb: str | None) -> None:
     """Trains the incomplete runs of a plan in parallel, one run per worker at a time.
 
     Raises:
@@ -70,7 +82,8 @@ def _train_in_parallel(plan: Sequence[Planned], options: TrainOptions) -> None:
     missing = [each for each in plan if not ((each[0] / "config.json").exists() and is_complete(*each))]
     if len(missing) < 2:
         return
-    tasks = [(str(path.resolve()), preset, changes) for path, preset, changes in missing]
+    more = wandb, options.tensorboard
+    tasks = [(str(path.resolve()), preset, changes, *more) for path, preset, changes in missing]
     for i, path in enumerate(in_parallel(RunTrainer, RunTrainer.train, tasks, len(tasks), options)):
         warn(f"{Path(path).name} (run {i + 1} of {len(missing)})")
 
@@ -112,7 +125,9 @@ def in_parallel(
             runtime.shutdown()
 
 
-def train_run(path: Path, preset: str, overrides: Sequence[str], options: TrainOptions) -> None:
+def train_run(
+    path: Path, preset: str, overrides: Sequence[str], options: TrainOptions, wandb: str | None = None
+) -> None:
     """Trains the run at `path` to its end; starts or resumes it if it is not complete.
 
     Deletes the checkpoints of the complete run, each of which holds gigabytes of buffers at the papers' sizes.
@@ -124,7 +139,7 @@ def train_run(path: Path, preset: str, overrides: Sequence[str], options: TrainO
     """
     resume = (path / "config.json").exists()
     if not (resume and is_complete(path, preset, overrides)):
-        result = train(TrainRequest(preset, overrides, path, None, replace(options, resume=resume)))
+        result = train(TrainRequest(preset, overrides, path, wandb, replace(options, resume=resume)))
         if result["stopped"]:
             raise Stopped(f"stopped in {path}; the same command continues from its last checkpoint")
     shutil.rmtree(path / "checkpoints", ignore_errors=True)

@@ -45,8 +45,26 @@ def draw(
     Raises:
         UsageError: no row has the key, or none of those that have it has the number to draw it over.
     """
-    if x not in X_KEYS:
-        raise UsageError(f"plot: {nearest(x, list(X_KEYS), 'x')}")
+    key = chosen_key(rows, key)
+    groups = curves_of(rows, key, x)
+    alone, ax = ax is None, axes_of_curves(ax, key, x, title)
+    for label, points in groups.items():
+        places = [row[X_KEYS[x]] for row in points]
+        words = (name, label or key) if alone else (name, label, key)
+        (line,) = ax.plot(places, [row[key] for row in points], marker=".", label=" ".join(filter(None, words)))
+        if key == "win_rate" and all("ci95" in row for row in points):
+            low, high = zip(*(row["ci95"] for row in points), strict=True)
+            ax.fill_between(places, low, high, color=line.get_color(), alpha=BAND)
+    ax.legend()
+    return ax
+
+
+def chosen_key(rows: Sequence[Row], key: str | None) -> str:
+    """Returns the key that is drawn: the given one, or the first of `PREFERRED` that the rows have.
+
+    Raises:
+        UsageError: no row has a number under it, or under any of these.
+    """
     numbers = _numbers(rows)
     if key is None:
         key = next((name for name in PREFERRED if name in numbers), None)
@@ -54,22 +72,29 @@ def draw(
             raise UsageError(f"the run has recorded no {' and no '.join(PREFERRED)} yet: name another key of its rows")
     if key not in numbers:
         raise UsageError(nearest(key, numbers, "recorded number"))
-    at = X_KEYS[x]
-    groups = lines([row for row in rows if is_number(row.get(at))], key)
+    return key
+
+
+def curves_of(rows: Sequence[Row], key: str, x: str) -> dict[str, list[Row]]:
+    """Returns the rows that have numbers under a key and at a place, see `lines`.
+
+    Raises:
+        UsageError: `x` is not a name of `X_KEYS`, or no row with the key has the number to draw it over.
+    """
+    if x not in X_KEYS:
+        raise UsageError(f"plot: {nearest(x, list(X_KEYS), 'x')}")
+    groups = lines([row for row in rows if is_number(row.get(X_KEYS[x]))], key)
     if not groups:
-        known = [other for other, each in X_KEYS.items() if any(is_number(r.get(each)) and key in r for r in rows)]
+        known = [other for other, at in X_KEYS.items() if any(is_number(r.get(at)) and key in r for r in rows)]
         raise UsageError(f"plot: rows with {key} have no {x}: draw them over {' or '.join(known) or 'another x'}")
-    alone, ax = ax is None, axes_for(ax, _X_LABELS[x], key, title, shares=key == "win_rate")
-    for label, points in groups.items():
-        places = [row[at] for row in points]
-        words = (name, label or key) if alone else (name, label, key)
-        (line,) = ax.plot(places, [row[key] for row in points], marker=".", label=" ".join(filter(None, words)))
-        if key == "win_rate" and all("ci95" in row for row in points):
-            low, high = zip(*(row["ci95"] for row in points), strict=True)
-            ax.fill_between(places, low, high, color=line.get_color(), alpha=BAND)
+    return groups
+
+
+def axes_of_curves(ax: "Axes | None", key: str, x: str, title: str) -> "Axes":
+    """Returns axes for curves of a key over `x`, see `dancfr.notebooks.axes_for`."""
+    ax = axes_for(ax, _X_LABELS[x], key, title, shares=key == "win_rate")
     if key in EXACT:
         ax.set_yscale("log")
-    ax.legend()
     return ax
 
 

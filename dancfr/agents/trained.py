@@ -104,10 +104,11 @@ class TrainedRun:
         Raises:
             UsageError: see `rows`.
         """
-        return frame(_of_kind(self._counted(("evaluation", "exploitability")), kind))
+        return frame(_of_kind(self.counted_rows(("evaluation", "exploitability")), kind))
 
-    def _counted(self, kinds: Sequence[str]) -> list[dict[str, Any]]:
-        """Returns all rows, those of some kinds with the decisions so far."""
+    def counted_rows(self, kinds: Sequence[str] = ("train", "evaluation", "exploitability")) -> list[dict[str, Any]]:
+        """Returns all rows, those of some kinds with the ``decisions`` of the training so far, if its method counts
+        them."""
         return with_decisions(self.rows(), method_named(self.method).plies, kinds)
 
     def plot(self, key: str | None = None, ax: "Axes | None" = None, x: str = "iterations") -> "Axes":
@@ -126,8 +127,7 @@ class TrainedRun:
         Raises:
             UsageError: no row has a number under this key, or the run has not counted what it is to be drawn over.
         """
-        rows = self._counted(("train", "evaluation", "exploitability"))
-        return draw(rows, key, f"{self.path.name}: {self.preset}", self.path.name, ax, x)
+        return draw(self.counted_rows(), key, f"{self.path.name}: {self.preset}", self.path.name, ax, x)
 
     @checked
     def name(self, iteration: int | None = None, **options: Any) -> str:
@@ -238,7 +238,7 @@ def train(
         make_agent=make_agent,
     )
     folder = None if run_dir is None else Path(run_dir)
-    overrides = [*_texts(settings), *_texts(more)]
+    overrides = [*settings_texts(settings), *settings_texts(more)]
     result = launch(TrainRequest(preset, overrides, folder, wandb, options, allow_changes))
     return TrainedRun(Path(result["run_dir"]), result)
 
@@ -260,7 +260,7 @@ def _cell(key: str, value: Any) -> str:
     return percent(value) if key == "win_rate" else f"{value:,.4g}" if isinstance(value, float) else str(value)
 
 
-def _texts(settings: Mapping[str, Any] | Sequence[str]) -> Iterator[str]:
+def settings_texts(settings: Mapping[str, Any] | Sequence[str]) -> Iterator[str]:
     """Yields settings as ``key=value``."""
     if not isinstance(settings, Mapping):
         yield from settings

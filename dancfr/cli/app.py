@@ -89,3 +89,20 @@ def choose(option: str, value: str, choices: tuple[str, ...]) -> None:
     """Raises UsageError if the value of an option is not one of its choices."""
     if value not in choices:
         raise UsageError(f"{option} must be {', '.join(choices[:-1])} or {choices[-1]}, got {value!r}")
+
+
+def integers(option: str, text: str) -> list[int]:
+    """Parses a list of integers of at least 0, such as ``1,2,3``.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    from dancfr.values import parse_value
+
+    try:
+        values: list[int] = parse_value(text, list[int])
+    except ValueError:
+        values = []
+    if len(values) != text.count(",") + 1 or min(values) < 0:  # parse_value skips empty items, as in 1,,2
+        raise UsageError(f"{option} must be a list of integers of at least 0, such as 1,2,3, got {text!r}")
+    return values

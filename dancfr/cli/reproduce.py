@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dancfr.cli import output
-from dancfr.cli.app import Command, Json, app, choose
+from dancfr.cli.app import Command, Json, app, choose, integers
 from dancfr.errors import UsageError, nearest
 
 
@@ -47,7 +47,7 @@ def reproduce(
         raise UsageError("the options are those of an experiment: give its NAME, or leave them out for a list of all")
     size = "quick" if scale is None else scale
     choose("--scale", size, ("quick", "paper"))
-    chosen = None if seeds is None else _integers("--seeds", seeds)
+    chosen = None if seeds is None else integers("--seeds", seeds)
 
     def compute() -> output.Result:
         from dancfr.papers.reproduce import EXPERIMENTS
@@ -67,15 +67,3 @@ def reproduce(
         return output.describe_files(result)
 
     output.deliver(compute, as_json, describe)
-
-
-def _integers(option: str, text: str) -> list[int]:
-    from dancfr.values import parse_value
-
-    try:
-        values: list[int] = parse_value(text, list[int])
-    except ValueError:
-        values = []
-    if len(values) != text.count(",") + 1 or min(values) < 0:  # parse_value skips empty items, as in 1,,2
-        raise UsageError(f"{option} must be a list of integers of at least 0, such as 1,2,3, got {text!r}")
-    return values

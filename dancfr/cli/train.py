@@ -19,6 +19,7 @@ from dancfr.cli.app import (
     TensorBoard,
     app,
     check_training,
+    integers,
     refuse_options,
 )
 from dancfr.cluster import CONTINUE
@@ -39,6 +40,17 @@ def train(
     run_dir: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Folder of the run; default: runs/PRESET-TIME.")
     ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,...",
+            help="Train one run with each of these seeds, e.g. 1,2,3, in --run-dir, and tell their means; the same "
+            "command again continues.",
+        ),
+    ] = None,
+    parallel: Annotated[
+        int, typer.Option(metavar="N", help="With --seeds: runs at the same time, in one process each; default: 1.")
+    ] = 1,
     resume: Resume = False,
     allow_changes: AllowChanges = False,
     workers: Annotated[
@@ -60,6 +72,33 @@ def train(
     refuse_options(overrides or ())
     if dashboard and inline:
         raise UsageError("--dashboard requires a Ray that this command starts: leave out --inline")
+    if seeds is None and parallel != 1:
+        raise UsageError("--parallel is the number of runs at the same time: give their --seeds, or leave it out")
+    if seeds is not None:
+        for option, given in (("--resume", resume), ("--allow-changes", allow_changes), ("--dashboard", dashboard)):
+            if given:
+                raise UsageError(f"with --seeds, the same command again continues: leave out {option}")
+        numbers = integers("--seeds", seeds)
+
+        def compute_all() -> output.Result:
+            from dancfr.seeds import train_seeds
+
+            return train_seeds(
+                preset,
+                overrides or (),
+                seeds=numbers,
+                folder=run_dir,
+                parallel=parallel,
+                inline=inline,
+                workers=workers,
+                address=address,
+                device=device,
+                wandb=wandb,
+                tensorboard=tensorboard,
+            ).as_dict()
+
+        output.deliver(compute_all, as_json, describe_seeds)
+        return
 
     def compute() -> output.Result:
         from dancfr.agents.trained import train
@@ -87,3 +126,19 @@ def train(
         return result
 
     output.deliver(compute, as_json, output.describe_training)
+
+
+def describe_seeds(result: output.Result) -> str:
+    """Formats the result of `dancfr train --seeds`."""
+    from dancfr.seeds import described
+
+    runs = [f"{run['run_dir']}: {run['iterations']} iterations" for run in result["runs"]]
+    columns = ("measure", "mean", "95 % interval", "lowest, highest")
+    rows = [
+        {"policy": row["policy"], "opponent": row["opponent"] or ""} | dict(zip(columns, described(row), strict=True))
+        for row in result["final"]
+    ]
+    count = len(result["runs"])
+    told = [f"last evaluations, means over {count} runs:", output.table(rows, ["policy", "opponent", *columns])]
+    paths = " ".join(shlex.quote(run["run_dir"]) for run in result["runs"])
+    return "\n".join([*runs, *(told if rows else []), f"curves with bands: dancfr report {paths}"])

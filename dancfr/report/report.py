@@ -82,7 +82,7 @@ def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] 
     settings = by_setting(histories)
     figures, left_out = all_figures(settings)
     title = f"Report on {histories[0].name}" if len(histories) == 1 else f"Report on {len(histories)} runs"
-    tables = [runs_table(settings), *evaluation_tables(settings)]
+    tables = [runs_table(settings), *evaluation_tables(settings), *filter(None, [exact_table(settings)])]
     tables += [Table(*each) for each in response_tables([run for runs in settings.values() for run in runs])]
     tables += games_tables(histories)
     files = write_page(page, title, [], tables, figures, left_out, settings)
@@ -209,6 +209,28 @@ def _mean_rows(setting: str, runs: Sequence[History]) -> list[tuple[str, ...]]:
         ends = shown(min(rates), True), shown(max(rates), True)
         rows.append((setting, *names, str(mean.n), at, games, shown(mean.mean, True), spread, sd, *ends))
     return rows
+
+
+def exact_table(settings: Settings) -> Table | None:
+    """Returns a table of the last exact evaluations, their means over each setting's runs; None without any."""
+    rows: list[tuple[str, ...]] = []
+    for setting, runs in settings.items():
+        last = [{row["policy"]: row for row in run.exact} for run in runs]
+        for policy in dict.fromkeys(name for each in last for name in each):
+            found = [each[policy] for each in last if policy in each]
+            values = [row["nash_conv"] for row in found]
+            mean, at = summarise(values), sorted({row["iteration"] for row in found})
+            interval = f"{max(mean.low, 0.0):.4g} to {mean.high:.4g}" if mean.n > 2 else ""
+            names = (setting, policy, str(mean.n), str(at[0]) if len(at) == 1 else f"{at[0]} to {at[-1]}")
+            rows.append((*names, f"{mean.mean:.4g}", interval, f"{min(values):.4g}", f"{max(values):.4g}"))
+    if not rows:
+        return None
+    caption = (
+        "NashConv of the last exact evaluation, mean over independent runs. Intervals: Student's t, over three runs or "
+        "more."
+    )
+    columns = ("setting", "policy", "runs", "iteration", "NashConv", "95 % interval", "lowest", "highest")
+    return Table("Last exact evaluations", caption, columns, tuple(rows))
 
 
 def _interval(low: float, high: float) -> str:
