@@ -73,7 +73,8 @@ def exploit_team(
         RunError: the training failed or was stopped.
     """
     config, start = _configured(request, game, rules, options, minutes)
-    request.make_agent(request.agent, rules)  # reports a wrong name before the training starts
+    for name in (request.agent, *request.known):  # reports a wrong name before the training starts
+        request.make_agent(name, rules)
     with tempfile.TemporaryDirectory() as folder:
         path = request.out or Path(folder) / "run"
         inline = replace(request.options, make_agent=request.make_agent, kept=request.out is not None)
@@ -97,8 +98,8 @@ def _configured(
     request: "ExploitRequest", game: str, rules: GameBase, options: Mapping[str, Any], minutes: float | None
 ) -> tuple[CandidatePolicyConfig, str]:
     """Returns the configuration of the training, and the name of its start."""
-    if request.known or request.beside_exact or len(request.starts) > 1:
-        raise UsageError(f"{game} has teams: leave out --known and --beside-exact, and give one --start at most")
+    if request.beside_exact or len(request.starts) > 1:
+        raise UsageError(f"{game} has teams: leave out --beside-exact, and give one --start at most")
     if not request.options.inline or request.options.device != "cpu":
         raise UsageError(f"{game} has teams: their responses train in this process, without --workers and --device")
     for key in (override.partition("=")[0].strip() for override in request.overrides):
@@ -146,8 +147,12 @@ def _measured(request: "ExploitRequest", rules: GameBase, run: Run, start: str, 
     games = EVAL_GAMES if request.eval_games is None else request.eval_games + request.eval_games % 2
     places = np.unique(np.linspace(0, len(stored) - 1, POINTS + 1).astype(int))[:-1]
     few = max(games // FEWER, 2)
-    points = [(t, _match(request, rules, run, t, few, (seed, _CURVE, t))) for t in (stored[i] for i in places)]
-    final = _match(request, rules, run, last, games, (seed, _FINAL))
+    points = [
+        (t, _match(request, rules, f"{run.path}@{t}", few, (seed, _CURVE, t))) for t in (stored[i] for i in places)
+    ]
+    final = _match(request, rules, f"{run.path}@{last}", games, (seed, _FINAL))
+    known = {name: _match(request, rules, name, games, (seed, _FINAL)) for name in request.known}  # in the same deals
+    by, best = max([("response", final), *known.items()], key=lambda each: each[1].mean_return)
     curve = [_point(rows[t], found, cores) for t, found in [*points, (last, final)]]
     low, high = final.mean_return_ci95
     decisions = int(rows[last][METHOD.samples])
@@ -157,11 +162,16 @@ def _measured(request: "ExploitRequest", rules: GameBase, run: Run, start: str, 
         "value": final.mean_return,
         "value_ci95": [low, high],
         "seats": {},
+        "known": {
+            name: {"value": each.mean_return, "value_ci95": list(each.mean_return_ci95), "seats": {}}
+            for name, each in known.items()
+        },
+        "bound_by": by,
         "win_rate": final.win_rate,
         "win_rate_ci95": list(final.deals.ci95 if final.deals else final.ci95),
-        "exploitability_lower_bound": max(final.mean_return, 0.0),
-        "exploitability_at_least": max(low, 0.0),
-        "nash_conv_lower_bound": max(2 * final.mean_return, 0.0),
+        "exploitability_lower_bound": max(best.mean_return, 0.0),
+        "exploitability_at_least": max(best.mean_return_ci95[0], 0.0),
+        "nash_conv_lower_bound": max(2 * best.mean_return, 0.0),
         "max_return": largest_return(rules),
         "eval_games": games,
         "curve": [],
@@ -169,11 +179,10 @@ def _measured(request: "ExploitRequest", rules: GameBase, run: Run, start: str, 
     }
 
 
-def _match(
-    request: "ExploitRequest", rules: GameBase, run: Run, iteration: int, games: int, seed: Sequence[int]
-) -> MatchResult:
-    response = make_agent(f"{run.path}@{iteration}", rules)
-    return play(rules, (response, request.make_agent(request.agent, rules)), games, np.random.default_rng(seed))
+def _match(request: "ExploitRequest", rules: GameBase, name: str, games: int, seed: Sequence[int]) -> MatchResult:
+    """Plays a response, or another agent, against the frozen one."""
+    agents = request.make_agent(name, rules), request.make_agent(request.agent, rules)
+    return play(rules, agents, games, np.random.default_rng(seed))
 
 
 def _point(row: Mapping[str, Any], found: MatchResult, cores: float) -> list[float]:

@@ -76,7 +76,7 @@ class Budget(BaseModel):
 class Response(BaseModel):
     """The part of a result of `dancfr exploit` that reports show; those before 0.4 lack the last four.
 
-    Only that of a team has a `win_rate`, and it is measured beside no other agent.
+    Only that of a team has a `win_rate`.
     """
 
     agent: str
