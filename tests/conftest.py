@@ -63,6 +63,7 @@ GROUPS = {
         "dancfr/serve/test_floods",
         "dancfr/serve/test_processes",
         "dancfr/runs/test_checkpoints",
+        "dancfr/test_seeds",
         "dancfr/cli/test_cli",
         "dancfr/tuning/test_processes",
         "dancfr/watch/test_status",
@@ -140,6 +141,17 @@ SLOW = (
 """Tests that `make test` leaves to `make test-rest`, by the beginnings of their names: whole experiments, one run on
 Ray and inline, clusters, kills, benchmarks, builds. What they test has smaller tests elsewhere."""
 
+QUICK = (
+    "dancfr/papers/test_benchmark_page",
+    "dancfr/papers/test_crosstable",
+    "dancfr/papers/test_guandan_beliefs_page",
+    "dancfr/papers/test_records",
+    "packaging/test_prose",
+    "packaging/test_repository",
+    "packaging/test_types",
+)
+"""Tests of `SLOW` folders that `make test` runs all the same: they read files, and are over in seconds."""
+
 
 @cache
 def has_gpu() -> bool:
@@ -209,7 +221,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
         if item.path.name == "test_apart.py" and has_gpu():
             item.add_marker(pytest.mark.skip(reason=NO_STAND_IN))
-        if item.nodeid.partition("/")[2].startswith(SLOW):
+        below = item.nodeid.partition("/")[2]
+        if below.startswith(SLOW) and not below.startswith(QUICK):
             item.add_marker(pytest.mark.slow)
 
 

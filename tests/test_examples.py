@@ -14,7 +14,7 @@ SAYS = {
     "environment.py": "player_",
     "own_game.py": "0.333",
     "plain_dream.py": "iteration 10: NashConv",
-    "pettingzoo_game.py": "in pettingzoo:classic/leduc_holdem-v4: ",
+    "pettingzoo_game.py": "in pettingzoo:classic/leduc_holdem-v4, max_return=7.0: ",
     "play.py": "endings:",
     "rllib.py": "after 64,000 decisions: NashConv ",
     "single_agent.py": "%",

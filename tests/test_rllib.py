@@ -38,16 +38,19 @@ def example() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def algorithm(example: ModuleType) -> Iterator[Any]:
-    """PPO of the example before its first iteration, on a Ray of its own."""
+    """PPO of the example before its first iteration, on the Ray of other tests of this process or one of its own."""
     import ray
 
-    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
+    own = not ray.is_initialized()
+    if own:
+        ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
     made = example.configuration().build_algo()
     try:
         yield made
     finally:
         made.stop()
-        ray.shutdown()
+        if own:
+            ray.shutdown()
 
 
 @pytest.mark.slow

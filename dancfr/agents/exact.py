@@ -92,5 +92,5 @@ def exact_result(agent: str, game: str, options: Sequence[str] = (), ply_limit: 
     }
 
 
-def _evaluated(agent: Any, rules: GameBase) -> Evaluation | PlayersEvaluation:
+def _evaluated(agent: str | Agent | TreePolicy, rules: GameBase) -> Evaluation | PlayersEvaluation:
     return evaluate_exactly(agent if isinstance(agent, str) else name_of(agent), agent_for(agent, rules), rules)
