@@ -1,13 +1,15 @@
 """PettingZoo environments of the small games, rendered as text or as a picture of it."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
+from pettingzoo import AECEnv
 
 from envs.extensive import FactoredGame
-from envs.pettingzoo_view import METADATA, GameEnv
+from envs.pettingzoo_view import METADATA, GameEnv, wrapped
 
 FACTORED_METADATA = {**METADATA, "render_modes": ["human", "ansi", "rgb_array"]}
 
@@ -50,14 +52,17 @@ class FactoredEnv(GameEnv):
         return text_picture(text)
 
 
-def make_raw_env(rules: type[Any]) -> Any:
-    """Makes the function `raw_env` of a game; its keyword arguments are options of the rules or of `FactoredEnv`."""
+def make_envs(rules: type[Any]) -> tuple[Callable[..., AECEnv], Callable[..., FactoredEnv]]:
+    """Makes the functions `env` and `raw_env` of a game. Their keyword arguments are options of the rules or of
+    `FactoredEnv`; `env` adds PettingZoo's usual wrappers, with which an illegal action ends the game with -1 for its
+    player."""
 
     def raw_env(render_mode: str | None = None, view: int | None = None, **options: Any) -> FactoredEnv:
         return FactoredEnv(rules(**options), render_mode, view)
 
+    def env(render_mode: str | None = None, view: int | None = None, **options: Any) -> AECEnv:
+        return wrapped(raw_env(render_mode, view, **options))
+
     raw_env.__doc__ = f"{rules.__name__} for PettingZoo without wrappers: options of the rules, and of `FactoredEnv`."
-    return raw_env
-
-
-__all__ = ["FactoredEnv", "make_raw_env"]
+    env.__doc__ = f"{rules.__name__} for PettingZoo with the usual wrappers: options of `raw_env`."
+    return env, raw_env

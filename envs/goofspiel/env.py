@@ -1,23 +1,8 @@
 """Goofspiel with hidden bids for PettingZoo: `env()` and `raw_env()`."""
 
-from typing import Any
-
-from pettingzoo import AECEnv
-
-from envs.factored_env import make_raw_env
+from envs.factored_env import make_envs
 from envs.goofspiel.game import Goofspiel
-from envs.pettingzoo_view import wrapped
 
-raw_env = make_raw_env(Goofspiel)
-
-
-def env(**options: Any) -> AECEnv:
-    """Creates the environment with the usual wrappers; an illegal action ends the game with -1 for its player.
-
-    Args:
-        options: Options of `raw_env`.
-    """
-    return wrapped(raw_env(**options))
-
+env, raw_env = make_envs(Goofspiel)
 
 __all__ = ["env", "raw_env"]
