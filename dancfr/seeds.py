@@ -16,7 +16,7 @@ from dancfr.agents.by_name import make_agent
 from dancfr.agents.run_curves import X_KEYS, Row, axes_of_curves, chosen_key, curves_of
 from dancfr.agents.trained import TrainedRun, settings_texts
 from dancfr.arguments import checked
-from dancfr.errors import RunError, UsageError, names_options
+from dancfr.errors import RunError, UsageError, names_options, warn
 from dancfr.evaluation.statistics import Band, Curve, over_iterations, over_time, summarise
 from dancfr.methods import find_preset
 from dancfr.methods.launch import check_options, note_other_game
@@ -293,12 +293,16 @@ def train_seeds(
     _refuse_other_settings(plan)
     try:
         train_runs(plan, replace(options, notes=False), parallel > 1, wandb)
-    except RunError as error:
+    except (RunError, KeyboardInterrupt) as error:
         again, option = ("the same command", "--run-dir ") if names_options() else ("the same call", "folder=")
         text = str(error).replace("with --resume", f"with {again}")  # not with the option, which one run has
-        if folder is None and os.path.isdir(path):  # whose name has the time of the start
-            stopped = isinstance(error, Stopped)
-            text = f"{'stopped' if stopped else text}; {again} with {option}{shlex.quote(str(path))} continues"
+        if folder is None:  # its name has the time of the start
+            again = f"{again} with {option}{shlex.quote(str(path))}"
+        if isinstance(error, KeyboardInterrupt):  # between two runs, or while others train in parallel
+            warn(f"interrupted; {again} continues")
+            raise
+        if folder is None and os.path.isdir(path):
+            text = f"{'stopped' if isinstance(error, Stopped) else text}; {again} continues"
         raise type(error)(text) from error
     return SeedRuns(tuple(TrainedRun(run) for run, _, _ in plan))
 

@@ -179,8 +179,11 @@ def _resumed_with(path: Path, preset: str, overrides: Sequence[str]) -> list[str
 
 
 def _remove_checkpoints(path: Path) -> None:
-    """Deletes the checkpoints of a complete run. They leave their place in one step, since a run with a part of them would
-    start over, or could not be continued, if the deletion were interrupted."""
+    """Deletes the checkpoints of a complete run.
+
+    They leave their place in one step, since with a part of them, after an interruption, the run would start over or
+    could not be continued.
+    """
     removed = path / "checkpoints-removed"
     shutil.rmtree(removed, ignore_errors=True)
     with suppress(OSError):

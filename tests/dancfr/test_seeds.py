@@ -17,6 +17,7 @@ from dancfr.errors import RunError, UsageError
 from dancfr.report.history import History, by_setting
 from dancfr.report.report import exact_table
 from dancfr.seeds import SeedRuns, described
+from dancfr.trainings import Stopped
 
 mpl.use("Agg")
 
@@ -306,17 +307,38 @@ def test_equal_values_have_no_interval_and_lengths_are_told(copied: Path) -> Non
     assert "2 to 4" in found._repr_html_()
 
 
-def test_a_stopped_training_names_its_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (
+            RunError("full: continue with --resume"),
+            "full: continue with the same call; the same call with folder=runs/",
+        ),
+        (
+            Stopped("stopped in x; the same call continues"),
+            "^stopped; the same call with folder=runs/leduc-dream-quick-",
+        ),
+        (KeyboardInterrupt(), "^$"),
+    ],
+)
+def test_a_training_that_ends_early_names_its_new_folder(
+    error: BaseException,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.chdir(tmp_path)
 
-    def stopped(plan: list[tuple[Path, str, object]], *_: object) -> None:
+    def train_runs(plan: list[tuple[Path, str, object]], *_: object) -> None:
         plan[0][0].mkdir(parents=True)
-        raise RunError("full: make room and continue with --resume")
+        raise error
 
-    monkeypatch.setattr("dancfr.seeds.train_runs", stopped)
-    says = r"make room and continue with the same call; the same call with folder=runs/leduc-dream-quick-\S+ continues"
-    with pytest.raises(RunError, match=says):
+    monkeypatch.setattr("dancfr.seeds.train_runs", train_runs)
+    with pytest.raises(type(error), match=says):
         dancfr.train_seeds("leduc-dream-quick", SMALL, inline=True, progress=False)
+    interrupted = "interrupted; the same call with folder=runs/leduc-dream-quick-" in capsys.readouterr().err
+    assert interrupted == isinstance(error, KeyboardInterrupt)
 
 
 def test_a_report_has_the_means_of_exact_evaluations(folder: Path) -> None:
