@@ -156,7 +156,7 @@ def stratified(parts: Sequence[tuple[float, Sequence[float]]]) -> Summary | None
     squares = np.array([((values - values.mean()) ** 2).sum() for _, values in drawn])
     weight, freedoms = share**2 / n, np.maximum(n - 1, 1)
     if squares.any():
-        # Parts with one value add to the weight of the others: their variance is no estimate of its own.
+        # Parts with one value add to the weight of the others: they have no variance themselves.
         weight = np.where(n > 1, weight, 0.0) + weight[n == 1].sum() * (n - 1) / (n - 1).sum()
         errors = weight * squares / freedoms
     else:
